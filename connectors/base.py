@@ -1,0 +1,208 @@
+"""The seams of the service: event source, dead-letter sink, release sink and release reader.
+
+Every implementation (`files`, `kafka_topics`, `memory`) passes the same conformance suite in
+`tests/connectors/`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import NamedTuple, Protocol
+
+MANIFEST = "manifest.json"
+"""Name of the release file that lists all others with their sha256."""
+
+
+class TopicPartition(NamedTuple):
+    """One ordered log of events. For files the topic is the configured name, the partition the
+    index of the file in the configured list.
+    """
+
+    topic: str
+    partition: int
+
+
+class Record(NamedTuple):
+    """One event record as the source holds it, undecoded.
+
+    `offset` is the line number (from 0) for files. `timestamp_ms` is None where the source has
+    none (files). `value` is None for a Kafka tombstone.
+    """
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp_ms: int | None
+    key: bytes | None
+    value: bytes | None
+    headers: Sequence[tuple[str, bytes]] = ()
+
+
+class Source(Protocol):
+    """A set of partitions that can be read from any offset and read again.
+
+    Life cycle: `open` once, then any of the others, then `close`. Not thread-safe: the loop owns it.
+    """
+
+    def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
+        """Connect and seek every partition to its next offset (0 or the beginning if absent).
+
+        `identity` is what `identity()` returned when the positions were stored ({} at first).
+
+        Raises
+        ------
+        SourceMismatch
+            If the stored identity is not this source's.
+        OffsetLost
+            If a position lies below the first retained offset or beyond the end.
+        Unavailable
+            If the source does not answer within its bounded retries.
+        """
+
+    def identity(self) -> dict[str, str]:
+        """Return what tells this source from another (cluster and topic id; hash of a file's head).
+
+        May grow (a new file or partition) but a stored entry never changes its value.
+        """
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return all partitions, paused ones included."""
+
+    def poll(self, timeout_s: float, records_max: int) -> list[Record]:
+        """Return up to `records_max` next records of partitions that are not paused.
+
+        Records of one partition come in offset order, without repeats. An empty list means that
+        nothing arrived within `timeout_s`.
+        """
+
+    def pause(self, partition: TopicPartition, at_offset: int) -> None:
+        """Stop `partition`; the next record it returns after `resume` is the one at `at_offset`.
+
+        Records at or beyond `at_offset` that `poll` returned already will be returned again.
+        """
+
+    def resume(self, partition: TopicPartition) -> None:
+        """Let `partition` go on. Resuming one that is not paused does nothing."""
+
+    def at_end(self, partition: TopicPartition) -> bool:
+        """Whether every record that exists now has been returned (a final file: for good)."""
+
+    def lag(self) -> dict[TopicPartition, int | None]:
+        """Return the records not yet returned, by partition; None where that is not known."""
+
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Tell the source which next offsets are durable. Advisory: for lag tools only."""
+
+    def close(self) -> None:
+        """Release every resource. Safe to call twice."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class DeadLetter:
+    """A record the service will not apply, with the reason (a short fixed word, no values)."""
+
+    record: Record
+    reason: str
+    detail: str = ""
+
+
+class DeadLetterSink(Protocol):
+    """Where records go that cannot be applied. At least once; deduplicated by the reader."""
+
+    def write(self, letters: Sequence[DeadLetter]) -> None:
+        """Append `letters` and return once they are durable.
+
+        Raises
+        ------
+        Unavailable
+            If they could not be made durable; the caller keeps them, pauses and tries again.
+        """
+
+    def close(self) -> None:
+        """Release every resource. Safe to call twice."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReleaseBundle:
+    """All published bytes of one release, on disk, as staged: the manifest and the files it lists.
+
+    Attributes
+    ----------
+    release_id:
+        Unique for ever; sorts in publication order; a safe file name.
+    nominal_time_ms:
+        The release's slot, the only time a release carries (epoch milliseconds).
+    folder:
+        Where the files lie.
+    files:
+        File names in published order, the manifest first.
+    """
+
+    release_id: str
+    nominal_time_ms: int
+    folder: Path
+    files: tuple[str, ...]
+
+    def digest(self) -> str:
+        """Return the sha256 of the manifest, which fixes every other byte."""
+        return hashlib.sha256((self.folder / MANIFEST).read_bytes()).hexdigest()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PublishedRelease:
+    """A complete release found at the sink: its id and the sha256 of its manifest."""
+
+    release_id: str
+    digest: str
+
+
+class ReleaseSink(Protocol):
+    """Where releases are published: at most once each, whole or not at all."""
+
+    def open(self) -> None:
+        """Connect; fence off an earlier instance of this service if the sink can.
+
+        Raises
+        ------
+        Unavailable, Misconfigured
+        """
+
+    def last(self) -> PublishedRelease | None:
+        """Return the last complete release at the sink."""
+
+    def publish(self, bundle: ReleaseBundle) -> None:
+        """Publish `bundle` unless it is there already.
+
+        After an `Unavailable` the outcome is unknown: call again with the same bundle.
+
+        Raises
+        ------
+        SinkConflict
+            If the sink holds this release id with other bytes, or a later release.
+        Unavailable
+            If the sink did not confirm.
+        """
+
+    def close(self) -> None:
+        """Release every resource. Safe to call twice."""
+
+
+class ReleaseReader(Protocol):
+    """Reads complete releases back, in publication order, checking every sha256."""
+
+    def read(self, into: Path, *, follow: bool = False) -> Iterator[ReleaseBundle]:
+        """Yield every complete release, each rebuilt in `into/<release_id>/`.
+
+        With `follow` wait for further ones. Sets without a marker, and repeats, are passed over.
+
+        Raises
+        ------
+        SinkConflict
+            If the bytes of a complete release do not match their sha256.
+        """
+
+    def close(self) -> None:
+        """Release every resource. Safe to call twice."""

@@ -1,0 +1,20 @@
+"""kt-safe anonymization of attributed graphs: arrays in, arrays out.
+
+Nothing here reads a file, a clock, the environment or a global random state.
+"""
+
+from ktsafe.errors import Infeasible, InvalidGraph, InvalidParams, KtsafeError, NotKTSafe
+from ktsafe.graph import MISSING, AttributedGraph, Schema
+from ktsafe.params import PrivacyParams
+
+__all__ = [
+    "MISSING",
+    "AttributedGraph",
+    "Infeasible",
+    "InvalidGraph",
+    "InvalidParams",
+    "KtsafeError",
+    "NotKTSafe",
+    "PrivacyParams",
+    "Schema",
+]

@@ -1,0 +1,276 @@
+"""The attributed graph of Definition 1: coded attributes beside compressed adjacency.
+
+A vertex is a position 0..n-1. Who a position is (a person's id, a released id) is the caller's
+business and never enters the mechanism.
+"""
+
+from __future__ import annotations
+
+import bisect
+import dataclasses
+from collections.abc import Hashable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ktsafe.errors import InvalidGraph
+
+MISSING = "-"
+"""The value of an attribute that nobody gave: an ordinary category of its own."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Schema:
+    """Which attributes a graph carries, and which of their values are sensitive.
+
+    Attributes
+    ----------
+    quasi_identifiers:
+        Names of the d-1 non-sensitive attributes, in published order.
+    sensitive:
+        Name of the sensitive attribute.
+    sensitive_values:
+        Those of its values that count as sensitive.
+    buckets:
+        For numeric attributes the ascending bucket edges; a value x falls into "<e0",
+        "e0..<e1" and so on up to ">=eN". Attributes without an entry are categorical as they are.
+    """
+
+    quasi_identifiers: tuple[str, ...]
+    sensitive: str
+    sensitive_values: frozenset[str]
+    buckets: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "quasi_identifiers", tuple(self.quasi_identifiers))
+        object.__setattr__(self, "sensitive_values", frozenset(self.sensitive_values))
+        object.__setattr__(self, "buckets", {k: tuple(v) for k, v in self.buckets.items()})
+        names = self.attributes
+        if len(set(names)) != len(names):
+            msg = "A schema names an attribute twice."
+            raise InvalidGraph(msg)
+        if bad := [name for name in names if not name or name in {"id", "source", "target"}]:
+            msg = f"{bad[0]!r} cannot name an attribute."
+            raise InvalidGraph(msg, hint="Rename it: id, source and target are column names.")
+        for name, edges in self.buckets.items():
+            if name not in names:
+                msg = f"Buckets are declared for {name!r}, which the schema does not list."
+                raise InvalidGraph(msg)
+            if not edges or any(not a < b for a, b in zip(edges, edges[1:], strict=False)):
+                msg = f"The bucket edges of {name!r} must ascend."
+                raise InvalidGraph(msg)
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """All attribute names: the quasi-identifiers, then the sensitive one."""
+        return (*self.quasi_identifiers, self.sensitive)
+
+    def category(self, attribute: str, value: object) -> str:
+        """Return the category under which `value` is coded and published.
+
+        None and the empty text are `MISSING`; numbers of a bucketed attribute become their bucket.
+
+        Raises
+        ------
+        InvalidGraph
+            If a bucketed attribute holds no number. The value itself is not repeated.
+        """
+        if value is None or value in {"", MISSING}:
+            return MISSING
+        edges = self.buckets.get(attribute)
+        if edges is None:
+            return str(value)
+        try:
+            number = float(value)  # type: ignore[arg-type]
+        except (TypeError, ValueError) as error:
+            msg = f"Attribute {attribute!r} is bucketed but holds something that is no number."
+            raise InvalidGraph(msg) from error
+        if number != number:  # noqa: PLR0124 -- NaN means missing
+            return MISSING
+        position = bisect.bisect_right(edges, number)
+        if position == 0:
+            return f"<{edges[0]:g}"
+        if position == len(edges):
+            return f">={edges[-1]:g}"
+        return f"{edges[position - 1]:g}..<{edges[position]:g}"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AttributedGraph:
+    """An undirected simple graph with coded categorical attributes.
+
+    Attributes
+    ----------
+    schema:
+        Names and meaning of the attributes.
+    categories:
+        For each of the d attributes (quasi-identifiers, then the sensitive one) the texts of its
+        codes.
+    codes:
+        int32, shape (n, d): `categories[j][codes[v, j]]` is the value of attribute j at vertex v.
+    indptr, indices:
+        Compressed adjacency, int64 (n + 1) and int32 (2m): the neighbours of v are
+        `indices[indptr[v]:indptr[v + 1]]`, ascending.
+    """
+
+    schema: Schema
+    categories: tuple[tuple[str, ...], ...]
+    codes: NDArray[np.int32]
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+
+    @classmethod
+    def from_codes(
+        cls,
+        schema: Schema,
+        categories: Sequence[Sequence[str]],
+        codes: ArrayLike,
+        edges: ArrayLike,
+    ) -> AttributedGraph:
+        """Build a graph from coded attributes, shape (n, d), and an edge list, shape (m, 2).
+
+        Edges may come in any order and direction; loops and repeated edges are refused.
+
+        Raises
+        ------
+        InvalidGraph
+            If shapes, codes or edges do not describe a simple graph.
+        """
+        d = len(schema.attributes)
+        coded = np.ascontiguousarray(codes, dtype=np.int32).reshape(-1, d)
+        n = len(coded)
+        frozen = tuple(tuple(texts) for texts in categories)
+        if len(frozen) != d:
+            msg = f"The schema has {d} attributes, the categories {len(frozen)}."
+            raise InvalidGraph(msg)
+        for j, texts in enumerate(frozen):
+            if n and not (0 <= coded[:, j].min() and coded[:, j].max() < len(texts)):
+                msg = f"A code of attribute {schema.attributes[j]!r} names no category."
+                raise InvalidGraph(msg)
+        indptr, indices = _adjacency(n, np.asarray(edges, dtype=np.int64).reshape(-1, 2))
+        return cls(schema, frozen, coded, indptr, indices)
+
+    @classmethod
+    def from_columns(
+        cls, schema: Schema, columns: Mapping[str, Sequence[object]], edges: ArrayLike
+    ) -> AttributedGraph:
+        """Build a graph from one column of raw values per attribute of the schema.
+
+        A missing column is an attribute that nobody gave. Categories are coded in sorted order.
+        """
+        n = max((len(column) for column in columns.values()), default=0)
+        categories: list[tuple[str, ...]] = []
+        codes = np.zeros((n, len(schema.attributes)), dtype=np.int32)
+        for j, name in enumerate(schema.attributes):
+            column = columns.get(name)
+            values = [MISSING] * n if column is None else [schema.category(name, x) for x in column]
+            if len(values) != n:
+                msg = f"Column {name!r} has {len(values)} values for {n} vertices."
+                raise InvalidGraph(msg)
+            texts = sorted(set(values))
+            index = {text: code for code, text in enumerate(texts)}
+            codes[:, j] = [index[value] for value in values]
+            categories.append(tuple(texts))
+        return cls.from_codes(schema, categories, codes, edges)
+
+    @classmethod
+    def from_networkx(
+        cls, graph: nx.Graph, schema: Schema
+    ) -> tuple[AttributedGraph, list[Hashable]]:
+        """Return the graph and, by position, the networkx nodes. Self-loops are refused.
+
+        Raises
+        ------
+        InvalidGraph
+            If the graph is directed or a multigraph.
+        """
+        if graph.is_directed() or graph.is_multigraph():
+            msg = "Only undirected simple graphs are supported."
+            raise InvalidGraph(msg, hint="Convert with networkx.Graph(graph).")
+        nodes: list[Hashable] = list(graph)
+        position = {node: i for i, node in enumerate(nodes)}
+        columns = {
+            name: [graph.nodes[node].get(name) for node in nodes] for name in schema.attributes
+        }
+        edges = np.array(
+            [(position[u], position[v]) for u, v in graph.edges()], dtype=np.int64
+        ).reshape(-1, 2)
+        return cls.from_columns(schema, columns, edges), nodes
+
+    def to_networkx(self, nodes: Sequence[Hashable] | None = None) -> nx.Graph:
+        """Return the graph as networkx, its nodes named by `nodes` (default: positions)."""
+        names: Sequence[Any] = range(self.n_vertices) if nodes is None else nodes
+        graph = nx.Graph()
+        for v, name in enumerate(names):
+            graph.add_node(name, **self.values(v))
+        graph.add_edges_from((names[u], names[v]) for u, v in self.edges)
+        return graph
+
+    @property
+    def n_vertices(self) -> int:
+        """Number of vertices n."""
+        return len(self.codes)
+
+    @property
+    def n_edges(self) -> int:
+        """Number of edges m."""
+        return len(self.indices) // 2
+
+    @cached_property
+    def degrees(self) -> NDArray[np.int64]:
+        """Degree of every vertex, int64, shape (n,)."""
+        return np.diff(self.indptr)
+
+    @cached_property
+    def edges(self) -> NDArray[np.int32]:
+        """Each edge once as (smaller, greater), int32, shape (m, 2), in ascending order."""
+        source = np.repeat(np.arange(self.n_vertices, dtype=np.int32), self.degrees)
+        once = source < self.indices
+        return np.column_stack((source[once], self.indices[once]))
+
+    @cached_property
+    def is_sensitive(self) -> NDArray[np.bool_]:
+        """Whether each vertex holds a sensitive value, bool, shape (n,)."""
+        texts = self.categories[-1]
+        table = np.array([text in self.schema.sensitive_values for text in texts], dtype=np.bool_)
+        return table[self.codes[:, -1]] if self.n_vertices else np.zeros(0, dtype=np.bool_)
+
+    @cached_property
+    def qi_classes(self) -> NDArray[np.int32]:
+        """Class of equal quasi-identifiers of every vertex: int32, shape (n,), 0..classes-1."""
+        if self.n_vertices == 0:
+            return np.zeros(0, dtype=np.int32)
+        _, classes = np.unique(self.codes[:, :-1], axis=0, return_inverse=True)
+        return classes.reshape(-1).astype(np.int32)
+
+    def values(self, vertex: int) -> dict[str, str]:
+        """Return the attribute values of one vertex by name."""
+        row = self.codes[vertex]
+        return {
+            name: texts[row[j]]
+            for j, (name, texts) in enumerate(
+                zip(self.schema.attributes, self.categories, strict=True)
+            )
+        }
+
+
+def _adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
+    """Return the compressed adjacency of an undirected edge list, neighbours ascending."""
+    if len(edges) and (edges.min() < 0 or edges.max() >= n):
+        msg = "An edge names a vertex that does not exist."
+        raise InvalidGraph(msg)
+    if np.any(edges[:, 0] == edges[:, 1]):
+        msg = "A vertex has an edge to itself."
+        raise InvalidGraph(msg)
+    source = np.concatenate((edges[:, 0], edges[:, 1]))
+    target = np.concatenate((edges[:, 1], edges[:, 0]))
+    key = np.sort(source * n + target)
+    if np.any(key[1:] == key[:-1]):
+        msg = "An edge is given twice."
+        raise InvalidGraph(msg)
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=n), out=indptr[1:])
+    return indptr, (key % max(n, 1)).astype(np.int32)

@@ -1,0 +1,119 @@
+"""The privacy parameters of the paper, validated once and held exactly.
+
+The letters are the paper's (Ren, Ghazinour, Lian, "kt-Safety", Definitions 3 to 5). Beware of `t`:
+classical t-closeness bounds the distribution of the *sensitive* attribute; this paper applies `t`
+to the *non-sensitive* attributes of neighbourhoods, and bounds the sensitive one by `alpha`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any
+
+from ktsafe.errors import InvalidParams
+
+# Bounds keep every product of the exact comparison (2 * t * n1 * n2 and friends) far inside int64.
+K_MAX = 1_000_000
+EPSILON_MAX = 1_000_000
+DENOMINATOR_MAX = 10_000
+
+
+def exact(value: Fraction | float | str, name: str) -> Fraction:
+    """Return `value` as the rational a person meant: 0.1 is 1/10, not its binary neighbour.
+
+    Raises
+    ------
+    InvalidParams
+        If the value is no finite number, or needs a denominator beyond `DENOMINATOR_MAX`.
+    """
+    try:
+        fraction = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
+    except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:
+        msg = f"{name} must be a decimal or a fraction such as 0.1 or 1/10."
+        raise InvalidParams(msg) from error
+    if fraction.denominator > DENOMINATOR_MAX:
+        msg = f"{name} needs a denominator above {DENOMINATOR_MAX}."
+        raise InvalidParams(msg, hint="Give it with at most four decimals.")
+    return fraction
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class PrivacyParams:
+    """Parameters of kt-safety (Definition 5).
+
+    Attributes
+    ----------
+    k:
+        Least size of every vertex's protection set.
+    t:
+        Greatest distance (half L1) between the attribute distributions of two similar
+        neighbourhoods, for each non-sensitive attribute and each hop count.
+    alpha:
+        Greatest share of sensitive vertices in a protection set.
+    epsilon:
+        Greatest graph edit distance between two similar neighbourhoods, in unit-cost edits.
+    n_hops:
+        Hops of the attacker's background knowledge.
+    gamma, s:
+        Part size and number of samples of the paper's partitioning; no safety decision uses them.
+    """
+
+    k: int = 10
+    t: Fraction = Fraction(1, 10)
+    alpha: Fraction = Fraction(1, 5)
+    epsilon: int = 5
+    n_hops: int = 1
+    gamma: int = 1000
+    s: int = 4
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "t", exact(self.t, "t"))
+        object.__setattr__(self, "alpha", exact(self.alpha, "alpha"))
+        for name, low, high in (
+            ("k", 1, K_MAX),
+            ("epsilon", 0, EPSILON_MAX),
+            ("gamma", 1, None),
+            ("s", 1, None),
+        ):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                msg = f"{name} must be a whole number."
+                raise InvalidParams(msg)
+            if value < low or (high is not None and value > high):
+                bound = f"at least {low}" if high is None else f"from {low} to {high}"
+                msg = f"{name} must be {bound}."
+                raise InvalidParams(msg)
+        if not 0 <= self.t <= 1:
+            msg = "t must be from 0 to 1."
+            raise InvalidParams(msg)
+        if not 0 < self.alpha <= 1:
+            msg = "alpha must be above 0 and at most 1."
+            raise InvalidParams(msg)
+        if self.n_hops != 1:
+            msg = "n_hops must be 1 in this version."
+            raise InvalidParams(msg, hint="Neighbourhoods of other radii are not built yet.")
+
+    @property
+    def group_size_min(self) -> int:
+        """Least size m of a group that can hold one sensitive vertex: max(k, ceil(1/alpha))."""
+        return max(self.k, math.ceil(1 / self.alpha))
+
+    def to_mapping(self) -> dict[str, int | str]:
+        """Return the parameters as JSON-ready values; rationals as text, so that none is rounded."""
+        return {
+            field.name: str(value) if isinstance(value, Fraction) else value
+            for field in dataclasses.fields(self)
+            for value in (getattr(self, field.name),)
+        }
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> PrivacyParams:
+        """Build parameters from what `to_mapping` wrote, or from a configuration table."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if unknown := sorted(set(mapping) - known):
+            msg = f"Unknown privacy parameter {unknown[0]!r}."
+            raise InvalidParams(msg, hint=f"Known: {', '.join(sorted(known))}.")
+        return cls(**mapping)

@@ -1,0 +1,1 @@
+"""The true graph and the ledger of releases, durable in RocksDB."""

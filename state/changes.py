@@ -1,0 +1,51 @@
+"""What an event does to the graph: four kinds of change, each with its stamp.
+
+Changes are merged by maximum stamp (`state.store`), so their order of arrival does not matter.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeAlias
+
+
+class Stamp(NamedTuple):
+    """When a change holds, with ties broken by where it was read: compared as a tuple."""
+
+    time_us: int
+    topic: str
+    partition: int
+    offset: int
+
+
+class VertexUpsert(NamedTuple):
+    """The vertex exists from `stamp` on; given attributes take the given values (None: missing)."""
+
+    stamp: Stamp
+    id: str
+    attributes: dict[str, str | None]
+
+
+class VertexDelete(NamedTuple):
+    """The vertex and everything at or before `stamp` that hangs on it is gone."""
+
+    stamp: Stamp
+    id: str
+
+
+class EdgeAdd(NamedTuple):
+    """The undirected edge is present from `stamp` on, as soon as and while both ends exist."""
+
+    stamp: Stamp
+    source: str
+    target: str
+
+
+class EdgeRemove(NamedTuple):
+    """The undirected edge is absent from `stamp` on."""
+
+    stamp: Stamp
+    source: str
+    target: str
+
+
+Change: TypeAlias = VertexUpsert | VertexDelete | EdgeAdd | EdgeRemove

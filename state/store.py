@@ -1,0 +1,108 @@
+"""The contract of a graph store; `memory` and `rocksdb` pass one conformance suite.
+
+State semantics (each register merges by maximum stamp):
+
+- per vertex `up` and `down`; the vertex exists iff up > down;
+- per attribute a value; it counts iff its stamp > down, so a re-created vertex starts blank;
+- per edge {min, max} whether it is present; it exists iff present, both ends exist and its stamp
+  exceeds both `down`s. It waits while an end does not exist.
+
+Existence is derived, never stored. What lies at or below `down` is physically deleted.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import AttributedGraph
+from state.changes import Change
+from state.ledger import Ledger, PendingCut
+
+
+class TopicPartitionKey(NamedTuple):
+    """A partition as the store keys it; equal to `connectors.base.TopicPartition` as a tuple."""
+
+    topic: str
+    partition: int
+
+
+class Position(NamedTuple):
+    """How far a partition is read, durable with the changes read so far.
+
+    `time_us_max` is M_p, the greatest accepted event time (None before the first).
+    """
+
+    next_offset: int
+    time_us_max: int | None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GraphSnapshot:
+    """The true graph at a checkpoint boundary, detached from the store.
+
+    `ids[v]` is the person at vertex v of `graph`. Vertices are in the store's own order, which
+    carries no meaning.
+    """
+
+    graph: AttributedGraph
+    ids: Sequence[str]
+    edges_waiting: int
+
+
+class GraphStore(Protocol):
+    """One writer's store of the true graph, the positions read, and the ledger."""
+
+    @property
+    def ledger(self) -> Ledger:
+        """The releases made so far; primary data that the feed cannot rebuild."""
+
+    def positions(self) -> dict[tuple[str, int], Position]:
+        """Return the durable position of every partition seen so far."""
+
+    def source_identity(self) -> dict[str, str]:
+        """Return the source identity stored with the positions ({} at first)."""
+
+    def commit(
+        self,
+        changes: Sequence[Change],
+        positions: Mapping[tuple[str, int], Position],
+        *,
+        source_identity: Mapping[str, str] | None = None,
+        cut: PendingCut | None = None,
+    ) -> None:
+        """Merge `changes` and advance `positions` in one atomic, synced write: a checkpoint.
+
+        With `cut` the checkpoint is a release cut: it is recorded in the same write, and the state
+        as of now stays readable through `cut_snapshot` until `Ledger.stage` consumes the cut.
+        """
+
+    def snapshot(self) -> GraphSnapshot:
+        """Return a copy of the graph as of the last commit."""
+
+    def cut_snapshot(self) -> GraphSnapshot | None:
+        """Return the graph as of the pending release cut, after a crash too; None without one."""
+
+    def prune(self, horizon_us: int) -> int:
+        """Forget tombstones older than `horizon_us`, which no accepted event can precede.
+
+        Returns the number forgotten.
+        """
+
+    def size_bytes(self) -> int:
+        """Return the bytes the store takes on disk (0 in memory)."""
+
+    def counts(self) -> Mapping[str, int]:
+        """Return `vertices`, `edges`, `edges_waiting` and `tombstones` as of the last commit."""
+
+    def close(self) -> None:
+        """Release every handle and the lock. Safe to call twice."""
+
+
+def edge_array(edges: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    """Return an edge list as int64 of shape (m, 2), also when it is empty."""
+    return np.array(edges, dtype=np.int64).reshape(-1, 2)

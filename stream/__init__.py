@@ -1,0 +1,1 @@
+"""The service: wires source, state, mechanism and sink together and runs them."""

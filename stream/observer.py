@@ -1,0 +1,60 @@
+"""What the service tells whoever watches it; processing code never imports a metrics library.
+
+The base class ignores everything. `stream.metrics` implements it with Prometheus.
+Names and counts only: no id, no attribute value, no edit statistic ever passes through here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+
+class Observer:
+    """Ignores every notice. Subclasses override what they care about."""
+
+    def event(self, kind: str, outcome: str, count: int = 1) -> None:
+        """`count` events of a type ("vertex.upsert", ..., "unknown") had an outcome.
+
+        Outcomes: "applied", "dead_letter", "ignored".
+        """
+
+    def dead_letter(self, reason: str, count: int = 1) -> None:
+        """Records went to the dead-letter sink for a reason."""
+
+    def dropped_attributes(self, count: int) -> None:
+        """Attributes that the schema does not list were dropped unstored."""
+
+    def applied(self, seconds: float) -> None:
+        """A batch was decoded and judged."""
+
+    def checkpoint(self, seconds: float) -> None:
+        """A checkpoint became durable."""
+
+    def lag(self, records: Mapping[tuple[str, int], int | None]) -> None:
+        """Records not yet read, by partition."""
+
+    def state(self, counts: Mapping[str, int], size_bytes: int) -> None:
+        """Sizes of the true graph and of its store."""
+
+    def slot_skipped(self, count: int = 1) -> None:
+        """Release slots fell due while one was in flight, or were crossed in one jump."""
+
+    def release_phase(self, phase: str, seconds: float) -> None:
+        """A phase of a release ended: "anonymize", "verify", "stage", "publish"."""
+
+    def release_published(
+        self, release_id: str, nominal_us: int, vertices: int, edges: int
+    ) -> None:
+        """The sink confirmed a release, which the strict verifier had passed."""
+
+    def release_withheld(self, reason: str) -> None:
+        """A release was not published: "unsafe", "infeasible", "error"."""
+
+    def retry(self, op: str) -> None:
+        """An operation failed in a way that is worth another try."""
+
+    def ready(self, is_ready: bool) -> None:
+        """Whether the service is consuming and able to publish."""
+
+    def alive(self) -> None:
+        """The main loop went round once more."""
