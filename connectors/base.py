@@ -17,8 +17,9 @@ MANIFEST = "manifest.json"
 
 
 class TopicPartition(NamedTuple):
-    """One ordered log of events. For files the topic is the configured name, the partition the
-    index of the file in the configured list.
+    """One ordered log of events.
+
+    For files the topic is the configured name, the partition the index in the configured list.
     """
 
     topic: str
@@ -44,7 +45,8 @@ class Record(NamedTuple):
 class Source(Protocol):
     """A set of partitions that can be read from any offset and read again.
 
-    Life cycle: `open` once, then any of the others, then `close`. Not thread-safe: the loop owns it.
+    Life cycle: `open` once, then any of the others, then `close`. Not thread-safe: the loop
+    owns it.
     """
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:

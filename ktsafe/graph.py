@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import bisect
 import dataclasses
+import itertools
 from collections.abc import Hashable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
@@ -59,7 +60,7 @@ class Schema:
             if name not in names:
                 msg = f"Buckets are declared for {name!r}, which the schema does not list."
                 raise InvalidGraph(msg)
-            if not edges or any(not a < b for a, b in zip(edges, edges[1:], strict=False)):
+            if not edges or any(not a < b for a, b in itertools.pairwise(edges)):
                 msg = f"The bucket edges of {name!r} must ascend."
                 raise InvalidGraph(msg)
 
@@ -147,7 +148,7 @@ class AttributedGraph:
             msg = f"The schema has {d} attributes, the categories {len(frozen)}."
             raise InvalidGraph(msg)
         for j, texts in enumerate(frozen):
-            if n and not (0 <= coded[:, j].min() and coded[:, j].max() < len(texts)):
+            if n and not (coded[:, j].min() >= 0 and coded[:, j].max() < len(texts)):
                 msg = f"A code of attribute {schema.attributes[j]!r} names no category."
                 raise InvalidGraph(msg)
         indptr, indices = _adjacency(n, np.asarray(edges, dtype=np.int64).reshape(-1, 2))
@@ -243,6 +244,8 @@ class AttributedGraph:
         """Class of equal quasi-identifiers of every vertex: int32, shape (n,), 0..classes-1."""
         if self.n_vertices == 0:
             return np.zeros(0, dtype=np.int32)
+        if self.codes.shape[1] == 1:
+            return np.zeros(self.n_vertices, dtype=np.int32)
         _, classes = np.unique(self.codes[:, :-1], axis=0, return_inverse=True)
         return classes.reshape(-1).astype(np.int32)
 

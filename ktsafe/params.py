@@ -102,7 +102,7 @@ class PrivacyParams:
         return max(self.k, math.ceil(1 / self.alpha))
 
     def to_mapping(self) -> dict[str, int | str]:
-        """Return the parameters as JSON-ready values; rationals as text, so that none is rounded."""
+        """Return the parameters as JSON-ready values; rationals as text, unrounded."""
         return {
             field.name: str(value) if isinstance(value, Fraction) else value
             for field in dataclasses.fields(self)
