@@ -1,0 +1,189 @@
+"""A release on disk: written once, in an order and with ids that say nothing.
+
+    <release_id>/manifest.json   what the release is, and the sha256 of the other files
+    <release_id>/vertices.csv    id,<attributes...>    sorted by id
+    <release_id>/edges.csv       source,target         source < target, sorted
+
+The private audit goes to a folder of its own and is never published:
+
+    <release_id>/mapping.csv     released_id,original_id    empty for an inserted vertex
+    <release_id>/audit.json
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connectors.base import MANIFEST
+from ktsafe import AttributedGraph, PrivacyParams
+from stream.slots import rfc3339
+
+VERTICES: Final = "vertices.csv"
+EDGES: Final = "edges.csv"
+MAPPING: Final = "mapping.csv"
+AUDIT: Final = "audit.json"
+FORMAT: Final = 1
+
+GUARANTEE_W1: Final = (
+    "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
+    "whoever links two of them can single people out. Give readers one release, not a series."
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReleaseHeader:
+    """What a manifest says beside counts and hashes."""
+
+    release_id: str
+    sequence_id: str
+    nominal_time_us: int | None
+    params: PrivacyParams
+
+
+def random_ids(n: int) -> list[str]:
+    """Return `n` distinct random ids of 16 hexadecimal digits from the system's CSPRNG."""
+    drawn: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+    while len(drawn) < n:
+        # Collisions among 64-bit draws are rare; drawing again keeps the ids distinct for sure.
+        more = np.frombuffer(secrets.token_bytes(8 * (n - len(drawn))), dtype=np.uint64)
+        drawn = np.unique(np.concatenate((drawn, more)))
+    ids = [f"{x:016x}" for x in drawn.tolist()]
+    # `unique` sorted them; assign them to vertices in an order of its own randomness.
+    secrets.SystemRandom().shuffle(ids)
+    return ids
+
+
+def release_id(index: int, slot_us: int) -> str:
+    """Return the id of release `index`: sorts in publication order, tells nothing but the slot."""
+    moment = rfc3339(slot_us)
+    return f"{index:06d}-{''.join(c for c in moment if c.isalnum())}"
+
+
+def write_release(
+    folder: Path, graph: AttributedGraph, ids: Sequence[str], header: ReleaseHeader
+) -> dict[str, str]:
+    """Write and fsync a release to the new folder `folder`.
+
+    Parameters
+    ----------
+    ids:
+        The released id of every vertex of `graph`.
+
+    Returns
+    -------
+    dict
+        The sha256 of every file, the manifest's included, the manifest first.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    hashes = {
+        VERTICES: write_synced(folder / VERTICES, _vertex_lines(graph, ids)),
+        EDGES: write_synced(folder / EDGES, _edge_lines(graph, ids)),
+    }
+    manifest = _manifest(graph, header, hashes)
+    digest = write_synced(folder / MANIFEST, [json.dumps(manifest, indent=2) + "\n"])
+    sync_folder(folder)
+    return {MANIFEST: digest, **hashes}
+
+
+def write_audit(
+    folder: Path,
+    ids: Sequence[str],
+    originals: Sequence[str],
+    figures: Mapping[str, Any],
+) -> None:
+    """Write the private audit, readable by its owner only.
+
+    `originals` names the first vertices; the rest are inserted and map to nothing.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    pairs = ((ids[v], originals[v] if v < len(originals) else "") for v in range(len(ids)))
+    write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs)))
+    write_synced(folder / AUDIT, [json.dumps(figures, indent=2, sort_keys=True) + "\n"])
+    sync_folder(folder)
+
+
+def write_synced(path: Path, texts: Iterator[str] | list[str]) -> str:
+    """Write a file of mode 0600, fsync it, and return its sha256."""
+    digest = hashlib.sha256()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        for text in texts:
+            data = text.encode()
+            digest.update(data)
+            file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the entries of `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def csv_lines(header: Sequence[str], rows: Iterator[Sequence[str]] | list[Any]) -> Iterator[str]:
+    """Yield CSV text in blocks: RFC 4180 quoting, newline line ends."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    for number, row in enumerate(rows, start=1):
+        writer.writerow(row)
+        if number % 10_000 == 0:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+def _vertex_lines(graph: AttributedGraph, ids: Sequence[str]) -> Iterator[str]:
+    order = sorted(range(graph.n_vertices), key=ids.__getitem__)
+    codes = graph.codes
+    rows = (
+        (ids[v], *(texts[code] for texts, code in zip(graph.categories, codes[v], strict=True)))
+        for v in order
+    )
+    return csv_lines(("id", *graph.schema.attributes), rows)
+
+
+def _edge_lines(graph: AttributedGraph, ids: Sequence[str]) -> Iterator[str]:
+    pairs = ((ids[u], ids[v]) for u, v in graph.edges.tolist())
+    return csv_lines(("source", "target"), sorted((a, b) if a < b else (b, a) for a, b in pairs))
+
+
+def _manifest(
+    graph: AttributedGraph, header: ReleaseHeader, hashes: Mapping[str, str]
+) -> dict[str, Any]:
+    schema = graph.schema
+    nominal = header.nominal_time_us
+    return {
+        "format": FORMAT,
+        "release_id": header.release_id,
+        "sequence_id": header.sequence_id,
+        "nominal_time": None if nominal is None else rfc3339(nominal),
+        "params": header.params.to_mapping(),
+        "guarantee": {"w": 1, "text": GUARANTEE_W1},
+        "schema": {
+            "quasi_identifiers": list(schema.quasi_identifiers),
+            "sensitive": schema.sensitive,
+            "sensitive_values": sorted(schema.sensitive_values),
+        },
+        "vertices": graph.n_vertices,
+        "edges": graph.n_edges,
+        "sha256": dict(hashes),
+    }

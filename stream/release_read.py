@@ -1,0 +1,183 @@
+"""Reads a release back from its bytes alone, for verification and for whoever consumes it.
+
+Shares nothing with the writer: what the verifier judges is what a reader would see.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import PrivacyParams
+from ktsafe.errors import KtsafeError
+
+
+class ReleaseUnreadable(KtsafeError):
+    """The folder holds no intact release."""
+
+
+class ManifestSchema(msgspec.Struct, frozen=True):
+    """The `schema` part of a manifest."""
+
+    quasi_identifiers: list[str]
+    sensitive: str
+    sensitive_values: list[str]
+
+
+class Guarantee(msgspec.Struct, frozen=True):
+    """The `guarantee` part of a manifest."""
+
+    w: int | str
+    text: str
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """manifest.json; unknown fields are passed over, so that formats may grow."""
+
+    format: int
+    release_id: str
+    sequence_id: str
+    nominal_time: str | None
+    params: dict[str, int | str]
+    guarantee: Guarantee
+    schema: ManifestSchema
+    vertices: int
+    edges: int
+    sha256: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Release:
+    """A release as published.
+
+    Attributes
+    ----------
+    ids:
+        Released id by position.
+    columns:
+        For each attribute its value by position.
+    edges:
+        int64, shape (m, 2): positions.
+    """
+
+    manifest: Manifest
+    ids: list[str]
+    columns: Mapping[str, list[str]]
+    edges: NDArray[np.int64]
+
+    @property
+    def params(self) -> PrivacyParams:
+        """The parameters that the release claims to keep."""
+        return PrivacyParams.from_mapping(self.manifest.params)
+
+    def quasi_identifiers(self) -> NDArray[np.int64]:
+        """Return coded quasi-identifiers, shape (n, d-1): equal codes iff equal texts."""
+        names = self.manifest.schema.quasi_identifiers
+        coded = np.zeros((len(self.ids), len(names)), dtype=np.int64)
+        for j, name in enumerate(names):
+            index: dict[str, int] = {}
+            coded[:, j] = [index.setdefault(text, len(index)) for text in self.columns[name]]
+        return coded
+
+    def is_sensitive(self) -> NDArray[np.bool_]:
+        """Return whether each vertex shows a sensitive value, shape (n,)."""
+        sensitive = frozenset(self.manifest.schema.sensitive_values)
+        column = self.columns[self.manifest.schema.sensitive]
+        return np.array([text in sensitive for text in column], dtype=np.bool_)
+
+    def to_networkx(self) -> nx.Graph:
+        """Return the release as a networkx graph, its nodes named by released id."""
+        graph = nx.Graph()
+        for v, name in enumerate(self.ids):
+            graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
+        graph.add_edges_from((self.ids[u], self.ids[v]) for u, v in self.edges.tolist())
+        return graph
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a release folder.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If there is none, or it is no manifest.
+    """
+    path = folder / "manifest.json"
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except OSError as error:
+        msg = f"{folder} holds no readable manifest.json."
+        raise ReleaseUnreadable(msg, hint="Name the folder of one release.") from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} is no release manifest ({error})."
+        raise ReleaseUnreadable(msg, hint="Fetch the release again.") from error
+    if manifest.format != 1:
+        msg = f"{path} has format {manifest.format}, this version reads format 1."
+        raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
+    return manifest
+
+
+def read_release(folder: Path) -> Release:
+    """Return the release in `folder`, every byte checked against the manifest.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If files are missing, do not match their sha256, or do not hold what the manifest says.
+    """
+    manifest = read_manifest(folder)
+    for name, expected in manifest.sha256.items():
+        if name != Path(name).name or _sha256(folder / name) != expected:
+            msg = f"{folder / name} does not match the sha256 in the manifest."
+            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+    if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
+        msg = f"The manifest in {folder} does not list {min(missing)}."
+        raise ReleaseUnreadable(msg)
+    names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
+    vertices = _rows(folder / "vertices.csv", ["id", *names])
+    ids = [row[0] for row in vertices]
+    position = {name: v for v, name in enumerate(ids)}
+    if len(position) != len(ids):
+        msg = f"{folder / 'vertices.csv'} lists an id twice."
+        raise ReleaseUnreadable(msg)
+    columns = {name: [row[j] for row in vertices] for j, name in enumerate(names, start=1)}
+    try:
+        pairs = [(position[a], position[b]) for a, b in _rows(folder / "edges.csv", _EDGE_HEADER)]
+    except KeyError:
+        msg = f"{folder / 'edges.csv'} names a vertex that vertices.csv does not list."
+        raise ReleaseUnreadable(msg) from None
+    if (len(ids), len(pairs)) != (manifest.vertices, manifest.edges):
+        msg = f"The counts in the manifest of {folder} are not those of its files."
+        raise ReleaseUnreadable(msg)
+    return Release(manifest, ids, columns, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+
+
+_EDGE_HEADER = ["source", "target"]
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _rows(path: Path, header: list[str]) -> list[list[str]]:
+    with path.open(encoding="utf-8", newline="") as file:
+        rows = list(csv.reader(file, strict=True))
+    if not rows or rows[0] != header:
+        msg = f"{path} does not begin with the columns {','.join(header)}."
+        raise ReleaseUnreadable(msg)
+    if any(len(row) != len(header) for row in rows):
+        msg = f"{path} has a row of another length than its header."
+        raise ReleaseUnreadable(msg)
+    return rows[1:]

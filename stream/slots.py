@@ -1,0 +1,90 @@
+"""Release slots: the fixed moments, known to everybody, at which releases may appear.
+
+A slot is a moment in microseconds since the epoch (UTC). Releases carry nothing but their slot, so
+that their timing tells nothing of the changes inside.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from typing import Final, Protocol
+
+_SECOND_US: Final = 1_000_000
+_UNITS_S: Final = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+_DURATION: Final = re.compile(r"([1-9][0-9]{0,8})([smhdw])")
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+
+
+class Slots(Protocol):
+    """An endless ascending series of moments."""
+
+    def at_or_after(self, time_us: int) -> int:
+        """Return the first slot not before `time_us`."""
+
+    def before(self, time_us: int) -> int:
+        """Return the last slot before `time_us`."""
+
+
+class FixedSlots:
+    """Slots a fixed interval apart, counted from the epoch."""
+
+    def __init__(self, interval_us: int) -> None:
+        assert interval_us > 0
+        self._interval_us = interval_us
+
+    def at_or_after(self, time_us: int) -> int:
+        """Return the first slot not before `time_us`."""
+        return -(-time_us // self._interval_us) * self._interval_us
+
+    def before(self, time_us: int) -> int:
+        """Return the last slot before `time_us`."""
+        return (time_us - 1) // self._interval_us * self._interval_us
+
+
+class MonthlySlots:
+    """Slots at the first moment of every calendar month, UTC."""
+
+    def at_or_after(self, time_us: int) -> int:
+        """Return the first slot not before `time_us`."""
+        month = _month_of(time_us)
+        start = _month_start(month)
+        return start if start == time_us else _month_start(month + 1)
+
+    def before(self, time_us: int) -> int:
+        """Return the last slot before `time_us`."""
+        return _month_start(_month_of(time_us - 1))
+
+
+def parse_slots(every: str) -> Slots:
+    """Return the slots that a configuration text names: "30s", "15m", "6h", "14d", "2w", "month".
+
+    Raises
+    ------
+    ValueError
+        If the text names none.
+    """
+    if every == "month":
+        return MonthlySlots()
+    if match := _DURATION.fullmatch(every):
+        return FixedSlots(int(match[1]) * _UNITS_S[match[2]] * _SECOND_US)
+    msg = 'must be a number with a unit, such as "30s", "15m", "6h", "1d", "2w", or "month"'
+    raise ValueError(msg)
+
+
+def _month_of(time_us: int) -> int:
+    """Return the calendar month of a moment, counted from year 0."""
+    moment = _EPOCH + datetime.timedelta(microseconds=time_us)
+    return moment.year * 12 + moment.month - 1
+
+
+def _month_start(month: int) -> int:
+    year, index = divmod(month, 12)
+    start = datetime.datetime(year, index + 1, 1, tzinfo=datetime.UTC)
+    return (start - _EPOCH) // datetime.timedelta(microseconds=1)
+
+
+def rfc3339(time_us: int) -> str:
+    """Return a slot as RFC 3339 text in UTC, with fractions only where there are any."""
+    moment = _EPOCH + datetime.timedelta(microseconds=time_us)
+    return moment.isoformat().replace("+00:00", "Z")
