@@ -172,8 +172,12 @@ def _sha256(path: Path) -> str:
 
 
 def _rows(path: Path, header: list[str]) -> list[list[str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        rows = list(csv.reader(file, strict=True))
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file, strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        msg = f"{path} is no CSV file."
+        raise ReleaseUnreadable(msg) from error
     if not rows or rows[0] != header:
         msg = f"{path} does not begin with the columns {','.join(header)}."
         raise ReleaseUnreadable(msg)

@@ -25,6 +25,9 @@ class Slots(Protocol):
     def before(self, time_us: int) -> int:
         """Return the last slot before `time_us`."""
 
+    def distance(self, earlier_us: int, later_us: int) -> int:
+        """Return how many slots lie after `earlier_us`, up to and with `later_us` (both slots)."""
+
 
 class FixedSlots:
     """Slots a fixed interval apart, counted from the epoch."""
@@ -41,6 +44,10 @@ class FixedSlots:
         """Return the last slot before `time_us`."""
         return (time_us - 1) // self._interval_us * self._interval_us
 
+    def distance(self, earlier_us: int, later_us: int) -> int:
+        """Return how many slots lie after `earlier_us`, up to and with `later_us`."""
+        return (later_us - earlier_us) // self._interval_us
+
 
 class MonthlySlots:
     """Slots at the first moment of every calendar month, UTC."""
@@ -54,6 +61,10 @@ class MonthlySlots:
     def before(self, time_us: int) -> int:
         """Return the last slot before `time_us`."""
         return _month_start(_month_of(time_us - 1))
+
+    def distance(self, earlier_us: int, later_us: int) -> int:
+        """Return how many slots lie after `earlier_us`, up to and with `later_us`."""
+        return _month_of(later_us) - _month_of(earlier_us)
 
 
 def parse_slots(every: str) -> Slots:

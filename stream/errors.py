@@ -1,0 +1,64 @@
+"""What the service does about each error: one table, by remedy.
+
+| Action                                   | Errors                                          |
+| ---------------------------------------- | ----------------------------------------------- |
+| refuse to start, fix the input (2)       | `ConfigError`, `InvalidParams`, `InvalidGraph`, `ReleaseUnreadable`, `Misconfigured` |
+| dead-letter, count, continue             | `MalformedEvent` (in `stream.events`)           |
+| retry, bounded; then exit (5)            | `Unavailable`                                   |
+| refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
+| refuse to start, name the other side (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
+| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`                       |
+"""  # noqa: E501 -- a table
+
+from __future__ import annotations
+
+import enum
+
+from connectors.errors import (
+    ConnectorError,
+    Misconfigured,
+    OffsetLost,
+    SinkConflict,
+    SourceMismatch,
+    Unavailable,
+)
+from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
+from state.errors import StateError
+
+
+class ConfigError(KtsafeError):
+    """The configuration cannot work: nothing was started."""
+
+
+class Exit(enum.IntEnum):
+    """Exit codes of every command."""
+
+    OK = 0
+    UNSAFE = 1
+    USAGE = 2
+    INTERNAL = 3
+    STATE = 4
+    UNAVAILABLE = 5
+    MISMATCH = 6
+    INTERRUPTED = 130
+
+
+EXPECTED = (KtsafeError, StateError, ConnectorError)
+"""Errors that are answered with one paragraph and an exit code, never with a traceback."""
+
+
+def exit_code(error: Exception) -> Exit:
+    """Return the exit code of an error that ends a command."""
+    match error:
+        case NotKTSafe() | Infeasible():
+            return Exit.UNSAFE
+        case KtsafeError() | Misconfigured():
+            return Exit.USAGE
+        case StateError():
+            return Exit.STATE
+        case SourceMismatch() | OffsetLost() | SinkConflict():
+            return Exit.MISMATCH
+        case Unavailable():
+            return Exit.UNAVAILABLE
+        case _:
+            return Exit.INTERNAL

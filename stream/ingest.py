@@ -1,0 +1,199 @@
+"""Poll, judge, buffer, checkpoint: the way of a record into the store.
+
+Each record takes effect exactly once, because its change and the next offset of its partition
+become durable in the same write. A dead letter is durable before the offset passes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Callable, Mapping
+
+from connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
+from ktsafe import Schema
+from state.changes import Change
+from state.ledger import PendingCut
+from state.store import GraphStore, Position
+from stream.apply import Accepted, Judge
+from stream.observer import Observer
+
+Admits = Callable[[tuple[str, int], int], bool]
+"""Whether an event of a partition may be applied now; False stops the partition there."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """Bounds of one round.
+
+    Attributes
+    ----------
+    batch_records_max:
+        Records held before a checkpoint is due.
+    checkpoint_interval_s:
+        Greatest age of a record held before a checkpoint is due.
+    poll_timeout_s:
+        How long an empty poll waits.
+    record_bytes_max:
+        Greater records are dead-lettered.
+    lateness_max_s:
+        How far an event may lie behind the newest one of its partition.
+    """
+
+    batch_records_max: int = 2_000
+    checkpoint_interval_s: float = 1.0
+    poll_timeout_s: float = 0.2
+    record_bytes_max: int = 1_048_576
+    lateness_max_s: int = 604_800
+
+
+class Ingest:
+    """Moves records from the source into the store, one checkpoint at a time.
+
+    Parameters
+    ----------
+    monotonic:
+        A clock in seconds, for measuring only.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        store: GraphStore,
+        dead_letters: DeadLetterSink,
+        *,
+        schema: Schema,
+        settings: IngestSettings,
+        observer: Observer,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._source = source
+        self._store = store
+        self._dead_letters = dead_letters
+        self._settings = settings
+        self._observer = observer
+        self._monotonic = monotonic
+        stored = store.positions()
+        self._judge = Judge(
+            schema,
+            lateness_max_us=settings.lateness_max_s * 1_000_000,
+            record_bytes_max=settings.record_bytes_max,
+            clocks={partition: p.time_us_max for partition, p in stored.items()},
+        )
+        self._offsets = {partition: p.next_offset for partition, p in stored.items()}
+        self._identity = store.source_identity()
+        self._heard_s: dict[tuple[str, int], float] = {}
+        self._changes: list[Change] = []
+        self._letters: list[DeadLetter] = []
+        self._dirty: set[tuple[str, int]] = set()
+        self._held = 0
+        self._held_since_s = 0.0
+
+    @property
+    def offsets(self) -> Mapping[tuple[str, int], int]:
+        """Next offset of every partition, held records included."""
+        return self._offsets
+
+    def round(self, admits: Admits) -> int:
+        """Poll once and take in what came. Returns the number of records taken in."""
+        room = self._settings.batch_records_max - self._held
+        records = self._source.poll(self._settings.poll_timeout_s, max(room, 1))
+        started = self._monotonic()
+        taken = self._take(records, admits, started)
+        if records:
+            self._observer.applied(self._monotonic() - started)
+        return taken
+
+    def checkpoint_due(self) -> bool:
+        """Whether held records are many or old enough to be made durable."""
+        if not self._held:
+            return False
+        age_s = self._monotonic() - self._held_since_s
+        full = self._held >= self._settings.batch_records_max
+        return full or age_s >= self._settings.checkpoint_interval_s
+
+    def checkpoint(self, cut: PendingCut | None = None) -> None:
+        """Make everything held durable, in this order.
+
+        1. Dead letters, so that no offset passes a record that is recorded nowhere.
+        2. Changes, offsets, clocks and the release cut, in one synced write of the store.
+        3. The source learns of it, for lag tools only.
+
+        Raises
+        ------
+        connectors.errors.Unavailable
+            If dead letters cannot be written. Everything stays held; call again.
+        """
+        identity = self._source.identity()
+        grown = identity if identity != self._identity else None
+        if not (self._held or cut or grown):
+            return
+        started = self._monotonic()
+        # Step 1
+        if self._letters:
+            self._dead_letters.write(self._letters)
+            for reason, count in Counter(letter.reason for letter in self._letters).items():
+                self._observer.dead_letter(reason, count)
+            self._letters = []
+        # Step 2
+        positions = {p: Position(self._offsets[p], self._judge.clock(p)) for p in self._dirty}
+        self._store.commit(self._changes, positions, source_identity=grown, cut=cut)
+        self._identity = identity
+        self._changes, self._dirty, self._held = [], set(), 0
+        # Step 3
+        self._source.acknowledge(
+            {TopicPartition(*partition): p.next_offset for partition, p in positions.items()}
+        )
+        self._observer.checkpoint(self._monotonic() - started)
+
+    def idle(self, idle_s: float) -> set[tuple[str, int]]:
+        """Return the partitions read to their end that gave nothing for `idle_s` seconds."""
+        now = self._monotonic()
+        quiet: set[tuple[str, int]] = set()
+        for partition in self._source.partitions():
+            heard = self._heard_s.setdefault(partition, now)
+            if now - heard >= idle_s and self._source.at_end(partition):
+                quiet.add(partition)
+        return quiet
+
+    def ended(self) -> set[tuple[str, int]]:
+        """Return the partitions whose every record has been taken in."""
+        return {p for p in self._source.partitions() if self._source.at_end(p)}
+
+    def _take(self, records: list[Record], admits: Admits, now: float) -> int:
+        stopped: set[tuple[str, int]] = set()
+        taken = 0
+        outcomes: Counter[tuple[str, str]] = Counter()
+        dropped = 0
+        for record in records:
+            partition = (record.topic, record.partition)
+            if partition in stopped:
+                continue
+            judgement = self._judge.judge(record)
+            if isinstance(judgement, Accepted):
+                time_us = judgement.change.stamp.time_us
+                if not admits(partition, time_us):
+                    self._source.pause(TopicPartition(*partition), record.offset)
+                    stopped.add(partition)
+                    continue
+                self._judge.accept(partition, time_us)
+                self._changes.append(judgement.change)
+                dropped += judgement.attributes_dropped
+                outcomes[judgement.kind, "applied"] += 1
+            elif isinstance(judgement, DeadLetter):
+                self._letters.append(judgement)
+                outcomes["unknown", "dead_letter"] += 1
+            else:
+                outcomes["unknown", "ignored"] += 1
+            self._offsets[partition] = record.offset + 1
+            self._dirty.add(partition)
+            self._heard_s[partition] = now
+            taken += 1
+        if taken and not self._held:
+            self._held_since_s = now
+        self._held += taken
+        for (kind, outcome), count in outcomes.items():
+            self._observer.event(kind, outcome, count)
+        if dropped:
+            self._observer.dropped_attributes(dropped)
+        return taken
