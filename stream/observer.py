@@ -6,7 +6,8 @@ Names and counts only: no id, no attribute value, no edit statistic ever passes 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from typing import Any, Final
 
 
 class Observer:
@@ -58,3 +59,23 @@ class Observer:
 
     def alive(self) -> None:
         """The main loop went round once more."""
+
+
+NOTICES: Final = tuple(name for name in vars(Observer) if not name.startswith("_"))
+"""The names of all notices."""
+
+
+class Observers(Observer):
+    """Passes every notice on to several observers, in order."""
+
+    def __init__(self, *observers: Observer) -> None:
+        for name in NOTICES:
+            setattr(self, name, _fan_out([getattr(observer, name) for observer in observers]))
+
+
+def _fan_out(receivers: list[Callable[..., None]]) -> Callable[..., None]:
+    def notify(*args: Any, **kwargs: Any) -> None:
+        for receiver in receivers:
+            receiver(*args, **kwargs)
+
+    return notify

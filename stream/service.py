@@ -1,0 +1,178 @@
+"""Wires one service from its configuration and runs it: open, compare, loop, close.
+
+Opening goes from the inside out, so that what refuses to start leaves nothing half open:
+
+1. the store, with its lock;
+2. the sequence: parameters and schema must be those of the state;
+3. the sink, compared with the ledger;
+4. the source, seeked to the stored offsets.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import ExitStack, closing
+from typing import TypeVar
+
+from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
+from ktsafe import PrivacyParams, Schema
+from state.errors import StateMismatch
+from state.ledger import Ledger, Sequence
+from state.store import GraphStore
+from stream.ingest import Ingest, IngestSettings
+from stream.logs import get_logger
+from stream.loop import Loop, LoopSettings
+from stream.observer import Observer
+from stream.publish import Executor, Publisher
+from stream.snapshotter import BuildSettings, Snapshotter
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+
+class OneThread:
+    """Runs a task in a daemon thread of its own, so that a stop never waits for long work."""
+
+    def submit(self, task: Callable[[], T]) -> Future[T]:
+        """Start `task` and return its future."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(task())
+            except BaseException as error:  # noqa: BLE001 -- handed to whoever asks the future
+                future.set_exception(error)
+
+        threading.Thread(target=run, name="ktsafe-release", daemon=True).start()
+        return future
+
+
+class Inline:
+    """Runs a task at once, for deterministic tests."""
+
+    def submit(self, task: Callable[[], T]) -> Future[T]:
+        """Run `task` and return its finished future."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(task())
+        except Exception as error:  # noqa: BLE001 -- handed to whoever asks the future
+            future.set_exception(error)
+        return future
+
+
+def inputs_digest(params: PrivacyParams, schema: Schema) -> str:
+    """Return the digest of everything that is frozen within a sequence of releases."""
+    inputs = {
+        "params": params.to_mapping(),
+        "w": 1,
+        "quasi_identifiers": list(schema.quasi_identifiers),
+        "sensitive": schema.sensitive,
+        "sensitive_values": sorted(schema.sensitive_values),
+        "buckets": {name: list(edges) for name, edges in sorted(schema.buckets.items())},
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def ensure_sequence(ledger: Ledger, digest: str, now_us: int) -> Sequence:
+    """Return the current sequence, started now if there is none.
+
+    Raises
+    ------
+    StateMismatch
+        If the state's sequence has other parameters or another schema.
+    """
+    sequence = ledger.sequence()
+    if sequence is None:
+        sequence = new_sequence(digest, now_us)
+        ledger.start_sequence(sequence)
+    if sequence.inputs_digest != digest:
+        hint = (
+            "parameters, schema and buckets are fixed within a sequence of releases, and the "
+            "configuration differs from what this state began with. Restore the configuration, or "
+            "begin a new sequence with `ktsafe rebase`."
+        )
+        raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
+    return sequence
+
+
+def new_sequence(digest: str, now_us: int) -> Sequence:
+    """Return a fresh sequence with a random id."""
+    return Sequence(sequence_id=secrets.token_hex(8), inputs_digest=digest, started_us=now_us)
+
+
+def run_service(
+    *,
+    open_store: Callable[[], GraphStore],
+    open_dead_letters: Callable[[], DeadLetterSink],
+    source: Source,
+    sink: ReleaseSink,
+    schema: Schema,
+    ingest: IngestSettings,
+    loop: LoopSettings,
+    build: BuildSettings,
+    observer: Observer,
+    stopping: Callable[[], bool],
+    executor: Executor | None = None,
+    wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+    publish_retry_s: float = 5.0,
+) -> None:
+    """Run one service until `stopping()` is true, or with `loop.drain` until the feed has ended.
+
+    Clocks, executor and connectors are given, so that a test runs the whole service in simulated
+    time. Everything opened here is closed again, whatever happens.
+    """
+    with ExitStack() as stack:
+        # Step 1
+        store = stack.enter_context(closing(open_store()))
+        # Step 2
+        ensure_sequence(store.ledger, inputs_digest(build.params, schema), wall_us())
+        # Step 3
+        stack.callback(sink.close)
+        sink.open()
+        snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
+        publisher = Publisher(
+            store.ledger,
+            sink,
+            snapshotter,
+            executor or OneThread(),
+            observer=observer,
+            monotonic=monotonic,
+            retry_s=publish_retry_s,
+        )
+        publisher.recover()
+        # Step 4
+        stack.callback(source.close)
+        offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
+        source.open(offsets, store.source_identity())
+        dead_letters = stack.enter_context(closing(open_dead_letters()))
+        log.warning("guarantee: each release is safe by itself; releases in series are not (w=1)")
+        taker = Ingest(
+            source,
+            store,
+            dead_letters,
+            schema=schema,
+            settings=ingest,
+            observer=observer,
+            monotonic=monotonic,
+        )
+        Loop(
+            source,
+            store,
+            taker,
+            publisher,
+            settings=loop,
+            observer=observer,
+            wall_us=wall_us,
+            monotonic=monotonic,
+            sleep=sleep,
+            stopping=stopping,
+        ).run()

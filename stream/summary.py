@@ -1,0 +1,90 @@
+"""What happened in one run, counted for the words at its end and for the progress display."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import Counter
+from collections.abc import Mapping
+
+from stream.observer import Observer
+
+
+@dataclasses.dataclass(slots=True)
+class Counts:
+    """Totals of one run.
+
+    Attributes
+    ----------
+    published:
+        Release id, vertices and edges of every release published in this run.
+    phase:
+        The phase of a release that ended last; empty when none is in flight.
+    """
+
+    applied: int = 0
+    ignored: int = 0
+    dead_letters: Counter[str] = dataclasses.field(default_factory=Counter)
+    attributes_dropped: int = 0
+    published: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
+    withheld: Counter[str] = dataclasses.field(default_factory=Counter)
+    slots_skipped: int = 0
+    lag: int | None = None
+    vertices: int = 0
+    edges: int = 0
+    phase: str = ""
+
+    @property
+    def records(self) -> int:
+        """Records taken in."""
+        return self.applied + self.ignored + self.dead_letters.total()
+
+
+class Summary(Observer):
+    """Counts notices; read `counts` at any time."""
+
+    def __init__(self) -> None:
+        self.counts = Counts()
+
+    def event(self, kind: str, outcome: str, count: int = 1) -> None:
+        """Count events by outcome."""
+        if outcome == "applied":
+            self.counts.applied += count
+        elif outcome == "ignored":
+            self.counts.ignored += count
+
+    def dead_letter(self, reason: str, count: int = 1) -> None:
+        """Count dead letters by reason."""
+        self.counts.dead_letters[reason] += count
+
+    def dropped_attributes(self, count: int) -> None:
+        """Count attributes that the schema does not list."""
+        self.counts.attributes_dropped += count
+
+    def lag(self, records: Mapping[tuple[str, int], int | None]) -> None:
+        """Keep the total lag where all of it is known."""
+        known = [n for n in records.values() if n is not None]
+        self.counts.lag = sum(known) if len(known) == len(records) else None
+
+    def state(self, counts: Mapping[str, int], size_bytes: int) -> None:
+        """Keep the sizes of the true graph, for the private display."""
+        self.counts.vertices, self.counts.edges = counts["vertices"], counts["edges"]
+
+    def slot_skipped(self, count: int = 1) -> None:
+        """Count slots without a release."""
+        self.counts.slots_skipped += count
+
+    def release_phase(self, phase: str, seconds: float) -> None:
+        """Keep the phase that ended last."""
+        self.counts.phase = phase
+
+    def release_published(
+        self, release_id: str, nominal_us: int, vertices: int, edges: int
+    ) -> None:
+        """Keep what was published."""
+        self.counts.published.append((release_id, vertices, edges))
+        self.counts.phase = ""
+
+    def release_withheld(self, reason: str) -> None:
+        """Count releases withheld by reason."""
+        self.counts.withheld[reason] += 1
+        self.counts.phase = ""

@@ -1,0 +1,95 @@
+"""Decoding of events: each bad input has its reason, and no reason repeats a value."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stream import events
+from stream.events import REASONS, MalformedEvent
+
+UPSERT = '{"type":"vertex.upsert","id":"p1","attributes":{"a":"x","b":null,"c":3},"time":5}'
+
+BAD = [
+    (b"", "malformed_json"),
+    (b"{", "malformed_json"),
+    (b"SECRET", "malformed_json"),
+    (b'{"type":"vertex.upsert","id":"\\ud800"}', "malformed_json"),
+    (b'{"type":"vertex.upsert","id":"SECRET\xff"}', "not_utf8"),
+    (b'{"type":"vertex.upsert","id":"\xed\xa0\x80"}', "not_utf8"),
+    (b"[1]", "wrong_type"),
+    (b"null", "wrong_type"),
+    (b"{}", "missing_field"),
+    (b'{"type":"SECRET","id":"a"}', "unknown_event_type"),
+    (b'{"type":7,"id":"a"}', "unknown_event_type"),
+    (b'{"type":"vertex.upsert"}', "missing_field"),
+    (b'{"type":"edge.add","source":"a"}', "missing_field"),
+    (b'{"type":"vertex.upsert","id":1}', "wrong_type"),
+    (b'{"type":"vertex.upsert","id":"a","attributes":{"SECRET":["SECRET"]}}', "wrong_type"),
+    (b'{"type":"vertex.upsert","id":"a","time":"SECRET"}', "bad_time"),
+    (b'{"type":"vertex.upsert","id":"a","time":"2026-01-01T00:00:00"}', "bad_time"),
+    (b'{"type":"vertex.upsert","id":"a","time":true}', "bad_time"),
+    (b'{"type":"vertex.upsert","id":"a","time":1.5}', "bad_time"),
+    (b'{"type":"vertex.upsert","id":"a","x":' + b"[" * 100_000, "malformed_json"),
+]
+
+
+@pytest.mark.parametrize(("value", "reason"), BAD)
+def test_bad_records_have_a_reason_without_values(value, reason):
+    """The reason is of the fixed list, and neither it nor its detail repeats the record."""
+    with pytest.raises(MalformedEvent) as caught:
+        events.decode(value)
+    assert caught.value.reason == reason
+    assert reason in REASONS
+    assert "SECRET" not in str(caught.value)
+
+
+@pytest.mark.parametrize("bad", ["", "a\x00b", "\x1f", "x" * 1025, "é" * 600, "a\nb", "\x7f"])
+def test_ids_that_cannot_be_carried_are_refused(bad):
+    """Empty, overlong and control-character ids are refused."""
+    with pytest.raises(MalformedEvent) as caught:
+        events.check_id(bad)
+    assert caught.value.reason == "bad_id"
+
+
+@given(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=200))
+def test_other_ids_are_accepted(vertex_id):
+    """Any other text is an id, whatever its script."""
+    events.check_id(vertex_id)
+    event = events.decode(json.dumps({"type": "vertex.delete", "id": vertex_id}).encode())
+    assert event.id == vertex_id
+
+
+def test_times_in_both_forms_mean_the_same():
+    """RFC 3339, with any offset, and epoch milliseconds agree; the record's timestamp is last."""
+    moment = 1_767_225_600_123
+    for time in (moment, "2026-01-01T00:00:00.123Z", "2026-01-01T02:00:00.123+02:00"):
+        event = events.decode(
+            json.dumps({"type": "vertex.delete", "id": "a", "time": time}).encode()
+        )
+        assert events.time_us(event.time, 7) == moment * 1000
+    assert events.time_us(None, 7) == 7000
+
+
+@pytest.mark.parametrize("time", [10**30, -(10**30), 253_402_300_800_000, -62_135_596_800_001])
+def test_times_outside_the_calendar_are_refused(time):
+    """A time that no calendar year holds is refused."""
+    with pytest.raises(MalformedEvent) as caught:
+        events.time_us(time, None)
+    assert caught.value.reason == "bad_time"
+
+
+def test_a_file_event_without_time_is_malformed():
+    """Where the record has no timestamp the event must carry its time."""
+    with pytest.raises(MalformedEvent) as caught:
+        events.time_us(None, None)
+    assert caught.value.reason == "no_time"
+
+
+@pytest.mark.parametrize(
+    ("value", "text"), [("x", "x"), (3, "3"), (1.5, "1.5"), (True, "true"), (None, None)]
+)
+def test_attribute_values_become_text(value, text):
+    """Scalars are stored as the text that JSON would write."""
+    assert events.attribute_text(value) == text
