@@ -52,17 +52,21 @@ class ReleaseHeader:
     params: PrivacyParams
 
 
-def random_ids(n: int) -> list[str]:
-    """Return `n` distinct random ids of 16 hexadecimal digits from the system's CSPRNG."""
+def random_ids(n: int, *, seed: int | None = None) -> list[str]:
+    """Return `n` distinct random ids of 16 hexadecimal digits, in random order.
+
+    They come from the system's CSPRNG, not from the mechanism's generator, so that neither tells
+    of the other. `seed` makes them repeatable, for tests only.
+    """
+    draw = secrets.token_bytes if seed is None else np.random.default_rng([seed, n]).bytes
     drawn: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
     while len(drawn) < n:
         # Collisions among 64-bit draws are rare; drawing again keeps the ids distinct for sure.
-        more = np.frombuffer(secrets.token_bytes(8 * (n - len(drawn))), dtype=np.uint64)
-        drawn = np.unique(np.concatenate((drawn, more)))
-    ids = [f"{x:016x}" for x in drawn.tolist()]
-    # `unique` sorted them; assign them to vertices in an order of its own randomness.
-    secrets.SystemRandom().shuffle(ids)
-    return ids
+        more = np.frombuffer(draw(8 * (n - len(drawn))), dtype=np.uint64)
+        drawn = np.concatenate((drawn, more))
+        _, first = np.unique(drawn, return_index=True)
+        drawn = drawn[np.sort(first)]
+    return [f"{x:016x}" for x in drawn.tolist()]
 
 
 def release_id(index: int, slot_us: int) -> str:

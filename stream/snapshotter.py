@@ -110,7 +110,10 @@ class Snapshotter:
                 options=settings.options,
                 progress=self._check_cancelled,
             )
-        ids = release_files.random_ids(anonymized.graph.n_vertices)
+        ids = release_files.random_ids(
+            anonymized.graph.n_vertices,
+            seed=None if settings.seed is None else settings.seed + index,
+        )
         folder = self.staging_folder(release_id)
         with self._phase("stage", timings):
             # What an earlier, crashed attempt left was never recorded: it is no release.

@@ -1,0 +1,93 @@
+"""The `ktsafe` command: parses, calls, and turns expected errors into a paragraph and a code."""
+
+from __future__ import annotations
+
+import os
+import sys
+import tempfile
+from pathlib import Path
+
+
+def _writable_numba_cache() -> None:
+    """Give numba a writable place for compiled kernels before any kernel is imported.
+
+    `njit(cache=True)` raises at import where it finds none, as in a read-only container.
+    """
+    if "NUMBA_CACHE_DIR" in os.environ:
+        return
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    for candidate in (base / "ktsafe" / "numba", Path(tempfile.gettempdir()) / "ktsafe-numba"):
+        try:
+            candidate.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError:
+            continue
+        if os.access(candidate, os.W_OK):
+            os.environ["NUMBA_CACHE_DIR"] = str(candidate)
+            return
+
+
+_writable_numba_cache()
+
+import click  # noqa: E402 -- the cache must be settled first
+import typer  # noqa: E402
+
+from stream.commands import (  # noqa: E402
+    anonymize,
+    config,
+    demo,
+    feed,
+    rebase,
+    releases,
+    run,
+    topics,
+    verify,
+)
+from stream.errors import EXPECTED, Exit, exit_code  # noqa: E402
+
+app = typer.Typer(
+    name="ktsafe",
+    help="Publish a social network's graph, release by release, without giving its people away.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=True,
+)
+app.command("run")(run.run)
+app.command("demo")(demo.demo)
+app.command("anonymize")(anonymize.anonymize_files)
+app.command("verify")(verify.verify_folders)
+app.command("rebase")(rebase.rebase)
+app.add_typer(feed.app, name="feed")
+app.add_typer(releases.app, name="releases")
+app.add_typer(topics.app, name="topics")
+app.add_typer(config.app, name="config")
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: list[str]) -> int:
+    """Run one command line and return its exit code (see `stream.errors.Exit`)."""
+    try:
+        result = app(args=arguments, prog_name="ktsafe", standalone_mode=False)
+    except EXPECTED as error:
+        click.echo(f"ktsafe: {error}", err=True)
+        return exit_code(error)
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except click.ClickException as error:
+        error.show()
+        return Exit.USAGE
+    except (KeyboardInterrupt, click.Abort):
+        click.echo("ktsafe: interrupted", err=True)
+        return Exit.INTERRUPTED
+    except BrokenPipeError:
+        # The reader of our output went away (`ktsafe ... | head`): nothing is wrong with us.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return Exit.OK
+    return result if isinstance(result, int) else Exit.OK
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,52 @@
+"""The live line of a running service on a terminal; silence where standard error is no terminal."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.live import Live
+from rich.text import Text
+
+from stream.summary import Counts, Summary
+
+
+class _Line:
+    """Renders the counts as they stand at every refresh."""
+
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
+
+    def __rich__(self) -> Text:
+        counts = self._counts
+        parts = [f"{counts.records:,} records"]
+        if counts.lag is not None:
+            parts.append(f"{counts.lag:,} to go")
+        if counts.dead_letters:
+            parts.append(f"{counts.dead_letters.total():,} dead letters")
+        parts.append(f"{len(counts.published):,} releases")
+        if counts.phase:
+            parts.append(f"next one: {counts.phase} done")
+        return Text("ktsafe  " + " | ".join(parts))
+
+
+@contextmanager
+def live_display(summary: Summary, *, drain: bool) -> Iterator[None]:
+    """Show the counts of a run while it lasts. Log lines pass above the live line.
+
+    Only a draining run on a terminal shows it: a long-running service has its dashboards.
+    """
+    if not (drain and sys.stderr.isatty()):
+        yield
+        return
+    console = Console(stderr=True)
+    with Live(
+        _Line(summary.counts),
+        console=console,
+        refresh_per_second=4,
+        transient=True,
+        redirect_stderr=True,
+    ):
+        yield

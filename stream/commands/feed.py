@@ -1,0 +1,85 @@
+"""`ktsafe feed`: synthetic social feeds to try the service with."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO, Annotated
+
+import msgspec
+import typer
+
+from stream.errors import Exit
+
+app = typer.Typer(help="Synthetic social feeds.", no_args_is_help=True)
+
+
+@app.callback()
+def feed() -> None:
+    """Group the feed commands."""
+
+
+@app.command("generate")
+def generate(
+    out: Annotated[
+        str, typer.Option(help="File to write (.jsonl, .jsonl.gz), or - for standard output.")
+    ] = "-",
+    people: Annotated[int, typer.Option(min=1, help="People who join in all.")] = 1_000,
+    days: Annotated[int, typer.Option(min=1, help="Simulated days.")] = 365,
+    seed: Annotated[int, typer.Option(help="Same seed, same feed.")] = 1,
+    schema_out: Annotated[
+        Path | None, typer.Option(help="Also write the feed's schema file here.")
+    ] = None,
+) -> int:
+    """Generate a feed: people join, change and leave; ties come and go."""
+    count = write_feed(out, people=people, days=days, seed=seed)
+    if schema_out is not None:
+        write_schema(schema_out)
+    if out != "-":
+        typer.echo(f"{out}: {count:,} events of {people:,} people over {days:,} days", err=True)
+    return Exit.OK
+
+
+def write_feed(out: str, *, people: int, days: int, seed: int) -> int:
+    """Write a feed and return its number of events."""
+    import numpy as np  # noqa: PLC0415 -- loads slowly
+
+    from ktsafe.datasets import social_feed  # noqa: PLC0415
+
+    encode = msgspec.json.Encoder().encode
+    count = 0
+    with _output(out) as file:
+        for event in social_feed(people=people, days=days, rng=np.random.default_rng(seed)):
+            file.write(encode(event) + b"\n")
+            count += 1
+    return count
+
+
+def write_schema(path: Path) -> None:
+    """Write the schema file of the generated feeds."""
+    from ktsafe.datasets import SOCIAL_FEED_SCHEMA as schema  # noqa: N811, PLC0415
+
+    path.write_text(
+        "[attributes]\n"
+        f"quasi_identifiers = {list(schema.quasi_identifiers)}\n"
+        f'sensitive = "{schema.sensitive}"\n'
+        f"sensitive_values = {sorted(schema.sensitive_values)}\n",
+        encoding="utf-8",
+    )
+
+
+@contextmanager
+def _output(out: str) -> Iterator[IO[bytes]]:
+    if out == "-":
+        yield sys.stdout.buffer
+        sys.stdout.buffer.flush()
+    elif out.endswith(".gz"):
+        # A fixed time stamp keeps the bytes a function of the seed.
+        with open(out, "wb") as raw, gzip.GzipFile("", "wb", 6, raw, mtime=0) as file:  # noqa: PTH123
+            yield file  # type: ignore[misc]
+    else:
+        with open(out, "wb") as file:  # noqa: PTH123
+            yield file

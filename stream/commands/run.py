@@ -1,0 +1,56 @@
+"""`ktsafe run`: the service."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream.commands.display import live_display
+from stream.errors import Exit
+from stream.summary import Counts, Summary
+
+
+def run(
+    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
+    drain: Annotated[
+        bool, typer.Option("--drain", help="End after the feed does, with a last release.")
+    ] = False,
+) -> int:
+    """Consume the feed and publish verified releases until told to stop.
+
+    SIGTERM or Ctrl-C stops cleanly: nothing is lost, and the next start goes on where this one
+    ended. A second signal exits at once, which loses nothing either.
+    """
+    from stream import assembly, config as configuration  # noqa: PLC0415 -- kernels load slowly
+
+    settings = configuration.load(config)
+    summary = Summary()
+    with live_display(summary, drain=drain):
+        assembly.run_from_settings(settings, drain=drain, summary=summary)
+    typer.echo(describe(summary.counts, assembly.places(settings)), err=True)
+    return Exit.OK
+
+
+def describe(counts: Counts, places: dict[str, str]) -> str:
+    """Return what happened in a run, and where to look."""
+    lines = [
+        f"consumed  {counts.records:,} records: {counts.applied:,} applied, "
+        f"{counts.dead_letters.total():,} dead letters, {counts.ignored:,} ignored"
+    ]
+    lines += [f"          dead: {n:,} {reason}" for reason, n in counts.dead_letters.most_common()]
+    if counts.attributes_dropped:
+        lines.append(f"          {counts.attributes_dropped:,} attributes outside the schema")
+    lines.append(f"published {len(counts.published):,} releases, each verified kt-safe before")
+    if counts.published:
+        release_id, vertices, edges = counts.published[-1]
+        lines.append(f"          last {release_id}: {vertices:,} vertices, {edges:,} edges")
+    if counts.withheld:
+        reasons = ", ".join(f"{n} {reason}" for reason, n in counts.withheld.items())
+        lines.append(f"withheld  {reasons}; the last release stands")
+    if counts.slots_skipped:
+        lines.append(f"skipped   {counts.slots_skipped:,} slots without a release of their own")
+    lines += [f"{name:<9} {place}" for name, place in places.items()]
+    lines.append("note      releases are safe one by one only (w=1); do not hand out a series")
+    return "\n".join(lines)

@@ -1,0 +1,240 @@
+"""The service's configuration: one TOML file, read once, frozen, unknown keys refused.
+
+Relative paths are relative to the folder of the configuration file, so that a service finds its
+state wherever it is started from.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from connectors.settings import KafkaSettings
+from ktsafe import PrivacyParams, Schema
+from ktsafe.errors import KtsafeError
+from stream.errors import ConfigError
+from stream.graph_files import AttributesTable, read_schema
+from stream.slots import Slots, parse_slots
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
+Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of every table: frozen, unknown keys refused."""
+
+
+class FilesSource(Table, tag_field="kind", tag="files"):
+    """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
+
+    paths: Annotated[list[str], msgspec.Meta(min_length=1)]
+    topic: Name = "feed"
+    follow: bool = False
+
+
+class KafkaSource(Table, tag_field="kind", tag="kafka"):
+    """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
+
+    topic: Name
+
+
+class FilesSink(Table, tag_field="kind", tag="files"):
+    """`[sink] kind = "files"`: one folder per release."""
+
+    folder: str
+
+
+class KafkaSink(Table, tag_field="kind", tag="kafka"):
+    """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
+
+    topic: Name
+    transactional_id: Name = "ktsafe-releases"
+
+
+class FilesDeadLetters(Table, tag_field="kind", tag="files"):
+    """`[dead_letters] kind = "files"`: one JSON line per letter."""
+
+    path: str
+    dead_letter_bytes_max: Positive = 524_288
+
+
+class KafkaDeadLetters(Table, tag_field="kind", tag="kafka"):
+    """`[dead_letters] kind = "kafka"`: a topic, with error headers in the manner of Connect."""
+
+    topic: Name
+    dead_letter_bytes_max: Positive = 524_288
+
+
+class StateTable(Table):
+    """`[state]`: the folder of the true graph, the ledger, staged bytes and private audits."""
+
+    folder: str
+
+
+class PrivacyTable(Table):
+    """`[privacy]`: the parameters, and the guarantee over the sequence of releases."""
+
+    k: int = 10
+    t: float | str = "1/10"
+    alpha: float | str = "1/5"
+    epsilon: int = 5
+    n_hops: int = 1
+    w: int | str = 1
+
+
+class ReleaseTable(Table):
+    """`[release]`: when releases are due and how much effort goes into one."""
+
+    every: str
+    clock: Literal["event", "wall"] = "event"
+    when_busy: Literal["wait", "skip"] | None = None
+    idle_s: Seconds = 60.0
+    retry_s: Seconds = 5.0
+    effort: Literal["fast", "balanced", "thorough"] = "balanced"
+    seed: int | None = None
+
+
+class IngestTable(Table):
+    """`[ingest]`: bounds of one checkpoint and of what is accepted."""
+
+    checkpoint_records_max: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 2_000
+    checkpoint_interval_s: Seconds = 1.0
+    record_bytes_max: Annotated[int, msgspec.Meta(ge=1_024, le=16_777_216)] = 1_048_576
+    lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
+
+
+class MetricsTable(Table):
+    """`[metrics]`: where `/metrics`, `/healthz` and `/readyz` are served; loopback by default."""
+
+    enabled: bool = True
+    host: str = "127.0.0.1"
+    port: Port = 9464
+    healthy_within_s: Seconds = 60.0
+
+
+class LogTable(Table):
+    """`[log]`: what goes to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["text", "json"] = "text"
+
+
+class Config(Table):
+    """The whole file."""
+
+    source: FilesSource | KafkaSource
+    sink: FilesSink | KafkaSink
+    dead_letters: FilesDeadLetters | KafkaDeadLetters
+    state: StateTable
+    release: ReleaseTable
+    attributes: AttributesTable | None = None
+    schema_file: str | None = None
+    privacy: PrivacyTable = PrivacyTable()
+    kafka: KafkaSettings | None = None
+    ingest: IngestTable = IngestTable()
+    metrics: MetricsTable = MetricsTable()
+    log: LogTable = LogTable()
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked configuration: the tables, and what they mean.
+
+    `base` is the folder that relative paths start from.
+    """
+
+    config: Config
+    base: Path
+    schema: Schema
+    params: PrivacyParams
+    slots: Slots
+
+    def path(self, text: str) -> Path:
+        """Return a configured path, relative ones from the configuration's folder."""
+        return (self.base / Path(text).expanduser()).resolve()
+
+
+def load(path: Path) -> Settings:
+    """Read and check a configuration file, without touching anything it names but the schema.
+
+    Raises
+    ------
+    ConfigError
+        With the table and key at fault, and what would be right.
+    """
+    try:
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        raise ConfigError(msg, hint="Name the service's configuration file.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} is no TOML file: {error}."
+        raise ConfigError(msg) from error
+    return check(document, path.parent, str(path))
+
+
+def check(document: dict[str, Any], base: Path, name: str) -> Settings:
+    """Check a parsed configuration.
+
+    Raises
+    ------
+    ConfigError
+        With the table and key at fault, and what would be right.
+    """
+    try:
+        config = msgspec.convert(document, Config)
+    except msgspec.ValidationError as error:
+        msg = f"{name}: {error}."
+        raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
+    _check_together(config, name)
+    try:
+        if config.attributes is not None:
+            schema = config.attributes.to_schema()
+        else:
+            assert config.schema_file is not None
+            schema = read_schema(base / config.schema_file)
+        params = _params(config.privacy)
+    except KtsafeError as error:
+        msg = f"{name}: {error.message}"
+        raise ConfigError(msg, hint=error.hint) from error
+    try:
+        slots = parse_slots(config.release.every)
+    except ValueError as error:
+        msg = f"{name}: release.every {error}."
+        raise ConfigError(msg) from error
+    return Settings(config=config, base=base.resolve(), schema=schema, params=params, slots=slots)
+
+
+def _check_together(config: Config, name: str) -> None:
+    """Check what no single table can say."""
+    if (config.attributes is None) == (config.schema_file is None):
+        msg = f"{name}: give either an [attributes] table or schema_file."
+        raise ConfigError(msg)
+    users = (config.source, config.sink, config.dead_letters)
+    if config.kafka is None and any(
+        isinstance(user, KafkaSource | KafkaSink | KafkaDeadLetters) for user in users
+    ):
+        msg = f"{name}: a connector of kind kafka needs a [kafka] table."
+        raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
+    if config.privacy.w != 1:
+        msg = f"{name}: privacy.w must be 1."
+        raise ConfigError(
+            msg,
+            hint=(
+                "This version protects each release by itself, not the sequence: whoever links "
+                "two releases can single people out."
+            ),
+        )
+    if isinstance(config.source, FilesSource) and config.source.paths.count("-") > 1:
+        msg = f"{name}: source.paths names standard input twice."
+        raise ConfigError(msg)
+
+
+def _params(table: PrivacyTable) -> PrivacyParams:
+    return PrivacyParams.from_mapping(
+        {name: getattr(table, name) for name in ("k", "t", "alpha", "epsilon", "n_hops")}
+    )
