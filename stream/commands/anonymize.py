@@ -59,14 +59,14 @@ def _anonymized(
     seed: int | None,
 ) -> dict[str, Any]:
     # Compiled kernels load slowly, so that only commands in need of them pay.
-    import numpy as np  # noqa: PLC0415
+    import numpy as np
 
-    from ktsafe import AnonymizeOptions, anonymize  # noqa: PLC0415
-    from ktsafe.audit import audit_release  # noqa: PLC0415
-    from ktsafe.verify import verify  # noqa: PLC0415
-    from stream import release_files  # noqa: PLC0415
-    from stream.graph_files import read_graph, read_schema  # noqa: PLC0415
-    from stream.release_read import read_release  # noqa: PLC0415
+    from ktsafe import AnonymizeOptions, anonymize
+    from ktsafe.audit import audit_release
+    from ktsafe.verify import verify
+    from stream import release_files
+    from stream.graph_files import read_graph, read_schema
+    from stream.release_read import read_release
 
     options = AnonymizeOptions(effort=effort)  # type: ignore[arg-type]
     source = read_graph(vertices, edges, read_schema(schema_file))

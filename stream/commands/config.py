@@ -20,7 +20,8 @@ def check(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Say whether a configuration is sound, without connecting to anything."""
-    from stream import assembly, config as configuration  # noqa: PLC0415 -- loads slowly
+    from stream import assembly
+    from stream import config as configuration
 
     settings = configuration.load(config)
     report = {

@@ -45,9 +45,9 @@ def generate(
 
 def write_feed(out: str, *, people: int, days: int, seed: int) -> int:
     """Write a feed and return its number of events."""
-    import numpy as np  # noqa: PLC0415 -- loads slowly
+    import numpy as np
 
-    from ktsafe.datasets import social_feed  # noqa: PLC0415
+    from ktsafe.datasets import social_feed
 
     encode = msgspec.json.Encoder().encode
     count = 0
@@ -60,7 +60,9 @@ def write_feed(out: str, *, people: int, days: int, seed: int) -> int:
 
 def write_schema(path: Path) -> None:
     """Write the schema file of the generated feeds."""
-    from ktsafe.datasets import SOCIAL_FEED_SCHEMA as schema  # noqa: N811, PLC0415
+    from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+
+    schema = SOCIAL_FEED_SCHEMA
 
     path.write_text(
         "[attributes]\n"

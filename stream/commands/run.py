@@ -23,7 +23,8 @@ def run(
     SIGTERM or Ctrl-C stops cleanly: nothing is lost, and the next start goes on where this one
     ended. A second signal exits at once, which loses nothing either.
     """
-    from stream import assembly, config as configuration  # noqa: PLC0415 -- kernels load slowly
+    from stream import assembly
+    from stream import config as configuration
 
     settings = configuration.load(config)
     summary = Summary()
@@ -35,11 +36,10 @@ def run(
 
 def describe(counts: Counts, places: dict[str, str]) -> str:
     """Return what happened in a run, and where to look."""
-    lines = [
-        f"consumed  {counts.records:,} records: {counts.applied:,} applied, "
-        f"{counts.dead_letters.total():,} dead letters, {counts.ignored:,} ignored"
-    ]
-    lines += [f"          dead: {n:,} {reason}" for reason, n in counts.dead_letters.most_common()]
+    dead = counts.dead_letters
+    taken = f"{counts.applied:,} applied, {dead.total():,} dead letters, {counts.ignored:,} ignored"
+    lines = [f"consumed  {counts.records:,} records: {taken}"]
+    lines += [f"          dead: {n:,} {reason}" for reason, n in dead.most_common()]
     if counts.attributes_dropped:
         lines.append(f"          {counts.attributes_dropped:,} attributes outside the schema")
     lines.append(f"published {len(counts.published):,} releases, each verified kt-safe before")

@@ -43,8 +43,8 @@ def _release_folders(folders: list[Path]) -> list[Path]:
 
 
 def _verified(folder: Path, limit: int) -> dict[str, Any]:
-    from ktsafe.verify import verify  # noqa: PLC0415 -- compiled kernels load slowly
-    from stream.release_read import read_release  # noqa: PLC0415
+    from ktsafe.verify import verify
+    from stream.release_read import read_release
 
     release = read_release(folder)
     verdict = verify(

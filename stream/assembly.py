@@ -1,0 +1,188 @@
+"""From checked settings to a running service: the only place that knows every implementation."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from types import FrameType
+
+from connectors import files, kafka_topics
+from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from ktsafe import AnonymizeOptions
+from state.rocksdb import RocksDBStore
+from state.store import GraphStore
+from stream import logs
+from stream.config import (
+    FilesDeadLetters,
+    FilesSink,
+    FilesSource,
+    KafkaSettings,
+    Settings,
+)
+from stream.errors import ConfigError
+from stream.ingest import IngestSettings
+from stream.loop import Clock, LoopSettings, WhenBusy
+from stream.metrics import PrometheusMetrics
+from stream.observer import Observer, Observers
+from stream.service import run_service
+from stream.snapshotter import BuildSettings
+from stream.status import StatusServer
+from stream.summary import Summary
+
+
+def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> None:
+    """Run the configured service in this process, until it is stopped or drained."""
+    config = settings.config
+    logs.configure(level=config.log.level, format=config.log.format)
+    with ExitStack() as stack:
+        stopping = stack.enter_context(stop_on_signals())
+        observer: Observer = summary
+        if config.metrics.enabled:
+            metrics = PrometheusMetrics()
+            stack.enter_context(
+                StatusServer(
+                    metrics,
+                    host=config.metrics.host,
+                    port=config.metrics.port,
+                    healthy_within_s=config.metrics.healthy_within_s,
+                )
+            )
+            observer = Observers(metrics, summary)
+        run_service(
+            open_store=lambda: open_store(settings),
+            open_dead_letters=lambda: dead_letter_sink(settings),
+            source=source(settings),
+            sink=release_sink(settings),
+            schema=settings.schema,
+            ingest=IngestSettings(
+                batch_records_max=config.ingest.checkpoint_records_max,
+                checkpoint_interval_s=config.ingest.checkpoint_interval_s,
+                record_bytes_max=config.ingest.record_bytes_max,
+                lateness_max_s=config.ingest.lateness_max_s,
+            ),
+            loop=_loop_settings(settings, drain=drain),
+            build=BuildSettings(
+                params=settings.params,
+                options=AnonymizeOptions(effort=config.release.effort),
+                staging_dir=_private(settings) / "staging",
+                audit_dir=_private(settings) / "audit",
+                seed=config.release.seed,
+            ),
+            observer=observer,
+            stopping=stopping.is_set,
+            publish_retry_s=config.release.retry_s,
+        )
+
+
+def source(settings: Settings) -> Source:
+    """Return the configured source, not opened."""
+    table = settings.config.source
+    if isinstance(table, FilesSource):
+        paths = [path if path == "-" else str(settings.path(path)) for path in table.paths]
+        return files.FileSource(paths, topic=table.topic, follow=table.follow)
+    return kafka_topics.KafkaSource(_kafka(settings), table.topic)
+
+
+def release_sink(settings: Settings) -> ReleaseSink:
+    """Return the configured release sink, not opened."""
+    table = settings.config.sink
+    if isinstance(table, FilesSink):
+        return files.FileReleaseSink(settings.path(table.folder))
+    return kafka_topics.KafkaReleaseSink(
+        _kafka(settings), table.topic, transactional_id=table.transactional_id
+    )
+
+
+def release_reader(settings: Settings) -> ReleaseReader:
+    """Return a reader of what the configured sink publishes."""
+    table = settings.config.sink
+    if isinstance(table, FilesSink):
+        return files.FileReleaseReader(settings.path(table.folder))
+    return kafka_topics.KafkaReleaseReader(_kafka(settings), table.topic)
+
+
+def dead_letter_sink(settings: Settings) -> DeadLetterSink:
+    """Return the configured dead-letter sink, open."""
+    table = settings.config.dead_letters
+    if isinstance(table, FilesDeadLetters):
+        return files.FileDeadLetterSink(
+            settings.path(table.path), dead_letter_bytes_max=table.dead_letter_bytes_max
+        )
+    return kafka_topics.KafkaDeadLetterSink(
+        _kafka(settings), table.topic, dead_letter_bytes_max=table.dead_letter_bytes_max
+    )
+
+
+def open_store(settings: Settings) -> GraphStore:
+    """Return the configured store, open and locked."""
+    return RocksDBStore.open(_private(settings) / "store", settings.schema)
+
+
+def places(settings: Settings) -> dict[str, str]:
+    """Return where a service's things are, by name, for people."""
+    config = settings.config
+    found = {}
+    if isinstance(config.sink, FilesSink):
+        found["releases"] = str(settings.path(config.sink.folder))
+    else:
+        found["releases"] = f"topic {config.sink.topic}"
+    if isinstance(config.dead_letters, FilesDeadLetters):
+        found["dead"] = str(settings.path(config.dead_letters.path))
+    else:
+        found["dead"] = f"topic {config.dead_letters.topic}"
+    found["private"] = f"{_private(settings)} (true graph, who is who, audits: never publish)"
+    if config.metrics.enabled:
+        found["metrics"] = (
+            f"http://{config.metrics.host}:{config.metrics.port}/metrics while it runs"
+        )
+    return found
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """Give an event that the first SIGTERM or SIGINT sets; a second signal ends the process."""
+    stopping = threading.Event()
+
+    def handle(signum: int, _frame: FrameType | None) -> None:
+        if stopping.is_set():
+            signal.signal(signum, signal.SIG_DFL)
+            signal.raise_signal(signum)
+        stopping.set()
+
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(signum, handle) for signum in signals]
+    try:
+        yield stopping
+    finally:
+        for signum, handler in zip(signals, before, strict=True):
+            signal.signal(signum, handler)
+
+
+def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
+    table = settings.config.release
+    clock = Clock(table.clock)
+    default = WhenBusy.WAIT if clock is Clock.EVENT else WhenBusy.SKIP
+    return LoopSettings(
+        slots=settings.slots,
+        clock=clock,
+        when_busy=WhenBusy(table.when_busy) if table.when_busy else default,
+        idle_s=table.idle_s,
+        drain=drain,
+        lateness_max_s=settings.config.ingest.lateness_max_s,
+    )
+
+
+def _kafka(settings: Settings) -> KafkaSettings:
+    kafka = settings.config.kafka
+    if kafka is None:
+        msg = "The configuration has no [kafka] table."
+        raise ConfigError(msg, hint="A connector of kind kafka needs one.")
+    return kafka
+
+
+def _private(settings: Settings) -> Path:
+    """Return the private folder, which holds the true graph and everything derived from it."""
+    return settings.path(settings.config.state.folder)

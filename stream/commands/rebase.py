@@ -1,0 +1,41 @@
+"""`ktsafe rebase`: begin a new sequence of releases from the same true graph."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream.errors import Exit
+
+
+def rebase(
+    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> int:
+    """Begin a new sequence, with the parameters that the configuration has now.
+
+    The true graph and the offsets stay; a release not yet published is given up. Releases before
+    and after can be linked by whoever has both: each is safe by itself only.
+    """
+    from stream import assembly, service
+    from stream import config as configuration
+
+    settings = configuration.load(config)
+    if not yes:
+        typer.confirm(
+            "Readers of releases before and after can link the two sequences. Begin a new one?",
+            abort=True,
+        )
+    store = assembly.open_store(settings)
+    try:
+        digest = service.inputs_digest(settings.params, settings.schema)
+        store.ledger.drop_cut()
+        sequence = service.new_sequence(digest, time.time_ns() // 1000)
+        store.ledger.start_sequence(sequence)
+    finally:
+        store.close()
+    typer.echo(f"new sequence {sequence.sequence_id}; `ktsafe run {config}` continues with it")
+    return Exit.OK
