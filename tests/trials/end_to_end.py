@@ -1,0 +1,179 @@
+"""Real feeds through the real service: files and Kafka, as they are and perturbed.
+
+    python -m tests.trials.end_to_end DATA [--kafka HOST:PORT] [--kills N]
+
+DATA holds `ldbc-snb-sf0.1` and `collegemsg`. For each feed and each way in: all events consumed,
+at least 12 non-empty releases, each passing `ktsafe verify`, and the final graph equal to an
+independent fold. With --kills the service is killed with SIGKILL at random moments on the way.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import random
+import sys
+import tempfile
+import time
+import tomllib
+import uuid
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests import feeds
+from tests.trials import running
+
+FEEDS = {"ldbc-snb-sf0.1": "month", "collegemsg": "14d"}
+
+
+def main() -> None:
+    """Run all trials and print one line each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--kafka", help="bootstrap server; without it only files")
+    parser.add_argument("--kills", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--only", choices=FEEDS, help="one of the feeds")
+    given = parser.parse_args()
+    ways = ["files"] + (["kafka"] if given.kafka else [])
+    print("feed | way in | events | kills | releases | non-empty | graph | seconds")
+    for name, every in FEEDS.items():
+        if given.only not in (None, name):
+            continue
+        attributes = tomllib.loads((given.data / name / "schema.toml").read_text())["attributes"]
+        with gzip.open(given.data / name / "events.jsonl.gz") as file:
+            events = [json.loads(line) for line in file]
+        careless = feeds.perturbed(events, given.seed)
+        variants = {
+            "as it is": [events],
+            "perturbed, assignment 1": feeds.assigned(careless, 3, given.seed),
+            "perturbed, assignment 2": feeds.assigned(careless, 3, given.seed + 1),
+        }
+        if given.kafka:
+            variants["as it is, 3 partitions"] = feeds.assigned(events, 3, given.seed)
+        expected = None
+        for way in ways:
+            for variant, partitions in variants.items():
+                graph = trial(
+                    f"{name}, {variant}",
+                    way,
+                    partitions,
+                    attributes,
+                    every,
+                    given.kafka,
+                    given.kills,
+                    given.seed,
+                )
+                expected = expected or graph
+                assert graph == expected, "another final graph than the first variant's"
+
+
+def trial(
+    title: str,
+    way: str,
+    partitions: Sequence[Sequence[feeds.Event]],
+    attributes: dict[str, object],
+    every: str,
+    kafka: str | None,
+    kills: int,
+    seed: int,
+) -> feeds.Graph:
+    """Run one feed one way, check everything, print a line, and return the final graph."""
+    with tempfile.TemporaryDirectory(prefix="ktsafe-trial-") as temporary:
+        folder = Path(temporary) / "site"
+        site = (
+            _files_site(folder, partitions, attributes, every)
+            if way == "files"
+            else _kafka_site(folder, partitions, attributes, every, str(kafka))
+        )
+        started = time.monotonic()
+        killed, seen = _run(site, kills, seed, Path(temporary))
+        seconds = time.monotonic() - started
+        releases = site.releases(Path(temporary) / "read")
+        for release_id, digest in seen.items():
+            assert releases[release_id][0] == digest, f"{release_id} changed its bytes"
+        non_empty = sum(vertices > 0 for _, vertices in releases.values())
+        assert non_empty >= 12, f"{non_empty} non-empty releases"
+        running.verify_releases(sorted((Path(temporary) / "read").iterdir()))
+        names = [*attributes["quasi_identifiers"], attributes["sensitive"]]  # type: ignore[misc]
+        graph = site.graph()
+        assert graph == feeds.fold(partitions, names), "not the graph that the events make"
+        consumed = sum(site.offsets().values())
+        if way == "files":
+            assert consumed == sum(map(len, partitions)), f"{consumed} records consumed"
+        assert site.dead_letters() == 0
+        print(
+            f"{title} | {way} | {sum(map(len, partitions)):,} | {killed} | {len(releases)} | "
+            f"{non_empty} | equal | {seconds:.0f}",
+            flush=True,
+        )
+        return graph
+
+
+def _run(site: running.Site, kills: int, seed: int, temporary: Path) -> tuple[int, dict[str, str]]:
+    """Drain the feed, killing the service on the way; return kills done and releases seen."""
+    rng = random.Random(seed)
+    seen: dict[str, str] = {}
+    for number in range(kills):
+        process = site.start("--drain")
+        if not running.kill_at_random(process, rng.uniform(0.2, 6.0)):
+            assert process.returncode == 0, (site.folder / "log.txt").read_text()[-2000:]
+            return number, seen
+        found = site.releases(temporary / f"seen-{number}")
+        for release_id, (digest, _) in found.items():
+            assert seen.setdefault(release_id, digest) == digest, f"{release_id} changed its bytes"
+    site.drain()
+    return kills, seen
+
+
+def _files_site(
+    folder: Path, partitions: Sequence[Sequence[feeds.Event]], attributes: dict, every: str
+) -> running.Site:
+    feed = folder.parent / "feed"
+    feed.mkdir()
+    names = [f"../feed/{name}" for name in running.write_feed(feed, partitions)]
+    source = f'kind = "files"\npaths = {json.dumps(names)}'
+    return running.site(
+        folder,
+        attributes=attributes,
+        source=source,
+        sink='kind = "files"\nfolder = "releases"',
+        every=every,
+    )
+
+
+def _kafka_site(
+    folder: Path,
+    partitions: Sequence[Sequence[feeds.Event]],
+    attributes: dict,
+    every: str,
+    server: str,
+) -> running.Site:
+    from kafka import KafkaAdminClient, KafkaProducer  # noqa: PLC0415 -- only this way needs it
+
+    run = uuid.uuid4().hex[:8]
+    admin = KafkaAdminClient(bootstrap_servers=server)
+    topics = {f"events-{run}": len(partitions), f"releases-{run}": 1}
+    admin.create_topics(
+        {t: {"num_partitions": n, "replication_factor": 1} for t, n in topics.items()}
+    )
+    admin.close()
+    producer = KafkaProducer(bootstrap_servers=server, compression_type="lz4", linger_ms=20)
+    for number, events in enumerate(partitions):
+        for event in events:
+            producer.send(f"events-{run}", json.dumps(event).encode(), partition=number)
+    producer.flush()
+    producer.close()
+    return running.site(
+        folder,
+        attributes=attributes,
+        source=f'kind = "kafka"\ntopic = "events-{run}"',
+        sink=f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"',
+        every=every,
+        kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,172 @@
+"""Runs the service as its users do, as a process, and reads back what it left behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from stream import assembly, config
+from stream.release_read import read_manifest
+from tests import feeds
+
+CONFIG = """\
+[attributes]
+{attributes}
+
+[source]
+{source}
+
+[sink]
+{sink}
+
+[dead_letters]
+kind = "files"
+path = "dead-letters.jsonl"
+
+[state]
+folder = "state"
+
+[release]
+every = "{every}"
+effort = "fast"
+idle_s = 3600
+
+[ingest]
+checkpoint_records_max = {checkpoint_records_max}
+lateness_max_s = {lateness_max_s}
+
+[metrics]
+enabled = false
+
+[log]
+level = "warning"
+"""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Site:
+    """A folder with one service's configuration and everything it keeps."""
+
+    folder: Path
+
+    @property
+    def config(self) -> Path:
+        """The configuration file."""
+        return self.folder / "ktsafe.toml"
+
+    @property
+    def settings(self) -> config.Settings:
+        """The checked configuration."""
+        return config.load(self.config)
+
+    def start(self, *arguments: str) -> subprocess.Popen[bytes]:
+        """Start `ktsafe run` as a process of its own."""
+        command = [sys.executable, "-m", "stream.cli", "run", str(self.config), *arguments]
+        log = (self.folder / "log.txt").open("ab")
+        return subprocess.Popen(command, stdout=log, stderr=log)
+
+    def drain(self, timeout_s: float = 600.0) -> None:
+        """Run the service until the feed has ended; raises if it fails."""
+        process = self.start("--drain")
+        if process.wait(timeout_s) != 0:
+            msg = f"exit {process.returncode}:\n{(self.folder / 'log.txt').read_text()[-2000:]}"
+            raise AssertionError(msg)
+
+    def graph(self) -> feeds.Graph:
+        """Return the true graph in the store, in the form of `feeds.fold`."""
+        store = assembly.open_store(self.settings)
+        try:
+            snapshot = store.snapshot()
+        finally:
+            store.close()
+        vertices = {name: snapshot.graph.values(v) for v, name in enumerate(snapshot.ids)}
+        named = ((snapshot.ids[u], snapshot.ids[v]) for u, v in snapshot.graph.edges.tolist())
+        return vertices, {(min(pair), max(pair)) for pair in named}
+
+    def offsets(self) -> dict[tuple[str, int], int]:
+        """Return the stored next offsets."""
+        store = assembly.open_store(self.settings)
+        try:
+            return {p: position.next_offset for p, position in store.positions().items()}
+        finally:
+            store.close()
+
+    def releases(self, into: Path) -> dict[str, tuple[str, int]]:
+        """Rebuild all releases in `into`: id to (manifest sha256, vertices)."""
+        reader = assembly.release_reader(self.settings)
+        into.mkdir(parents=True, exist_ok=True)
+        try:
+            return {
+                bundle.release_id: (bundle.digest(), read_manifest(bundle.folder).vertices)
+                for bundle in reader.read(into)
+            }
+        finally:
+            reader.close()
+
+    def dead_letters(self) -> int:
+        """Return the number of lines in the dead-letter file."""
+        path = self.folder / "dead-letters.jsonl"
+        return sum(1 for _ in path.open("rb")) if path.exists() else 0
+
+
+def site(
+    folder: Path,
+    *,
+    attributes: dict[str, Any],
+    source: str,
+    sink: str,
+    every: str,
+    kafka: str = "",
+    checkpoint_records_max: int = 500,
+    lateness_max_s: int = 3_153_600_000,
+) -> Site:
+    """Write a configuration into a new folder."""
+    folder.mkdir(parents=True)
+    text = CONFIG.format(
+        attributes="\n".join(f"{name} = {json.dumps(value)}" for name, value in attributes.items()),
+        source=source,
+        sink=sink,
+        every=every,
+        checkpoint_records_max=checkpoint_records_max,
+        lateness_max_s=lateness_max_s,
+    )
+    (folder / "ktsafe.toml").write_text(text + kafka, encoding="utf-8")
+    return Site(folder)
+
+
+def write_feed(folder: Path, partitions: Sequence[Sequence[feeds.Event]]) -> list[str]:
+    """Write one file per partition and return their names."""
+    names = []
+    for number, events in enumerate(partitions):
+        path = folder / f"feed-{number}.jsonl"
+        path.write_text("".join(json.dumps(event) + "\n" for event in events), encoding="utf-8")
+        names.append(path.name)
+    return names
+
+
+def verify_releases(folders: Iterable[Path]) -> None:
+    """Run `ktsafe verify` on releases; raises unless all are kt-safe."""
+    command = [sys.executable, "-m", "stream.cli", "verify", *map(str, folders)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
+
+
+def kill_at_random(process: subprocess.Popen[bytes], after_s: float) -> bool:
+    """Kill -9 a running service after a time; False if it had ended by itself before."""
+    deadline = time.monotonic() + after_s
+    while time.monotonic() < deadline:
+        if process.poll() is not None:
+            return False
+        time.sleep(0.01)
+    os.kill(process.pid, signal.SIGKILL)
+    process.wait()
+    return True
