@@ -1,0 +1,158 @@
+"""Checks of release bundles, the same for every sink and reader."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+import msgspec
+
+from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
+from connectors.errors import SinkConflict
+
+_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+
+
+class _Manifest(msgspec.Struct, frozen=True):
+    """What a connector knows of a manifest: the sha256 of every other file, by name."""
+
+    sha256: dict[str, str]
+
+
+def manifest_sums(manifest: bytes, release_id: str) -> dict[str, str]:
+    """Return the sha256 by file name that a manifest lists.
+
+    Raises
+    ------
+    SinkConflict
+        If it is no manifest, or lists a name that is no plain file name.
+    """
+    try:
+        sums = msgspec.json.decode(manifest, type=_Manifest).sha256
+    except msgspec.DecodeError:
+        raise damaged(release_id, MANIFEST) from None
+    for name in sums:
+        if not is_safe_name(name) or name == MANIFEST:
+            raise damaged(release_id, MANIFEST)
+    return sums
+
+
+def is_safe_name(name: str) -> bool:
+    """Whether `name` is a plain file name on every platform, and not hidden."""
+    return _SAFE_NAME.fullmatch(name) is not None
+
+
+def damaged(release_id: str, name: str) -> SinkConflict:
+    """Return the error for bytes that are not those of the release."""
+    hint = (
+        f"the bytes of {name} do not match their sha256. They were damaged or replaced; do not use "
+        "this copy."
+    )
+    return SinkConflict("check release", f"release {release_id}", hint)
+
+
+def check_folder(folder: Path, release_id: str) -> PublishedRelease:
+    """Return the release in `folder` after reading and checking every byte of it.
+
+    Raises
+    ------
+    SinkConflict
+        If a file is missing or its bytes are not those the manifest lists.
+    """
+    try:
+        manifest = (folder / MANIFEST).read_bytes()
+    except OSError:
+        raise damaged(release_id, MANIFEST) from None
+    for name, expected in manifest_sums(manifest, release_id).items():
+        if file_sum(folder / name) != expected:
+            raise damaged(release_id, name)
+    return PublishedRelease(release_id, hashlib.sha256(manifest).hexdigest())
+
+
+def check_bundle(bundle: ReleaseBundle) -> PublishedRelease:
+    """Check a staged bundle before it leaves: only what the manifest lists is ever published."""
+    if not is_safe_name(bundle.release_id):
+        hint = "a release id must be a plain file name: letters, digits, '.', '_' and '-'."
+        raise SinkConflict("publish release", "release id", hint)
+    release = check_folder(bundle.folder, bundle.release_id)
+    sums = manifest_sums((bundle.folder / MANIFEST).read_bytes(), bundle.release_id)
+    if bundle.files[:1] != (MANIFEST,) or set(bundle.files[1:]) != set(sums):
+        hint = "the files to publish are not those that its manifest lists."
+        raise SinkConflict("publish release", f"release {bundle.release_id}", hint)
+    return release
+
+
+def check_order(release: PublishedRelease, last: PublishedRelease | None, subject: str) -> bool:
+    """Whether `release` is at the sink already.
+
+    Raises
+    ------
+    SinkConflict
+        If the sink holds this release id with other bytes, or a later release.
+    """
+    if last is None or last.release_id < release.release_id:
+        return False
+    if last == release:
+        return True
+    what = "with other bytes" if last.release_id == release.release_id else "and is ahead of us"
+    hint = (
+        f"it already holds release {last.release_id} {what}. Another service wrote there, or the "
+        "state is an old copy: restore the state that belongs to this sink, or use a new sink."
+    )
+    raise SinkConflict("publish release", subject, hint)
+
+
+def file_sum(path: Path) -> str | None:
+    """Return the sha256 of a file, hexadecimal; None if it cannot be read."""
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return None
+
+
+def copy_files(names: tuple[str, ...], source: Path, target: Path) -> None:
+    """Copy files into the existing folder `target`, each synced to the disk."""
+    for name in names:
+        with (source / name).open("rb") as old, (target / name).open("xb") as new:
+            shutil.copyfileobj(old, new, 1024 * 1024)
+            new.flush()
+            os.fsync(new.fileno())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the names in a folder durable."""
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def bundle_of(
+    release_id: str, folder: Path, sums: Mapping[str, str], time_ms: int
+) -> ReleaseBundle:
+    """Return the bundle of a rebuilt release."""
+    return ReleaseBundle(release_id, time_ms, folder, (MANIFEST, *sums))
+
+
+def put_in_place(temporary: Path, target: Path) -> None:
+    """Rename a checked, rebuilt release, unless the same bytes stand there already.
+
+    Raises
+    ------
+    SinkConflict
+        If another release stands there under this id.
+    """
+    if target.exists():
+        if check_folder(target, target.name) != check_folder(temporary, target.name):
+            hint = "it holds other bytes under this release id. Move it away and read again."
+            raise SinkConflict("read releases", str(target), hint)
+        shutil.rmtree(temporary)
+        return
+    temporary.rename(target)
+    sync_folder(target.parent)

@@ -1,0 +1,101 @@
+"""A file of dead letters: one JSON object per line."""
+
+from __future__ import annotations
+
+import os
+from base64 import b64encode
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from connectors.base import DeadLetter
+from connectors.errors import Unavailable
+from connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
+
+
+class FileDeadLetterSink:
+    """Appends dead letters to a file. Implements `connectors.base.DeadLetterSink`.
+
+    Each line is an object with Kafka Connect's error fields (`__connect.errors.topic`,
+    `.partition`, `.offset`, `.exception.class.name` (the reason), ...), in base64 `key`, `value` and
+    `headers`, and `length`; where the value was longer than the bound, `value` is its prefix and
+    `sha256` that of the whole. A letter may come twice after a crash: the reader drops repeats by
+    topic, partition and offset. The file holds personal data as it came in, hence mode 0600.
+    """
+
+    def __init__(self, path: Path, *, dead_letter_bytes_max: int = DEAD_LETTER_BYTES_MAX) -> None:
+        self._path = path
+        self._bytes_max = dead_letter_bytes_max
+        self._file: int | None = None
+
+    def write(self, letters: Sequence[DeadLetter]) -> None:
+        """Append `letters` and sync; what a failed write left behind is cut off again."""
+        lines = b"".join(self._line(letter) for letter in letters)
+        try:
+            file = self._opened()
+            end = os.lseek(file, 0, os.SEEK_END)
+            try:
+                _write_all(file, lines)
+                os.fsync(file)
+            except OSError:
+                os.ftruncate(file, end)
+                raise
+        except OSError as error:
+            hint = f"could not be written ({error.strerror}). Free space or restore access."
+            raise Unavailable("write dead letters", str(self._path), hint) from None
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None
+
+    def _opened(self) -> int:
+        if self._file is None:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
+            _cut_unfinished_line(self._file)
+        return self._file
+
+    def _line(self, letter: DeadLetter) -> bytes:
+        record = letter.record
+        kept = keep(record, self._bytes_max)
+        fields: dict[str, Any] = {
+            f"{PREFIX}{name}": value for name, value in error_fields(letter).items()
+        }
+        fields["key"] = None if record.key is None else _text(record.key[: self._bytes_max])
+        fields["value"] = None if kept is None else _text(kept.data)
+        if kept is not None:
+            fields["length"] = kept.length
+            if kept.sha256 is not None:
+                fields["sha256"] = kept.sha256
+        fields["headers"] = [[name, _text(value)] for name, value in record.headers]
+        return msgspec.json.encode(fields) + b"\n"
+
+
+def _text(data: bytes) -> str:
+    return b64encode(data).decode()
+
+
+def _write_all(file: int, data: bytes) -> None:
+    view = memoryview(data)
+    while view:
+        view = view[os.write(file, view) :]
+
+
+def _cut_unfinished_line(file: int) -> None:
+    """Cut off a line that a crash left without its newline: it was never confirmed."""
+    end = os.lseek(file, 0, os.SEEK_END)
+    step = 64 * 1024
+    at = end
+    while at > 0:
+        start = max(0, at - step)
+        newline = os.pread(file, at - start, start).rfind(b"\n")
+        if newline >= 0:
+            at = start + newline + 1
+            break
+        at = start
+    if at < end:
+        os.ftruncate(file, at)

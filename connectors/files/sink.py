@@ -1,0 +1,111 @@
+"""Publishes releases as folders: `<folder>/<release_id>/`."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import shutil
+from pathlib import Path
+
+from connectors import bundles
+from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
+from connectors.errors import Misconfigured, SinkConflict, Unavailable
+
+LOCK = ".lock"
+TEMPORARY = ".tmp-"
+
+
+class FileReleaseSink:
+    """A folder of releases. Implements `connectors.base.ReleaseSink`.
+
+    A release is written under a temporary name, synced, renamed and the parent synced, so that it
+    is there whole or not at all. One process publishes at a time (a lock on `.lock`). Times of
+    files are the release's nominal time, since a true one would tell when it was built.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._lock: int | None = None
+
+    def open(self) -> None:
+        """Create the folder if need be, lock it and clear what a crash left unfinished."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
+            leftovers = list(self._folder.glob(f"{TEMPORARY}*"))
+        except OSError as error:
+            hint = f"cannot be written ({error.strerror}). Check the path and its permissions."
+            raise Misconfigured("open sink", str(self._folder), hint) from None
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            self.close()
+            hint = "another process publishes to this folder. Stop it, or use another folder."
+            raise Unavailable("open sink", str(self._folder), hint) from None
+        for leftover in leftovers:
+            shutil.rmtree(leftover)
+
+    def last(self) -> PublishedRelease | None:
+        """Return the last complete release, by its id."""
+        names = published(self._folder)
+        if not names:
+            return None
+        # The digest of the manifest identifies it; whoever reads the release checks the rest.
+        digest = bundles.file_sum(self._folder / names[-1] / MANIFEST)
+        if digest is None:
+            raise bundles.damaged(names[-1], MANIFEST)
+        return PublishedRelease(names[-1], digest)
+
+    def publish(self, bundle: ReleaseBundle) -> None:
+        """Publish `bundle` unless it is there already."""
+        release = bundles.check_bundle(bundle)
+        target = self._folder / bundle.release_id
+        temporary = self._folder / f"{TEMPORARY}{bundle.release_id}"
+        try:
+            if bundles.check_order(release, self.last(), str(self._folder)):
+                # Renamed, but perhaps not synced before a crash.
+                bundles.sync_folder(self._folder)
+                return
+            shutil.rmtree(temporary, ignore_errors=True)
+            temporary.mkdir()
+            bundles.copy_files(bundle.files, bundle.folder, temporary)
+            if bundles.check_folder(temporary, bundle.release_id) != release:
+                raise bundles.damaged(bundle.release_id, MANIFEST)
+            _set_times(temporary, bundle)
+            bundles.sync_folder(temporary)
+            temporary.rename(target)
+            bundles.sync_folder(self._folder)
+        except OSError as error:
+            hint = f"could not be written ({error.strerror}). Free space or restore access."
+            raise Unavailable("publish release", str(target), hint) from None
+
+    def close(self) -> None:
+        """Give the lock back."""
+        if self._lock is not None:
+            os.close(self._lock)
+            self._lock = None
+
+
+def published(folder: Path) -> list[str]:
+    """Return the ids of the complete releases in a folder, in publication order.
+
+    Raises
+    ------
+    SinkConflict
+        If a folder there is not a release: nothing else belongs there.
+    """
+    if not folder.is_dir():
+        return []
+    names = sorted(entry.name for entry in folder.iterdir() if not entry.name.startswith("."))
+    for name in names:
+        if not (folder / name / MANIFEST).is_file():
+            hint = f"{name} is not a release. Move it away: the folder is for releases only."
+            raise SinkConflict("read releases", str(folder), hint)
+    return names
+
+
+def _set_times(folder: Path, bundle: ReleaseBundle) -> None:
+    time_ns = bundle.nominal_time_ms * 1_000_000
+    for name in bundle.files:
+        os.utime(folder / name, ns=(time_ns, time_ns))
+    os.utime(folder, ns=(time_ns, time_ns))

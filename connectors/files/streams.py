@@ -1,0 +1,241 @@
+"""Opens plain files, compressed files and pipes as streams of lines."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import os
+import select
+import stat
+import sys
+import zlib
+from pathlib import Path
+from typing import Final, Protocol
+
+from connectors.errors import Misconfigured, SourceMismatch
+from connectors.files.lines import CutLine, LineReader
+
+HEAD_BYTES: Final = 4096
+
+
+class Stream(Protocol):
+    """Lines of one file or pipe, read once from front to back."""
+
+    once: bool
+    """Whether what was read cannot be read again."""
+
+    def take(self, count: int) -> list[bytes | CutLine]:
+        """Return up to `count` next lines, without waiting."""
+
+    def skip(self, count: int) -> int:
+        """Pass over `count` lines; return how many there were."""
+
+    def at_end(self) -> bool:
+        """Whether all lines that exist now were taken; for a final file or a closed pipe, all."""
+
+    def wait(self, seconds: float) -> None:
+        """Wait until there may be something to take, at most so long."""
+
+    def close(self) -> None:
+        """Close the file."""
+
+
+def open_stream(path: str, *, follow: bool, line_bytes_max: int) -> Stream:
+    """Open a file by its name, or standard input for "-".
+
+    Raises
+    ------
+    Misconfigured
+        If there is no such file, or it cannot be read.
+    """
+    if path == "-":
+        return PipeStream(path, sys.stdin.fileno(), line_bytes_max)
+    try:
+        mode = Path(path).stat().st_mode
+        if stat.S_ISREG(mode):
+            if path.endswith(".gz"):
+                return CompressedStream(path, line_bytes_max)
+            return PlainStream(path, line_bytes_max, follow=follow)
+        if stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode):
+            # Without O_NONBLOCK, opening a pipe would wait for its writer.
+            return PipeStream(path, os.open(path, os.O_RDONLY | os.O_NONBLOCK), line_bytes_max)
+    except OSError as error:
+        hint = f"cannot be read ({error.strerror}). Check the path and its permissions."
+        raise Misconfigured("open source", path, hint) from None
+    raise Misconfigured("open source", path, "is not a file. Name an event file, or '-'.")
+
+
+class PlainStream:
+    """An uncompressed file, which may grow if it is followed."""
+
+    once = False
+
+    def __init__(self, path: str, line_bytes_max: int, *, follow: bool) -> None:
+        self._path = path
+        self._follow = follow
+        self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115 -- closed by close()
+        self._ended = False
+        self._lines = LineReader(self._read, line_bytes_max)
+
+    def take(self, count: int) -> list[bytes | CutLine]:
+        """Return next lines; the unfinished last one only if the file is final."""
+        lines = self._lines.take(count)
+        if len(lines) < count and self._lines.dry:
+            if self._follow:
+                self._check_length()
+            elif self._lines.pending:
+                self._lines.finish()
+                lines += self._lines.take(count - len(lines))
+        return lines
+
+    def skip(self, count: int) -> int:
+        """Pass over lines, reading the file once."""
+        return _skip(self._lines, count, final=not self._follow)
+
+    def at_end(self) -> bool:
+        """Whether all complete lines were taken."""
+        if self._lines.ready or (self._lines.pending and not self._follow):
+            return False
+        return self._ended or self._length() == self._lines.bytes_read
+
+    def wait(self, seconds: float) -> None:
+        """Return at once: files are looked at, not waited for."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _read(self, count: int) -> bytes:
+        if self._ended:
+            return b""
+        block: bytes = self._file.read(count) or b""
+        self._ended = not (block or self._follow)
+        return block
+
+    def _length(self) -> int:
+        return os.fstat(self._file.fileno()).st_size
+
+    def _check_length(self) -> None:
+        if self._length() < self._lines.bytes_read:
+            hint = (
+                "it became shorter while it was followed. Append only; rotate by adding a new file "
+                "at the end of the list."
+            )
+            raise SourceMismatch("read source", self._path, hint)
+
+
+class CompressedStream:
+    """A gzip file, always final."""
+
+    once = False
+
+    def __init__(self, path: str, line_bytes_max: int) -> None:
+        self._path = path
+        self._file = gzip.open(path, "rb")  # noqa: SIM115 -- closed by close()
+        self._lines = LineReader(self._read, line_bytes_max)
+
+    def take(self, count: int) -> list[bytes | CutLine]:
+        """Return next lines."""
+        lines = self._lines.take(count)
+        if len(lines) < count and self._lines.pending:
+            self._lines.finish()
+            lines += self._lines.take(count - len(lines))
+        return lines
+
+    def skip(self, count: int) -> int:
+        """Pass over lines, decompressing the file once."""
+        return _skip(self._lines, count, final=True)
+
+    def at_end(self) -> bool:
+        """Whether all lines were taken; known only once a read came back empty."""
+        if not self._lines.ready and not self._lines.pending:
+            self._lines.fill()
+        return self._lines.dry and not self._lines.ready and not self._lines.pending
+
+    def wait(self, seconds: float) -> None:
+        """Return at once."""
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _read(self, count: int) -> bytes:
+        try:
+            return self._file.read(count)
+        except (OSError, EOFError, zlib.error) as error:
+            hint = f"is not an intact gzip file ({type(error).__name__}). Compress it again."
+            raise Misconfigured("read source", self._path, hint) from None
+
+
+class PipeStream:
+    """Standard input or a named pipe: read once."""
+
+    once = True
+
+    def __init__(self, path: str, descriptor: int, line_bytes_max: int) -> None:
+        self._path = path
+        self._descriptor = descriptor
+        self._ended = False
+        self._lines = LineReader(self._read, line_bytes_max)
+
+    def take(self, count: int) -> list[bytes | CutLine]:
+        """Return next lines; at the end of the pipe also an unfinished last one."""
+        lines = self._lines.take(count)
+        if self._ended and self._lines.pending and len(lines) < count:
+            self._lines.finish()
+            lines += self._lines.take(count - len(lines))
+        return lines
+
+    def skip(self, count: int) -> int:
+        """Pass over nothing: what was taken before does not come again."""
+        return count
+
+    def at_end(self) -> bool:
+        """Whether the writer closed the pipe and all lines were taken."""
+        return self._ended and not self._lines.ready and not self._lines.pending
+
+    def wait(self, seconds: float) -> None:
+        """Wait for the writer."""
+        select.select([self._descriptor], [], [], seconds)
+
+    def close(self) -> None:
+        """Close the pipe, unless it is standard input, which is not ours."""
+        if self._path != "-" and self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+    def _read(self, count: int) -> bytes:
+        if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
+            return b""
+        try:
+            block = os.read(self._descriptor, count)
+        except BlockingIOError:
+            return b""
+        self._ended = not block
+        return block
+
+
+def _skip(lines: LineReader, count: int, *, final: bool) -> int:
+    skipped = lines.skip(count)
+    if skipped < count and final and lines.pending:
+        lines.finish()
+        skipped += lines.skip(count - skipped)
+    return skipped
+
+
+def head_digest(path: Path) -> str | None:
+    """Return "<n>:<sha256 of the first n bytes>", n at most 4096; None for an empty file."""
+    head = _head(path, HEAD_BYTES)
+    return f"{len(head)}:{hashlib.sha256(head).hexdigest()}" if head else None
+
+
+def same_head(path: Path, stored: str) -> bool:
+    """Whether the file begins with the bytes that `stored` (from `head_digest`) describes."""
+    length = int(stored.partition(":")[0])
+    head = _head(path, length)
+    return stored == f"{len(head)}:{hashlib.sha256(head).hexdigest()}"
+
+
+def _head(path: Path, count: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(count)

@@ -1,0 +1,66 @@
+"""What a dead letter says, the same for every sink: Kafka Connect's error fields, without values.
+
+A letter keeps the original bytes up to a bound; beyond it a prefix, the length and the sha256.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+from typing import Final
+
+from connectors.base import DeadLetter, Record
+
+DEAD_LETTER_BYTES_MAX: Final = 512 * 1024
+"""Default bound of the original bytes kept in a dead letter."""
+
+TRUNCATED: Final = "ktsafe.truncated"
+"""Header of a record whose source gave a prefix only: the full length in bytes, decimal."""
+TRUNCATED_SHA256: Final = "ktsafe.sha256"
+"""Header beside `TRUNCATED`: sha256 of the whole value, hexadecimal."""
+
+PREFIX: Final = "__connect.errors."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Kept:
+    """What is kept of a value: all of it, or a prefix with length and sha256 of the whole."""
+
+    data: bytes
+    length: int
+    sha256: str | None
+
+    @property
+    def whole(self) -> bool:
+        """Whether nothing was cut off."""
+        return self.sha256 is None
+
+
+def keep(record: Record, bytes_max: int) -> Kept | None:
+    """Return what is kept of the record's value; None for a tombstone."""
+    value = record.value
+    if value is None:
+        return None
+    headers = dict(record.headers)
+    if TRUNCATED in headers:
+        length = int(headers[TRUNCATED])
+        return Kept(value[:bytes_max], length, headers[TRUNCATED_SHA256].decode())
+    if len(value) <= bytes_max:
+        return Kept(value, len(value), None)
+    return Kept(value[:bytes_max], len(value), hashlib.sha256(value).hexdigest())
+
+
+def error_fields(letter: DeadLetter) -> dict[str, str]:
+    """Return Kafka Connect's error fields, names without their prefix."""
+    record = letter.record
+    fields = {
+        "topic": record.topic,
+        "partition": str(record.partition),
+        "offset": str(record.offset),
+        "stage": "VALUE_CONVERTER",
+        "exception.class.name": letter.reason,
+        "exception.message": letter.detail,
+    }
+    if record.timestamp_ms is not None:
+        fields["timestamp"] = str(record.timestamp_ms)
+    return fields
