@@ -1,0 +1,197 @@
+"""RocksDB through rocksdict: how it is opened, read and written, and what its errors mean.
+
+rocksdict raises bare `Exception` for everything; nothing outside this module sees one. Known limits
+of version 0.3.29 that shape it: an iterator that meets a damaged block just ends, so its status is
+asked for; a handle of a column family keeps the lock, so all are dropped on close; snapshots do not
+iterate what they froze, so none is used.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import rocksdict
+
+from state.errors import StateCorrupted, StateError, StateLocked, StateUnusable
+from state.keys import FAMILIES
+
+RESTORE: Final = (
+    "The store does not read back as written. Restore a backup with `ktsafe state restore`; "
+    "without one, begin a new sequence with `ktsafe rebase`."
+)
+_MEMTABLE_BYTES: Final = 64 << 20
+_WAL_BYTES_MAX: Final = 128 << 20
+_UNUSABLE: Final = (
+    "No space left",
+    "Permission denied",
+    "Read-only file system",
+    "Too many open files",
+    "Disk quota exceeded",
+    "Not a directory",
+    "Input/output error",
+)
+
+
+class Batch:
+    """Writes that take effect together or not at all."""
+
+    def __init__(self, handles: dict[str, Any]) -> None:
+        self._handles = handles
+        self._batch = rocksdict.WriteBatch(raw_mode=True)
+        self.put = self._batch.put
+        self.delete = self._batch.delete
+
+    def write(self, family: str, writes: dict[bytes, bytes | None]) -> None:
+        """Add puts and, for None, deletes in one column family."""
+        handle = self._handles[family]
+        for key, value in writes.items():
+            if value is None:
+                self.delete(key, handle)
+            else:
+                self.put(key, value, handle)
+
+
+class Database:
+    """An open RocksDB with the column families of `state.keys`.
+
+    Parameters
+    ----------
+    create:
+        Whether a database may be made where there is none.
+    read_only:
+        Open without the lock, and write nothing.
+
+    Raises
+    ------
+    StateLocked, StateUnusable, StateCorrupted
+    """
+
+    def __init__(self, path: Path, *, create: bool, read_only: bool = False) -> None:
+        self.path = path
+        access = (
+            rocksdict.AccessType.read_only(False)
+            if read_only
+            else rocksdict.AccessType.read_write()
+        )
+        self._sync = rocksdict.WriteOptions()
+        self._sync.sync = True
+        try:
+            self._db = rocksdict.Rdict(
+                str(path),
+                _options(create=create),
+                column_families={family: _options(create=create) for family in FAMILIES},
+                access_type=access,
+            )
+            self._families = {name: self._db.get_column_family(name) for name in FAMILIES}
+            self.handles = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("open the store", path, error, missing_is_damage=not create) from None
+
+    def batch(self) -> Batch:
+        """Return a new, empty batch."""
+        return Batch(self.handles)
+
+    def commit(self, batch: Batch) -> None:
+        """Write a batch and return once it is on disk (write-ahead log, fsync).
+
+        Raises
+        ------
+        StateUnusable, StateCorrupted
+            If it is not known to be durable: only opening the store again tells.
+        """
+        try:
+            self._db.write(batch._batch, self._sync)  # noqa: SLF001 -- two halves of one thing
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("write to the store", self.path, error) from None
+
+    def get_many(self, family: str, keys: Sequence[bytes]) -> list[bytes | None]:
+        """Return the values of `keys`, read in bulk."""
+        if not keys:
+            return []
+        try:
+            values: list[bytes | None] = self._families[family].get(keys)
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("read the store", self.path, error) from None
+        return values
+
+    def scan(self, family: str) -> Iterator[tuple[bytes, bytes]]:
+        """Yield every key and value of a column family, ascending.
+
+        Raises
+        ------
+        StateCorrupted
+            If a block does not match its checksum.
+        """
+        cursor = None
+        try:
+            cursor = self._families[family].iter()
+            cursor.seek_to_first()
+            while cursor.valid():
+                yield cursor.key(), cursor.value()
+                cursor.next()
+            cursor.status()
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("read the store", self.path, error) from None
+        finally:
+            # A traceback may keep this frame alive, and the cursor would keep the lock.
+            cursor = None
+
+    def flush(self, family: str) -> None:
+        """Move a column family from the write-ahead log to a table of its own."""
+        try:
+            self._families[family].flush()
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("flush the store", self.path, error) from None
+
+    def checkpoint(self, path: Path) -> None:
+        """Make a second database at `path` of the state as of now, of hard links mostly."""
+        try:
+            rocksdict.Checkpoint(self._db).create_checkpoint(str(path))
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("freeze the store", path, error) from None
+
+    def close(self) -> None:
+        """Close, and let go of the lock. Safe to call twice."""
+        self.handles.clear()
+        self._families.clear()
+        self._db.close()
+
+
+def _options(*, create: bool) -> Any:
+    table = rocksdict.BlockBasedOptions()
+    table.set_bloom_filter(10, False)
+    table.set_cache_index_and_filter_blocks(False)
+    options = rocksdict.Options(raw_mode=True)
+    options.create_if_missing(create)
+    options.create_missing_column_families(create)
+    options.set_block_based_table_factory(table)
+    options.set_compression_type(rocksdict.DBCompressionType.lz4())
+    options.set_write_buffer_size(_MEMTABLE_BYTES)
+    options.set_max_total_wal_size(_WAL_BYTES_MAX)
+    options.set_use_fsync(True)
+    options.set_paranoid_checks(True)
+    options.set_keep_log_file_num(2)
+    # A torn last record is what a crash leaves; any other damage to the log is refused, where the
+    # default would silently go back in time, the ledger included.
+    options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.tolerate_corrupted_tail_records())
+    return options
+
+
+def _named(op: str, path: Path, error: Exception, *, missing_is_damage: bool = False) -> StateError:
+    """Return the error of ours that says what the operator can do about one of RocksDB's."""
+    text = str(error)
+    subject = str(path)
+    if isinstance(error, StateError):
+        return error
+    if "lock" in text.lower() and ("LOCK" in text or "lock hold" in text):
+        return StateLocked(op, subject, "Another process holds this store. Stop it first.")
+    if text.startswith("Corruption"):
+        return StateCorrupted(op, subject, RESTORE)
+    if any(cause in text for cause in _UNUSABLE) or not missing_is_damage:
+        cause = next((cause for cause in _UNUSABLE if cause in text), "an error of the disk")
+        return StateUnusable(
+            op, subject, f"{cause}. Make the folder usable (space, permissions), then start again."
+        )
+    return StateCorrupted(op, subject, RESTORE)

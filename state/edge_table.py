@@ -1,0 +1,163 @@
+"""Every edge register in columns, with the adjacency of every vertex threaded through them.
+
+    row r        one edge {low[r], high[r]}: its mark, and whether it is present
+    half 2r      the edge seen from `low`, half 2r+1 the same from `high`
+    heads[v] ──▶ half ──after──▶ half ──after──▶ -1        the halves of vertex v, any order
+
+A freed row keeps its place, low = -1, until a new edge takes it.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from state.registers import Mark
+
+
+class EdgeTable:
+    """Edge registers by row; plain arrays, since single rows are read and written from Python."""
+
+    def __init__(self) -> None:
+        self.rows: dict[int, int] = {}  # edge key (state.keys.edge_key) -> row
+        self.low = array("i")
+        self.high = array("i")
+        self.present = bytearray()
+        self.origin = array("i")
+        self.time = array("q")
+        self.offset = array("q")
+        self.heads = array("i")
+        self._after = array("i")
+        self._before = array("i")
+        self._free: list[int] = []
+
+    def reserve(self, vertex: int) -> None:
+        """Make room for a vertex number."""
+        while len(self.heads) <= vertex:
+            self.heads.append(-1)
+
+    def mark(self, row: int) -> Mark:
+        """Return the stamp of a row."""
+        return (self.time[row], self.origin[row], self.offset[row])
+
+    def set(self, row: int, mark: Mark, present: bool) -> None:
+        """Overwrite the register of a row."""
+        self.time[row], self.origin[row], self.offset[row] = mark
+        self.present[row] = present
+
+    def add(self, key: int, mark: Mark, present: bool) -> int:
+        """Add an edge that has no register yet and return its row."""
+        low, high = key >> 32, key & 0xFFFFFFFF
+        if self._free:
+            row = self._free.pop()
+            self.low[row], self.high[row] = low, high
+            self.set(row, mark, present)
+        else:
+            row = len(self.low)
+            self.low.append(low)
+            self.high.append(high)
+            self.time.append(mark[0])
+            self.origin.append(mark[1])
+            self.offset.append(mark[2])
+            self.present.append(present)
+            self._after.extend((-1, -1))
+            self._before.extend((-1, -1))
+        self.rows[key] = row
+        self._link(2 * row, low)
+        self._link(2 * row + 1, high)
+        return row
+
+    def remove(self, key: int) -> None:
+        """Forget the register of an edge."""
+        row = self.rows.pop(key)
+        self._unlink(2 * row, self.low[row])
+        self._unlink(2 * row + 1, self.high[row])
+        self.low[row] = self.high[row] = -1
+        self.present[row] = False
+        self._free.append(row)
+
+    def around(self, vertex: int) -> Iterator[tuple[int, int]]:
+        """Yield (row, other end) of every edge register of a vertex; rows may be removed."""
+        half = self.heads[vertex]
+        while half >= 0:
+            after = self._after[half]
+            row = half >> 1
+            yield row, (self.low[row] if half & 1 else self.high[row])
+            half = after
+
+    def is_alone(self, vertex: int) -> bool:
+        """Whether no edge register hangs on a vertex."""
+        return self.heads[vertex] < 0
+
+    def load(
+        self,
+        ends: NDArray[np.int32],
+        present: NDArray[np.uint8],
+        origin: NDArray[np.int32],
+        time: NDArray[np.int64],
+        offset: NDArray[np.int64],
+    ) -> None:
+        """Fill an empty table; `ends` has shape (m, 2), the smaller number first."""
+        assert not self.low
+        self.low = _array("i", ends[:, 0])
+        self.high = _array("i", ends[:, 1])
+        self.present = bytearray(present.astype(np.uint8).tobytes())
+        self.origin = _array("i", origin)
+        self.time = _array("q", time)
+        self.offset = _array("q", offset)
+        keys = ends[:, 0].astype(np.int64) << 32 | ends[:, 1]
+        self.rows = dict(zip(keys.tolist(), range(len(keys)), strict=True))
+        self._thread(ends.reshape(-1))
+
+    def _thread(self, owner: NDArray[np.int32]) -> None:
+        """Thread all halves at once: those of one vertex become neighbours in a sorted order."""
+        order = np.argsort(owner, kind="stable").astype(np.int32)
+        ranked = owner[order]
+        same = ranked[1:] == ranked[:-1]
+        after = np.full(len(owner), -1, dtype=np.int32)
+        before = np.full(len(owner), -1, dtype=np.int32)
+        after[order[:-1][same]] = order[1:][same]
+        before[order[1:][same]] = order[:-1][same]
+        heads = column(self.heads)
+        first = np.concatenate((np.ones(min(len(order), 1), dtype=np.bool_), ~same))
+        heads[ranked[first]] = order[first]
+        self._after, self._before = _array("i", after), _array("i", before)
+        self.heads = _array("i", heads)
+
+    def _link(self, half: int, vertex: int) -> None:
+        head = self.heads[vertex]
+        self._after[half], self._before[half] = head, -1
+        if head >= 0:
+            self._before[head] = half
+        self.heads[vertex] = half
+
+    def _unlink(self, half: int, vertex: int) -> None:
+        after, before = self._after[half], self._before[half]
+        if before < 0:
+            self.heads[vertex] = after
+        else:
+            self._after[before] = after
+        if after >= 0:
+            self._before[after] = before
+
+
+def column(values: array[int] | bytearray) -> NDArray[Any]:
+    """Return a numpy copy of a resident column (uint8 for a bytearray)."""
+    dtype = (
+        np.uint8
+        if isinstance(values, bytearray)
+        else {"i": np.int32, "q": np.int64}[values.typecode]
+    )
+    # A view would pin the buffer: a column that is viewed cannot grow.
+    return np.array(memoryview(values), dtype=dtype)
+
+
+def _array(typecode: str, values: NDArray[np.signedinteger]) -> array[int]:
+    out: array[int] = array(typecode)
+    dtype = {"i": np.int32, "q": np.int64}[typecode]
+    out.frombytes(np.ascontiguousarray(values, dtype=dtype).tobytes())
+    return out

@@ -1,0 +1,103 @@
+"""A store that forgets everything when the process ends: for tests and trials."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+
+from ktsafe import Schema
+from state.changes import Change
+from state.keys import SECRET_BYTES
+from state.ledger import PendingCut
+from state.ledger_log import LedgerLog, Writes
+from state.registers import Origins, VertexRecord
+from state.resident import ResidentGraph, Touched
+from state.snapshot import FrozenArrays
+from state.store import GraphSnapshot, Position
+
+
+class MemoryStore:
+    """`state.store.GraphStore` without a disk. It outlives `close`, as a disk would."""
+
+    def __init__(self, schema: Schema) -> None:
+        self._graph = ResidentGraph(schema, [], Origins(), secrets.token_bytes(SECRET_BYTES))
+        self._records: dict[int, VertexRecord] = {}
+        self._positions: dict[tuple[str, int], Position] = {}
+        self._identity: dict[str, str] = {}
+        self._frozen: FrozenArrays | None = None
+        self._ledger = LedgerLog({}, write=_nowhere, cut_gone=self._cut_gone)
+
+    @property
+    def ledger(self) -> LedgerLog:
+        """The releases made so far."""
+        return self._ledger
+
+    def positions(self) -> dict[tuple[str, int], Position]:
+        """Return the position of every partition seen so far."""
+        return dict(self._positions)
+
+    def source_identity(self) -> dict[str, str]:
+        """Return the source identity stored with the positions."""
+        return dict(self._identity)
+
+    def commit(
+        self,
+        changes: Sequence[Change],
+        positions: Mapping[tuple[str, int], Position],
+        *,
+        source_identity: Mapping[str, str] | None = None,
+        cut: PendingCut | None = None,
+    ) -> None:
+        """Merge `changes` and advance `positions`; with `cut` freeze the state as of now."""
+        if cut is not None:
+            self._ledger.take_cut(cut)
+        self._apply(self._graph.merge(changes, self._graph.prepare(changes, self._read)))
+        for (topic, partition), position in positions.items():
+            self._positions[topic, partition] = Position(*position)
+        if source_identity is not None:
+            self._identity = dict(source_identity)
+        if cut is not None:
+            self._frozen = self._graph.freeze()
+            self._ledger.cut_taken(cut)
+
+    def snapshot(self) -> GraphSnapshot:
+        """Return a copy of the graph as of the last commit."""
+        return self._graph.freeze().snapshot()
+
+    def cut_snapshot(self) -> GraphSnapshot | None:
+        """Return the graph as of the pending release cut; None without one."""
+        return None if self._frozen is None else self._frozen.snapshot()
+
+    def prune(self, horizon_us: int) -> int:
+        """Forget tombstones older than `horizon_us`; return how many."""
+        numbers, edge_keys = self._graph.tombstones(horizon_us)
+        self._apply(self._graph.forget(numbers, edge_keys, self._read(numbers)))
+        return len(numbers) + len(edge_keys)
+
+    def size_bytes(self) -> int:
+        """Return 0: nothing is on disk."""
+        return 0
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many vertices and edges exist, edges wait, and tombstones are kept."""
+        return self._graph.counts()
+
+    def close(self) -> None:
+        """Do nothing: there is no handle and no lock."""
+
+    def _read(self, numbers: Sequence[int]) -> list[VertexRecord]:
+        return [self._records[number] for number in numbers]
+
+    def _apply(self, touched: Touched) -> None:
+        for number, record in touched.vertices.items():
+            if record is None:
+                self._records.pop(number, None)
+            else:
+                self._records[number] = record
+
+    def _cut_gone(self) -> None:
+        self._frozen = None
+
+
+def _nowhere(_writes: Writes) -> None:
+    """Keep nothing: the ledger holds its entries itself."""

@@ -1,0 +1,208 @@
+"""Opening a store: what must hold before it is used, and reading it back into memory."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import secrets
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from ktsafe import Schema
+from state import keys
+from state.database import RESTORE, Database
+from state.errors import StateCorrupted, StateMismatch
+from state.registers import Mark, Origins, VertexRecord
+from state.resident import ResidentGraph
+from state.store import Position
+
+_record_decoder: Final = msgspec.msgpack.Decoder(VertexRecord)
+
+
+class Progress(msgspec.Struct, array_like=True, frozen=True):
+    """Written with every batch, and checked against what is read back.
+
+    Attributes
+    ----------
+    commits:
+        Batches so far; a release cut is identified by the number of its own.
+    n_vertices, n_edges:
+        Rows there must be in the column families of these names.
+    cut_commits:
+        Value of `commits` at the pending release cut; -1 without one.
+    """
+
+    commits: int = 0
+    n_vertices: int = 0
+    n_edges: int = 0
+    cut_commits: int = -1
+
+
+@dataclasses.dataclass(slots=True)
+class Recovered:
+    """What a store holds, read back."""
+
+    graph: ResidentGraph
+    positions: dict[tuple[str, int], Position]
+    identity: dict[str, str]
+    progress: Progress
+    schema_digest: str
+
+
+def schema_digest(schema: Schema) -> str:
+    """Return a digest of all that a schema says."""
+    said = {
+        "quasi_identifiers": schema.quasi_identifiers,
+        "sensitive": schema.sensitive,
+        "sensitive_values": sorted(schema.sensitive_values),
+        "buckets": {name: list(map(float, edges)) for name, edges in schema.buckets.items()},
+    }
+    return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
+
+
+def initialize(database: Database, schema: Schema) -> None:
+    """Write what a new store starts with."""
+    batch = database.batch()
+    batch.write(
+        keys.META,
+        {
+            keys.META_FORMAT: msgspec.json.encode(keys.FORMAT),
+            keys.META_SCHEMA: schema_digest(schema).encode(),
+            keys.META_SECRET: secrets.token_bytes(keys.SECRET_BYTES),
+            keys.META_PROGRESS: msgspec.msgpack.encode(Progress()),
+        },
+    )
+    database.commit(batch)
+
+
+def is_blank(database: Database) -> bool:
+    """Whether nothing was ever written to a database."""
+    return all(next(database.scan(family), None) is None for family in keys.FAMILIES)
+
+
+def recover(database: Database, schema: Schema) -> Recovered:
+    """Read a store into memory, checking every row.
+
+    Raises
+    ------
+    StateCorrupted
+        If anything does not read back as written.
+    StateMismatch
+        If the store has a newer format.
+    """
+    meta = dict(database.scan(keys.META))
+    try:
+        _check_format(meta, database.path)
+        progress = msgspec.msgpack.decode(meta[keys.META_PROGRESS], type=Progress)
+        names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
+        attributes = msgspec.json.decode(meta.get(keys.META_ATTRIBUTES, b"[]"), type=list[str])
+        graph = ResidentGraph(schema, attributes, Origins(names), meta[keys.META_SECRET])
+        n_vertices = _load_vertices(graph, database)
+        n_edges = _load_edges(graph, database)
+        _check((n_vertices, n_edges) == (progress.n_vertices, progress.n_edges))
+        graph.recount()
+        return Recovered(
+            graph=graph,
+            positions=_positions(meta, names),
+            identity=msgspec.json.decode(meta.get(keys.META_IDENTITY, b"{}"), type=dict[str, str]),
+            progress=progress,
+            schema_digest=meta[keys.META_SCHEMA].decode(),
+        )
+    except (LookupError, ValueError, msgspec.DecodeError) as error:
+        raise corrupted(database.path) from error
+
+
+def corrupted(path: Path) -> StateCorrupted:
+    """Return the error of a store that holds what was never written."""
+    return StateCorrupted("read the store", str(path), RESTORE)
+
+
+def decode_record(value: bytes | None) -> VertexRecord:
+    """Return the registers of a vertex as stored."""
+    if value is None:
+        raise ValueError("a vertex has no registers")
+    return _record_decoder.decode(value)
+
+
+def _check_format(meta: dict[bytes, bytes], path: Path) -> None:
+    version = msgspec.json.decode(meta[keys.META_FORMAT], type=int)
+    check_format(version, path)
+
+
+def check_format(version: int, path: Path) -> None:
+    """Refuse a store written by a later version.
+
+    Raises
+    ------
+    StateMismatch
+    """
+    if version > keys.FORMAT:
+        raise StateMismatch(
+            "open the store",
+            str(path),
+            f"It has format {version}; this version reads up to {keys.FORMAT}. Upgrade ktsafe.",
+        )
+
+
+def _check(holds: bool) -> None:
+    if not holds:
+        raise ValueError("rows are missing or impossible")
+
+
+def _load_vertices(graph: ResidentGraph, database: Database) -> int:
+    coded: list[tuple[int, VertexRecord]] = []
+
+    def entries() -> Iterator[tuple[int, str | bytes, Mark | None]]:
+        for key, value in database.scan(keys.VERTICES):
+            _check(len(key) == keys.VERTEX_KEY.size)
+            (number,) = keys.VERTEX_KEY.unpack(key)
+            record = decode_record(value)
+            _check((record.id is None) != (record.alias is None))
+            _check((record.up is None) == (record.id is None))
+            if record.attributes:
+                coded.append((number, record))
+            yield number, record.label, record.down
+
+    graph.vertices.load(entries())
+    for number, record in coded:
+        graph.load_codes(number, record)
+    return graph.vertices.n_held
+
+
+def _load_edges(graph: ResidentGraph, database: Database) -> int:
+    labels = graph.vertices.labels
+    if labels:
+        graph.edges.reserve(len(labels) - 1)
+    names, values = bytearray(), bytearray()
+    for key, value in database.scan(keys.EDGES):
+        _check(len(key) == keys.EDGE_KEY.size and len(value) == keys.EDGE_VALUE.size)
+        names += key
+        values += value
+    ends = np.frombuffer(bytes(names), dtype=">u4").reshape(-1, 2).astype(np.int64)
+    rows: Any = np.frombuffer(bytes(values), dtype=keys.EDGE_VALUE_DTYPE)
+    if len(ends):
+        held = np.array([label is not None for label in labels], dtype=np.bool_)
+        _check(bool(np.all(ends[:, 0] < ends[:, 1])) and int(ends.max()) < len(labels))
+        _check(bool(held[ends].all()) and int(rows["present"].max()) <= 1)
+        _check(int(rows["origin"].max()) < len(graph.origins.names))
+    graph.edges.load(
+        ends.astype(np.int32), rows["present"], rows["origin"], rows["time"], rows["offset"]
+    )
+    return len(ends)
+
+
+def _positions(
+    meta: dict[bytes, bytes], names: list[tuple[str, int]]
+) -> dict[tuple[str, int], Position]:
+    positions = {}
+    for key, value in meta.items():
+        if key.startswith(keys.META_POSITION):
+            (origin,) = keys.VERTEX_KEY.unpack(key.removeprefix(keys.META_POSITION))
+            next_offset, time_us_max = msgspec.msgpack.decode(value, type=tuple[int, int | None])
+            positions[names[origin]] = Position(next_offset, time_us_max)
+    return positions

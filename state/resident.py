@@ -1,0 +1,293 @@
+"""The graph as it is resident: registers, derived existence, and how changes alter them.
+
+RocksDB holds the durable copy; the two agree after every commit. A merge touches memory only and
+returns what it touched, so that the store can write all of it in one batch.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from ktsafe import Schema
+from state.changes import Change, EdgeAdd, EdgeRemove, VertexDelete, VertexUpsert
+from state.edge_table import EdgeTable, column
+from state.keys import edge_key
+from state.registers import Mark, Origins, VertexRecord
+from state.snapshot import FrozenArrays
+from state.vertex_table import VertexTable
+
+ReadRecords = Callable[[Sequence[int]], Sequence[VertexRecord]]
+"""Reads the stored registers of vertex numbers, in bulk."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Touched:
+    """What a merge altered, to be written.
+
+    Attributes
+    ----------
+    vertices:
+        New registers by vertex number; None: nothing is remembered any more.
+    edges:
+        New row by edge key; None: nothing is remembered any more.
+    """
+
+    vertices: dict[int, VertexRecord | None]
+    edges: dict[int, int | None]
+
+
+class ResidentGraph:
+    """All of the graph but the vertices' own registers, which the store reads when they change.
+
+    Parameters
+    ----------
+    attributes:
+        Every attribute name ever stored; its position is the attribute's number. Grows.
+    secret:
+        Key of the hash that stands for persons who do not exist.
+    """
+
+    def __init__(
+        self, schema: Schema, attributes: list[str], origins: Origins, secret: bytes
+    ) -> None:
+        self.schema = schema
+        self.origins = origins
+        self.attributes = attributes
+        attributes.extend(name for name in schema.attributes if name not in attributes)
+        self._number_of = {name: attributes.index(name) for name in schema.attributes}
+        self._position_of = {
+            self._number_of[name]: position for position, name in enumerate(schema.attributes)
+        }
+        self.vertices = VertexTable(schema, secret)
+        self.edges = EdgeTable()
+        self.n_present = 0  # edges that are there as soon as both ends exist
+        self.n_edges = 0  # edges that exist
+        self._records: dict[int, VertexRecord] = {}
+        self._touched_vertices: set[int] = set()
+        self._touched_edges: set[int] = set()
+
+    def prepare(self, changes: Sequence[Change], read: ReadRecords) -> dict[int, VertexRecord]:
+        """Read, in one go, the registers of every known vertex that the changes alter.
+
+        Raises
+        ------
+        ValueError
+            If an edge has one end only. Nothing was altered, here or later.
+        """
+        known: set[int] = set()
+        find = self.vertices.find
+        for change in changes:
+            if isinstance(change, VertexUpsert | VertexDelete):
+                number = find(change.id)
+                if number is not None:
+                    known.add(number)
+            elif change.source == change.target:
+                raise ValueError("an edge needs two ends")
+        numbers = sorted(known)
+        return dict(zip(numbers, read(numbers), strict=True))
+
+    def merge(self, changes: Sequence[Change], records: dict[int, VertexRecord]) -> Touched:
+        """Merge `changes` one by one; `records` is what `prepare` returned for them."""
+        self._records = records
+        number_of_origin = self.origins.number
+        for change in changes:
+            time_us, topic, partition, offset = change.stamp
+            mark = (time_us, number_of_origin(topic, partition), offset)
+            if isinstance(change, EdgeAdd):
+                self._merge_edge(mark, change.source, change.target, True)
+            elif isinstance(change, VertexUpsert):
+                self._upsert(mark, change.id, change.attributes)
+            elif isinstance(change, EdgeRemove):
+                self._merge_edge(mark, change.source, change.target, False)
+            else:
+                self._delete(mark, change.id)
+        return self._take_touched()
+
+    def counts(self) -> dict[str, int]:
+        """Return how many vertices and edges exist, edges wait, and tombstones are kept."""
+        return {
+            "vertices": self.vertices.n_existing,
+            "edges": self.n_edges,
+            "edges_waiting": self.n_present - self.n_edges,
+            "tombstones": len(self.vertices.downs) + len(self.edges.rows) - self.n_present,
+        }
+
+    def tombstones(self, horizon_us: int) -> tuple[list[int], list[int]]:
+        """Return the vertex numbers and the edge keys whose tombstones are before `horizon_us`."""
+        numbers = [n for n, mark in self.vertices.downs.items() if mark[0] < horizon_us]
+        edges = self.edges
+        low, high = column(edges.low), column(edges.high)
+        absent = (low >= 0) & (column(edges.present) == 0)
+        rows = np.flatnonzero(absent & (column(edges.time) < horizon_us))
+        keys = low[rows].astype(np.int64) << 32 | high[rows]
+        return numbers, keys.tolist()
+
+    def forget(
+        self,
+        numbers: Sequence[int],
+        edge_keys: Sequence[int],
+        records: Sequence[VertexRecord],
+    ) -> Touched:
+        """Forget the tombstones of these vertices, whose registers are `records`, and edges."""
+        self._records = dict(zip(numbers, records, strict=True))
+        for key in edge_keys:
+            self._drop_edge(key, keep=-1)
+        for number in numbers:
+            self._records[number].down = None
+            self._touched_vertices.add(number)
+            del self.vertices.downs[number]
+            self._release_if_idle(number)
+        return self._take_touched()
+
+    def freeze(self) -> FrozenArrays:
+        """Return a copy that later merges do not alter."""
+        vertices, edges = self.vertices, self.edges
+        return FrozenArrays(
+            schema=self.schema,
+            labels=vertices.labels.copy(),
+            exists=column(vertices.exists).astype(np.bool_),
+            codes=np.column_stack([column(codes) for codes in vertices.codes]),
+            categories=tuple(tuple(texts) for texts in vertices.categories),
+            low=column(edges.low),
+            high=column(edges.high),
+            present=column(edges.present).astype(np.bool_),
+        )
+
+    def load_codes(self, number: int, record: VertexRecord) -> None:
+        """Code the attributes of a vertex that was just loaded."""
+        for attribute, (_, value) in record.attributes.items():
+            position = self._position_of.get(attribute)
+            if position is not None:
+                self.vertices.set_code(number, position, value)
+
+    def recount(self) -> None:
+        """Count the edges after a load."""
+        exists = column(self.vertices.exists)
+        present = column(self.edges.present).astype(np.bool_)
+        low, high = column(self.edges.low)[present], column(self.edges.high)[present]
+        self.n_present = int(np.count_nonzero(present))
+        self.n_edges = int(np.count_nonzero(exists[low] & exists[high]))
+
+    def _take_touched(self) -> Touched:
+        labels, rows = self.vertices.labels, self.edges.rows
+        touched = Touched(
+            {
+                number: None if labels[number] is None else self._records[number]
+                for number in self._touched_vertices
+            },
+            {key: rows.get(key) for key in self._touched_edges},
+        )
+        self._records = {}
+        self._touched_vertices = set()
+        self._touched_edges = set()
+        return touched
+
+    def _find_or_allocate(self, vertex_id: str) -> int:
+        number = self.vertices.find(vertex_id)
+        if number is None:
+            number = self.vertices.allocate(vertex_id)
+            alias = self.vertices.labels[number]
+            assert isinstance(alias, bytes)
+            self.edges.reserve(number)
+            self._records[number] = VertexRecord(alias=alias)
+            self._touched_vertices.add(number)
+        return number
+
+    def _upsert(self, mark: Mark, vertex_id: str, attributes: dict[str, str | None]) -> None:
+        vertices = self.vertices
+        number = self._find_or_allocate(vertex_id)
+        record = self._records[number]
+        number_of = self._number_of
+        values = {number_of[name]: x for name, x in attributes.items() if name in number_of}
+        if not record.upsert(mark, values, self.origins):
+            return
+        self._touched_vertices.add(number)
+        if not vertices.exists[number]:
+            vertices.appear(number, vertex_id)
+            record.id, record.alias = vertex_id, None
+            self._count_around(number, 1)
+        for attribute in values:
+            value = record.attributes[attribute][1]
+            vertices.set_code(number, self._position_of[attribute], value)
+
+    def _delete(self, mark: Mark, vertex_id: str) -> None:
+        vertices = self.vertices
+        number = self._find_or_allocate(vertex_id)
+        record = self._records[number]
+        if not record.delete(mark, self.origins):
+            return
+        self._touched_vertices.add(number)
+        vertices.downs[number] = mark
+        for row, other in list(self.edges.around(number)):
+            if not self.origins.later(self.edges.mark(row), mark):
+                self._drop_edge(edge_key(number, other), keep=number)
+        if record.up is None and vertices.exists[number]:
+            self._count_around(number, -1)
+            record.id, record.alias = None, vertices.vanish(number)
+        for attribute, position in self._position_of.items():
+            if attribute not in record.attributes:
+                vertices.set_code(number, position, None)
+
+    def _merge_edge(self, mark: Mark, source: str, target: str, present: bool) -> None:
+        vertices, edges = self.vertices, self.edges
+        a, b = vertices.find(source), vertices.find(target)
+        if vertices.downs:
+            for end in (a, b):
+                down = None if end is None else vertices.downs.get(end)
+                if down is not None and not self.origins.later(mark, down):
+                    return
+        if a is None:
+            a = self._find_or_allocate(source)
+        if b is None:
+            b = self._find_or_allocate(target)
+        key = edge_key(a, b)
+        row = edges.rows.get(key)
+        if row is None:
+            edges.add(key, mark, present)
+            was_present = False
+        elif self.origins.later(mark, edges.mark(row)):
+            was_present = bool(edges.present[row])
+            edges.set(row, mark, present)
+        else:
+            return
+        self._touched_edges.add(key)
+        if present != was_present:
+            step = 1 if present else -1
+            self.n_present += step
+            if vertices.exists[a] and vertices.exists[b]:
+                self.n_edges += step
+
+    def _drop_edge(self, key: int, *, keep: int) -> None:
+        """Forget an edge register, and each end but `keep` if that is now free of any memory."""
+        edges, exists = self.edges, self.vertices.exists
+        row = edges.rows[key]
+        low, high = edges.low[row], edges.high[row]
+        if edges.present[row]:
+            self.n_present -= 1
+            self.n_edges -= bool(exists[low] and exists[high])
+        edges.remove(key)
+        self._touched_edges.add(key)
+        for end in (low, high):
+            if end != keep:
+                self._release_if_idle(end)
+
+    def _release_if_idle(self, number: int) -> None:
+        vertices = self.vertices
+        if (
+            not vertices.exists[number]
+            and number not in vertices.downs
+            and self.edges.is_alone(number)
+        ):
+            vertices.release(number)
+            self._records.pop(number, None)
+            self._touched_vertices.add(number)
+
+    def _count_around(self, number: int, step: int) -> None:
+        """Count the edges that begin (1) or cease (-1) to exist with a vertex."""
+        exists, present = self.vertices.exists, self.edges.present
+        for row, other in self.edges.around(number):
+            if present[row] and exists[other]:
+                self.n_edges += step

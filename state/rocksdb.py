@@ -1,0 +1,424 @@
+"""The durable store: one RocksDB, one writer, every commit one synced batch.
+
+<path>/STORE         written last when a store is made: its format
+<path>/db/           RocksDB, with the column families of `state.keys`
+<path>/cuts/<slot>/  RocksDB checkpoint of the pending release cut, while there is one
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from ktsafe import Schema
+from state import keys
+from state.changes import Change
+from state.database import Batch, Database
+from state.errors import StateError, StateMismatch, StateUnusable
+from state.ledger import PendingCut
+from state.ledger_log import LedgerLog, Writes
+from state.recovery import (
+    Progress,
+    Recovered,
+    check_format,
+    corrupted,
+    decode_record,
+    initialize,
+    is_blank,
+    recover,
+    schema_digest,
+)
+from state.registers import VertexRecord
+from state.resident import Touched
+from state.snapshot import FrozenArrays
+from state.store import GraphSnapshot, Position
+
+MARKER: Final = "STORE"
+DATABASE: Final = "db"
+CUTS: Final = "cuts"
+PRUNED_AT_ONCE: Final = 2_000
+"""Tombstones forgotten per batch: rocksdict writes hold the interpreter's lock."""
+
+_encode_record: Final = msgspec.msgpack.Encoder().encode
+
+
+class RocksDBStore:
+    """`state.store.GraphStore` on disk. Made by `open`.
+
+    Methods may be called from several threads; writes go one after the other. After an error in a
+    write only `close` works, since nobody knows what became durable: open the store again.
+    """
+
+    def __init__(self, path: Path, database: Database, recovered: Recovered) -> None:
+        self._path = path
+        self._database = database
+        self._graph = recovered.graph
+        self._positions = recovered.positions
+        self._identity = recovered.identity
+        self._progress = recovered.progress
+        self._frozen: FrozenArrays | None = None
+        self._failed: StateError | None = None
+        self._is_open = True
+        self._lock = threading.RLock()
+        try:
+            self._ledger = LedgerLog(
+                dict(database.scan(keys.LEDGER)),
+                write=self._write_ledger,
+                cut_gone=self._cut_gone,
+            )
+        except (ValueError, msgspec.DecodeError) as error:
+            raise corrupted(path) from error
+        self._settle_cuts()
+
+    @classmethod
+    def open(
+        cls, path: str | os.PathLike[str], schema: Schema, *, accept_schema: bool = False
+    ) -> RocksDBStore:
+        """Open the store at `path`, making it (mode 0700) where there is none.
+
+        Parameters
+        ----------
+        accept_schema:
+            Take over a store of another schema and record the new one (`ktsafe rebase`).
+            Attributes that the old schema did not list are missing until events give them.
+
+        Raises
+        ------
+        StateLocked
+            If another process holds the store.
+        StateUnusable
+            If the folder cannot be created, read or written.
+        StateCorrupted
+            If the store does not read back as written.
+        StateMismatch
+            If it has a newer format or another schema.
+        """
+        folder = Path(path)
+        database = _open_database(folder, schema)
+        try:
+            recovered = recover(database, schema)
+            digest = schema_digest(schema)
+            if recovered.schema_digest != digest:
+                if not accept_schema:
+                    raise StateMismatch(
+                        "open the store",
+                        str(folder),
+                        "It was made with another schema. Use that schema, or begin a new "
+                        "sequence with `ktsafe rebase`.",
+                    )
+                batch = database.batch()
+                batch.write(keys.META, {keys.META_SCHEMA: digest.encode()})
+                database.commit(batch)
+            return cls(folder, database, recovered)
+        except BaseException:
+            database.close()
+            raise
+
+    @property
+    def ledger(self) -> LedgerLog:
+        """The releases made so far; primary data that the feed cannot rebuild."""
+        return self._ledger
+
+    def positions(self) -> dict[tuple[str, int], Position]:
+        """Return the durable position of every partition seen so far."""
+        return dict(self._positions)
+
+    def source_identity(self) -> dict[str, str]:
+        """Return the source identity stored with the positions ({} at first)."""
+        return dict(self._identity)
+
+    def commit(
+        self,
+        changes: Sequence[Change],
+        positions: Mapping[tuple[str, int], Position],
+        *,
+        source_identity: Mapping[str, str] | None = None,
+        cut: PendingCut | None = None,
+    ) -> None:
+        """Merge `changes` and advance `positions` in one atomic, synced write: a checkpoint.
+
+        1. Read the registers that the changes alter.
+        2. Merge in memory.
+        3. Write registers, positions, source identity and cut in one synced batch.
+        4. With `cut`: freeze the arrays in memory, and the database on disk before anything else
+           is written. A crash between 3 and 4 leaves the live state equal to the cut's, and the
+           next start makes up for step 4.
+
+        Raises
+        ------
+        ValueError
+            If an edge has one end only, or a cut is pending already; nothing has happened.
+        StateUnusable, StateCorrupted
+            If the commit is not known to be durable; the store must be opened again.
+        """
+        with self._lock:
+            self._check_usable()
+            cut_writes = {} if cut is None else self._ledger.take_cut(cut)
+            records = self._graph.prepare(changes, self._read)
+            with self._all_or_closed("commit"):
+                touched = self._graph.merge(changes, records)
+                self._write(touched, positions, source_identity, cut_writes)
+                if cut is not None:
+                    self._frozen = self._graph.freeze()
+                    self._freeze_on_disk(cut)
+                    self._ledger.cut_taken(cut)
+
+    def snapshot(self) -> GraphSnapshot:
+        """Return a copy of the graph as of the last commit."""
+        with self._lock:
+            self._check_usable()
+            frozen = self._graph.freeze()
+        return frozen.snapshot()
+
+    def cut_snapshot(self) -> GraphSnapshot | None:
+        """Return the graph as of the pending release cut, after a crash too; None without one."""
+        with self._lock:
+            self._check_usable()
+            cut = self._ledger.pending_cut()
+            if cut is None:
+                return None
+            if self._frozen is None:
+                self._frozen = self._thaw(cut)
+            frozen = self._frozen
+        return frozen.snapshot()
+
+    def prune(self, horizon_us: int) -> int:
+        """Forget tombstones older than `horizon_us`, which no accepted event can precede.
+
+        Returns the number forgotten.
+        """
+        with self._lock:
+            self._check_usable()
+            numbers, edge_keys = self._graph.tombstones(horizon_us)
+            for start in range(0, max(len(numbers), len(edge_keys)), PRUNED_AT_ONCE):
+                some = slice(start, start + PRUNED_AT_ONCE)
+                records = self._read(numbers[some])
+                with self._all_or_closed("prune"):
+                    touched = self._graph.forget(numbers[some], edge_keys[some], records)
+                    self._write(touched, {}, None, {})
+            return len(numbers) + len(edge_keys)
+
+    def size_bytes(self) -> int:
+        """Return the bytes of all files; those shared with a frozen state count once."""
+        sizes: dict[int, int] = {}
+        for folder, _, names in os.walk(self._path):
+            for name in names:
+                try:
+                    status = (Path(folder) / name).stat()
+                except FileNotFoundError:  # RocksDB deletes files whenever it compacts
+                    continue
+                sizes[status.st_ino] = status.st_size
+        return sum(sizes.values())
+
+    def counts(self) -> Mapping[str, int]:
+        """Return how many vertices and edges exist, edges wait, and tombstones are kept."""
+        return self._graph.counts()
+
+    def close(self) -> None:
+        """Release every handle and the lock. Safe to call twice."""
+        with self._lock:
+            if self._is_open:
+                self._is_open = False
+                self._database.close()
+
+    def _check_usable(self) -> None:
+        if not self._is_open:
+            raise StateUnusable("use the store", str(self._path), "It is closed.")
+        if self._failed is not None:
+            raise self._failed
+
+    @contextmanager
+    def _all_or_closed(self, op: str) -> Iterator[None]:
+        """Let memory run ahead of the disk inside; if the disk does not follow, close for good."""
+        self._failed = StateUnusable(
+            op, str(self._path), "An earlier write failed. Start again to go on from the disk."
+        )
+        yield
+        self._failed = None
+
+    def _read(self, numbers: Sequence[int]) -> list[VertexRecord]:
+        pack = keys.VERTEX_KEY.pack
+        values = self._database.get_many(keys.VERTICES, [pack(number) for number in numbers])
+        try:
+            return [decode_record(value) for value in values]
+        except (ValueError, msgspec.DecodeError) as error:
+            raise corrupted(self._path) from error
+
+    def _write(
+        self,
+        touched: Touched,
+        positions: Mapping[tuple[str, int], Position],
+        identity: Mapping[str, str] | None,
+        ledger: Writes,
+    ) -> None:
+        """Write all of a commit in one synced batch, then move the resident positions on."""
+        batch = self._database.batch()
+        self._put_graph(batch, touched)
+        meta: Writes = {}
+        for (topic, partition), position in positions.items():
+            origin = self._graph.origins.number(topic, partition)
+            meta[keys.position_key(origin)] = msgspec.msgpack.encode(tuple(position))
+        # Both lists are short, and writing them always leaves no way to forget it.
+        meta[keys.META_ORIGINS] = msgspec.json.encode(self._graph.origins.names)
+        meta[keys.META_ATTRIBUTES] = msgspec.json.encode(self._graph.attributes)
+        if identity is not None:
+            meta[keys.META_IDENTITY] = msgspec.json.encode(dict(identity))
+        commits = self._progress.commits + 1
+        progress = Progress(
+            commits=commits,
+            n_vertices=self._graph.vertices.n_held,
+            n_edges=len(self._graph.edges.rows),
+            cut_commits=commits if ledger else self._progress.cut_commits,
+        )
+        meta[keys.META_PROGRESS] = msgspec.msgpack.encode(progress)
+        batch.write(keys.META, meta)
+        batch.write(keys.LEDGER, ledger)
+        self._database.commit(batch)
+        self._progress = progress
+        self._positions.update({(p[0], p[1]): Position(*at) for p, at in positions.items()})
+        if identity is not None:
+            self._identity = dict(identity)
+
+    def _put_graph(self, batch: Batch, touched: Touched) -> None:
+        put, delete = batch.put, batch.delete
+        handle, pack = self._database.handles[keys.VERTICES], keys.VERTEX_KEY.pack
+        for number, record in touched.vertices.items():
+            if record is None:
+                delete(pack(number), handle)
+            else:
+                put(pack(number), _encode_record(record), handle)
+        handle, pack = self._database.handles[keys.EDGES], keys.EDGE_KEY.pack
+        pack_value, edges = keys.EDGE_VALUE.pack, self._graph.edges
+        present, origin, time, offset = edges.present, edges.origin, edges.time, edges.offset
+        for key, row in touched.edges.items():
+            if row is None:
+                delete(pack(key), handle)
+            else:
+                value = pack_value(present[row], origin[row], time[row], offset[row])
+                put(pack(key), value, handle)
+
+    def _write_ledger(self, writes: Writes) -> None:
+        with self._lock:
+            self._check_usable()
+            with self._all_or_closed("write the ledger"):
+                batch = self._database.batch()
+                batch.write(keys.LEDGER, writes)
+                self._database.commit(batch)
+                # What no feed can rebuild does not stay in the tail of a log for long.
+                self._database.flush(keys.LEDGER)
+
+    def _cut_folder(self, cut: PendingCut) -> Path:
+        return self._path / CUTS / str(cut.slot_us)
+
+    def _freeze_on_disk(self, cut: PendingCut) -> None:
+        folder = self._cut_folder(cut)
+        try:
+            folder.parent.mkdir(mode=0o700, exist_ok=True)
+            self._database.checkpoint(folder)
+            _sync_folder(folder.parent)
+        except OSError as error:
+            raise _unusable("freeze the store", folder, error) from error
+
+    def _thaw(self, cut: PendingCut) -> FrozenArrays:
+        """Read the frozen state of the pending cut back from disk."""
+        folder = self._cut_folder(cut)
+        database = Database(folder, create=False, read_only=True)
+        try:
+            recovered = recover(database, self._graph.schema)
+        finally:
+            database.close()
+        if recovered.progress.commits != self._progress.cut_commits:
+            raise corrupted(folder)
+        return recovered.graph.freeze()
+
+    def _settle_cuts(self) -> None:
+        """Make the folders of frozen states agree with the ledger after a start.
+
+        No cut is pending: they are leftovers. One is: its folder is there, or the process ended
+        right after the commit and the live state is still the one to freeze.
+        """
+        cut = self._ledger.pending_cut()
+        wanted = None if cut is None else self._cut_folder(cut)
+        cuts = self._path / CUTS
+        for folder in cuts.iterdir() if cuts.is_dir() else ():
+            if folder != wanted:
+                shutil.rmtree(folder, ignore_errors=True)
+        if cut is not None and wanted is not None and not wanted.is_dir():
+            if self._progress.commits != self._progress.cut_commits:
+                raise corrupted(wanted)
+            self._freeze_on_disk(cut)
+
+    def _cut_gone(self) -> None:
+        with self._lock:
+            self._frozen = None
+            # What cannot be removed now is removed at the next start.
+            shutil.rmtree(self._path / CUTS, ignore_errors=True)
+
+
+def open_store(
+    path: str | os.PathLike[str], schema: Schema, *, accept_schema: bool = False
+) -> RocksDBStore:
+    """Open the durable store at `path`: see `RocksDBStore.open`."""
+    return RocksDBStore.open(path, schema, accept_schema=accept_schema)
+
+
+def _open_database(folder: Path, schema: Schema) -> Database:
+    """Open the database in `folder`; make a new one unless one was ever finished there."""
+    marker, path = folder / MARKER, folder / DATABASE
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        is_made = marker.exists()
+        if is_made:
+            check_format(_marked_format(marker), folder)
+            # RocksDB would make an empty database where it finds none.
+            if not (path / "CURRENT").exists():
+                raise corrupted(folder)
+        database = Database(path, create=not is_made)
+        try:
+            if not is_made:
+                if is_blank(database):
+                    initialize(database, schema)
+                _write_marker(marker)
+        except BaseException:
+            database.close()
+            raise
+    except OSError as error:
+        raise _unusable("open the store", folder, error) from error
+    return database
+
+
+def _marked_format(marker: Path) -> int:
+    try:
+        return msgspec.json.decode(marker.read_bytes(), type=int)
+    except msgspec.DecodeError as error:
+        raise corrupted(marker) from error
+
+
+def _write_marker(marker: Path) -> None:
+    descriptor = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(msgspec.json.encode(keys.FORMAT))
+        file.flush()
+        os.fsync(file.fileno())
+    _sync_folder(marker.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _unusable(op: str, folder: Path, error: OSError) -> StateUnusable:
+    return StateUnusable(
+        op, str(folder), f"{error.strerror}. Make the folder usable (space, permissions)."
+    )
