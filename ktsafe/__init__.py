@@ -3,12 +3,15 @@
 Nothing here reads a file, a clock, the environment or a global random state.
 """
 
+from ktsafe.anonymize import Anonymized, AnonymizeOptions, anonymize
 from ktsafe.errors import Infeasible, InvalidGraph, InvalidParams, KtsafeError, NotKTSafe
 from ktsafe.graph import MISSING, AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
 
 __all__ = [
     "MISSING",
+    "AnonymizeOptions",
+    "Anonymized",
     "AttributedGraph",
     "Infeasible",
     "InvalidGraph",
@@ -17,4 +20,5 @@ __all__ = [
     "NotKTSafe",
     "PrivacyParams",
     "Schema",
+    "anonymize",
 ]

@@ -1,0 +1,33 @@
+"""Taking insertions back: what spends the tolerance that epsilon, t and surplus members leave."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ktsafe import _trimming_core as core
+from ktsafe.locations import LocationTable
+from ktsafe.working import WorkingGraph
+
+
+def trim(
+    working: WorkingGraph, table: LocationTable, rng: np.random.Generator, *, passes_max: int
+) -> None:
+    """Withdraw inserted edges, then inserted vertices left alone, while all stay safe.
+
+    Parameters
+    ----------
+    working, table:
+        A graph all of whose vertices are safe, and its table; both are kept exact.
+    rng:
+        Orders the edges.
+    passes_max:
+        Passes over all inserted edges; ends earlier once a pass finds little.
+    """
+    for _ in range(passes_max):
+        order = rng.permutation(working.n_inserted_edges)
+        taken = core.trim(working.arrays, table.arrays, table.rule, order)
+        if taken * 200 < len(order):
+            break
+    is_dropped = np.zeros(working.n, dtype=np.bool_)
+    core.drop_isolated(working.arrays, table.arrays, table.rule, working.n_original, is_dropped)
+    working.remove_vertices(is_dropped)

@@ -1,0 +1,123 @@
+"""The graph under construction: originals first, inserted vertices after them."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import _working_core as core
+from ktsafe.graph import AttributedGraph
+from ktsafe.neighborhoods import QuasiIdentifierSpace, joint_histograms
+
+
+class WorkingGraph:
+    """Grows by inserted vertices and edges while degrees and closed histograms stay exact.
+
+    Kernels work on `arrays`; before each of them the owner reserves what it may use, because a
+    kernel cannot grow an array and numba does not notice a write past its end.
+    """
+
+    def __init__(self, graph: AttributedGraph, space: QuasiIdentifierSpace) -> None:
+        n = graph.n_vertices
+        self.n_original = n
+        self.space = space
+        self.original_edges = graph.edges
+        self.arrays = core.Working(
+            size=np.array([n, 0, 0], dtype=np.int64),
+            columns=space.columns,
+            cls=graph.qi_classes.copy(),
+            is_sensitive=graph.is_sensitive.copy(),
+            degree=np.zeros(n, dtype=np.int32),
+            hist=self._own_histograms(graph.qi_classes),
+            edge_slots=np.full(_slots_for(graph.n_edges), core.EMPTY, dtype=np.int64),
+            inserted=np.zeros((0, 2), dtype=np.int32),
+        )
+        core.load(self.arrays, graph.edges)
+
+    @property
+    def n(self) -> int:
+        """Number of vertices, inserted ones included."""
+        return int(self.arrays.size[core.N])
+
+    @property
+    def n_inserted_edges(self) -> int:
+        """Number of inserted edges."""
+        return int(self.arrays.size[core.INSERTED])
+
+    @property
+    def inserted_edges(self) -> NDArray[np.int32]:
+        """The inserted edges, shape (n_inserted_edges, 2); a view."""
+        return self.arrays.inserted[: self.n_inserted_edges]
+
+    @property
+    def cost(self) -> int:
+        """Inserted vertices plus inserted edges."""
+        return self.n - self.n_original + self.n_inserted_edges
+
+    def joint_histograms(self, vertices: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Count the neighbours of the given vertices by quasi-identifier tuple."""
+        edges = (self.original_edges, self.inserted_edges)
+        return joint_histograms(vertices, self.arrays.cls, self.space.n_classes, edges)
+
+    def add_vertices(self, classes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Append one isolated non-sensitive vertex per given class; return their positions."""
+        first, more = self.n, len(classes)
+        g = self.arrays
+        self.arrays = g._replace(
+            cls=np.concatenate((g.cls[:first], classes.astype(np.int32))),
+            is_sensitive=np.concatenate((g.is_sensitive[:first], np.zeros(more, dtype=np.bool_))),
+            degree=np.concatenate((g.degree[:first], np.zeros(more, dtype=np.int32))),
+            hist=np.concatenate((g.hist[:first], self._own_histograms(classes))),
+        )
+        g.size[core.N] += more
+        return np.arange(first, first + more, dtype=np.int32)
+
+    def remove_vertices(self, is_removed: NDArray[np.bool_]) -> None:
+        """Remove isolated inserted vertices; later ones move up. Tables of it become stale."""
+        if not is_removed.any():
+            return
+        g, keep = self.arrays, ~is_removed
+        position = (np.cumsum(keep) - 1).astype(np.int32)
+        g.inserted[: self.n_inserted_edges] = position[self.inserted_edges]
+        g.size[core.N] = int(keep.sum())
+        g.size[core.SLOTS_USED] = 0
+        self.arrays = g._replace(
+            cls=g.cls[: len(keep)][keep],
+            is_sensitive=g.is_sensitive[: len(keep)][keep],
+            degree=g.degree[: len(keep)][keep],
+            hist=g.hist[: len(keep)][keep],
+            edge_slots=np.full_like(g.edge_slots, core.EMPTY),
+        )
+        for edges in (self.original_edges, self.inserted_edges):
+            low, high = edges.min(axis=1).astype(np.int64), edges.max(axis=1)
+            core.remember_keys(self.arrays, (low << 32) | high)
+
+    def reserve_edges(self, more: int) -> None:
+        """Make room for `more` further inserted edges."""
+        g = self.arrays
+        needed = self.n_inserted_edges + more
+        if needed > len(g.inserted):
+            room = np.zeros((max(needed, 2 * len(g.inserted)), 2), dtype=np.int32)
+            room[: self.n_inserted_edges] = self.inserted_edges
+            g = g._replace(inserted=room)
+        used = int(g.size[core.SLOTS_USED])
+        if 2 * (used + more) > len(g.edge_slots):
+            keys = g.edge_slots[g.edge_slots >= 0]
+            slots = np.full(_slots_for(len(keys) + more), core.EMPTY, dtype=np.int64)
+            g = g._replace(edge_slots=slots)
+            g.size[core.SLOTS_USED] = 0
+            core.remember_keys(g, keys)
+        self.arrays = g
+
+    def _own_histograms(self, classes: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return histograms that count each vertex alone."""
+        hist = np.zeros((len(classes), self.space.n_columns), dtype=np.int32)
+        rows = np.arange(len(classes))
+        for j in range(self.space.columns.shape[1]):
+            hist[rows, self.space.columns[classes, j]] = 1
+        return hist
+
+
+def _slots_for(edges: int) -> int:
+    """Return a power of two that keeps an open-addressing set of `edges` at most half full."""
+    return 1 << max(4, (2 * edges + 1).bit_length())

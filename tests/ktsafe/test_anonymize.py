@@ -1,0 +1,79 @@
+"""One release: safe for every input, a supergraph, repeatable."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ktsafe import AttributedGraph, Infeasible, PrivacyParams, Schema
+from ktsafe.anonymize import AnonymizeOptions, anonymize
+from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
+
+LONG = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+OPTIONS = st.sampled_from([AnonymizeOptions(effort) for effort in ("fast", "balanced", "thorough")])
+
+
+@LONG
+@given(graphs(), privacy_params(), OPTIONS, st.integers(0, 2**32))
+def test_every_release_is_safe_and_contains_the_original(
+    graph: AttributedGraph, params: PrivacyParams, options: AnonymizeOptions, seed: int
+) -> None:
+    """Whatever the input, nobody is unsafe, nothing original changes, cost is at most copies'."""
+    outcome = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
+    released, n = outcome.graph, graph.n_vertices
+    assert unsafe_by_definition(released, params) == []
+    assert outcome.n_original == n
+    for v in range(n):
+        assert released.values(v) == graph.values(v)
+    assert {*map(tuple, graph.edges.tolist())} <= {*map(tuple, released.edges.tolist())}
+    assert not released.is_sensitive[n:].any()
+    cost = released.n_vertices - n + released.n_edges - graph.n_edges
+    assert cost <= (params.group_size_min - 1) * (n + graph.n_edges)
+
+
+@settings(max_examples=20, deadline=None)
+@given(graphs(), privacy_params(), OPTIONS)
+def test_same_seed_same_release(
+    graph: AttributedGraph, params: PrivacyParams, options: AnonymizeOptions
+) -> None:
+    """The generator is the only randomness."""
+    first, second = (
+        anonymize(graph, params, rng=np.random.default_rng(7), options=options) for _ in range(2)
+    )
+    assert np.array_equal(first.graph.codes, second.graph.codes)
+    assert np.array_equal(first.graph.edges, second.graph.edges)
+
+
+def test_inserted_vertices_get_the_missing_value_where_all_values_are_sensitive() -> None:
+    """A sensitive attribute without a harmless value gets the missing one."""
+    schema = Schema((), "s", frozenset({"yes"}))
+    graph = AttributedGraph.from_columns(schema, {"s": ["yes"] * 3}, [(0, 1)])
+    outcome = anonymize(graph, PrivacyParams(k=2), rng=np.random.default_rng(0))
+    inserted = range(outcome.n_original, outcome.graph.n_vertices)
+    assert len(inserted) > 0
+    assert {outcome.graph.values(v)["s"] for v in inserted} == {"-"}
+
+
+def test_refuses_when_even_the_missing_value_is_sensitive() -> None:
+    """Without any harmless value nothing can be inserted; the hint says what to do."""
+    schema = Schema((), "s", frozenset({"yes", "-"}))
+    graph = AttributedGraph.from_columns(schema, {"s": ["yes", "-"]}, [])
+    with pytest.raises(Infeasible, match="Do not declare"):
+        anonymize(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
+
+
+def test_progress_ends_at_one() -> None:
+    """Progress never decreases and ends at 1."""
+    seen: list[float] = []
+    schema = Schema((), "s", frozenset({"yes"}))
+    graph = AttributedGraph.from_columns(schema, {"s": ["no"] * 12}, [(0, 1), (0, 2), (3, 4)])
+    anonymize(
+        graph,
+        PrivacyParams(k=5),
+        rng=np.random.default_rng(0),
+        progress=lambda _phase, fraction: seen.append(fraction),
+    )
+    assert seen == sorted(seen)
+    assert seen[-1] == 1.0
