@@ -106,6 +106,15 @@ def check_order(release: PublishedRelease, last: PublishedRelease | None, subjec
     raise SinkConflict("publish release", subject, hint)
 
 
+def fenced(subject: str) -> SinkConflict:
+    """Return the error for a sink that another instance has taken over from."""
+    hint = (
+        "another instance of this service has taken over publishing. Only one may run; this one "
+        "stops publishing."
+    )
+    return SinkConflict("publish release", subject, hint)
+
+
 def file_sum(path: Path) -> str | None:
     """Return the sha256 of a file, hexadecimal; None if it cannot be read."""
     try:
