@@ -7,7 +7,8 @@
     ledger     cut | count | sequence/<n:u64> | release/<index:u64>          -> JSON
 
 While a vertex exists its record holds the person's id; else only the alias, a keyed hash of it. So
-no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given anew after they are freed.
+no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given
+anew after they are freed.
 A mark is [time_us, origin, offset], the origin a position in `origins`.
 """
 
