@@ -6,7 +6,6 @@ import hashlib
 import os
 import re
 import shutil
-from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -140,13 +139,6 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
-
-
-def bundle_of(
-    release_id: str, folder: Path, sums: Mapping[str, str], time_ms: int
-) -> ReleaseBundle:
-    """Return the bundle of a rebuilt release."""
-    return ReleaseBundle(release_id, time_ms, folder, (MANIFEST, *sums))
 
 
 def put_in_place(temporary: Path, target: Path) -> None:

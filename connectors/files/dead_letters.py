@@ -20,8 +20,8 @@ class FileDeadLetterSink:
 
     Each line is an object with Kafka Connect's error fields (`__connect.errors.topic`,
     `.partition`, `.offset`, `.exception.class.name` (the reason), ...), in base64 `key`, `value`
-    and `headers`, and `length`; where the value was longer than the bound, `value` is its prefix and
-    `sha256` that of the whole. A letter may come twice after a crash: the reader drops repeats by
+    and `headers`, and `length`. Where the value was longer than the bound, `value` is its prefix
+    and `sha256` that of the whole. A letter may come twice after a crash: readers drop repeats by
     topic, partition and offset. The file holds personal data as it came in, hence mode 0600.
     """
 

@@ -51,7 +51,7 @@ class FileReleaseReader:
         release = bundles.check_folder(origin, release_id)
         sums = bundles.manifest_sums((origin / MANIFEST).read_bytes(), release_id)
         time_ms = (origin / MANIFEST).stat().st_mtime_ns // 1_000_000
-        bundle = bundles.bundle_of(release_id, into / release_id, sums, time_ms)
+        bundle = ReleaseBundle(release_id, time_ms, into / release_id, (MANIFEST, *sums))
         temporary = into / f".tmp-{release_id}"
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir(parents=True)

@@ -1,0 +1,180 @@
+"""Reaching a cluster: bounded waits, bounded retries, errors named by their remedy.
+
+Several calls of kafka-python 3.0 wait without a bound (committing and aborting a transaction, every
+administrative request); `bounded` gives them one.
+"""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, Final, NamedTuple, TypeVar
+
+from kafka import KafkaAdminClient
+from kafka import errors as kafka_errors
+
+from connectors.errors import ConnectorError, Misconfigured, Unavailable
+from connectors.settings import KafkaSettings
+
+T = TypeVar("T")
+
+RETRY_PAUSE_S: Final = 1.0
+_REFUSED: Final = (
+    kafka_errors.AuthorizationError,
+    kafka_errors.SaslAuthenticationFailedError,
+    kafka_errors.UnsupportedSaslMechanismError,
+    kafka_errors.UnsupportedVersionError,
+    kafka_errors.UnrecognizedBrokerVersion,
+    kafka_errors.KafkaConfigurationError,
+)
+
+
+class TopicInfo(NamedTuple):
+    """What tells a topic from every other one, and its partitions."""
+
+    cluster_id: str
+    topic_id: str
+    partitions: tuple[int, ...]
+    replication_factor: int
+
+
+def bounded(call: Callable[[], T], timeout_s: float, what: str) -> T:
+    """Return what `call` returns, or raise `KafkaTimeoutError` after `timeout_s`.
+
+    The call goes on in a daemon thread until its client is closed; its outcome is dropped.
+    """
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(call())
+        except BaseException as error:  # noqa: BLE001 -- raised again in the caller's thread
+            failure.append(error)
+
+    thread = threading.Thread(target=run, name=f"ktsafe-{what}", daemon=True)
+    thread.start()
+    thread.join(timeout_s)
+    if failure:
+        raise failure[0]
+    if not outcome:
+        raise kafka_errors.KafkaTimeoutError(f"{what} did not end within {timeout_s:.0f} s")
+    return outcome[0]
+
+
+def translate(error: Exception, op: str, subject: str, settings: KafkaSettings) -> ConnectorError:
+    """Return the error that names the remedy for one of kafka-python's."""
+    if isinstance(error, ConnectorError):
+        return error
+    name = type(error).__name__
+    if isinstance(error, _REFUSED):
+        hint = (
+            f"the cluster at {settings.address} refused ({name}). Check user, password, mechanism, "
+            "certificates and the access rights to this topic."
+        )
+        return Misconfigured(op, subject, hint)
+    hint = (
+        f"the cluster at {settings.address} gave no usable answer ({name}). Check that the brokers "
+        "run and can be reached; this is tried again."
+    )
+    return Unavailable(op, subject, hint)
+
+
+@contextmanager
+def translated(op: str, subject: str, settings: KafkaSettings) -> Iterator[None]:
+    """Turn errors of kafka-python into ours."""
+    try:
+        yield
+    except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
+        raise translate(error, op, subject, settings) from None
+
+
+def connect(
+    make: Callable[[], T], op: str, subject: str, settings: KafkaSettings, *, retry: bool = True
+) -> T:
+    """Make a client, trying for up to `retry_for_s` while the cluster cannot be reached.
+
+    Raises
+    ------
+    Unavailable, Misconfigured
+    """
+    deadline = time.monotonic() + (settings.retry_for_s if retry else 0.0)
+    while True:
+        try:
+            _touch(settings)
+            return make()
+        except (kafka_errors.KafkaError, OSError) as error:
+            problem = translate(error, op, subject, settings)
+            if isinstance(problem, Misconfigured) or time.monotonic() >= deadline:
+                raise problem from None
+        time.sleep(RETRY_PAUSE_S)
+
+
+def bootstrap_options(settings: KafkaSettings) -> dict[str, Any]:
+    """Return the options of a client that is made by `connect`."""
+    timeout_ms = int(settings.request_timeout_s * 1000)
+    return {**settings.client_options(), "bootstrap_timeout_ms": timeout_ms}
+
+
+def _touch(settings: KafkaSettings) -> None:
+    """Open and close a connection to some broker.
+
+    A client of kafka-python that cannot bootstrap leaves its threads and sockets behind, so it is
+    not made before somebody listens.
+    """
+    failure: OSError | None = None
+    for server in settings.bootstrap_servers:
+        host, _, port = server.rpartition(":")
+        try:
+            address = (host.strip("[]"), int(port))
+        except ValueError:
+            hint = f"{server!r} is not host:port. Correct bootstrap_servers."
+            raise Misconfigured("connect", server, hint) from None
+        try:
+            socket.create_connection(address, timeout=settings.request_timeout_s).close()
+        except OSError as error:
+            failure = error
+        else:
+            return
+    assert failure is not None
+    raise failure
+
+
+@contextmanager
+def admin_client(op: str, subject: str, settings: KafkaSettings) -> Iterator[Any]:
+    """Give an administrative client whose errors are ours, and close it."""
+    options = bootstrap_options(settings)
+    admin = connect(lambda: KafkaAdminClient(**options), op, subject, settings)
+    try:
+        with translated(op, subject, settings):
+            yield admin
+    finally:
+        close_quietly(admin.close)
+
+
+def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo | None:
+    """Return what a topic is, or None if there is none of this name."""
+    timeout_s = settings.request_timeout_s
+    cluster = bounded(admin.describe_cluster, timeout_s, "describe cluster")
+    found = bounded(lambda: admin.describe_topics([topic]), timeout_s, "describe topic")
+    error = kafka_errors.for_code(found[0]["error_code"])
+    if error is kafka_errors.UnknownTopicOrPartitionError:
+        return None
+    if error is not kafka_errors.NoError:
+        raise error(topic)
+    partitions = found[0]["partitions"]
+    return TopicInfo(
+        cluster_id=str(cluster["cluster_id"]),
+        topic_id=str(found[0]["topic_id"]),
+        partitions=tuple(sorted(p["partition_index"] for p in partitions)),
+        replication_factor=min((len(p["replica_nodes"]) for p in partitions), default=0),
+    )
+
+
+def close_quietly(close: Callable[[], Any], timeout_s: float = 5.0) -> None:
+    """Close a client whatever state it is in, within a bound."""
+    with suppress(Exception):
+        bounded(close, timeout_s, "close")

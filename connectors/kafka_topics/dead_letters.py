@@ -1,0 +1,106 @@
+"""A topic of dead letters, with Kafka Connect's error headers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from kafka import KafkaProducer
+from kafka import errors as kafka_errors
+
+from connectors.base import DeadLetter
+from connectors.errors import Misconfigured
+from connectors.kafka_topics import client
+from connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
+from connectors.settings import KafkaSettings
+
+HEADER_BYTES_MAX: Final = 32 * 1024
+"""Original headers beyond this are left out, and counted."""
+KEY_BYTES_MAX: Final = 32 * 1024
+FRAME_BYTES: Final = 128 * 1024
+"""Room in a request for everything but the value."""
+
+
+class KafkaDeadLetterSink:
+    """Writes to a topic. Implements `connectors.base.DeadLetterSink`.
+
+    A letter keeps key, value and headers of its record (up to bounds) and adds
+    `__connect.errors.*`: topic, partition, offset, stage, exception.class.name (the reason), ...;
+    `length` and `sha256` where the value was cut. Its timestamp is the time of writing: a broker
+    would refuse an absurd one, and with it everything behind it. A letter may come twice; readers
+    drop repeats by topic, partition and offset.
+    """
+
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        topic: str,
+        *,
+        dead_letter_bytes_max: int = DEAD_LETTER_BYTES_MAX,
+    ) -> None:
+        self._settings = settings
+        self._topic = topic
+        self._bytes_max = dead_letter_bytes_max
+        self._producer: Any = None
+
+    def write(self, letters: Sequence[DeadLetter]) -> None:
+        """Send `letters` and wait until all are acknowledged by every in-sync replica."""
+        topic, settings = self._topic, self._settings
+        try:
+            producer = self._connected()
+            sent = [producer.send(topic, **self._record(letter)) for letter in letters]
+            producer.flush(timeout=settings.request_timeout_s)
+            for future in sent:
+                future.get(timeout=1)
+        except (kafka_errors.KafkaError, OSError) as error:
+            self.close()
+            raise client.translate(error, "write dead letters", topic, settings) from None
+
+    def close(self) -> None:
+        """Close the producer."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            client.close_quietly(lambda: producer.close(timeout=2))
+
+    def _connected(self) -> Any:
+        if self._producer is None:
+            topic, settings = self._topic, self._settings
+            with client.admin_client("write dead letters", topic, settings) as admin:
+                info = client.describe_topic(admin, topic, settings)
+            if info is None:
+                hint = "there is no such topic. Create it with `ktsafe topics create`."
+                raise Misconfigured("write dead letters", topic, hint)
+            timeout_ms = int(settings.request_timeout_s * 1000)
+            options = {
+                **client.bootstrap_options(settings),
+                "acks": "all",
+                "max_block_ms": timeout_ms,
+                "delivery_timeout_ms": timeout_ms + 10_000,
+                "max_request_size": self._bytes_max + FRAME_BYTES,
+                "allow_auto_create_topics": False,
+                "metrics_enabled": False,
+            }
+            self._producer = client.connect(
+                lambda: KafkaProducer(**options), "write dead letters", topic, settings, retry=False
+            )
+        return self._producer
+
+    def _record(self, letter: DeadLetter) -> dict[str, Any]:
+        record = letter.record
+        kept = keep(record, self._bytes_max)
+        headers, size = [], 0
+        for name, value in record.headers:
+            size += len(name) + len(value)
+            if size <= HEADER_BYTES_MAX:
+                headers.append((name, value))
+        added = error_fields(letter)
+        if len(headers) < len(record.headers):
+            added["headers.dropped"] = str(len(record.headers) - len(headers))
+        if kept is not None and kept.sha256 is not None:
+            added |= {"length": str(kept.length), "sha256": kept.sha256}
+        headers += [(f"{PREFIX}{name}", text.encode()) for name, text in added.items()]
+        key = None if record.key is None else record.key[:KEY_BYTES_MAX]
+        data = None if kept is None else kept.data
+        if key is None and data is None:
+            data = b""  # A record of nothing at all cannot be sent.
+        return {"key": key, "value": data, "headers": headers}

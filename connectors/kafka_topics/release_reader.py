@@ -1,0 +1,199 @@
+"""Reads releases back from a topic."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import logging
+import shutil
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka import errors as kafka_errors
+
+from connectors import bundles
+from connectors.base import MANIFEST, ReleaseBundle
+from connectors.errors import Misconfigured, SinkConflict, Unavailable
+from connectors.kafka_topics import chunks, client
+from connectors.kafka_topics.chunks import Marker, Part
+from connectors.kafka_topics.tail import reading_options
+from connectors.settings import KafkaSettings
+
+log = logging.getLogger(__name__)
+
+POLL_MS: Final = 500
+_COPY_BYTES: Final = 1024 * 1024
+
+
+@dataclasses.dataclass
+class _Set:
+    """Parts of one release found so far; chunks lie in a spool file, not in memory."""
+
+    spool: Path
+    chunk_bytes: int = 0
+    seqs: set[int] = dataclasses.field(default_factory=set)
+    manifest: bytes = b""
+
+    def take(self, part: Part) -> None:
+        """Keep a part; one that comes again takes the place of the first.
+
+        Chunks of another size than those before belong to another attempt, which began again.
+        """
+        if part.kind == chunks.MANIFEST:
+            self.manifest = part.value
+        elif part.kind == chunks.CHUNK:
+            if len(part.value) != self.chunk_bytes:
+                self.drop()
+                self.chunk_bytes = len(part.value)
+            mode = "r+b" if self.spool.exists() else "w+b"
+            with self.spool.open(mode) as file:
+                file.seek(part.seq * self.chunk_bytes)
+                file.write(part.value)
+            self.seqs.add(part.seq)
+
+    def complete(self, marker: Marker) -> bool:
+        """Whether every chunk that the marker counts is here."""
+        size_fits = self.chunk_bytes == marker.chunk_bytes or not marker.chunks
+        return size_fits and self.seqs >= set(range(marker.chunks)) and bool(self.manifest)
+
+    def drop(self) -> None:
+        """Forget all chunks."""
+        self.spool.unlink(missing_ok=True)
+        self.seqs.clear()
+
+
+class KafkaReleaseReader:
+    """Reads complete releases of a topic. Implements `connectors.base.ReleaseReader`.
+
+    Only committed records count, and only sets that a marker completes. A release whose first
+    chunks retention has removed is passed over with a warning, if it is the first that is left.
+    """
+
+    def __init__(self, settings: KafkaSettings, topic: str) -> None:
+        self._settings = settings
+        self._topic = topic
+        self._closed = threading.Event()
+
+    def read(self, into: Path, *, follow: bool = False) -> Iterator[ReleaseBundle]:
+        """Yield every complete release, rebuilt in `into/<release_id>/`."""
+        into.mkdir(parents=True, exist_ok=True)
+        spools = into / ".parts"
+        shutil.rmtree(spools, ignore_errors=True)
+        spools.mkdir()
+        sets: dict[str, _Set] = {}
+        done: dict[str, str] = {}
+        try:
+            for record in self._records(follow=follow):
+                part = chunks.decode(record)
+                if part is None or not bundles.is_safe_name(part.release_id):
+                    continue
+                found = sets.setdefault(part.release_id, _Set(spools / part.release_id))
+                if part.kind != chunks.MARKER:
+                    if chunks.intact(part) and part.release_id not in done:
+                        found.take(part)
+                    continue
+                marker = chunks.decode_marker(part)
+                if marker is None:
+                    raise bundles.damaged(part.release_id, "its marker")
+                if not self._repeated(marker, done):
+                    bundle = self._finish(found, marker, into, record, first=not done)
+                    done[marker.release_id] = marker.manifest_sha256
+                    if bundle is not None:
+                        yield bundle
+                found.drop()
+                del sets[part.release_id]
+        finally:
+            shutil.rmtree(spools, ignore_errors=True)
+
+    def close(self) -> None:
+        """End a `read` that follows, within half a second."""
+        self._closed.set()
+
+    def _records(self, *, follow: bool) -> Iterator[Any]:
+        """Yield every committed record, up to the end as it is now, or for ever."""
+        settings, topic = self._settings, self._topic
+        with client.admin_client("read releases", topic, settings) as admin:
+            info = client.describe_topic(admin, topic, settings)
+        if info is None:
+            hint = f"there is no such topic at {settings.address}. Correct the name."
+            raise Misconfigured("read releases", topic, hint)
+        options = reading_options(settings)
+        consumer = client.connect(
+            lambda: KafkaConsumer(**options), "read releases", topic, settings
+        )
+        at = KafkaTopicPartition(topic, 0)
+        try:
+            with client.translated("read releases", topic, settings):
+                consumer.assign([at])
+                consumer.seek(at, consumer.beginning_offsets([at])[at])
+                end = consumer.end_offsets([at])[at]
+            heard_s = time.monotonic()
+            while not self._closed.is_set() and (follow or consumer.position(at, 0) < end):
+                records = self._poll(consumer, at)
+                yield from records
+                if records or follow:
+                    heard_s = time.monotonic()
+                elif time.monotonic() - heard_s > settings.request_timeout_s:
+                    hint = f"the cluster at {settings.address} went silent. Check it, read again."
+                    raise Unavailable("read releases", topic, hint)
+        finally:
+            client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
+
+    def _poll(self, consumer: Any, at: KafkaTopicPartition) -> list[Any]:
+        try:
+            records: list[Any] = consumer.poll(timeout_ms=POLL_MS).get(at, [])
+        except kafka_errors.RetriableError:
+            return []
+        except kafka_errors.KafkaError as error:
+            raise client.translate(error, "read releases", self._topic, self._settings) from None
+        return records
+
+    def _repeated(self, marker: Marker, done: dict[str, str]) -> bool:
+        """Whether this release came before; it must have been the same."""
+        digest = done.get(marker.release_id)
+        if digest is not None and digest != marker.manifest_sha256:
+            hint = "the topic holds two releases of this id with other bytes. Do not use either."
+            raise SinkConflict("read releases", f"release {marker.release_id}", hint)
+        return digest is not None
+
+    def _finish(
+        self, found: _Set, marker: Marker, into: Path, record: Any, *, first: bool
+    ) -> ReleaseBundle | None:
+        """Rebuild a complete release and check every byte."""
+        release_id = marker.release_id
+        if not found.complete(marker):
+            if first:
+                log.warning("release %s: retention has removed its beginning", release_id)
+                return None
+            raise bundles.damaged(release_id, "its chunks")
+        if hashlib.sha256(found.manifest).hexdigest() != marker.manifest_sha256:
+            raise bundles.damaged(release_id, MANIFEST)
+        sums = bundles.manifest_sums(found.manifest, release_id)
+        if {name for name, _ in marker.files} != set(sums):
+            raise bundles.damaged(release_id, "its marker")
+        temporary = into / f".tmp-{release_id}"
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir()
+        (temporary / MANIFEST).write_bytes(found.manifest)
+        _split(found.spool, temporary, marker.files)
+        bundles.check_folder(temporary, release_id)
+        bundles.put_in_place(temporary, into / release_id)
+        names = tuple(name for name, _ in marker.files)
+        return ReleaseBundle(release_id, record.timestamp, into / release_id, (MANIFEST, *names))
+
+
+def _split(spool: Path, folder: Path, files: list[tuple[str, int]]) -> None:
+    """Cut a stream of chunks into the files it holds."""
+    spool.touch()
+    with spool.open("rb") as stream:
+        for name, length in files:
+            with (folder / name).open("wb") as file:
+                left = length
+                while left and (block := stream.read(min(left, _COPY_BYTES))):
+                    file.write(block)
+                    left -= len(block)

@@ -1,0 +1,223 @@
+"""Publishes releases to a topic in transactions."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Iterator
+from typing import Any, Final
+
+import msgspec
+from kafka import KafkaProducer
+from kafka import errors as kafka_errors
+
+from connectors import bundles
+from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
+from connectors.errors import Misconfigured, Unavailable
+from connectors.kafka_topics import chunks, client
+from connectors.kafka_topics.chunks import Part
+from connectors.kafka_topics.tail import last_release
+from connectors.settings import KafkaSettings
+
+log = logging.getLogger(__name__)
+
+CHUNK_BYTES: Final = 512 * 1024
+TRANSACTION_BYTES_MAX: Final = 64 * 1024 * 1024
+TRANSACTION_TIMEOUT_S: Final = 60.0
+"""After so long without its end the broker aborts a transaction."""
+FLUSH_BYTES: Final = 8 * 1024 * 1024
+"""Bytes that may wait in memory for the broker."""
+
+_FENCED: Final = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducerEpochError)
+
+
+class KafkaReleaseSink:
+    """Publishes to a topic of one partition. Implements `connectors.base.ReleaseSink`.
+
+    Each attempt follows the same steps, whatever the one before left behind:
+
+    1. `init_transactions` ends what an earlier attempt or instance left open, and fences it off;
+    2. the tail of the topic, read committed, tells the last complete release: if it is this one,
+       all is done;
+    3. the parts go out in transactions of at most `TRANSACTION_BYTES_MAX`, manifest and marker in
+       the last one.
+
+    Any failure gives the producer up, so that the next attempt begins at step 1.
+
+    Parameters
+    ----------
+    transactional_id:
+        Stable name of this publisher; of two instances with the same one the later wins.
+    chunk_bytes, transaction_bytes_max:
+        Size of a chunk, and of the values of one transaction.
+    """
+
+    def __init__(
+        self,
+        settings: KafkaSettings,
+        topic: str,
+        *,
+        transactional_id: str,
+        chunk_bytes: int = CHUNK_BYTES,
+        transaction_bytes_max: int = TRANSACTION_BYTES_MAX,
+    ) -> None:
+        self._settings = settings
+        self._topic = topic
+        self._transactional_id = transactional_id
+        self._chunk_bytes = chunk_bytes
+        self._transaction_bytes_max = transaction_bytes_max
+        self._producer: Any = None
+        self._fenced = False
+
+    def open(self) -> None:
+        """Check the topic and fence off earlier instances."""
+        settings, topic = self._settings, self._topic
+        with client.admin_client("open sink", topic, settings) as admin:
+            info = client.describe_topic(admin, topic, settings)
+        if info is None or len(info.partitions) != 1:
+            found = "there is no such topic" if info is None else f"{len(info.partitions)} found"
+            hint = (
+                f"releases need a topic of exactly one partition ({found}). Create one with "
+                "`ktsafe topics create`."
+            )
+            raise Misconfigured("open sink", topic, hint)
+        with client.translated("open sink", topic, settings):
+            self._take_over(retry=True)
+
+    def last(self) -> PublishedRelease | None:
+        """Return the last release whose marker is committed."""
+        with client.translated("read releases", self._topic, self._settings):
+            return last_release(self._settings, self._topic)
+
+    def publish(self, bundle: ReleaseBundle) -> None:
+        """Publish `bundle` unless it is there already."""
+        if self._fenced:
+            raise bundles.fenced(self._topic)
+        release = bundles.check_bundle(bundle)
+        try:
+            # Step 1
+            self._take_over(retry=False)
+            # Step 2
+            if not bundles.check_order(release, self.last(), self._topic):
+                # Step 3
+                self._send_all(bundle, release)
+        except _FENCED:
+            self._give_up()
+            self._fenced = True
+            raise bundles.fenced(self._topic) from None
+        except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
+            self._give_up()
+            raise client.translate(error, "publish release", self._topic, self._settings) from None
+        except Unavailable:
+            self._give_up()
+            raise
+
+    def close(self) -> None:
+        """Close the producer."""
+        producer, self._producer = self._producer, None
+        if producer is not None:
+            client.close_quietly(lambda: producer.close(timeout=2))
+
+    def _take_over(self, *, retry: bool) -> None:
+        """Make a producer and fence off every earlier one, unless ours is in order."""
+        if self._producer is not None:
+            return
+        options = self._options()
+        producer = client.connect(
+            lambda: KafkaProducer(**options), "open sink", self._topic, self._settings, retry=retry
+        )
+        self._producer = producer
+        try:
+            client.bounded(producer.init_transactions, self._settings.request_timeout_s + 5, "init")
+        except BaseException:
+            self._give_up()
+            raise
+
+    def _options(self) -> dict[str, Any]:
+        timeout_ms = int(self._settings.request_timeout_s * 1000)
+        return {
+            **client.bootstrap_options(self._settings),
+            "transactional_id": self._transactional_id,
+            "transaction_timeout_ms": int(TRANSACTION_TIMEOUT_S * 1000),
+            "max_block_ms": timeout_ms,
+            "delivery_timeout_ms": timeout_ms + 10_000,
+            # The size of a compressed record would tell about what is in it.
+            "compression_type": None,
+            "allow_auto_create_topics": False,
+            "metrics_enabled": False,
+        }
+
+    def _send_all(self, bundle: ReleaseBundle, release: PublishedRelease) -> None:
+        batch: list[Part] = []
+        size = 0
+        for part in self._parts(bundle, release):
+            closing = part.kind != chunks.CHUNK
+            if batch and size + len(part.value) > self._transaction_bytes_max and not closing:
+                self._transaction(batch, bundle)
+                batch, size = [], 0
+            batch.append(part)
+            size += len(part.value)
+        self._transaction(batch, bundle)
+
+    def _parts(self, bundle: ReleaseBundle, release: PublishedRelease) -> Iterator[Part]:
+        release_id, names = bundle.release_id, bundle.files[1:]
+        seq = 0
+        for value in chunks.cut(bundle.folder, names, self._chunk_bytes):
+            yield chunks.part(release_id, seq, chunks.CHUNK, value)
+            seq += 1
+        manifest = (bundle.folder / MANIFEST).read_bytes()
+        yield chunks.part(release_id, seq, chunks.MANIFEST, manifest)
+        marker = chunks.Marker(
+            format=chunks.FORMAT,
+            release_id=release_id,
+            manifest_sha256=release.digest,
+            chunks=seq,
+            chunk_bytes=self._chunk_bytes,
+            files=[(name, (bundle.folder / name).stat().st_size) for name in names],
+        )
+        yield chunks.part(release_id, seq + 1, chunks.MARKER, msgspec.json.encode(marker))
+
+    def _transaction(self, parts: list[Part], bundle: ReleaseBundle) -> None:
+        """Send `parts` in one transaction.
+
+        Ends, one way or the other, before the broker would abort it: a fenced error then means
+        another instance and not a slow one.
+        """
+        producer = self._producer
+        deadline = time.monotonic() + TRANSACTION_TIMEOUT_S * 0.8
+        producer.begin_transaction()
+        sent = []
+        waiting = 0
+        for part in parts:
+            sent.append(
+                producer.send(
+                    self._topic,
+                    value=part.value,
+                    key=str(part.seq).encode(),
+                    headers=part.headers(),
+                    partition=0,
+                    timestamp_ms=bundle.nominal_time_ms,
+                )
+            )
+            waiting += len(part.value)
+            if waiting >= FLUSH_BYTES:
+                _flush(producer, deadline)
+                waiting = 0
+        _flush(producer, deadline)
+        for future in sent:
+            future.get(timeout=1)
+        client.bounded(producer.commit_transaction, deadline - time.monotonic(), "commit")
+
+    def _give_up(self) -> None:
+        """Abort what is open, so that readers need not wait for its timeout, and drop the rest."""
+        producer, self._producer = self._producer, None
+        if producer is None:
+            return
+        manager = producer._transaction_manager  # noqa: SLF001
+        if manager is not None and manager.is_transactional():
+            client.close_quietly(producer.abort_transaction)
+        client.close_quietly(lambda: producer.close(timeout=1))
+
+
+def _flush(producer: Any, deadline: float) -> None:
+    producer.flush(timeout=max(0.1, deadline - time.monotonic()))

@@ -1,0 +1,295 @@
+"""A topic as event source: every partition, from the stored offset, read committed."""
+
+from __future__ import annotations
+
+import itertools
+import logging
+import time
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka import errors as kafka_errors
+from kafka.structs import OffsetAndMetadata
+
+from connectors.base import Record, TopicPartition
+from connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
+from connectors.kafka_topics import client
+from connectors.settings import KafkaSettings
+
+log = logging.getLogger(__name__)
+
+FETCH: Final = {
+    "max_partition_fetch_bytes": 4 * 1024 * 1024,
+    "fetch_max_bytes": 16 * 1024 * 1024,
+    "fetch_max_wait_ms": 200,
+    "max_poll_records": 20_000,
+    "receive_buffer_bytes": 1024 * 1024,
+}
+"""Fetch settings: a few thousand records of 150 bytes each per request and partition."""
+
+ENDS_AGE_S: Final = 0.2
+"""How old known ends of partitions may be."""
+PROBE_S: Final = 5.0
+"""How long a silent cluster is left alone before and between probes."""
+PROBE_TIMEOUT_S: Final = 2.0
+
+
+class KafkaSource:
+    """Reads all partitions of one topic. Implements `connectors.base.Source`.
+
+    Partitions are assigned by hand and offsets are the caller's: the consumer group is only told
+    of them, for lag tools. Positions below the first retained offset or beyond the end, another
+    cluster, or a topic that was deleted and made again are refused, when opening and while
+    reading. Partitions that are added later are noticed within `metadata_max_age_s` and start at
+    their beginning.
+    """
+
+    def __init__(self, settings: KafkaSettings, topic: str) -> None:
+        self._settings = settings
+        self._topic = topic
+        self._consumer: Any = None
+        self._info: client.TopicInfo | None = None
+        self._partitions: list[TopicPartition] = []
+        self._ends: dict[TopicPartition, int] = {}
+        self._ends_at_s = 0.0
+        self._heard_s = 0.0
+        self._probed_s = 0.0
+        self._commit: Any = None
+
+    def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
+        """Connect, compare identities, check every position and go there."""
+        settings, topic = self._settings, self._topic
+        with client.admin_client("open source", topic, settings) as admin:
+            info = client.describe_topic(admin, topic, settings)
+        if info is None:
+            hint = f"there is no such topic at {settings.address}. Create it, or correct the name."
+            raise Misconfigured("open source", topic, hint)
+        self._info = info
+        self._check_identity(identity)
+        known = {TopicPartition(topic, index) for index in info.partitions}
+        for partition in sorted(set(positions) - known):
+            hint = (
+                f"the stored state has read partition {partition.partition} of topic "
+                f"{partition.topic}, which this source does not have. Correct the topic, or start "
+                "with a new state folder."
+            )
+            raise SourceMismatch("open source", topic, hint)
+        options = self._options()
+        self._consumer = client.connect(
+            lambda: KafkaConsumer(**options), "open source", topic, settings
+        )
+        with client.translated("open source", topic, settings):
+            self._assign(sorted(known), positions)
+        self._heard_s = self._probed_s = time.monotonic()
+
+    def identity(self) -> dict[str, str]:
+        """Return the ids of cluster and topic."""
+        assert self._info is not None
+        return {"cluster": self._info.cluster_id, f"topic/{self._topic}": self._info.topic_id}
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return all partitions known so far."""
+        return list(self._partitions)
+
+    def poll(self, timeout_s: float, records_max: int) -> list[Record]:
+        """Return next records.
+
+        Raises
+        ------
+        OffsetLost
+            If retention overtook the position, or the log was truncated behind it.
+        SourceMismatch
+            If the topic was deleted and made again.
+        Misconfigured
+            If the cluster withdrew the access.
+        Unavailable
+            If the cluster did not answer for `silence_max_s`.
+        """
+        self._notice_partitions()
+        polled = self._poll(timeout_s, records_max)
+        self._check_topic_id()
+        if not polled:
+            self._check_silence()
+            return []
+        self._heard_s = time.monotonic()
+        return [
+            Record(
+                record.topic,
+                record.partition,
+                record.offset,
+                record.timestamp if record.timestamp >= 0 else None,
+                record.key,
+                record.value,
+                record.headers,
+            )
+            for record in itertools.chain.from_iterable(polled.values())
+        ]
+
+    def pause(self, partition: TopicPartition, at_offset: int) -> None:
+        """Stop `partition` at `at_offset`; what was fetched beyond is fetched again."""
+        self._consumer.pause(KafkaTopicPartition(*partition))
+        self._consumer.seek(KafkaTopicPartition(*partition), at_offset)
+
+    def resume(self, partition: TopicPartition) -> None:
+        """Let `partition` go on."""
+        self._consumer.resume(KafkaTopicPartition(*partition))
+
+    def at_end(self, partition: TopicPartition) -> bool:
+        """Whether all committed records were returned; False while that is not known."""
+        self._refresh_ends()
+        end = self._ends.get(partition)
+        return end is not None and self._position(partition) >= end
+
+    def lag(self) -> dict[TopicPartition, int | None]:
+        """Return end less position, control records included."""
+        self._refresh_ends()
+        return {
+            at: max(0, self._ends[at] - self._position(at)) if at in self._ends else None
+            for at in self._partitions
+        }
+
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Commit offsets to the consumer group without waiting; one commit at a time."""
+        if not self._settings.group_id or not positions:
+            return
+        if self._commit is not None and not self._commit.is_done:
+            return
+        offsets = {
+            KafkaTopicPartition(*at): OffsetAndMetadata(offset, "", -1)
+            for at, offset in positions.items()
+        }
+        try:
+            self._commit = self._consumer.commit_async(offsets)
+        except kafka_errors.KafkaError as error:
+            log.debug("offsets not committed for lag tools (%s)", type(error).__name__)
+
+    def close(self) -> None:
+        """Close the consumer."""
+        consumer, self._consumer = self._consumer, None
+        if consumer is not None:
+            client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
+
+    def _options(self) -> dict[str, Any]:
+        return {
+            **client.bootstrap_options(self._settings),
+            **FETCH,
+            "group_id": self._settings.group_id or None,
+            "enable_auto_commit": False,
+            # No silent reset: a lost offset raises.
+            "auto_offset_reset": "none",
+            "isolation_level": "read_committed",
+            "allow_auto_create_topics": False,
+            "metrics_enabled": False,
+        }
+
+    def _check_identity(self, identity: Mapping[str, str]) -> None:
+        own = self.identity()
+        for name, value in identity.items():
+            if own.get(name) != value:
+                hint = (
+                    f"the stored offsets belong to another {name.partition('/')[0]} (stored "
+                    f"{value}, found {own.get(name)}): the topic was deleted and made again, or "
+                    "the settings name another one. Correct the settings, or start with a new "
+                    "state folder."
+                )
+                raise SourceMismatch("open source", self._topic, hint)
+
+    def _assign(
+        self, partitions: Iterable[TopicPartition], positions: Mapping[TopicPartition, int]
+    ) -> None:
+        """Add partitions, each at its position, or at its beginning if it has none."""
+        added = [KafkaTopicPartition(*at) for at in partitions]
+        timeout_ms = int(self._settings.request_timeout_s * 1000)
+        beginnings = self._consumer.beginning_offsets(added, timeout_ms)
+        ends = self._consumer.end_offsets(added, timeout_ms)
+        for at in added:
+            offset = positions.get(TopicPartition(*at), beginnings[at])
+            if not beginnings[at] <= offset <= ends[at]:
+                hint = (
+                    f"the stored offset {offset} of partition {at.partition} is not retained (the "
+                    f"topic holds {beginnings[at]} to {ends[at]}). Events are lost to this state: "
+                    "start with a new state folder and a complete feed."
+                )
+                raise OffsetLost("open source", self._topic, hint)
+        self._partitions = sorted({*self._partitions, *(TopicPartition(*at) for at in added)})
+        self._consumer.assign([KafkaTopicPartition(*at) for at in self._partitions])
+        for at in added:
+            self._consumer.seek(at, positions.get(TopicPartition(*at), beginnings[at]))
+
+    def _notice_partitions(self) -> None:
+        # The client refreshes its metadata in the background; asking it costs nothing.
+        now = self._consumer._cluster.partitions_for_topic(self._topic) or set()  # noqa: SLF001
+        if len(now) <= len(self._partitions):
+            return
+        added = {TopicPartition(self._topic, index) for index in now} - set(self._partitions)
+        try:
+            self._assign(sorted(added), {})
+        except kafka_errors.RetriableError:
+            return  # Still being made; noticed again at the next poll.
+        log.info("topic %s has %d new partitions", self._topic, len(added))
+
+    def _poll(self, timeout_s: float, records_max: int) -> dict[Any, list[Any]]:
+        try:
+            polled: dict[Any, list[Any]] = self._consumer.poll(int(timeout_s * 1000), records_max)
+        except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
+            self._check_topic_id()
+            hint = (
+                f"the next offset is no longer there ({type(error).__name__}): retention overtook "
+                "the service, or the log was truncated. Start with a new state folder and a "
+                "complete feed."
+            )
+            raise OffsetLost("read source", self._topic, hint) from None
+        except kafka_errors.RetriableError:
+            return {}
+        except kafka_errors.KafkaError as error:
+            raise client.translate(error, "read source", self._topic, self._settings) from None
+        return polled
+
+    def _check_topic_id(self) -> None:
+        """Refuse records of a topic that took the place of the one that was opened."""
+        assert self._info is not None
+        found = self._consumer._cluster.topic_id(self._topic)  # noqa: SLF001
+        if found is not None and str(found) != self._info.topic_id:
+            hint = (
+                "the topic was deleted and made again while it was read. Start with a new state "
+                "folder and a complete feed."
+            )
+            raise SourceMismatch("read source", self._topic, hint)
+
+    def _check_silence(self) -> None:
+        """Ask a silent cluster whether it is there; give up after `silence_max_s`."""
+        now = time.monotonic()
+        if now - self._heard_s > self._settings.silence_max_s:
+            hint = (
+                f"the cluster at {self._settings.address} has not answered for "
+                f"{now - self._heard_s:.0f} s. Check the brokers; nothing is lost, reading goes on "
+                "from the stored offset."
+            )
+            raise Unavailable("read source", self._topic, hint)
+        if now - max(self._heard_s, self._probed_s) > PROBE_S:
+            self._refresh_ends()
+
+    def _refresh_ends(self) -> None:
+        """Ask for the ends of all partitions, unless they are fresh or the cluster is silent."""
+        now = time.monotonic()
+        if now - self._ends_at_s < ENDS_AGE_S:
+            return
+        if self._probed_s > self._heard_s and now - self._probed_s < PROBE_S:
+            return
+        partitions = [KafkaTopicPartition(*at) for at in self._partitions]
+        timeout_ms = int(min(PROBE_TIMEOUT_S, self._settings.request_timeout_s) * 1000)
+        try:
+            ends = self._consumer.end_offsets(partitions, timeout_ms)
+        except kafka_errors.KafkaError:
+            self._ends = {}
+            self._probed_s = time.monotonic()
+        else:
+            self._ends = {TopicPartition(*at): end for at, end in ends.items()}
+            self._ends_at_s = self._heard_s = time.monotonic()
+
+    def _position(self, partition: TopicPartition) -> int:
+        # With no time to wait this only reads what the consumer knows.
+        position: int | None = self._consumer.position(KafkaTopicPartition(*partition), 0)
+        return -1 if position is None else position

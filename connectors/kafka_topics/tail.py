@@ -1,0 +1,104 @@
+"""Finds the last complete release of a topic by reading backwards from its end."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Final
+
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka import errors as kafka_errors
+
+from connectors.base import PublishedRelease
+from connectors.kafka_topics import chunks, client
+from connectors.settings import KafkaSettings
+
+WINDOW: Final = 16
+"""Offsets looked at first; each further step back looks at twice as many."""
+
+
+def reading_options(settings: KafkaSettings) -> dict[str, Any]:
+    """Return the options of a consumer that reads releases."""
+    return {
+        **client.bootstrap_options(settings),
+        "group_id": None,
+        "enable_auto_commit": False,
+        "auto_offset_reset": "none",
+        "isolation_level": "read_committed",
+        "allow_auto_create_topics": False,
+        "metrics_enabled": False,
+        "max_partition_fetch_bytes": 8 * 1024 * 1024,
+        "fetch_max_wait_ms": 200,
+    }
+
+
+def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None:
+    """Return the last release whose marker is committed.
+
+    Waits until no transaction is open, so that the answer is final: whoever asks has fenced off
+    the producer that may have left one.
+
+    Raises
+    ------
+    kafka.errors.KafkaError
+        If the cluster does not answer within `request_timeout_s`, or a transaction stays open.
+    """
+    options = reading_options(settings)
+    consumer = client.connect(
+        lambda: KafkaConsumer(**options), "read releases", topic, settings, retry=False
+    )
+    try:
+        at = KafkaTopicPartition(topic, 0)
+        consumer.assign([at])
+        deadline = time.monotonic() + settings.request_timeout_s
+        end = settled_end(consumer, at, deadline)
+        beginning = consumer.beginning_offsets([at])[at]
+        size = WINDOW
+        stop = end
+        while stop > beginning:
+            start = max(beginning, stop - size)
+            marker = _last_marker(consumer, at, start, stop, settings)
+            if marker is not None:
+                return PublishedRelease(marker.release_id, marker.manifest_sha256)
+            stop, size = start, size * 2
+        return None
+    finally:
+        client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
+
+
+def settled_end(consumer: Any, at: KafkaTopicPartition, deadline: float) -> int:
+    """Return the end of a partition once no transaction is open there.
+
+    The committed end is compared with the end of everything. The latter comes with a fetch, which
+    is the only way kafka-python tells it to a consumer that reads committed records.
+    """
+    while True:
+        end: int = consumer.end_offsets([at])[at]
+        consumer.seek(at, end)
+        consumer.poll(timeout_ms=300)
+        everything = consumer.highwater(at)
+        if everything is not None and everything <= end:
+            return end
+        if everything is not None and consumer.end_offsets([at])[at] > end:
+            continue
+        if time.monotonic() > deadline:
+            raise kafka_errors.ConcurrentTransactionsError("a transaction stays open")
+        time.sleep(0.05)
+
+
+def _last_marker(
+    consumer: Any, at: KafkaTopicPartition, start: int, stop: int, settings: KafkaSettings
+) -> chunks.Marker | None:
+    """Return the last marker in a range of offsets."""
+    consumer.seek(at, start)
+    found = None
+    deadline = time.monotonic() + settings.request_timeout_s
+    while consumer.position(at) < stop:
+        for record in consumer.poll(timeout_ms=500).get(at, []):
+            deadline = time.monotonic() + settings.request_timeout_s
+            part = chunks.decode(record)
+            if record.offset < stop and part is not None:
+                found = chunks.decode_marker(part) or found
+        if time.monotonic() > deadline:
+            raise kafka_errors.KafkaTimeoutError("the tail of the topic cannot be read")
+    return found
