@@ -119,24 +119,22 @@ class Database:
     def scan(self, family: str) -> Iterator[tuple[bytes, bytes]]:
         """Yield every key and value of a column family, ascending.
 
+        It may end early, without a word, at a block that does not match its checksum: the caller
+        must know how many rows to expect.
+
         Raises
         ------
-        StateCorrupted
-            If a block does not match its checksum.
+        StateCorrupted, StateUnusable
         """
-        cursor = None
+        rows = None
         try:
-            cursor = self._families[family].iter()
-            cursor.seek_to_first()
-            while cursor.valid():
-                yield cursor.key(), cursor.value()
-                cursor.next()
-            cursor.status()
+            rows = self._families[family].items()
+            yield from rows
         except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
             raise _named("read the store", self.path, error) from None
         finally:
-            # A traceback may keep this frame alive, and the cursor would keep the lock.
-            cursor = None
+            # A traceback may keep this frame alive, and the iterator would keep the lock.
+            rows = None
 
     def flush(self, family: str) -> None:
         """Move a column family from the write-ahead log to a table of its own."""

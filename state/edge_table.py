@@ -11,12 +11,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from state.registers import Mark
+
+_UNLINKED: Final = array("i", (-1, -1))
 
 
 class EdgeTable:
@@ -64,8 +66,8 @@ class EdgeTable:
             self.origin.append(mark[1])
             self.offset.append(mark[2])
             self.present.append(present)
-            self._after.extend((-1, -1))
-            self._before.extend((-1, -1))
+            self._after.extend(_UNLINKED)
+            self._before.extend(_UNLINKED)
         self.rows[key] = row
         self._link(2 * row, low)
         self._link(2 * row + 1, high)

@@ -20,6 +20,9 @@ COUNT: Final = b"count"
 SEQUENCE: Final = b"sequence/"
 RELEASE: Final = b"release/"
 
+EMPTY: Final = {COUNT: b"[0,0]"}
+"""What a new ledger holds."""
+
 Writes = dict[bytes, bytes | None]
 """Values by key; None deletes."""
 
@@ -63,7 +66,7 @@ class LedgerLog:
                 self._releases.append(msgspec.json.decode(value, type=ReleaseRecord))
             elif key != COUNT:
                 raise ValueError("the ledger holds an unknown entry")
-        if entries.get(COUNT, self._count(0, 0)) != self._count(0, 0):
+        if entries.get(COUNT) != self._count(0, 0):
             raise ValueError("the ledger lacks entries")
 
     def sequence(self) -> Sequence | None:

@@ -9,7 +9,7 @@ from ktsafe import Schema
 from state.changes import Change
 from state.keys import SECRET_BYTES
 from state.ledger import PendingCut
-from state.ledger_log import LedgerLog, Writes
+from state.ledger_log import EMPTY, LedgerLog, Writes
 from state.registers import Origins, VertexRecord
 from state.resident import ResidentGraph, Touched
 from state.snapshot import FrozenArrays
@@ -25,7 +25,7 @@ class MemoryStore:
         self._positions: dict[tuple[str, int], Position] = {}
         self._identity: dict[str, str] = {}
         self._frozen: FrozenArrays | None = None
-        self._ledger = LedgerLog({}, write=_nowhere, cut_gone=self._cut_gone)
+        self._ledger = LedgerLog(EMPTY, write=_nowhere, cut_gone=self._cut_gone)
 
     @property
     def ledger(self) -> LedgerLog:

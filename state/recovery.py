@@ -7,7 +7,6 @@ import hashlib
 import json
 import secrets
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
@@ -15,8 +14,9 @@ import numpy as np
 
 from ktsafe import Schema
 from state import keys
-from state.database import RESTORE, Database
-from state.errors import StateCorrupted, StateMismatch
+from state.database import Database
+from state.folder import check_format, corrupted
+from state.ledger_log import EMPTY
 from state.registers import Mark, Origins, VertexRecord
 from state.resident import ResidentGraph
 from state.store import Position
@@ -77,6 +77,7 @@ def initialize(database: Database, schema: Schema) -> None:
             keys.META_PROGRESS: msgspec.msgpack.encode(Progress()),
         },
     )
+    batch.write(keys.LEDGER, dict(EMPTY))
     database.commit(batch)
 
 
@@ -97,7 +98,7 @@ def recover(database: Database, schema: Schema) -> Recovered:
     """
     meta = dict(database.scan(keys.META))
     try:
-        _check_format(meta, database.path)
+        check_format(msgspec.json.decode(meta[keys.META_FORMAT], type=int), database.path)
         progress = msgspec.msgpack.decode(meta[keys.META_PROGRESS], type=Progress)
         names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
         attributes = msgspec.json.decode(meta.get(keys.META_ATTRIBUTES, b"[]"), type=list[str])
@@ -117,36 +118,11 @@ def recover(database: Database, schema: Schema) -> Recovered:
         raise corrupted(database.path) from error
 
 
-def corrupted(path: Path) -> StateCorrupted:
-    """Return the error of a store that holds what was never written."""
-    return StateCorrupted("read the store", str(path), RESTORE)
-
-
 def decode_record(value: bytes | None) -> VertexRecord:
     """Return the registers of a vertex as stored."""
     if value is None:
         raise ValueError("a vertex has no registers")
     return _record_decoder.decode(value)
-
-
-def _check_format(meta: dict[bytes, bytes], path: Path) -> None:
-    version = msgspec.json.decode(meta[keys.META_FORMAT], type=int)
-    check_format(version, path)
-
-
-def check_format(version: int, path: Path) -> None:
-    """Refuse a store written by a later version.
-
-    Raises
-    ------
-    StateMismatch
-    """
-    if version > keys.FORMAT:
-        raise StateMismatch(
-            "open the store",
-            str(path),
-            f"It has format {version}; this version reads up to {keys.FORMAT}. Upgrade ktsafe.",
-        )
 
 
 def _check(holds: bool) -> None:

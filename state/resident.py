@@ -233,12 +233,14 @@ class ResidentGraph:
 
     def _merge_edge(self, mark: Mark, source: str, target: str, present: bool) -> None:
         vertices, edges = self.vertices, self.edges
-        a, b = vertices.find(source), vertices.find(target)
-        if vertices.downs:
-            for end in (a, b):
-                down = None if end is None else vertices.downs.get(end)
-                if down is not None and not self.origins.later(mark, down):
-                    return
+        # Straight look-ups first: edges between persons who exist are most of all changes.
+        a, b = vertices.numbers.get(source), vertices.numbers.get(target)
+        if a is None:
+            a = vertices.find(source)
+        if b is None:
+            b = vertices.find(target)
+        if vertices.downs and (self._is_covered(mark, a) or self._is_covered(mark, b)):
+            return
         if a is None:
             a = self._find_or_allocate(source)
         if b is None:
@@ -259,6 +261,11 @@ class ResidentGraph:
             self.n_present += step
             if vertices.exists[a] and vertices.exists[b]:
                 self.n_edges += step
+
+    def _is_covered(self, mark: Mark, number: int | None) -> bool:
+        """Whether a change to an edge is at or below the `down` of one of its ends."""
+        down = None if number is None else self.vertices.downs.get(number)
+        return down is not None and not self.origins.later(mark, down)
 
     def _drop_edge(self, key: int, *, keep: int) -> None:
         """Forget an edge register, and each end but `keep` if that is now free of any memory."""

@@ -11,7 +11,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -22,13 +22,23 @@ from state import keys
 from state.changes import Change
 from state.database import Batch, Database
 from state.errors import StateError, StateMismatch, StateUnusable
+from state.folder import (
+    CUTS,
+    DATABASE,
+    WITNESS,
+    Witness,
+    corrupted,
+    make_folder,
+    mark_made,
+    size_bytes,
+    sync_folder,
+    unusable,
+)
 from state.ledger import PendingCut
 from state.ledger_log import LedgerLog, Writes
 from state.recovery import (
     Progress,
     Recovered,
-    check_format,
-    corrupted,
     decode_record,
     initialize,
     is_blank,
@@ -40,9 +50,6 @@ from state.resident import Touched
 from state.snapshot import FrozenArrays
 from state.store import GraphSnapshot, Position
 
-MARKER: Final = "STORE"
-DATABASE: Final = "db"
-CUTS: Final = "cuts"
 PRUNED_AT_ONCE: Final = 2_000
 """Tombstones forgotten per batch: rocksdict writes hold the interpreter's lock."""
 
@@ -56,7 +63,9 @@ class RocksDBStore:
     write only `close` works, since nobody knows what became durable: open the store again.
     """
 
-    def __init__(self, path: Path, database: Database, recovered: Recovered) -> None:
+    def __init__(
+        self, path: Path, database: Database, witness: Witness, recovered: Recovered
+    ) -> None:
         self._path = path
         self._database = database
         self._graph = recovered.graph
@@ -67,6 +76,7 @@ class RocksDBStore:
         self._failed: StateError | None = None
         self._is_open = True
         self._lock = threading.RLock()
+        self._witness = witness
         try:
             self._ledger = LedgerLog(
                 dict(database.scan(keys.LEDGER)),
@@ -101,25 +111,16 @@ class RocksDBStore:
             If it has a newer format or another schema.
         """
         folder = Path(path)
-        database = _open_database(folder, schema)
-        try:
+        with ExitStack() as undo:
+            database = _open_database(folder, schema)
+            undo.callback(database.close)
             recovered = recover(database, schema)
-            digest = schema_digest(schema)
-            if recovered.schema_digest != digest:
-                if not accept_schema:
-                    raise StateMismatch(
-                        "open the store",
-                        str(folder),
-                        "It was made with another schema. Use that schema, or begin a new "
-                        "sequence with `ktsafe rebase`.",
-                    )
-                batch = database.batch()
-                batch.write(keys.META, {keys.META_SCHEMA: digest.encode()})
-                database.commit(batch)
-            return cls(folder, database, recovered)
-        except BaseException:
-            database.close()
-            raise
+            witness = _open_witness(folder, recovered.progress)
+            undo.callback(witness.close)
+            _check_schema(database, recovered, schema, accept=accept_schema)
+            store = cls(folder, database, witness, recovered)
+            undo.pop_all()
+        return store
 
     @property
     def ledger(self) -> LedgerLog:
@@ -207,15 +208,7 @@ class RocksDBStore:
 
     def size_bytes(self) -> int:
         """Return the bytes of all files; those shared with a frozen state count once."""
-        sizes: dict[int, int] = {}
-        for folder, _, names in os.walk(self._path):
-            for name in names:
-                try:
-                    status = (Path(folder) / name).stat()
-                except FileNotFoundError:  # RocksDB deletes files whenever it compacts
-                    continue
-                sizes[status.st_ino] = status.st_size
-        return sum(sizes.values())
+        return size_bytes(self._path)
 
     def counts(self) -> Mapping[str, int]:
         """Return how many vertices and edges exist, edges wait, and tombstones are kept."""
@@ -226,6 +219,7 @@ class RocksDBStore:
         with self._lock:
             if self._is_open:
                 self._is_open = False
+                self._witness.close()
                 self._database.close()
 
     def _check_usable(self) -> None:
@@ -281,6 +275,7 @@ class RocksDBStore:
         batch.write(keys.META, meta)
         batch.write(keys.LEDGER, ledger)
         self._database.commit(batch)
+        self._witness.write(commits)
         self._progress = progress
         self._positions.update({(p[0], p[1]): Position(*at) for p, at in positions.items()})
         if identity is not None:
@@ -322,9 +317,9 @@ class RocksDBStore:
         try:
             folder.parent.mkdir(mode=0o700, exist_ok=True)
             self._database.checkpoint(folder)
-            _sync_folder(folder.parent)
+            sync_folder(folder.parent)
         except OSError as error:
-            raise _unusable("freeze the store", folder, error) from error
+            raise unusable("freeze the store", folder, error) from error
 
     def _thaw(self, cut: PendingCut) -> FrozenArrays:
         """Read the frozen state of the pending cut back from disk."""
@@ -371,54 +366,48 @@ def open_store(
 
 def _open_database(folder: Path, schema: Schema) -> Database:
     """Open the database in `folder`; make a new one unless one was ever finished there."""
-    marker, path = folder / MARKER, folder / DATABASE
+    is_made = make_folder(folder)
+    database = Database(folder / DATABASE, create=not is_made)
+    if is_made:
+        return database
     try:
-        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-        is_made = marker.exists()
-        if is_made:
-            check_format(_marked_format(marker), folder)
-            # RocksDB would make an empty database where it finds none.
-            if not (path / "CURRENT").exists():
-                raise corrupted(folder)
-        database = Database(path, create=not is_made)
-        try:
-            if not is_made:
-                if is_blank(database):
-                    initialize(database, schema)
-                _write_marker(marker)
-        except BaseException:
-            database.close()
-            raise
-    except OSError as error:
-        raise _unusable("open the store", folder, error) from error
+        if is_blank(database):
+            # A count that an earlier, deleted store left behind says nothing about this one.
+            (folder / WITNESS).unlink(missing_ok=True)
+            initialize(database, schema)
+        mark_made(folder)
+    except BaseException:
+        database.close()
+        raise
     return database
 
 
-def _marked_format(marker: Path) -> int:
+def _open_witness(folder: Path, progress: Progress) -> Witness:
+    """Open the count of commits, and refuse a store that lacks some of them."""
     try:
-        return msgspec.json.decode(marker.read_bytes(), type=int)
-    except msgspec.DecodeError as error:
-        raise corrupted(marker) from error
+        witness = Witness(folder)
+        if witness.read() > progress.commits:
+            witness.close()
+            raise corrupted(folder)
+    except OSError as error:
+        raise unusable("open the store", folder, error) from error
+    return witness
 
 
-def _write_marker(marker: Path) -> None:
-    descriptor = os.open(marker, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(msgspec.json.encode(keys.FORMAT))
-        file.flush()
-        os.fsync(file.fileno())
-    _sync_folder(marker.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-def _unusable(op: str, folder: Path, error: OSError) -> StateUnusable:
-    return StateUnusable(
-        op, str(folder), f"{error.strerror}. Make the folder usable (space, permissions)."
-    )
+def _check_schema(
+    database: Database, recovered: Recovered, schema: Schema, *, accept: bool
+) -> None:
+    """Refuse a store of another schema, or take it over."""
+    digest = schema_digest(schema)
+    if recovered.schema_digest == digest:
+        return
+    if not accept:
+        raise StateMismatch(
+            "open the store",
+            str(database.path),
+            "It was made with another schema. Use that schema, or begin a new sequence with "
+            "`ktsafe rebase`.",
+        )
+    batch = database.batch()
+    batch.write(keys.META, {keys.META_SCHEMA: digest.encode()})
+    database.commit(batch)

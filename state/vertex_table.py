@@ -10,11 +10,15 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Iterable
+from typing import Final
 
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
 from state.keys import NUMBER_MAX, keyed_hash
 from state.registers import Mark
+
+MEMO_MAX: Final = 1 << 14
+"""Raw values per attribute whose category is remembered; numbers to be bucketed may be many."""
 
 
 class VertexTable:
@@ -27,31 +31,33 @@ class VertexTable:
     """
 
     def __init__(self, schema: Schema, secret: bytes) -> None:
-        self.labels: list[str | bytes | None] = []  # None: the number is free
+        self.numbers: dict[str, int] = {}  # of the vertices that exist
+        self.labels: list[str | bytes | None] = []  # by number; None: the number is free
         self.exists = bytearray()
         self.downs: dict[int, Mark] = {}
         self.codes = [array("i") for _ in schema.attributes]
         self.categories = [[MISSING] for _ in schema.attributes]
         self._schema = schema
         self._secret = secret
-        self._present: dict[str, int] = {}
         self._absent: dict[bytes, int] = {}
         self._free: list[int] = []
         self._code_of: list[dict[str, int]] = [{MISSING: 0} for _ in schema.attributes]
+        self._memos: list[dict[str, int]] = [{} for _ in schema.attributes]
 
     @property
     def n_existing(self) -> int:
         """Number of vertices that exist."""
-        return len(self._present)
+        return len(self.numbers)
 
     @property
     def n_held(self) -> int:
         """Number of vertex numbers in use."""
-        return len(self._present) + len(self._absent)
+        return len(self.numbers) + len(self._absent)
 
     def find(self, vertex_id: str) -> int | None:
         """Return the number of a person, None if nothing is remembered."""
-        number = self._present.get(vertex_id)
+        number = self.numbers.get(vertex_id)
+        # Hashing is worth while only if somebody is remembered by a hash.
         if number is None and self._absent:
             return self._absent.get(keyed_hash(self._secret, vertex_id))
         return number
@@ -86,14 +92,14 @@ class VertexTable:
         assert isinstance(label, bytes)
         del self._absent[label]
         self.labels[number] = vertex_id
-        self._present[vertex_id] = number
+        self.numbers[vertex_id] = number
         self.exists[number] = True
 
     def vanish(self, number: int) -> bytes:
         """The vertex exists no more; its id is forgotten. Returns the keyed hash in its place."""
         vertex_id = self.labels[number]
         assert isinstance(vertex_id, str)
-        del self._present[vertex_id]
+        del self.numbers[vertex_id]
         label = keyed_hash(self._secret, vertex_id)
         self.labels[number] = label
         self._absent[label] = number
@@ -118,7 +124,7 @@ class VertexTable:
             if down is not None:
                 self.downs[number] = down
             if isinstance(label, str):
-                self._present[label] = number
+                self.numbers[label] = number
             else:
                 self._absent[label] = number
         if self.n_held != len(self.labels) - len(self._free):
@@ -133,20 +139,18 @@ class VertexTable:
     def _code(self, position: int, value: str | None) -> int:
         if value is None:
             return 0
-        known = self._code_of[position]
-        name = self._schema.attributes[position]
-        # Raw numbers of a bucketed attribute are too many to remember; its buckets are few.
-        category = self._category(name, value) if name in self._schema.buckets else value
-        code = known.get(category)
-        if code is not None:
-            return code
-        if category is value:
-            category = self._category(name, value)
-        if category not in known:
-            known[category] = len(self.categories[position])
-            self.categories[position].append(category)
-        known[value] = known[category]
-        return known[value]
+        memo = self._memos[position]
+        code = memo.get(value)
+        if code is None:
+            category = self._category(self._schema.attributes[position], value)
+            known = self._code_of[position]
+            code = known.get(category)
+            if code is None:
+                code = known[category] = len(self.categories[position])
+                self.categories[position].append(category)
+            if len(memo) < MEMO_MAX:
+                memo[value] = code
+        return code
 
     def _category(self, name: str, value: str) -> str:
         try:

@@ -1,0 +1,144 @@
+"""The files beside RocksDB in a store's folder: a marker, and a witness of the commits made.
+
+Both guard against what RocksDB takes in good faith: it makes an empty database where files are
+gone, and it goes back in time where its log was cut short.
+"""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+from typing import Final
+
+import msgspec
+
+from state import keys
+from state.database import RESTORE
+from state.errors import StateCorrupted, StateMismatch, StateUnusable
+
+MARKER: Final = "STORE"
+WITNESS: Final = "COMMITS"
+DATABASE: Final = "db"
+CUTS: Final = "cuts"
+
+_COUNT: Final = struct.Struct(">Q")
+
+
+class Witness:
+    """The number of commits made, in a file of its own.
+
+    It is not synced: losing its last writes weakens the check and never breaks it, because a
+    commit is durable before it is counted here. A store without the file (a restored backup) is
+    taken as it is.
+    """
+
+    def __init__(self, folder: Path) -> None:
+        flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._descriptor = os.open(folder / WITNESS, flags, 0o600)
+
+    def read(self) -> int:
+        """Return the number of commits that were made, 0 if that is not known."""
+        data = os.pread(self._descriptor, _COUNT.size, 0)
+        return int(_COUNT.unpack(data)[0]) if len(data) == _COUNT.size else 0
+
+    def write(self, commits: int) -> None:
+        """Count up to `commits`."""
+        os.pwrite(self._descriptor, _COUNT.pack(commits), 0)
+
+    def close(self) -> None:
+        """Close the file. Safe to call twice."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def make_folder(folder: Path) -> bool:
+    """Make the folder of a store, mode 0700, unless it is there; return whether a store is in it.
+
+    Raises
+    ------
+    StateUnusable
+        If the folder cannot be made or read.
+    StateMismatch
+        If the store has a newer format.
+    StateCorrupted
+        If a store was finished here and its database is gone.
+    """
+    marker = folder / MARKER
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not marker.exists():
+            return False
+        version = msgspec.json.decode(marker.read_bytes(), type=int)
+        has_database = (folder / DATABASE / "CURRENT").exists()
+    except OSError as error:
+        raise unusable("open the store", folder, error) from error
+    except msgspec.DecodeError as error:
+        raise corrupted(marker) from error
+    check_format(version, folder)
+    if not has_database:
+        raise corrupted(folder)
+    return True
+
+
+def mark_made(folder: Path) -> None:
+    """Write, durably, that the store in `folder` is complete."""
+    try:
+        descriptor = os.open(folder / MARKER, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(descriptor, "wb") as file:
+            file.write(msgspec.json.encode(keys.FORMAT))
+            file.flush()
+            os.fsync(file.fileno())
+        sync_folder(folder)
+    except OSError as error:
+        raise unusable("open the store", folder, error) from error
+
+
+def size_bytes(folder: Path) -> int:
+    """Return the bytes of all files below; those with several names count once."""
+    sizes: dict[int, int] = {}
+    for at, _, names in os.walk(folder):
+        for name in names:
+            try:
+                status = (Path(at) / name).stat()
+            except FileNotFoundError:  # RocksDB deletes files whenever it compacts
+                continue
+            sizes[status.st_ino] = status.st_size
+    return sum(sizes.values())
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the entries of `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def check_format(version: int, path: Path) -> None:
+    """Refuse a store written by a later version.
+
+    Raises
+    ------
+    StateMismatch
+    """
+    if version > keys.FORMAT:
+        raise StateMismatch(
+            "open the store",
+            str(path),
+            f"It has format {version}; this version reads up to {keys.FORMAT}. Upgrade ktsafe.",
+        )
+
+
+def corrupted(path: Path) -> StateCorrupted:
+    """Return the error of a store that does not hold what was written."""
+    return StateCorrupted("read the store", str(path), RESTORE)
+
+
+def unusable(op: str, path: Path, error: OSError) -> StateUnusable:
+    """Return the error of a folder that cannot be used."""
+    return StateUnusable(
+        op, str(path), f"{error.strerror}. Make the folder usable (space, permissions)."
+    )
