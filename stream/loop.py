@@ -106,9 +106,16 @@ class Loop:
         self._report_at_s = 0.0
         self._prune_at_s = monotonic() + settings.prune_interval_s
         self._last_cut = self._offsets_of_last_cut()
-        slot_us = self._resume_slot()
-        self._event_cut = EventTimeCut(settings.slots, slot_us)
-        self._wall_slot_us = max(settings.slots.at_or_after(wall_us()), slot_us or wall_us())
+        last_slot_us = self._last_slot_us()
+        clocks = [position.time_us_max for position in store.positions().values()]
+        self._event_cut = EventTimeCut(
+            settings.slots,
+            resume_slot(settings.slots, last_slot_us=last_slot_us, clocks=clocks),
+        )
+        now_us = wall_us()
+        self._wall_slot_us = settings.slots.at_or_after(
+            now_us if last_slot_us is None else max(now_us, last_slot_us + 1)
+        )
 
     def run(self) -> None:
         """Go round until stopped, or with `drain` until the feed has ended and is released."""
@@ -257,9 +264,9 @@ class Loop:
         last = ledger.last()
         return last.offsets if last else None
 
-    def _resume_slot(self) -> int | None:
+    def _last_slot_us(self) -> int | None:
         ledger = self._store.ledger
-        pending, last = ledger.pending_cut(), ledger.last()
-        last_slot_us = pending.slot_us if pending else last.slot_us if last else None
-        clocks = [position.time_us_max for position in self._store.positions().values()]
-        return resume_slot(self._settings.slots, last_slot_us=last_slot_us, clocks=clocks)
+        if (pending := ledger.pending_cut()) is not None:
+            return pending.slot_us
+        last = ledger.last()
+        return last.slot_us if last else None

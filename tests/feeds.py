@@ -105,8 +105,7 @@ def _with_late_ties(feed: list[Event], rng: random.Random) -> list[Event]:
                 tie = {"type": "edge.add", "source": event["id"], "target": other}
                 result.append({**tie, "time": event["time"]})
                 # At the same time but a later offset the tie would win: a microsecond earlier.
-                earlier = datetime.fromisoformat(event["time"]) - timedelta(microseconds=1)
-                result[-1]["time"] = earlier.isoformat().replace("+00:00", "Z")
+                result[-1]["time"] = iso(time_us(event) - 1)
     return result
 
 
@@ -117,3 +116,9 @@ def assigned(events: Sequence[Event], n_partitions: int, seed: int) -> list[list
     for event in events:
         rng.choice(partitions).append(event)
     return partitions
+
+
+def iso(microseconds: int) -> str:
+    """Return a moment as RFC 3339 text."""
+    moment = _EPOCH + timedelta(microseconds=microseconds)
+    return moment.isoformat().replace("+00:00", "Z")

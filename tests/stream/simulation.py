@@ -1,0 +1,213 @@
+"""The whole service in simulated time: real loop, real mechanism, in-memory surroundings.
+
+A `World` is what outlives a crash of the service: log, store, releases, dead letters, staged files.
+`World.run` starts a service in it; a `Tripwire` ends that service at an exact step.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+from connectors.base import DeadLetter
+from connectors.memory import (
+    Crash,
+    Faults,
+    MemoryDeadLetterSink,
+    MemoryLog,
+    MemoryReleases,
+    MemoryReleaseSink,
+    MemorySource,
+)
+from ktsafe import AnonymizeOptions, PrivacyParams, Schema
+from state.memory import MemoryStore
+from state.store import GraphStore
+from stream.ingest import IngestSettings
+from stream.loop import LoopSettings
+from stream.observer import Observer, Observers
+from stream.service import Inline, run_service
+from stream.slots import FixedSlots, Slots
+from stream.snapshotter import BuildSettings
+from stream.summary import Counts, Summary
+from tests import feeds
+
+SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))
+PARAMS = PrivacyParams(k=2, alpha="1/2")
+SLOT_US = 10_000_000
+
+
+def event(kind: str, seconds: float, *ends: str, **attributes: str) -> feeds.Event:
+    """Return an event at `seconds` after the epoch."""
+    time = feeds.iso(round(seconds * 1_000_000))
+    if kind.startswith("vertex"):
+        found = {"type": kind, "id": ends[0], "time": time}
+        return found | ({"attributes": attributes} if attributes else {})
+    return {"type": kind, "source": ends[0], "target": ends[1], "time": time}
+
+
+class Tripwire:
+    """Counts the steps of every object it is tied to, and crashes at one of them.
+
+    A step is the moment before or after a call of one of the object's methods.
+    """
+
+    def __init__(self, at_step: int | None = None) -> None:
+        self.at_step = at_step
+        self.steps = 0
+        self.crashed_in = ""
+
+    def tied(self, thing: Any) -> Any:
+        """Return a stand-in for `thing` whose method calls count as steps."""
+        return _Tied(self, thing)
+
+    def step(self, name: str) -> None:
+        """Count one step; crash if it is the one."""
+        if self.steps == self.at_step:
+            self.crashed_in = name
+            self.steps += 1
+            raise Crash(name)
+        self.steps += 1
+
+
+class _Tied:
+    def __init__(self, wire: Tripwire, thing: Any) -> None:
+        self._wire = wire
+        self._thing = thing
+
+    def __getattr__(self, name: str) -> Any:
+        value = getattr(self._thing, name)
+        if name == "ledger":
+            return _Tied(self._wire, value)
+        if not callable(value):
+            return value
+
+        def call(*args: Any, **kwargs: Any) -> Any:
+            self._wire.step(f"before {type(self._thing).__name__}.{name}")
+            result = value(*args, **kwargs)
+            self._wire.step(f"after {type(self._thing).__name__}.{name}")
+            return result
+
+        return call
+
+
+class World:
+    """Everything around a service that outlives it."""
+
+    def __init__(
+        self,
+        folder: Path,
+        partitions: Sequence[Sequence[feeds.Event | bytes | None]],
+        *,
+        store: Callable[[], GraphStore] | None = None,
+        params: PrivacyParams = PARAMS,
+        schema: Schema = SCHEMA,
+        slots: Slots | None = None,
+    ) -> None:
+        self.folder = folder
+        self.schema = schema
+        self.params = params
+        self.slots = slots or FixedSlots(SLOT_US)
+        self.log = MemoryLog(partitions=len(partitions))
+        for number, events in enumerate(partitions):
+            self.extend(number, events)
+        memory = MemoryStore(schema)
+        self.open_store = store or (lambda: memory)
+        self.releases = MemoryReleases()
+        self.letters: list[DeadLetter] = []
+        self.faults = Faults()
+        self.now_s = 0.0
+
+    def extend(self, partition: int, events: Sequence[feeds.Event | bytes | None]) -> None:
+        """Append events to the log."""
+        for item in events:
+            value = json.dumps(item).encode() if isinstance(item, dict) else item
+            self.log.append(partition, value)
+
+    def run(
+        self,
+        *,
+        wire: Tripwire | None = None,
+        observer: Observer | None = None,
+        stopping: Callable[[], bool] = lambda: False,
+        loop: dict[str, Any] | None = None,
+        ingest: dict[str, Any] | None = None,
+    ) -> Counts:
+        """Run one service until its feed is drained, it is stopped, or it crashes."""
+        tied = wire.tied if wire else lambda thing: thing
+        summary = Summary()
+
+        def monotonic() -> float:
+            self.now_s += 0.001
+            return self.now_s
+
+        def sleep(seconds: float) -> None:
+            self.now_s += seconds
+
+        run_service(
+            open_store=lambda: tied(self.open_store()),
+            open_dead_letters=lambda: tied(MemoryDeadLetterSink(self.letters, self.faults)),
+            source=tied(MemorySource(self.log)),
+            sink=tied(MemoryReleaseSink(self.releases, self.faults)),
+            schema=self.schema,
+            ingest=IngestSettings(**({"batch_records_max": 3} | (ingest or {}))),
+            loop=LoopSettings(**({"slots": self.slots, "drain": True} | (loop or {}))),
+            build=BuildSettings(
+                params=self.params,
+                options=AnonymizeOptions(effort="fast"),
+                staging_dir=self.folder / "staging",
+                audit_dir=self.folder / "audit",
+            ),
+            observer=Observers(summary, observer) if observer else summary,
+            stopping=stopping,
+            executor=Inline(),
+            wall_us=lambda: round(self.now_s * 1_000_000),
+            monotonic=monotonic,
+            sleep=sleep,
+            publish_retry_s=0.5,
+        )
+        return summary.counts
+
+    def graph(self) -> feeds.Graph:
+        """Return the true graph, in the form of `feeds.fold`."""
+        store = self.open_store()
+        try:
+            snapshot = store.snapshot()
+        finally:
+            store.close()
+        vertices = {name: snapshot.graph.values(v) for v, name in enumerate(snapshot.ids)}
+        named = ((snapshot.ids[u], snapshot.ids[v]) for u, v in snapshot.graph.edges.tolist())
+        return vertices, {(min(pair), max(pair)) for pair in named}
+
+    def digests(self) -> dict[str, str]:
+        """Return the manifest of every release published so far, by id."""
+        return {
+            release_id: files["manifest.json"].decode()
+            for release_id, (_, files) in self.releases.releases.items()
+        }
+
+    def released_people(self, release_id: str) -> feeds.Graph:
+        """Return a release under the true ids of the private mapping, inserted vertices left out.
+
+        Insert-only releases contain the true graph of their slot, and ties beyond it.
+        """
+        files = self.releases.releases[release_id][1]
+        mapping = dict(_rows((self.folder / "audit" / release_id / "mapping.csv").read_text()))
+        vertices = {
+            mapping[row[0]]: dict(zip(self.schema.attributes, row[1:], strict=True))
+            for row in _rows(files["vertices.csv"].decode())
+            if mapping[row[0]]
+        }
+        ties = {
+            (min(mapping[a], mapping[b]), max(mapping[a], mapping[b]))
+            for a, b in _rows(files["edges.csv"].decode())
+            if mapping[a] and mapping[b]
+        }
+        return vertices, ties
+
+
+def _rows(text: str) -> list[list[str]]:
+    return list(csv.reader(io.StringIO(text)))[1:]

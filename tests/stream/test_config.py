@@ -1,0 +1,106 @@
+"""The configuration: what is accepted, what is refused, and in which words."""
+
+import copy
+import tomllib
+from importlib import resources
+
+import pytest
+
+from stream import config
+from stream.errors import ConfigError
+
+MINIMAL = {
+    "attributes": {"quasi_identifiers": ["a"], "sensitive": "s", "sensitive_values": ["x"]},
+    "source": {"kind": "files", "paths": ["feed.jsonl"]},
+    "sink": {"kind": "files", "folder": "releases"},
+    "dead_letters": {"kind": "files", "path": "dead.jsonl"},
+    "state": {"folder": "state"},
+    "release": {"every": "1d"},
+}
+
+
+def changed(path, value):
+    """Return the minimal document with one key set, or removed if `value` is None."""
+    document = copy.deepcopy(MINIMAL)
+    *tables, key = path.split(".")
+    table = document
+    for name in tables:
+        table = table.setdefault(name, {})
+    if value is None:
+        del table[key]
+    else:
+        table[key] = value
+    return document
+
+
+def test_the_minimal_configuration_has_sane_defaults(tmp_path):
+    """Everything optional has a default; metrics stay on loopback."""
+    settings = config.check(MINIMAL, tmp_path, "here")
+    assert settings.config.metrics.host == "127.0.0.1"
+    assert (settings.params.k, settings.params.epsilon) == (10, 5)
+    assert settings.path("state") == tmp_path / "state"
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "message"),
+    [
+        ("what", 1, "what"),
+        ("release.evry", "1d", "evry"),
+        ("release.every", "soon", "release.every must be a number with a unit"),
+        ("release.clock", "moon", "release.clock"),
+        ("state", None, "state"),
+        ("source.kind", "carrier-pigeon", "source"),
+        ("source.paths", [], "source.paths"),
+        ("source.paths", ["-", "-"], "standard input twice"),
+        ("sink", {"kind": "kafka", "topic": "releases"}, r"needs a \[kafka\] table"),
+        ("sink", {"kind": "kafka", "topic": "bad topic"}, "sink.topic"),
+        ("attributes", None, "either an"),
+        ("schema_file", "schema.toml", "either an"),
+        ("attributes.buckets", {"a": [2, 1]}, "must ascend"),
+        ("privacy.k", 0, "k must be"),
+        ("privacy.alpha", "zero", "alpha must be"),
+        ("privacy.t", 1.5, "t must be"),
+        ("privacy.n_hops", 2, "n_hops must be 1"),
+        ("privacy.w", 2, "privacy.w must be 1"),
+        ("privacy.w", "all", "privacy.w must be 1"),
+        ("metrics.port", 70_000, "metrics.port"),
+        ("ingest.checkpoint_records_max", 0, "checkpoint_records_max"),
+        ("log.level", "loud", "log.level"),
+    ],
+)
+def test_what_cannot_work_is_refused_by_name(tmp_path, path, value, message):
+    """The error names the key at fault."""
+    with pytest.raises(ConfigError, match=message) as caught:
+        config.check(changed(path, value), tmp_path, "here")
+    assert str(caught.value).startswith("here: ")
+
+
+def test_a_file_that_is_no_toml_is_refused(tmp_path):
+    """So is one that does not exist."""
+    path = tmp_path / "ktsafe.toml"
+    with pytest.raises(ConfigError, match="cannot be read"):
+        config.load(path)
+    path.write_text("= 1")
+    with pytest.raises(ConfigError, match="no TOML"):
+        config.load(path)
+
+
+def test_the_schema_may_stand_in_its_own_file(tmp_path):
+    """`schema_file` is relative to the configuration."""
+    (tmp_path / "schema.toml").write_text(
+        "[attributes]\nquasi_identifiers = ['a']\nsensitive = 's'\nsensitive_values = ['x']\n"
+    )
+    document = changed("attributes", None) | {"schema_file": "schema.toml"}
+    assert config.check(document, tmp_path, "here").schema.sensitive == "s"
+
+
+def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
+    """The example passes the check and holds every key of every table it shows."""
+    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    document = tomllib.loads(text)
+    settings = config.check(document, tmp_path, "example")
+    for name in ("privacy", "release", "ingest", "metrics", "log", "source", "sink", "state"):
+        table = getattr(settings.config, name)
+        shown = set(document[name]) - {"kind"}
+        optional = {"seed"} if name == "release" else set()
+        assert shown == set(table.__struct_fields__) - optional
