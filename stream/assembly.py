@@ -11,6 +11,7 @@ from types import FrameType
 
 from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from connectors.settings import KafkaSettings
 from ktsafe import AnonymizeOptions
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
@@ -19,7 +20,6 @@ from stream.config import (
     FilesDeadLetters,
     FilesSink,
     FilesSource,
-    KafkaSettings,
     Settings,
 )
 from stream.errors import ConfigError

@@ -28,8 +28,7 @@ def _writable_numba_cache() -> None:
 
 _writable_numba_cache()
 
-import click  # noqa: E402 -- the cache must be settled first
-import typer  # noqa: E402
+import typer  # noqa: E402 -- the cache must be settled first
 
 from stream.commands import (  # noqa: E402
     anonymize,
@@ -72,21 +71,21 @@ def run_command(arguments: list[str]) -> int:
     try:
         result = app(args=arguments, prog_name="ktsafe", standalone_mode=False)
     except EXPECTED as error:
-        click.echo(f"ktsafe: {error}", err=True)
+        typer.echo(f"ktsafe: {error}", err=True)
         return exit_code(error)
-    except click.exceptions.Exit as error:
-        return error.exit_code
-    except click.ClickException as error:
-        error.show()
+    except typer.Exit as error:
+        return int(error.exit_code)
+    except typer.TyperException as error:
+        typer.echo(f"ktsafe: {error.format_message()}", err=True)
         return Exit.USAGE
-    except (KeyboardInterrupt, click.Abort):
-        click.echo("ktsafe: interrupted", err=True)
+    except (KeyboardInterrupt, typer.Abort):
+        typer.echo("ktsafe: interrupted", err=True)
         return Exit.INTERRUPTED
     except BrokenPipeError:
         # The reader of our output went away (`ktsafe ... | head`): nothing is wrong with us.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
-    return result if isinstance(result, int) else Exit.OK
+    return int(result) if isinstance(result, int) else Exit.OK
 
 
 if __name__ == "__main__":

@@ -29,7 +29,7 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=Tru
     """Base of every table: frozen, unknown keys refused."""
 
 
-class FilesSource(Table, tag_field="kind", tag="files"):
+class FilesSource(Table, frozen=True, tag_field="kind", tag="files"):
     """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
 
     paths: Annotated[list[str], msgspec.Meta(min_length=1)]
@@ -37,46 +37,46 @@ class FilesSource(Table, tag_field="kind", tag="files"):
     follow: bool = False
 
 
-class KafkaSource(Table, tag_field="kind", tag="kafka"):
+class KafkaSource(Table, frozen=True, tag_field="kind", tag="kafka"):
     """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
 
     topic: Name
 
 
-class FilesSink(Table, tag_field="kind", tag="files"):
+class FilesSink(Table, frozen=True, tag_field="kind", tag="files"):
     """`[sink] kind = "files"`: one folder per release."""
 
     folder: str
 
 
-class KafkaSink(Table, tag_field="kind", tag="kafka"):
+class KafkaSink(Table, frozen=True, tag_field="kind", tag="kafka"):
     """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
 
     topic: Name
     transactional_id: Name = "ktsafe-releases"
 
 
-class FilesDeadLetters(Table, tag_field="kind", tag="files"):
+class FilesDeadLetters(Table, frozen=True, tag_field="kind", tag="files"):
     """`[dead_letters] kind = "files"`: one JSON line per letter."""
 
     path: str
     dead_letter_bytes_max: Positive = 524_288
 
 
-class KafkaDeadLetters(Table, tag_field="kind", tag="kafka"):
+class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
     """`[dead_letters] kind = "kafka"`: a topic, with error headers in the manner of Connect."""
 
     topic: Name
     dead_letter_bytes_max: Positive = 524_288
 
 
-class StateTable(Table):
+class StateTable(Table, frozen=True):
     """`[state]`: the folder of the true graph, the ledger, staged bytes and private audits."""
 
     folder: str
 
 
-class PrivacyTable(Table):
+class PrivacyTable(Table, frozen=True):
     """`[privacy]`: the parameters, and the guarantee over the sequence of releases."""
 
     k: int = 10
@@ -87,7 +87,7 @@ class PrivacyTable(Table):
     w: int | str = 1
 
 
-class ReleaseTable(Table):
+class ReleaseTable(Table, frozen=True):
     """`[release]`: when releases are due and how much effort goes into one."""
 
     every: str
@@ -99,7 +99,7 @@ class ReleaseTable(Table):
     seed: int | None = None
 
 
-class IngestTable(Table):
+class IngestTable(Table, frozen=True):
     """`[ingest]`: bounds of one checkpoint and of what is accepted."""
 
     checkpoint_records_max: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 2_000
@@ -108,7 +108,7 @@ class IngestTable(Table):
     lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
 
 
-class MetricsTable(Table):
+class MetricsTable(Table, frozen=True):
     """`[metrics]`: where `/metrics`, `/healthz` and `/readyz` are served; loopback by default."""
 
     enabled: bool = True
@@ -117,14 +117,14 @@ class MetricsTable(Table):
     healthy_within_s: Seconds = 60.0
 
 
-class LogTable(Table):
+class LogTable(Table, frozen=True):
     """`[log]`: what goes to standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["text", "json"] = "text"
 
 
-class Config(Table):
+class Config(Table, frozen=True):
     """The whole file."""
 
     source: FilesSource | KafkaSource

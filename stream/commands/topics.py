@@ -2,12 +2,72 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from connectors.kafka_topics import Role, TopicSpec, check_topics, create_topics
+from connectors.settings import KafkaSettings
+from stream import config as configuration
+from stream.errors import ConfigError, Exit
+
 app = typer.Typer(help="Create or check Kafka topics.", no_args_is_help=True)
 
 _Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("create")
+def create(
+    config: _Config,
+    partitions: Annotated[int, typer.Option(min=1, help="Partitions of the events topic.")] = 3,
+    replication: Annotated[int, typer.Option(help="Replicas; -1 is the cluster's default.")] = -1,
+    as_json: _Json = False,
+) -> int:
+    """Create the topics that do not exist yet, with the settings that the service needs."""
+    kafka, specs = _specs(config, partitions, replication)
+    created = create_topics(kafka, specs)
+    found = [spec.name for spec in specs if spec.name not in created]
+    if as_json:
+        typer.echo(json.dumps({"created": created, "found": found}))
+    else:
+        typer.echo("\n".join([f"{t}: created" for t in created] + [f"{t}: there" for t in found]))
+    return Exit.OK
+
+
+@app.command("check")
+def check(config: _Config, as_json: _Json = False) -> int:
+    """Say whether the topics are as the service needs them; exit 0 iff they are."""
+    kafka, specs = _specs(config, 1, -1)
+    problems = check_topics(kafka, specs)
+    if as_json:
+        typer.echo(json.dumps({"problems": problems}))
+    else:
+        typer.echo("\n".join(problems or [f"{spec.name}: as it should be" for spec in specs]))
+    return Exit.MISMATCH if problems else Exit.OK
+
+
+def _specs(path: Path, partitions: int, replication: int) -> tuple[KafkaSettings, list[TopicSpec]]:
+    """Return the cluster and the topics that a configuration names."""
+    config = configuration.load(path).config
+    specs = []
+    for table, role, number in (
+        (config.source, Role.EVENTS, partitions),
+        (config.sink, Role.RELEASES, 1),
+        (config.dead_letters, Role.DEAD_LETTERS, 1),
+    ):
+        if isinstance(
+            table,
+            configuration.KafkaSource | configuration.KafkaSink | configuration.KafkaDeadLetters,
+        ):
+            specs.append(
+                TopicSpec(
+                    name=table.topic, role=role, partitions=number, replication_factor=replication
+                )
+            )
+    if config.kafka is None or not specs:
+        msg = f"{path} names no Kafka topic."
+        raise ConfigError(msg, hint='Give a connector kind = "kafka" and a [kafka] table.')
+    return config.kafka, specs
