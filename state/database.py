@@ -1,9 +1,11 @@
 """RocksDB through rocksdict: how it is opened, read and written, and what its errors mean.
 
-rocksdict raises bare `Exception` for everything; nothing outside this module sees one. Known limits
-of version 0.3.29 that shape it: an iterator that meets a damaged block just ends, so its status is
-asked for; a handle of a column family keeps the lock, so all are dropped on close; snapshots do not
-iterate what they froze, so none is used.
+rocksdict raises bare `Exception` for everything; nothing outside this module sees one. Limits of
+version 0.3.29 that shape it:
+
+- an iterator that meets a damaged block may just end: whoever scans knows how many rows to expect;
+- a handle of a column family keeps the lock after `close`: all of them are dropped first;
+- an iterator over a snapshot sees later writes: no snapshot is used, checkpoints are.
 """
 
 from __future__ import annotations
@@ -18,8 +20,9 @@ from state.errors import StateCorrupted, StateError, StateLocked, StateUnusable
 from state.keys import FAMILIES
 
 RESTORE: Final = (
-    "The store does not read back as written. Restore a backup with `ktsafe state restore`; "
-    "without one, begin a new sequence with `ktsafe rebase`."
+    "The store does not read back as written. Restore a backup with `ktsafe state restore`. "
+    "Without one, move the store away, let it be built again from the feed, and begin a new "
+    "sequence of releases with `ktsafe rebase`."
 )
 _MEMTABLE_BYTES: Final = 64 << 20
 _WAL_BYTES_MAX: Final = 128 << 20

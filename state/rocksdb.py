@@ -8,7 +8,6 @@
 from __future__ import annotations
 
 import os
-import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -31,9 +30,9 @@ from state.folder import (
     make_folder,
     mark_made,
     size_bytes,
-    sync_folder,
     unusable,
 )
+from state.frozen_cut import FrozenCut
 from state.ledger import PendingCut
 from state.ledger_log import LedgerLog, Writes
 from state.recovery import (
@@ -47,7 +46,6 @@ from state.recovery import (
 )
 from state.registers import VertexRecord
 from state.resident import Touched
-from state.snapshot import FrozenArrays
 from state.store import GraphSnapshot, Position
 
 PRUNED_AT_ONCE: Final = 2_000
@@ -72,7 +70,7 @@ class RocksDBStore:
         self._positions = recovered.positions
         self._identity = recovered.identity
         self._progress = recovered.progress
-        self._frozen: FrozenArrays | None = None
+        self._frozen = FrozenCut(path / CUTS, recovered.graph.schema)
         self._failed: StateError | None = None
         self._is_open = True
         self._lock = threading.RLock()
@@ -81,11 +79,11 @@ class RocksDBStore:
             self._ledger = LedgerLog(
                 dict(database.scan(keys.LEDGER)),
                 write=self._write_ledger,
-                cut_gone=self._cut_gone,
+                cut_gone=self._frozen.clear,
             )
         except (ValueError, msgspec.DecodeError) as error:
             raise corrupted(path) from error
-        self._settle_cuts()
+        self._frozen.settle(self._ledger.pending_cut(), self._progress, database)
 
     @classmethod
     def open(
@@ -167,8 +165,7 @@ class RocksDBStore:
                 touched = self._graph.merge(changes, records)
                 self._write(touched, positions, source_identity, cut_writes)
                 if cut is not None:
-                    self._frozen = self._graph.freeze()
-                    self._freeze_on_disk(cut)
+                    self._frozen.take(cut, self._graph.freeze(), self._database)
                     self._ledger.cut_taken(cut)
 
     def snapshot(self) -> GraphSnapshot:
@@ -185,10 +182,8 @@ class RocksDBStore:
             cut = self._ledger.pending_cut()
             if cut is None:
                 return None
-            if self._frozen is None:
-                self._frozen = self._thaw(cut)
-            frozen = self._frozen
-        return frozen.snapshot()
+            arrays = self._frozen.arrays(cut, self._progress)
+        return arrays.snapshot()
 
     def prune(self, horizon_us: int) -> int:
         """Forget tombstones older than `horizon_us`, which no accepted event can precede.
@@ -308,53 +303,6 @@ class RocksDBStore:
                 self._database.commit(batch)
                 # What no feed can rebuild does not stay in the tail of a log for long.
                 self._database.flush(keys.LEDGER)
-
-    def _cut_folder(self, cut: PendingCut) -> Path:
-        return self._path / CUTS / str(cut.slot_us)
-
-    def _freeze_on_disk(self, cut: PendingCut) -> None:
-        folder = self._cut_folder(cut)
-        try:
-            folder.parent.mkdir(mode=0o700, exist_ok=True)
-            self._database.checkpoint(folder)
-            sync_folder(folder.parent)
-        except OSError as error:
-            raise unusable("freeze the store", folder, error) from error
-
-    def _thaw(self, cut: PendingCut) -> FrozenArrays:
-        """Read the frozen state of the pending cut back from disk."""
-        folder = self._cut_folder(cut)
-        database = Database(folder, create=False, read_only=True)
-        try:
-            recovered = recover(database, self._graph.schema)
-        finally:
-            database.close()
-        if recovered.progress.commits != self._progress.cut_commits:
-            raise corrupted(folder)
-        return recovered.graph.freeze()
-
-    def _settle_cuts(self) -> None:
-        """Make the folders of frozen states agree with the ledger after a start.
-
-        No cut is pending: they are leftovers. One is: its folder is there, or the process ended
-        right after the commit and the live state is still the one to freeze.
-        """
-        cut = self._ledger.pending_cut()
-        wanted = None if cut is None else self._cut_folder(cut)
-        cuts = self._path / CUTS
-        for folder in cuts.iterdir() if cuts.is_dir() else ():
-            if folder != wanted:
-                shutil.rmtree(folder, ignore_errors=True)
-        if cut is not None and wanted is not None and not wanted.is_dir():
-            if self._progress.commits != self._progress.cut_commits:
-                raise corrupted(wanted)
-            self._freeze_on_disk(cut)
-
-    def _cut_gone(self) -> None:
-        with self._lock:
-            self._frozen = None
-            # What cannot be removed now is removed at the next start.
-            shutil.rmtree(self._path / CUTS, ignore_errors=True)
 
 
 def open_store(
