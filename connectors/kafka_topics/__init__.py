@@ -1,5 +1,6 @@
 """Kafka topics as event source, release sink and dead-letter sink, on kafka-python."""
 
+from connectors.kafka_topics import _quiet_import
 from connectors.kafka_topics.dead_letters import KafkaDeadLetterSink
 from connectors.kafka_topics.release_reader import KafkaReleaseReader
 from connectors.kafka_topics.release_sink import KafkaReleaseSink

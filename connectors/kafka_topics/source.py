@@ -122,7 +122,7 @@ class KafkaSource:
                 record.timestamp if record.timestamp >= 0 else None,
                 record.key,
                 record.value,
-                record.headers,
+                tuple(record.headers),
             )
             for record in itertools.chain.from_iterable(polled.values())
         ]
