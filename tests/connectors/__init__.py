@@ -1,0 +1,1 @@
+"""Tests of the connectors: one contract per seam, over every implementation."""

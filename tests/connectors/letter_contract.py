@@ -1,0 +1,121 @@
+"""What every dead-letter sink must do."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from typing import NamedTuple, Protocol
+
+import pytest
+
+from connectors.base import DeadLetter, DeadLetterSink, Record
+from connectors.letters import TRUNCATED, TRUNCATED_SHA256
+
+BYTES_MAX = 1000
+
+
+class Found(NamedTuple):
+    """A letter as it lies at the sink."""
+
+    topic: str
+    partition: int
+    offset: int
+    reason: str
+    detail: str
+    key: bytes | None
+    value: bytes | None
+    length: int | None
+    sha256: str | None
+    headers: dict[str, bytes]
+
+
+class LetterWorld(Protocol):
+    """A place for dead letters, keeping at most `BYTES_MAX` bytes of each value."""
+
+    def sink(self) -> DeadLetterSink:
+        """Return a new sink."""
+
+    def letters(self) -> list[Found]:
+        """Return what lies at the sink now, as another process sees it."""
+
+
+def letter(offset: int, value: bytes | None, **fields: object) -> DeadLetter:
+    record = Record("feed", 1, offset, 1_600_000_000_000, b"k", value, (("trace", b"t-1"),))
+    return DeadLetter(record._replace(**fields), "malformed", "byte 7")
+
+
+class LetterContract:
+    """Subclasses give a `world` fixture."""
+
+    @pytest.fixture
+    def sink(self, world: LetterWorld) -> Iterator[DeadLetterSink]:
+        sink = world.sink()
+        yield sink
+        sink.close()
+
+    def test_letters_are_there_when_write_returns(
+        self, world: LetterWorld, sink: DeadLetterSink
+    ) -> None:
+        """Record, reason and detail are readable by others as soon as `write` has returned."""
+        sink.write([letter(4, b"{bad"), letter(5, b"\xff\x00")])
+        first, second = world.letters()
+        assert (first.topic, first.partition, first.offset) == ("feed", 1, 4)
+        assert (first.reason, first.detail) == ("malformed", "byte 7")
+        assert (first.key, first.value, first.headers["trace"]) == (b"k", b"{bad", b"t-1")
+        assert (second.offset, second.value) == (5, b"\xff\x00")
+        sink.write([letter(6, b"z")])
+        assert [found.offset for found in world.letters()] == [4, 5, 6]
+
+    def test_a_new_instance_appends(self, world: LetterWorld, sink: DeadLetterSink) -> None:
+        """A restart keeps what was written."""
+        sink.write([letter(1, b"a")])
+        sink.close()
+        again = world.sink()
+        again.write([letter(2, b"b")])
+        again.close()
+        assert [found.offset for found in world.letters()] == [1, 2]
+
+    def test_large_values_are_cut(self, world: LetterWorld, sink: DeadLetterSink) -> None:
+        """Up to the bound a value is whole; beyond it prefix, length and sha256 stay."""
+        large = b"ab" * 5_000_000
+        sink.write([letter(1, b"x" * BYTES_MAX), letter(2, large)])
+        whole, cut = world.letters()
+        assert whole.value == b"x" * BYTES_MAX
+        assert whole.sha256 is None
+        assert cut.value == large[:BYTES_MAX]
+        assert (cut.length, cut.sha256) == (len(large), hashlib.sha256(large).hexdigest())
+
+    def test_what_the_source_cut_keeps_its_true_length(
+        self, world: LetterWorld, sink: DeadLetterSink
+    ) -> None:
+        """Length and sha256 are those of the record, not of the prefix a source handed over."""
+        headers = ((TRUNCATED, b"12345678"), (TRUNCATED_SHA256, b"ab" * 32))
+        sink.write([letter(1, b"p" * (BYTES_MAX * 2), headers=headers)])
+        (found,) = world.letters()
+        assert (found.length, found.sha256) == (12_345_678, "ab" * 32)
+        assert found.value == b"p" * BYTES_MAX
+
+    def test_odd_records(self, world: LetterWorld, sink: DeadLetterSink) -> None:
+        """Null values and keys, absurd timestamps and large keys do not stop the sink."""
+        sink.write(
+            [
+                letter(1, None),
+                letter(2, None, key=None, headers=()),
+                letter(3, b"", key=b"", timestamp_ms=None),
+                letter(4, b"v", timestamp_ms=2**62),
+                letter(5, b"v", timestamp_ms=0, key=b"k" * 3_000_000),
+            ]
+        )
+        assert [found.offset for found in world.letters()] == [1, 2, 3, 4, 5]
+
+    def test_nothing_to_write(self, world: LetterWorld, sink: DeadLetterSink) -> None:
+        """No letters, no effect."""
+        sink.write([])
+        assert world.letters() == []
+
+    def test_close_twice(self, world: LetterWorld, sink: DeadLetterSink) -> None:
+        """Closing twice, and closing what was never used, does nothing."""
+        sink.write([letter(1, b"a")])
+        sink.close()
+        sink.close()
+        world.sink().close()

@@ -1,0 +1,169 @@
+"""The in-memory connectors keep the contracts, and fail when they are told to."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from connectors.base import DeadLetter, TopicPartition
+from connectors.errors import OffsetLost, SinkConflict, Unavailable
+from connectors.letters import keep
+from connectors.memory import (
+    Crash,
+    Faults,
+    MemoryDeadLetterSink,
+    MemoryLog,
+    MemoryReleaseReader,
+    MemoryReleases,
+    MemoryReleaseSink,
+    MemorySource,
+    unavailable,
+)
+from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
+from tests.connectors.release_contract import FILES, ReleaseContract, stage
+from tests.connectors.source_contract import N_PARTITIONS, SourceContract
+
+
+class MemoryWorld:
+    def __init__(self) -> None:
+        self.topic = "feed"
+        self.log = MemoryLog(self.topic, N_PARTITIONS)
+
+    def write(self, partition: int, values: list[bytes]) -> None:
+        for value in values:
+            self.log.append(partition, value)
+
+    def source(self) -> MemorySource:
+        return MemorySource(self.log)
+
+    def replace(self) -> None:
+        self.log = MemoryLog(self.topic, N_PARTITIONS, identity="log-2")
+
+
+class TestMemorySource(SourceContract):
+    @pytest.fixture
+    def world(self) -> MemoryWorld:
+        return MemoryWorld()
+
+
+class MemoryReleaseWorld:
+    def __init__(self) -> None:
+        self.releases = MemoryReleases()
+
+    def sink(self) -> MemoryReleaseSink:
+        return MemoryReleaseSink(self.releases)
+
+    def reader(self) -> MemoryReleaseReader:
+        return MemoryReleaseReader(self.releases)
+
+
+class TestMemoryReleases(ReleaseContract):
+    @pytest.fixture
+    def world(self) -> MemoryReleaseWorld:
+        return MemoryReleaseWorld()
+
+
+class MemoryLetterWorld:
+    def __init__(self) -> None:
+        self._letters: list[DeadLetter] = []
+
+    def sink(self) -> MemoryDeadLetterSink:
+        return MemoryDeadLetterSink(self._letters)
+
+    def letters(self) -> list[Found]:
+        found = []
+        for one in self._letters:
+            record, kept = one.record, keep(one.record, BYTES_MAX)
+            found.append(
+                Found(
+                    record.topic,
+                    record.partition,
+                    record.offset,
+                    one.reason,
+                    one.detail,
+                    record.key,
+                    None if kept is None else kept.data,
+                    None if kept is None else kept.length,
+                    None if kept is None else kept.sha256,
+                    dict(record.headers),
+                )
+            )
+        return found
+
+
+class TestMemoryLetters(LetterContract):
+    @pytest.fixture
+    def world(self) -> MemoryLetterWorld:
+        return MemoryLetterWorld()
+
+
+def test_crash_comes_at_its_item() -> None:
+    """Everything before a sentinel is returned first; then it raises, once."""
+    log = MemoryLog()
+    log.append(0, b"a")
+    log.append(0, b"b")
+    log.append_crash(0)
+    log.append(0, b"c")
+    source = MemorySource(log)
+    source.open({}, {})
+    assert [r.value for r in source.poll(0, 10)] == [b"a", b"b"]
+    with pytest.raises(Crash):
+        source.poll(0, 10)
+    again = MemorySource(log)
+    again.open({TopicPartition("feed", 0): 2}, source.identity())
+    assert [(r.offset, r.value) for r in again.poll(0, 10)] == [(3, b"c")]
+
+
+def test_retention_and_added_partitions() -> None:
+    """A position below the first retained offset is refused; added partitions are read."""
+    log = MemoryLog()
+    for _ in range(5):
+        log.append(0, b"x")
+    log.delete_before(0, 3)
+    with pytest.raises(OffsetLost):
+        MemorySource(log).open({TopicPartition("feed", 0): 2}, {})
+    source = MemorySource(log)
+    source.open({}, {})
+    log.add_partition()
+    log.append(1, b"new")
+    assert [r.value for r in source.poll(0, 10)] == [b"x", b"x", b"new"]
+
+
+def test_faults_before_and_after_the_effect(tmp_path: Path) -> None:
+    """A failure before the effect leaves nothing; one after it leaves an unknown outcome."""
+    releases, faults = MemoryReleases(), Faults()
+    sink = MemoryReleaseSink(releases, faults)
+    sink.open()
+    bundle = stage(tmp_path, "s-0001", FILES)
+    faults.before["publish"].append(unavailable())
+    faults.after["publish"].append(unavailable())
+    with pytest.raises(Unavailable):
+        sink.publish(bundle)
+    assert sink.last() is None
+    with pytest.raises(Unavailable):
+        sink.publish(bundle)
+    assert sink.last() is not None
+    sink.publish(bundle)
+    assert list(releases.releases) == ["s-0001"]
+
+
+def test_an_older_sink_is_fenced(tmp_path: Path) -> None:
+    """Of two sinks the one opened later publishes; the other one is refused."""
+    releases = MemoryReleases()
+    old, new = MemoryReleaseSink(releases), MemoryReleaseSink(releases)
+    old.open()
+    new.open()
+    with pytest.raises(SinkConflict):
+        old.publish(stage(tmp_path, "s-0001", FILES))
+    assert new.last() is None
+
+
+def test_letters_survive_a_planned_failure() -> None:
+    """A failed write before its effect keeps nothing."""
+    faults = Faults()
+    faults.before["write"].append(unavailable("write dead letters"))
+    sink = MemoryDeadLetterSink(faults=faults)
+    with pytest.raises(Unavailable):
+        sink.write([letter(1, b"x")])
+    assert sink.letters == []
