@@ -1,0 +1,331 @@
+"""Kernels of the strict verifier: exact integers, no float, no allocation in the inner loops.
+
+They are private to `verify.py`; nothing of the anonymizer may import them, and they import nothing
+of it. Bounds are checked by the caller.
+
+A *column* is one value of one attribute: the values of all attributes are numbered through, those
+of attribute a being `offsets[a]:offsets[a + 1]`. The *size* of a vertex is that of its closed
+neighbourhood, degree + 1. Neighbourhood histograms come in two forms: narrow (a dense int16 matrix
+for sizes up to `NARROW_SIZE_MAX`) and wide (sorted runs of (column, frequency), for hubs).
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+NARROW_SIZE_MAX = 127
+"""Greatest size whose scaled distance, at most 2 * size * size, stays inside int16."""
+
+BLOCK = 1024
+"""Locations compared at once: the scratch of a block stays in the first-level cache."""
+
+SCAN = 64
+"""Locations of a block that are looked at one by one once any of them is similar."""
+
+
+class WideRows(NamedTuple):
+    """Histograms as runs: attribute a of row r is `pointer[r * q + a]:pointer[r * q + a + 1]`."""
+
+    pointer: NDArray[np.int64]
+    column: NDArray[np.int32]
+    frequency: NDArray[np.int64]
+
+
+class Locations(NamedTuple):
+    """Distinct (class, size, histogram), sorted by class and size; equal pairs form a segment."""
+
+    multiplicity: NDArray[np.int64]
+    sensitive: NDArray[np.int64]
+    segment_of: NDArray[np.int64]
+    segment_start: NDArray[np.int64]
+    segment_size: NDArray[np.int64]
+    segment_stop: NDArray[np.int64]
+    histogram: NDArray[np.int16]
+    offsets: NDArray[np.int64]
+    row: NDArray[np.int64]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def neighbourhood_hashes(
+    edges: NDArray[np.int32], columns: NDArray[np.int32], weights: NDArray[np.uint64]
+) -> NDArray[np.uint64]:
+    """Return per vertex the sum, modulo 2**64, of its closed neighbourhood's column weights.
+
+    Equal histograms have equal sums; the converse is only likely and is never relied on.
+    """
+    n, q = columns.shape
+    own = np.zeros(n, dtype=np.uint64)
+    for v in range(n):
+        for a in range(q):
+            own[v] += weights[columns[v, a]]
+    hashes = own.copy()
+    for e in range(edges.shape[0]):
+        u = edges[e, 0]
+        v = edges[e, 1]
+        hashes[u] += own[v]
+        hashes[v] += own[u]
+    return hashes
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def narrow_histograms(
+    edges: NDArray[np.int32],
+    columns: NDArray[np.int32],
+    sizes: NDArray[np.int64],
+    n_columns: int,
+) -> NDArray[np.int16]:
+    """Return the histograms, shape (n, n_columns), of all vertices that are not hubs.
+
+    Rows of vertices above `NARROW_SIZE_MAX` stay zero.
+    """
+    n, q = columns.shape
+    histograms = np.zeros((n, n_columns), dtype=np.int16)
+    for v in range(n):
+        if sizes[v] <= NARROW_SIZE_MAX:
+            for a in range(q):
+                histograms[v, columns[v, a]] += 1
+    for e in range(edges.shape[0]):
+        u = edges[e, 0]
+        v = edges[e, 1]
+        if sizes[u] <= NARROW_SIZE_MAX:
+            for a in range(q):
+                histograms[u, columns[v, a]] += 1
+        if sizes[v] <= NARROW_SIZE_MAX:
+            for a in range(q):
+                histograms[v, columns[u, a]] += 1
+    return histograms
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def wide_rows(
+    vertices: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    neighbours: NDArray[np.int32],
+    columns: NDArray[np.int32],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int64]]:
+    """Return pointer, column and count of the runs of `vertices`' closed neighbourhoods.
+
+    The neighbours of `vertices[r]` are `neighbours[indptr[r]:indptr[r + 1]]`.
+    """
+    n_rows = vertices.shape[0]
+    q = columns.shape[1]
+    size_max = 1
+    for r in range(n_rows):
+        size_max = max(size_max, indptr[r + 1] - indptr[r] + 1)
+    capacity = q * (indptr[n_rows] + n_rows)
+    pointer = np.zeros(n_rows * q + 1, dtype=np.int64)
+    column = np.empty(capacity, dtype=np.int32)
+    count = np.empty(capacity, dtype=np.int64)
+    members = np.empty(size_max, dtype=np.int32)
+    filled = 0
+    for r in range(n_rows):
+        degree = indptr[r + 1] - indptr[r]
+        for a in range(q):
+            members[0] = columns[vertices[r], a]
+            for i in range(degree):
+                members[i + 1] = columns[neighbours[indptr[r] + i], a]
+            members[: degree + 1].sort()
+            begin = filled
+            for i in range(degree + 1):
+                if filled > begin and column[filled - 1] == members[i]:
+                    count[filled - 1] += 1
+                else:
+                    column[filled] = members[i]
+                    count[filled] = 1
+                    filled += 1
+            pointer[r * q + a + 1] = filled
+    return pointer, column[:filled].copy(), count[:filled].copy()
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def starts_location(
+    order: NDArray[np.int64],
+    key: NDArray[np.int64],
+    hashes: NDArray[np.uint64],
+    histograms: NDArray[np.int16],
+    row: NDArray[np.int64],
+    wide: WideRows,
+    q: int,
+) -> NDArray[np.bool_]:
+    """Return for each position of `order` whether its vertex differs from the one before it.
+
+    Equal hashes are confirmed value by value. Vertices that a collision keeps apart merely become
+    two locations at distance 0, which changes no result.
+    """
+    n = order.shape[0]
+    starts = np.ones(n, dtype=np.bool_)
+    for i in range(1, n):
+        u = order[i - 1]
+        v = order[i]
+        if key[u] != key[v] or hashes[u] != hashes[v]:
+            continue
+        equal = True
+        if row[u] < 0:
+            for c in range(histograms.shape[1]):
+                if histograms[u, c] != histograms[v, c]:
+                    equal = False
+                    break
+        else:
+            x = wide.pointer[row[u] * q]
+            y = wide.pointer[row[v] * q]
+            length = wide.pointer[(row[u] + 1) * q] - x
+            equal = length == wide.pointer[(row[v] + 1) * q] - y
+            for e in range(length if equal else 0):
+                if (
+                    wide.column[x + e] != wide.column[y + e]
+                    or wide.frequency[x + e] != wide.frequency[y + e]
+                ):
+                    equal = False
+                    break
+        starts[i] = not equal
+    return starts
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def scaled_limit(size_1: int, size_2: int, numerator: int, denominator: int) -> int:
+    """Return floor(2 * t * size_1 * size_2) for t = numerator / denominator <= 1, exactly.
+
+    Splitting off the quotient keeps every step at or below 2 * size_1 * size_2.
+    """
+    twice = 2 * size_1 * size_2
+    return (twice // denominator) * numerator + (twice % denominator) * numerator // denominator
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def wide_similar(
+    wide: WideRows, q: int, row_1: int, row_2: int, size_1: int, size_2: int, limit: int
+) -> bool:
+    """Return whether sum |c1 * size_2 - c2 * size_1| <= limit for every attribute."""
+    for a in range(q):
+        x = wide.pointer[row_1 * q + a]
+        x_stop = wide.pointer[row_1 * q + a + 1]
+        y = wide.pointer[row_2 * q + a]
+        y_stop = wide.pointer[row_2 * q + a + 1]
+        distance = 0
+        while x < x_stop or y < y_stop:
+            if y == y_stop or (x < x_stop and wide.column[x] < wide.column[y]):
+                distance += wide.frequency[x] * size_2
+                x += 1
+            elif x == x_stop or wide.column[y] < wide.column[x]:
+                distance += wide.frequency[y] * size_1
+                y += 1
+            else:
+                distance += abs(wide.frequency[x] * size_2 - wide.frequency[y] * size_1)
+                x += 1
+                y += 1
+        if distance > limit:
+            return False
+    return True
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def narrow_distances(
+    locations: Locations,
+    i: int,
+    begin: int,
+    size_1: int,
+    size_2: int,
+    total: NDArray[np.int16],
+    worst: NDArray[np.int16],
+) -> None:
+    """Set `worst[j]` to the greatest attribute distance, scaled, of locations i and begin + j.
+
+    Plain loops over one column at a time, truncated to int16 after each step, which is exact
+    because no value exceeds 2 * 127 * 127; the compiler turns them into vector instructions.
+    """
+    length = worst.shape[0]
+    n_1 = np.int16(size_1)
+    for j in range(length):
+        worst[j] = np.int16(0)
+    for a in range(locations.offsets.shape[0] - 1):
+        for j in range(length):
+            total[j] = np.int16(0)
+        for c in range(locations.offsets[a], locations.offsets[a + 1]):
+            x = np.int16(locations.histogram[c, i] * size_2)
+            line = locations.histogram[c, begin : begin + length]
+            for j in range(length):
+                y = np.int16(line[j] * n_1)
+                total[j] = np.int16(total[j] + np.int16(max(x, y) - min(x, y)))
+        for j in range(length):
+            worst[j] = max(worst[j], total[j])
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def scan_narrow(
+    locations: Locations,
+    i: int,
+    begin: int,
+    stop: int,
+    sizes: tuple[int, int, int],
+    scratch: NDArray[np.int16],
+    found: NDArray[np.int64],
+) -> None:
+    """Add the similar pairs of i with begin..stop - 1 to both ends' counts in `found`.
+
+    `sizes` holds the two sizes and the scaled limit; `found` has rows |PS| and sensitive.
+    """
+    size_1, size_2, limit = sizes
+    while begin < stop:
+        length = min(BLOCK, stop - begin)
+        worst = scratch[1, :length]
+        narrow_distances(locations, i, begin, size_1, size_2, scratch[0, :length], worst)
+        for low in range(0, length, SCAN):
+            part = worst[low : low + SCAN]
+            hits = 0
+            for j in range(part.shape[0]):
+                hits += int(part[j] <= limit)
+            if hits:
+                for j in range(part.shape[0]):
+                    if part[j] <= limit:
+                        add_pair(locations, i, begin + low + j, found)
+        begin += length
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def add_pair(locations: Locations, i: int, j: int, found: NDArray[np.int64]) -> None:
+    """Count location j into the protection set of i and the other way round."""
+    found[0, i] += locations.multiplicity[j]
+    found[1, i] += locations.sensitive[j]
+    found[0, j] += locations.multiplicity[i]
+    found[1, j] += locations.sensitive[i]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def scan_bands(
+    locations: Locations,
+    wide: WideRows,
+    tolerance: tuple[int, int],
+    narrow_size_max: int,
+    begin: int,
+    stop: int,
+    found: NDArray[np.int64],
+) -> None:
+    """Compare locations begin..stop - 1 with all later ones of their class and size band.
+
+    `tolerance` is t as (numerator, denominator). Every unordered pair is met exactly once over
+    all calls, and its two ends are both counted, so `found`, shape (2, locations), must not be
+    shared by concurrent calls.
+    """
+    q = locations.offsets.shape[0] - 1
+    scratch = np.empty((2, BLOCK), dtype=np.int16)
+    for i in range(begin, stop):
+        segment = locations.segment_of[i]
+        size_1 = locations.segment_size[segment]
+        for other in range(segment, locations.segment_stop[segment]):
+            size_2 = locations.segment_size[other]
+            limit = scaled_limit(size_1, size_2, tolerance[0], tolerance[1])
+            first = max(i + 1, locations.segment_start[other])
+            last = locations.segment_start[other + 1]
+            if size_2 <= narrow_size_max:
+                sizes = (size_1, size_2, limit)
+                scan_narrow(locations, i, first, last, sizes, scratch, found)
+            else:
+                for j in range(first, last):
+                    if wide_similar(
+                        wide, q, locations.row[i], locations.row[j], size_1, size_2, limit
+                    ):
+                        add_pair(locations, i, j, found)
