@@ -37,11 +37,12 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
     """Run the configured service in this process, until it is stopped or drained."""
     config = settings.config
     logs.configure(level=config.log.level, format=config.log.format)
+    logs.install_crash_hooks()
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
         observer: Observer = summary
         if config.metrics.enabled:
-            metrics = PrometheusMetrics()
+            metrics = PrometheusMetrics(release_interval_s=_wall_interval_s(settings))
             stack.enter_context(
                 StatusServer(
                     metrics,
@@ -173,6 +174,14 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         drain=drain,
         lateness_max_s=settings.config.ingest.lateness_max_s,
     )
+
+
+def _wall_interval_s(settings: Settings) -> float | None:
+    """Return how often a release is due by the wall clock; None where event time decides."""
+    if settings.config.release.clock != "wall":
+        return None
+    after = settings.slots.at_or_after(1)
+    return (settings.slots.at_or_after(after + 1) - after) / 1e6
 
 
 def _kafka(settings: Settings) -> KafkaSettings:

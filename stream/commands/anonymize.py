@@ -94,7 +94,7 @@ def _anonymized(
         "kt_safe": verdict.is_safe,
         "vertices": release.manifest.vertices,
         "edges": release.manifest.edges,
-        "candidates_min": verdict.k_min,
+        "candidates_min": verdict.min_k,
         "seconds": round(seconds, 3),
         "edges_repeated": source.edges_repeated,
         "loops": source.loops,

@@ -58,15 +58,15 @@ def _verified(folder: Path, limit: int) -> dict[str, Any]:
         "vertices": verdict.n_vertices,
         "edges": len(release.edges),
         "unsafe_vertices": verdict.n_unsafe,
-        "candidates_min": verdict.k_min,
-        "sensitive_share_max": None if verdict.alpha_max is None else str(verdict.alpha_max),
+        "candidates_min": verdict.min_k,
+        "sensitive_share_max": None if verdict.max_alpha is None else str(verdict.max_alpha),
         "failures": [
             {
                 "id": release.ids[failure.vertex],
                 "candidates": failure.ps_size,
                 "sensitive_candidates": failure.ps_sensitive,
                 "reasons": list(failure.reasons),
-                "explanation": failure.explanation,
+                "explanation": failure.explanation.partition(": ")[2],
             }
             for failure in verdict.failures(limit)
         ],
