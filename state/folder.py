@@ -7,6 +7,7 @@ gone, and it goes back in time where its log was cut short.
 from __future__ import annotations
 
 import os
+import shutil
 import struct
 from pathlib import Path
 from typing import Final
@@ -80,6 +81,29 @@ def make_folder(folder: Path) -> bool:
     if not has_database:
         raise corrupted(folder)
     return True
+
+
+def clear_unfinished(folder: Path) -> None:
+    """Remove what an interrupted attempt to make a store left.
+
+    Raises
+    ------
+    StateCorrupted
+        If there are tables: then a store was finished, and lost its marker and more.
+    StateUnusable
+    """
+    database = folder / DATABASE
+    if (database / "CURRENT").exists():
+        return  # RocksDB was done; what is missing is added
+    if any(database.glob("*.sst")):
+        raise corrupted(folder)
+    try:
+        if database.exists():
+            shutil.rmtree(database)
+        # A count that an earlier, deleted store left behind says nothing about the new one.
+        (folder / WITNESS).unlink(missing_ok=True)
+    except OSError as error:
+        raise unusable("make the store", folder, error) from error
 
 
 def mark_made(folder: Path) -> None:

@@ -24,8 +24,8 @@ from state.errors import StateError, StateMismatch, StateUnusable
 from state.folder import (
     CUTS,
     DATABASE,
-    WITNESS,
     Witness,
+    clear_unfinished,
     corrupted,
     make_folder,
     mark_made,
@@ -315,13 +315,13 @@ def open_store(
 def _open_database(folder: Path, schema: Schema) -> Database:
     """Open the database in `folder`; make a new one unless one was ever finished there."""
     is_made = make_folder(folder)
+    if not is_made:
+        clear_unfinished(folder)
     database = Database(folder / DATABASE, create=not is_made)
     if is_made:
         return database
     try:
         if is_blank(database):
-            # A count that an earlier, deleted store left behind says nothing about this one.
-            (folder / WITNESS).unlink(missing_ok=True)
             initialize(database, schema)
         mark_made(folder)
     except BaseException:

@@ -1,0 +1,86 @@
+"""A process that commits until it is killed: what it does follows from its positions alone.
+
+Run as `python -m tests.state.crash_child PATH`. Each line it prints is the number of events whose
+commit has returned.
+"""
+
+from __future__ import annotations
+
+import random
+import sys
+
+from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from state.ledger import PendingCut, ReleaseRecord, Sequence, Status
+from state.rocksdb import RocksDBStore
+from state.store import Position
+from tests.state.support import SCHEMA
+
+PARTITION = ("feed", 0)
+BATCH = 40
+CUT_EVERY = 7
+PEOPLE = 400
+
+
+def event(offset: int) -> Change:
+    """Return the event at an offset, always the same."""
+    rng = random.Random(offset)
+    at = Stamp(offset * 1000 + rng.randrange(-20_000, 20_000), *PARTITION, offset)
+    one, two = (f"p{n}" for n in rng.sample(range(PEOPLE), 2))
+    kind = rng.random()
+    if kind < 0.4:
+        return VertexUpsert(at, one, {"gender": rng.choice("fm"), "age": str(rng.randrange(90))})
+    if kind < 0.85:
+        return EdgeAdd(at, one, two)
+    if kind < 0.95:
+        return EdgeRemove(at, one, two)
+    return VertexDelete(at, one)
+
+
+def main(path: str) -> None:
+    """Commit batch after batch; cut, stage and publish now and then; prune now and then."""
+    store = RocksDBStore.open(path, SCHEMA)
+    if store.ledger.sequence() is None:
+        store.ledger.start_sequence(Sequence("s", "digest", 0))
+    # As the service does: a cut that no release has consumed is released first.
+    release(store)
+    position = store.positions().get(PARTITION)
+    offset = position.next_offset if position else 0
+    while True:
+        changes = [event(offset + i) for i in range(BATCH)]
+        offset += BATCH
+        cut = None
+        if offset // BATCH % CUT_EVERY == 0:
+            cut = PendingCut(offset, {"feed/0": offset})
+        store.commit(changes, {PARTITION: Position(offset, offset)}, cut=cut)
+        print(offset, flush=True)
+        if cut is not None:
+            release(store)
+        if offset // BATCH % 5 == 0:
+            store.prune((offset - 500) * 1000)
+
+
+def release(store: RocksDBStore) -> None:
+    """Stage and publish the pending cut, and publish what was staged."""
+    ledger = store.ledger
+    cut, last = ledger.pending_cut(), ledger.last()
+    if cut is not None:
+        snapshot = store.cut_snapshot()
+        assert snapshot is not None
+        last = ReleaseRecord(
+            index=1 if last is None else last.index + 1,
+            release_id=f"r{cut.slot_us}",
+            sequence_id="s",
+            slot_us=cut.slot_us,
+            offsets=cut.offsets,
+            files={},
+            status=Status.STAGED,
+            n_vertices=snapshot.graph.n_vertices,
+            n_edges=snapshot.graph.n_edges,
+        )
+        ledger.stage(last)
+    if last is not None:
+        ledger.mark_published(last.release_id)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1])

@@ -1,0 +1,181 @@
+"""Damaged bytes are refused with the remedy, or do not matter: never another graph."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from state.changes import EdgeAdd, VertexUpsert
+from state.errors import StateCorrupted, StateError
+from state.ledger import PendingCut, Sequence
+from state.rocksdb import RocksDBStore
+from state.store import Position
+from tests.state.support import SCHEMA, exactly, stamp
+
+PEOPLE = 300
+
+
+@pytest.fixture(scope="module")
+def crashed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[object, ...]]:
+    """Return the folder of a store that ended without closing, and its graph.
+
+    Part of it is in tables, part in the write-ahead log.
+    """
+    live = tmp_path_factory.mktemp("live") / "store"
+    store = RocksDBStore.open(live, SCHEMA)
+    store.ledger.start_sequence(Sequence("s1", "digest", 1))
+    for batch in range(6):
+        if batch == 3:
+            for family in ("vertices", "edges", "meta"):
+                store._database.flush(family)
+        people = [f"p{batch}-{i}" for i in range(PEOPLE)]
+        upserts = [
+            VertexUpsert(stamp(batch, i), name, {"gender": "f"}) for i, name in enumerate(people)
+        ]
+        ring = [
+            EdgeAdd(stamp(batch, PEOPLE + i), name, people[i - 1]) for i, name in enumerate(people)
+        ]
+        store.commit([*upserts, *ring], {("t", 0): Position(batch, batch)})
+    copy = tmp_path_factory.mktemp("crashed") / "store"
+    shutil.copytree(live, copy)
+    graph = exactly(store.snapshot())
+    store.close()
+    return copy, graph
+
+
+def files(folder: Path, pattern: str) -> list[Path]:
+    """Return the files that hold something, by name."""
+    found = [file for file in sorted(folder.glob(pattern)) if file.stat().st_size]
+    assert found
+    return found
+
+
+def open_damaged(folder: Path) -> tuple[object, ...] | str:
+    """Return the graph of a store, or the message with which it is refused."""
+    try:
+        store = RocksDBStore.open(folder, SCHEMA)
+    except StateError as error:
+        return f"{type(error).__name__} {error}"
+    graph = exactly(store.snapshot())
+    positions, sequence = store.positions(), store.ledger.sequence()
+    store.close()
+    assert positions == {("t", 0): Position(5, 5)}
+    assert sequence == Sequence("s1", "digest", 1)
+    return graph
+
+
+@pytest.mark.parametrize("pattern", ["db/*.sst", "db/*.log", "db/MANIFEST-*", "db/CURRENT"])
+def test_a_flipped_byte_is_noticed(
+    crashed: tuple[Path, tuple[object, ...]], tmp_path: Path, pattern: str
+) -> None:
+    """Wherever a byte changes, the store is refused with both remedies or reads back whole."""
+    whole, graph = crashed
+    refused = 0
+    for source in files(whole, pattern):
+        size = source.stat().st_size
+        for position in sorted({0, 7, size // 4, size // 2, size * 3 // 4, size - 1}):
+            folder = tmp_path / f"{source.name}-{position}"
+            shutil.copytree(whole, folder)
+            file = folder / source.relative_to(whole)
+            data = bytearray(file.read_bytes())
+            data[position % size] ^= 0x55
+            file.write_bytes(data)
+            outcome = open_damaged(folder)
+            if outcome == graph:
+                continue  # bytes that nothing reads: padding and statistics
+            assert isinstance(outcome, str)
+            assert outcome.startswith("StateCorrupted")
+            assert "ktsafe state restore" in outcome
+            assert "ktsafe rebase" in outcome
+            refused += 1
+    assert refused > 0
+
+
+@pytest.mark.parametrize("pattern", ["db/*.sst", "db/*.log", "db/MANIFEST-*", "db/CURRENT"])
+@pytest.mark.parametrize("keep", [lambda _: 0, lambda size: size // 2, lambda size: size - 1, None])
+def test_a_file_cut_short_or_gone_is_noticed(
+    crashed: tuple[Path, tuple[object, ...]],
+    tmp_path: Path,
+    pattern: str,
+    keep: Callable[[int], int] | None,
+) -> None:
+    """No file that loses its end, or is lost, leads to an earlier or empty graph."""
+    whole, graph = crashed
+    source = max(files(whole, pattern), key=lambda file: file.stat().st_size)
+    folder = tmp_path / "store"
+    shutil.copytree(whole, folder)
+    file = folder / source.relative_to(whole)
+    if keep is None:
+        file.unlink()
+    else:
+        os.truncate(file, keep(file.stat().st_size))
+    outcome = open_damaged(folder)
+    if pattern == "db/MANIFEST-*" and outcome == graph:
+        return  # its last entry only repeats what the files say
+    assert isinstance(outcome, str)
+    assert outcome.startswith("StateCorrupted")
+
+
+def test_a_lost_database_is_not_made_anew(
+    crashed: tuple[Path, tuple[object, ...]], tmp_path: Path
+) -> None:
+    """Where a store was finished and its database is gone, no empty one takes its place."""
+    folder = tmp_path / "store"
+    shutil.copytree(crashed[0], folder)
+    shutil.rmtree(folder / "db")
+    with pytest.raises(StateCorrupted):
+        RocksDBStore.open(folder, SCHEMA)
+    assert not (folder / "db").exists()
+
+
+def test_a_refused_store_is_not_locked(
+    crashed: tuple[Path, tuple[object, ...]], tmp_path: Path
+) -> None:
+    """After a refusal the folder is free: a repaired file is enough to open it."""
+    folder = tmp_path / "store"
+    shutil.copytree(crashed[0], folder)
+    file = files(folder, "db/*.sst")[0]
+    data = file.read_bytes()
+    file.write_bytes(data[:40] + bytes([data[40] ^ 1]) + data[41:])
+    with pytest.raises(StateCorrupted):
+        RocksDBStore.open(folder, SCHEMA)
+    file.write_bytes(data)
+    assert open_damaged(folder) == crashed[1]
+
+
+def test_a_row_that_was_never_written_is_noticed(path: Path) -> None:
+    """Rows that checksums accept and no commit wrote are refused all the same."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit([VertexUpsert(stamp(1), "ann", {})], {})
+    batch = store._database.batch()
+    batch.write("edges", {b"\0\0\0\0\0\0\0\5": bytes(21)})
+    store._database.commit(batch)
+    store.close()
+    with pytest.raises(StateCorrupted):
+        RocksDBStore.open(path, SCHEMA)
+
+
+def test_a_damaged_frozen_state_is_noticed(path: Path) -> None:
+    """The release cut is not built from damaged bytes, while the live graph stays usable."""
+    store = RocksDBStore.open(path, SCHEMA)
+    people = [VertexUpsert(stamp(1, i), f"p{i}", {"gender": "f"}) for i in range(500)]
+    store.commit(people, {}, cut=PendingCut(7, {}))
+    # Later commits make tables of their own, so that damage can hit the frozen state alone.
+    store.close()
+    frozen = path / "cuts" / "7"
+    for file in frozen.glob("*.sst"):
+        data = bytearray(file.read_bytes())
+        data[len(data) // 3] ^= 0x55
+        file.unlink()  # it is a hard link: the live store has the same bytes under another name
+        file.write_bytes(data)
+    store = RocksDBStore.open(path, SCHEMA)
+    with pytest.raises(StateCorrupted):
+        store.cut_snapshot()
+    assert store.counts()["vertices"] == 500
+    store.ledger.drop_cut()
+    assert store.cut_snapshot() is None
+    store.close()

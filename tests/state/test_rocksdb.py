@@ -1,0 +1,195 @@
+"""What only the durable store does: opening, refusing, and what its bytes hold."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from ktsafe import Schema
+from state import keys
+from state.changes import EdgeAdd, VertexDelete, VertexUpsert
+from state.errors import StateError, StateLocked, StateMismatch, StateUnusable
+from state.ledger import PendingCut
+from state.rocksdb import RocksDBStore, open_store
+from state.store import GraphStore, Position
+from tests.state.support import SCHEMA, blank, plain, stamp
+
+OTHER_SCHEMA = Schema(
+    quasi_identifiers=("gender", "town"),
+    sensitive="illness",
+    sensitive_values=frozenset({"flu"}),
+)
+
+
+def test_the_folder_is_private(path: Path) -> None:
+    """A new store's folder may be entered by its owner only, missing parents included."""
+    open_store(path / "deep" / "store", SCHEMA).close()
+    assert stat.S_IMODE((path / "deep" / "store").stat().st_mode) == 0o700
+
+
+def test_closing_twice_is_closing(path: Path) -> None:
+    """After `close` the store is free for the next one and refuses to be used itself."""
+    store: GraphStore = RocksDBStore.open(path, SCHEMA)
+    store.close()
+    store.close()
+    with pytest.raises(StateUnusable, match="closed"):
+        store.commit([], {})
+    RocksDBStore.open(path, SCHEMA).close()
+
+
+def test_a_second_process_is_refused(path: Path) -> None:
+    """The lock is named as such, whether this process or another one holds the store."""
+    store = RocksDBStore.open(path, SCHEMA)
+    with pytest.raises(StateLocked, match="Stop it first"):
+        RocksDBStore.open(path, SCHEMA)
+    code = (
+        "import sys; from state.rocksdb import open_store; from state.errors import StateLocked\n"
+        "from tests.state.support import SCHEMA\n"
+        "try: open_store(sys.argv[1], SCHEMA)\n"
+        "except StateLocked: print('locked')"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "locked\n"
+    store.close()
+
+
+def test_another_schema_is_refused_and_can_be_taken_over(path: Path) -> None:
+    """A changed schema needs consent; then old attributes stay and new ones begin as missing."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit([VertexUpsert(stamp(1), "ann", {"gender": "f", "age": "30"})], {})
+    store.close()
+    with pytest.raises(StateMismatch, match="ktsafe rebase"):
+        RocksDBStore.open(path, OTHER_SCHEMA)
+    store = RocksDBStore.open(path, OTHER_SCHEMA, accept_schema=True)
+    assert store.snapshot().graph.values(0) == {"gender": "f", "town": "-", "illness": "-"}
+    store.commit([VertexUpsert(stamp(2), "ann", {"town": "rome", "age": "31"})], {})
+    store.close()
+    store = RocksDBStore.open(path, OTHER_SCHEMA)
+    assert store.snapshot().graph.values(0) == {"gender": "f", "town": "rome", "illness": "-"}
+    store.close()
+    store = RocksDBStore.open(path, SCHEMA, accept_schema=True)
+    assert store.snapshot().graph.values(0) == blank() | {"gender": "f", "age": "18..<65"}
+    store.close()
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"sensitive_values": frozenset({"flu", "none"})},
+        {"buckets": {"age": (18.0, 66.0)}},
+        {"quasi_identifiers": ("age", "gender")},
+    ],
+)
+def test_every_part_of_the_schema_counts(path: Path, change: dict[str, object]) -> None:
+    """A changed sensitive value, bucket edge or order of attributes is another schema."""
+    RocksDBStore.open(path, SCHEMA).close()
+    with pytest.raises(StateMismatch):
+        RocksDBStore.open(path, dataclasses.replace(SCHEMA, **change))  # type: ignore[arg-type]
+
+
+def test_a_newer_format_is_refused(path: Path) -> None:
+    """A store of a later version names the upgrade."""
+    RocksDBStore.open(path, SCHEMA).close()
+    (path / "STORE").write_text(str(keys.FORMAT + 1))
+    with pytest.raises(StateMismatch, match="Upgrade ktsafe"):
+        RocksDBStore.open(path, SCHEMA)
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    """A file where the folder should be makes the store unusable, in one sentence."""
+    (tmp_path / "file").write_text("")
+    for place in ("file", "file/store"):
+        with pytest.raises(StateUnusable, match="Make the folder usable") as caught:
+            RocksDBStore.open(tmp_path / place, SCHEMA)
+        assert str(tmp_path) in str(caught.value)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")
+def test_a_folder_without_permission_is_named(path: Path) -> None:
+    """A folder that may not be written makes the store unusable."""
+    path.mkdir(mode=0o500)
+    with pytest.raises(StateUnusable):
+        RocksDBStore.open(path, SCHEMA)
+
+
+def test_an_interrupted_creation_starts_over(path: Path) -> None:
+    """A store whose making was never finished is made, whatever the attempt left."""
+    (path / "db").mkdir(parents=True)
+    (path / "db" / "000001.log").write_bytes(b"")
+    (path / "COMMITS").write_bytes(bytes([0, 0, 0, 0, 0, 0, 0, 9]))
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit([VertexUpsert(stamp(1), "ann", {})], {})
+    store.close()
+    (path / "STORE").unlink()  # the process ended just before the marker
+    store = RocksDBStore.open(path, SCHEMA)
+    assert set(plain(store.snapshot())[0]) == {"ann"}
+    store.close()
+
+
+def test_no_row_holds_the_id_of_someone_who_does_not_exist(path: Path) -> None:
+    """After a delete, and for an end that never came, only a keyed hash is stored."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit(
+        [
+            VertexUpsert(stamp(1), "alexandra", {"illness": "influenza"}),
+            VertexUpsert(stamp(1, 1), "bob", {}),
+            EdgeAdd(stamp(1, 2), "alexandra", "bob"),
+            EdgeAdd(stamp(1, 3), "bob", "neverseen"),
+        ],
+        {("t", 0): Position(4, 1)},
+    )
+    assert b"alexandra" in _rows(store)
+    store.commit([VertexDelete(stamp(2), "alexandra")], {("t", 0): Position(5, 2)})
+    assert b"bob" in _rows(store)
+    for trace in (b"alexandra", b"influenza", b"neverseen"):
+        assert trace not in _rows(store)
+    store.close()
+
+
+def test_hashes_of_two_stores_differ(tmp_path: Path) -> None:
+    """The key of the hash is drawn per store: tombstones of two stores cannot be matched."""
+    aliases = []
+    for name in ("one", "two"):
+        store = RocksDBStore.open(tmp_path / name, SCHEMA)
+        store.commit([VertexDelete(stamp(1), "ann")], {})
+        aliases.append(store._graph.vertices.labels[0])
+        store.close()
+    assert isinstance(aliases[0], bytes)
+    assert aliases[0] != aliases[1]
+
+
+def test_the_size_counts_the_frozen_state_once(path: Path) -> None:
+    """Hard links of the frozen state do not double the size."""
+    store = RocksDBStore.open(path, SCHEMA)
+    people = [VertexUpsert(stamp(1, i), f"p{i:06d}", {"gender": "f"}) for i in range(5000)]
+    store.commit(people, {})
+    store.commit([], {}, cut=PendingCut(3, {}))
+    size = store.size_bytes()
+    frozen = [file for file in (path / "cuts" / "3").iterdir() if file.suffix == ".sst"]
+    assert frozen
+    assert all(file.stat().st_nlink == 2 for file in frozen)
+    assert size < sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
+    store.close()
+
+
+def test_errors_name_no_person(path: Path) -> None:
+    """Whatever fails, the message holds the operation, the path and the remedy only."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit([VertexUpsert(stamp(1), "alexandra", {})], {})
+    store.close()
+    with pytest.raises(StateError) as caught:
+        store.commit([VertexUpsert(stamp(2), "alexandra", {})], {})
+    assert "alexandra" not in str(caught.value)
+
+
+def _rows(store: RocksDBStore) -> bytes:
+    rows = [row for family in keys.FAMILIES for row in store._database.scan(family)]
+    return b"\n".join(key + b"=" + value for key, value in rows)
