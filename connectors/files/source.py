@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 from connectors.base import Record, TopicPartition
-from connectors.errors import Misconfigured, OffsetLost, SourceMismatch
+from connectors.errors import ConnectorError, Misconfigured, OffsetLost, SourceMismatch
 from connectors.files.lines import CutLine
 from connectors.files.streams import Stream, head_digest, open_stream, same_head
 from connectors.letters import TRUNCATED, TRUNCATED_SHA256
@@ -99,7 +99,11 @@ class FileSource:
             partition = TopicPartition(self._topic, index)
             offset = positions.get(partition, 0)
             stored = identity.get(_key(partition))
-            self._partitions[partition] = self._open_one(partition, path, offset, stored)
+            try:
+                self._partitions[partition] = self._open_one(partition, path, offset, stored)
+            except ConnectorError:
+                self.close()
+                raise
 
     def identity(self) -> dict[str, str]:
         """Return for each regular file that is not empty the sha256 of its first bytes."""
@@ -184,7 +188,11 @@ class FileSource:
                 )
                 raise SourceMismatch("open source", path, hint)
             self._identity[_key(at)] = stored
-        skipped = stream.skip(offset)
+        try:
+            skipped = stream.skip(offset)
+        except ConnectorError:
+            stream.close()
+            raise
         if skipped < offset:
             stream.close()
             hint = (

@@ -26,6 +26,8 @@ from tests.connectors.source_contract import N_PARTITIONS, SourceContract
 
 
 class MemoryWorld:
+    """A log in memory."""
+
     def __init__(self) -> None:
         self.topic = "feed"
         self.log = MemoryLog(self.topic, N_PARTITIONS)
@@ -42,12 +44,16 @@ class MemoryWorld:
 
 
 class TestMemorySource(SourceContract):
+    """The log as a source."""
+
     @pytest.fixture
     def world(self) -> MemoryWorld:
         return MemoryWorld()
 
 
 class MemoryReleaseWorld:
+    """Releases in memory."""
+
     def __init__(self) -> None:
         self.releases = MemoryReleases()
 
@@ -59,12 +65,16 @@ class MemoryReleaseWorld:
 
 
 class TestMemoryReleases(ReleaseContract):
+    """Releases in memory, published and read."""
+
     @pytest.fixture
     def world(self) -> MemoryReleaseWorld:
         return MemoryReleaseWorld()
 
 
 class MemoryLetterWorld:
+    """Letters in memory."""
+
     def __init__(self) -> None:
         self._letters: list[DeadLetter] = []
 
@@ -93,6 +103,8 @@ class MemoryLetterWorld:
 
 
 class TestMemoryLetters(LetterContract):
+    """Letters in memory, written and read."""
+
     @pytest.fixture
     def world(self) -> MemoryLetterWorld:
         return MemoryLetterWorld()

@@ -1,0 +1,518 @@
+"""Files as event source, release sink and dead-letter sink."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import hashlib
+import json
+import os
+import stat
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from connectors.base import MANIFEST, Record, TopicPartition
+from connectors.errors import Misconfigured, OffsetLost, SinkConflict, SourceMismatch, Unavailable
+from connectors.files import (
+    FileDeadLetterSink,
+    FileReleaseReader,
+    FileReleaseSink,
+    FileSource,
+)
+from connectors.letters import PREFIX, TRUNCATED, TRUNCATED_SHA256
+from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
+from tests.connectors.release_contract import FILES, ReleaseContract, content, stage
+from tests.connectors.source_contract import N_PARTITIONS, SourceContract, read_all, values_of
+
+
+class FileWorld:
+    """Files that tests append to; a newline ends a record, so that no value may hold one."""
+
+    def __init__(self, folder: Path, *, follow: bool) -> None:
+        self.topic = "feed"
+        self._follow = follow
+        self._paths = [folder / f"part-{i}.jsonl" for i in range(N_PARTITIONS)]
+        for path in self._paths:
+            path.touch()
+
+    def write(self, partition: int, values: list[bytes]) -> None:
+        with self._paths[partition].open("ab") as file:
+            file.writelines(value + b"\n" for value in values)
+
+    def source(self) -> FileSource:
+        paths = [str(path) for path in self._paths]
+        return FileSource(paths, topic=self.topic, follow=self._follow)
+
+    def replace(self) -> None:
+        for path in self._paths:
+            path.write_bytes(b"another feed\n")
+
+
+class CompressedWorld(FileWorld):
+    """The same with gzip files, which grow by whole members."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder, follow=False)
+        self._paths = [folder / f"part-{i}.jsonl.gz" for i in range(N_PARTITIONS)]
+        for path in self._paths:
+            path.touch()
+
+    def write(self, partition: int, values: list[bytes]) -> None:
+        with gzip.open(self._paths[partition], "ab") as file:
+            file.writelines(value + b"\n" for value in values)
+
+    def replace(self) -> None:
+        for path in self._paths:
+            path.write_bytes(gzip.compress(b"another feed\n"))
+
+
+class TestFileSource(SourceContract):
+    """Plain files, final and followed."""
+
+    @pytest.fixture(params=["final", "followed"])
+    def world(self, request: pytest.FixtureRequest, tmp_path: Path) -> FileWorld:
+        return FileWorld(tmp_path, follow=request.param == "followed")
+
+
+class TestCompressedFileSource(SourceContract):
+    """Compressed files."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> CompressedWorld:
+        return CompressedWorld(tmp_path)
+
+
+AT = TopicPartition("feed", 0)
+
+
+def opened(
+    path: Path | str, offset: int = 0, identity: dict[str, str] | None = None, **options: object
+) -> FileSource:
+    source = FileSource([str(path)], **options)
+    source.open({AT: offset} if offset else {}, identity or {})
+    return source
+
+
+def values(records: list[Record]) -> list[bytes | None]:
+    return [record.value for record in records]
+
+
+def test_last_line_of_a_final_file_needs_no_newline(tmp_path: Path) -> None:
+    """A final file's last line counts without its newline, also when resuming behind it."""
+    path = tmp_path / "feed.jsonl"
+    path.write_bytes(b"a\nb")
+    source = opened(path)
+    assert values(read_all(source)) == [b"a", b"b"]
+    again = opened(path, 2, source.identity())
+    assert values(read_all(again)) == []
+    for one in (source, again):
+        one.close()
+
+
+def test_a_final_file_stays_at_its_end(tmp_path: Path) -> None:
+    """What is appended after the end of a final file was reached is not read in this run."""
+    path = tmp_path / "feed.jsonl"
+    path.write_bytes(b"a\n")
+    source = opened(path)
+    assert values(source.poll(0.0, 10)) == [b"a"]
+    assert source.poll(0.0, 10) == []
+    with path.open("ab") as file:
+        file.write(b"b\n")
+    assert source.at_end(AT)
+    assert source.poll(0.0, 10) == []
+    source.close()
+
+
+def test_followed_file_waits_for_the_newline(tmp_path: Path) -> None:
+    """A half-written line of a followed file is not returned before it is whole."""
+    path = tmp_path / "feed.jsonl"
+    path.write_bytes(b"a\nhal")
+    source = opened(path, follow=True)
+    identity = source.identity()
+    assert values(source.poll(0.0, 10)) == [b"a"]
+    assert source.poll(0.0, 10) == []
+    assert source.at_end(AT)
+    with path.open("ab") as file:
+        file.write(b"f\nnext\n")
+    assert not source.at_end(AT)
+    assert values(source.poll(0.0, 10)) == [b"half", b"next"]
+    assert source.identity() == identity
+    source.close()
+
+
+def test_identity_of_a_file_that_was_empty(tmp_path: Path) -> None:
+    """An empty file gets its identity with its first bytes, and keeps it while it grows."""
+    path = tmp_path / "feed.jsonl"
+    path.touch()
+    source = opened(path, follow=True)
+    assert source.identity() == {}
+    path.write_bytes(b"first\n")
+    identity = source.identity()
+    assert list(identity) == ["feed/0"]
+    with path.open("ab") as file:
+        file.write(b"x" * 10_000 + b"\n")
+    assert source.identity() == identity
+    source.close()
+    opened(path, 2, identity, follow=True).close()
+
+
+def test_a_changed_beginning_is_refused(tmp_path: Path) -> None:
+    """One changed byte within the first 4 KiB is another file."""
+    path = tmp_path / "feed.jsonl"
+    data = b"".join(b"line %04d\n" % i for i in range(1000))
+    path.write_bytes(data)
+    source = opened(path)
+    identity = source.identity()
+    source.close()
+    path.write_bytes(data[:4000] + b"!" + data[4001:])
+    with pytest.raises(SourceMismatch):
+        opened(path, 10, identity)
+
+
+def test_a_shorter_file_is_refused(tmp_path: Path) -> None:
+    """A file with fewer lines than were read has lost some."""
+    path = tmp_path / "feed.jsonl"
+    lines = [b"line %04d\n" % i for i in range(1000)]
+    path.write_bytes(b"".join(lines))
+    source = opened(path)
+    identity = source.identity()
+    source.close()
+    path.write_bytes(b"".join(lines[:900]))
+    with pytest.raises(OffsetLost):
+        opened(path, 950, identity)
+
+
+def test_a_file_cut_while_followed_is_refused(tmp_path: Path) -> None:
+    """Truncation under a running reader does not pass for silence."""
+    path = tmp_path / "feed.jsonl"
+    path.write_bytes(b"a\nb\n")
+    source = opened(path, follow=True)
+    source.poll(0.0, 10)
+    path.write_bytes(b"a\n")
+    with pytest.raises(SourceMismatch):
+        source.poll(0.0, 10)
+    source.close()
+
+
+def test_files_may_be_added_at_the_end(tmp_path: Path) -> None:
+    """A longer list keeps the partitions before; a reordered or shorter one is refused."""
+    first, second = tmp_path / "a.jsonl", tmp_path / "b.jsonl"
+    first.write_bytes(b"a\n")
+    second.write_bytes(b"b\n")
+    source = opened(first)
+    read_all(source)
+    identity = source.identity()
+    source.close()
+    longer = FileSource([str(first), str(second)])
+    longer.open({AT: 1}, identity)
+    assert [(r.partition, r.value) for r in read_all(longer)] == [(1, b"b")]
+    both = longer.identity()
+    longer.close()
+    reordered = FileSource([str(second), str(first)])
+    with pytest.raises(SourceMismatch):
+        reordered.open({AT: 1, TopicPartition("feed", 1): 1}, both)
+    reordered.close()
+    with pytest.raises(SourceMismatch):
+        FileSource([str(first)]).open({AT: 1, TopicPartition("feed", 1): 1}, both)
+
+
+def test_pausing_far_back(tmp_path: Path) -> None:
+    """A pause further back than the last poll reads the file again from its beginning."""
+    path = tmp_path / "feed.jsonl.gz"
+    path.write_bytes(gzip.compress(b"".join(b"%d\n" % i for i in range(100))))
+    source = opened(path)
+    for _ in range(5):
+        source.poll(0.0, 10)
+    source.pause(AT, 3)
+    source.resume(AT)
+    assert values(read_all(source)) == [b"%d" % i for i in range(3, 100)]
+    source.close()
+
+
+@pytest.mark.parametrize("length", [1024, 1025, 10_000_000])
+def test_long_lines_are_cut(tmp_path: Path, length: int) -> None:
+    """A line beyond the bound comes as a longer-than-bound prefix, with length and sha256."""
+    path = tmp_path / "feed.jsonl"
+    line = (b"0123456789" * (length // 10 + 1))[:length]
+    path.write_bytes(b"before\n" + line + b"\nafter\n")
+    source = opened(path, record_bytes_max=1024)
+    before, long, after = read_all(source)
+    assert (before.value, after.value, after.offset) == (b"before", b"after", 2)
+    if length <= 1024:
+        assert (long.value, long.headers) == (line, ())
+    else:
+        assert long.value == line[:1025]
+        assert dict(long.headers) == {
+            TRUNCATED: str(length).encode(),
+            TRUNCATED_SHA256: hashlib.sha256(line).hexdigest().encode(),
+        }
+    source.close()
+
+
+def test_pipe_is_read_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """A pipe says that it is at most once, has no identity and numbers on from the offset."""
+    path = tmp_path / "pipe"
+    os.mkfifo(path)
+    source = opened(path, 7)
+    assert "at most once" in caplog.text
+    assert source.poll(0.05, 10) == []
+    assert not source.at_end(AT)
+    writer = os.open(path, os.O_WRONLY)
+    os.write(writer, b"a\nb\nhal")
+    records = source.poll(5.0, 10)
+    assert [(r.offset, r.value) for r in records] == [(7, b"a"), (8, b"b")]
+    source.pause(AT, 8)
+    os.write(writer, b"f")
+    os.close(writer)
+    source.resume(AT)
+    records = read_all(source)
+    assert [(r.offset, r.value) for r in records] == [(8, b"b"), (9, b"half")]
+    assert source.identity() == {}
+    with pytest.raises(OffsetLost):
+        source.pause(AT, 7)
+    source.close()
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda folder: [str(folder / "missing.jsonl")],
+        lambda folder: [str(folder)],
+        lambda folder: ["-", "-"],
+    ],
+)
+def test_impossible_paths(tmp_path: Path, make: Callable[[Path], list[str]]) -> None:
+    """A missing file, a folder and standard input twice are refused with a hint."""
+    with pytest.raises(Misconfigured) as caught:
+        FileSource(make(tmp_path)).open({}, {})
+    assert caught.value.hint
+
+
+def test_damaged_gzip(tmp_path: Path) -> None:
+    """A cut or damaged compressed file is an error, not an early end."""
+    path = tmp_path / "feed.jsonl.gz"
+    packed = gzip.compress(b"".join(b"%d\n" % i for i in range(10_000)))
+    path.write_bytes(packed[:-100])
+    source = opened(path)
+    with pytest.raises(Misconfigured):
+        read_all(source)
+    source.close()
+
+
+class FileReleaseWorld:
+    """A folder of releases."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def sink(self) -> FileReleaseSink:
+        return FileReleaseSink(self.folder)
+
+    def reader(self) -> FileReleaseReader:
+        return FileReleaseReader(self.folder)
+
+
+class TestFileReleases(ReleaseContract):
+    """Releases in folders."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> FileReleaseWorld:
+        return FileReleaseWorld(tmp_path / "releases")
+
+
+def test_one_publisher_per_folder(tmp_path: Path) -> None:
+    """A second sink on the same folder is refused while the first one is open."""
+    first, second = FileReleaseSink(tmp_path), FileReleaseSink(tmp_path)
+    first.open()
+    with pytest.raises(Unavailable):
+        second.open()
+    first.close()
+    second.open()
+    second.close()
+
+
+def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
+    """What a crash left under a temporary name is never read, and does not stay."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    sink.close()
+    leftover = tmp_path / "releases" / ".tmp-s-0002"
+    leftover.mkdir()
+    (leftover / "vertices.csv").write_bytes(b"half")
+    reader = FileReleaseReader(tmp_path / "releases")
+    assert [b.release_id for b in reader.read(tmp_path / "out")] == ["s-0001"]
+    sink.open()
+    assert not leftover.exists()
+    sink.close()
+
+
+def test_damaged_release_is_not_read(tmp_path: Path) -> None:
+    """A release whose bytes changed after publication is refused by the reader."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    sink.close()
+    (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+
+
+def test_foreign_files_in_the_folder(tmp_path: Path) -> None:
+    """Something that is no release stops reader and sink instead of being taken for one."""
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path).read(tmp_path.parent / "out"))
+    sink = FileReleaseSink(tmp_path)
+    sink.open()
+    with pytest.raises(SinkConflict):
+        sink.last()
+    sink.close()
+
+
+def test_times_of_published_files(tmp_path: Path) -> None:
+    """Files carry the nominal time, so that nobody sees when a release was built."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    bundle = stage(tmp_path / "staging", "s-0001", FILES, 1_234_567_890_000)
+    sink.publish(bundle)
+    sink.close()
+    folder = tmp_path / "releases" / "s-0001"
+    times = {path.stat().st_mtime for path in (folder, *folder.iterdir())}
+    assert times == {1_234_567_890.0}
+
+
+def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that fails is `Unavailable`, leaves nothing visible, and succeeds later."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    bundle = stage(tmp_path / "staging", "s-0001", FILES)
+    with monkeypatch.context() as patch:
+
+        def full(_descriptor: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(Unavailable):
+            sink.publish(bundle)
+    assert sink.last() is None
+    sink.publish(bundle)
+    (found,) = FileReleaseReader(tmp_path / "releases").read(tmp_path / "out")
+    assert content(found) == content(bundle)
+    sink.close()
+
+
+def test_reading_into_the_same_folder_is_refused(tmp_path: Path) -> None:
+    """Releases are not rebuilt over themselves; a missing folder is named."""
+    with pytest.raises(Misconfigured):
+        list(FileReleaseReader(tmp_path).read(tmp_path))
+    with pytest.raises(Misconfigured):
+        list(FileReleaseReader(tmp_path / "none").read(tmp_path))
+
+
+def test_manifest_must_list_plain_names(tmp_path: Path) -> None:
+    """A manifest cannot make a reader write outside its folder."""
+    folder = tmp_path / "releases" / "s-0001"
+    folder.mkdir(parents=True)
+    (folder / MANIFEST).write_text(json.dumps({"sha256": {"../evil": "0" * 64}}))
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+
+
+class FileLetterWorld:
+    """A file of letters."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def sink(self) -> FileDeadLetterSink:
+        return FileDeadLetterSink(self.path, dead_letter_bytes_max=BYTES_MAX)
+
+    def letters(self) -> list[Found]:
+        if not self.path.exists():
+            return []
+        return [parse(line) for line in self.path.read_bytes().splitlines()]
+
+
+def parse(line: bytes) -> Found:
+    fields = json.loads(line)
+
+    def data(text: str | None) -> bytes | None:
+        return None if text is None else base64.b64decode(text)
+
+    return Found(
+        fields[f"{PREFIX}topic"],
+        int(fields[f"{PREFIX}partition"]),
+        int(fields[f"{PREFIX}offset"]),
+        fields[f"{PREFIX}exception.class.name"],
+        fields[f"{PREFIX}exception.message"],
+        data(fields["key"]),
+        data(fields["value"]),
+        fields.get("length"),
+        fields.get("sha256"),
+        {name: base64.b64decode(value) for name, value in fields["headers"]},
+    )
+
+
+class TestFileLetters(LetterContract):
+    """Letters in a file."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> FileLetterWorld:
+        return FileLetterWorld(tmp_path / "sub" / "dead.jsonl")
+
+
+def test_letters_are_private(tmp_path: Path) -> None:
+    """The file is readable by its owner only."""
+    sink = FileDeadLetterSink(tmp_path / "dead.jsonl")
+    sink.write([letter(1, b"x")])
+    sink.close()
+    assert stat.S_IMODE((tmp_path / "dead.jsonl").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"half": "' + b"x" * 200_000])
+def test_a_torn_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
+    """A line that a crash left unfinished goes; the ones before stay."""
+    world = FileLetterWorld(tmp_path / "dead.jsonl")
+    sink = world.sink()
+    sink.write([letter(1, b"x")])
+    sink.close()
+    with world.path.open("ab") as file:
+        file.write(torn)
+    again = world.sink()
+    again.write([letter(2, b"y")])
+    again.close()
+    assert [found.offset for found in world.letters()] == [1, 2]
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters that could not be synced are cut off again and can be written later."""
+    world = FileLetterWorld(tmp_path / "dead.jsonl")
+    sink = world.sink()
+    sink.write([letter(1, b"x")])
+    with monkeypatch.context() as patch:
+
+        def full(_descriptor: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(Unavailable):
+            sink.write([letter(2, b"y")])
+    assert [found.offset for found in world.letters()] == [1]
+    sink.write([letter(2, b"y")])
+    assert [found.offset for found in world.letters()] == [1, 2]
+    sink.close()
+
+
+def test_read_order_is_fair(tmp_path: Path) -> None:
+    """A long file does not starve the others."""
+    paths = [tmp_path / f"{i}.jsonl" for i in range(3)]
+    for path, count in zip(paths, (1000, 10, 10), strict=True):
+        path.write_bytes(b"x\n" * count)
+    source = FileSource([str(path) for path in paths])
+    source.open({}, {})
+    records = source.poll(0.0, 30)
+    assert [len(values_of(records, p)) for p in range(3)] == [10, 10, 10]
+    source.close()

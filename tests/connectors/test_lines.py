@@ -1,0 +1,56 @@
+"""Splitting bytes into lines."""
+
+from __future__ import annotations
+
+import hashlib
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from connectors.files.lines import CutLine, LineReader
+
+BLOCKS = st.lists(
+    st.lists(st.sampled_from([b"\n", b"a", b"bc", b"\r", b"x" * 9]), max_size=8).map(b"".join)
+)
+
+
+def reader_of(blocks: list[bytes], line_bytes_max: int) -> LineReader:
+    waiting = [block for block in blocks if block]
+    return LineReader(lambda _count: waiting.pop(0) if waiting else b"", line_bytes_max)
+
+
+def whole(line: bytes, line_bytes_max: int) -> bytes | CutLine:
+    if len(line) <= line_bytes_max:
+        return line
+    return CutLine(line[: line_bytes_max + 1], len(line), hashlib.sha256(line).hexdigest())
+
+
+@given(BLOCKS, st.integers(1, 12), st.integers(1, 5))
+def test_lines_do_not_depend_on_blocks(blocks: list[bytes], longest: int, step: int) -> None:
+    """However the bytes arrive, the lines are those of the whole, long ones cut."""
+    reader = reader_of(blocks, longest)
+    lines: list[bytes | CutLine] = []
+    while taken := reader.take(step):
+        lines += taken
+    reader.finish()
+    lines += reader.take(1)
+    expected = b"".join(blocks).split(b"\n")
+    if not expected[-1]:
+        expected.pop()
+    assert lines == [whole(line, longest) for line in expected]
+
+
+@given(BLOCKS, st.integers(0, 20))
+def test_skip_is_take(blocks: list[bytes], count: int) -> None:
+    """Skipping passes over exactly the lines that would have been taken."""
+    taker, skipper = reader_of(blocks, 100), reader_of(blocks, 100)
+    taken = [line for _ in range(count) for line in taker.take(1)]
+    assert skipper.skip(count) == len(taken)
+    assert skipper.take(100) == taker.take(100)
+
+
+def test_one_take_is_bounded() -> None:
+    """However many lines are asked for, a bounded number of bytes is read for them."""
+    block = b"x" * 1_000_000 + b"\n"
+    reader = reader_of([block] * 100, 2_000_000)
+    assert 0 < len(reader.take(100)) < 50
