@@ -65,7 +65,7 @@ class PrometheusMetrics(Observer):
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
         # The creation times of counters double the number of series and serve no alert.
-        disable_created_metrics()
+        disable_created_metrics()  # type: ignore[no-untyped-call]
         self.registry = CollectorRegistry()
         self._wall_s = wall_s
         self._monotonic_s = monotonic_s

@@ -189,7 +189,7 @@ def _handler_class(status: StatusServer) -> type[BaseHTTPRequestHandler]:
                 body = b"only GET and HEAD\n"
                 self._send(HTTPStatus.METHOD_NOT_ALLOWED, _TEXT, body, Allow="GET, HEAD")
 
-        do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = refuse
+        do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = refuse  # noqa: N815
 
         def _answer(self) -> tuple[HTTPStatus, str, bytes]:
             return status.answer(self.path.partition("?")[0], self.headers.get("Accept", ""))
