@@ -1,0 +1,223 @@
+"""The Prometheus implementation of the observer."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import re
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from stream.metrics import (
+    DEAD_LETTER_REASONS,
+    EVENT_LABELS,
+    OUTCOMES,
+    PHASES,
+    RETRY_OPS,
+    WITHHELD_REASONS,
+    PrometheusMetrics,
+)
+from stream.observer import Observer
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self, now: float) -> None:
+        self.now = now
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def value(metrics: PrometheusMetrics, name: str, **labels: str) -> float:
+    """Return one sample; fail if there is none."""
+    found = metrics.registry.get_sample_value(name, labels)
+    assert found is not None, f"{name}{labels} has no sample"
+    return found
+
+
+def told() -> PrometheusMetrics:
+    """Return metrics to which every hook was told something."""
+    metrics = PrometheusMetrics()
+    metrics.event("edge.add", "applied", 3)
+    metrics.dead_letter("late", 2)
+    metrics.dropped_attributes(4)
+    metrics.applied(0.02)
+    metrics.checkpoint(0.2)
+    metrics.lag({("feed", 0): 7, ("feed", 1): None})
+    metrics.state({"vertices": 5, "edges": 6, "edges_waiting": 1, "tombstones": 2}, 4096)
+    metrics.slot_skipped(2)
+    metrics.release_phase("verify", 1.5)
+    metrics.release_published("r1", 1_000_000_000, 12, 34)
+    metrics.release_withheld("unsafe")
+    metrics.retry("publish")
+    metrics.ready(is_ready=True)
+    metrics.alive()
+    return metrics
+
+
+def test_every_hook_is_implemented() -> None:
+    """No notice of the observer is lost: each hook is overridden."""
+    hooks = {name for name, _ in inspect.getmembers(Observer, inspect.isfunction) if name[0] != "_"}
+    assert hooks
+    assert [name for name in hooks if name not in vars(PrometheusMetrics)] == []
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("ktsafe_events_total", {"type": "edge.add", "outcome": "applied"}, 3),
+        ("ktsafe_dead_letters_total", {"reason": "late"}, 2),
+        ("ktsafe_attributes_dropped_total", {}, 4),
+        ("ktsafe_apply_duration_seconds_sum", {}, 0.02),
+        ("ktsafe_checkpoint_duration_seconds_count", {}, 1),
+        ("ktsafe_source_lag_records", {"topic": "feed", "partition": "0"}, 7),
+        ("ktsafe_graph_elements", {"element": "edges_waiting"}, 1),
+        ("ktsafe_store_size_bytes", {}, 4096),
+        ("ktsafe_release_slots_skipped_total", {}, 2),
+        ("ktsafe_release_phase_duration_seconds_sum", {"phase": "verify"}, 1.5),
+        ("ktsafe_releases_published_total", {}, 1),
+        ("ktsafe_release_elements", {"element": "vertices"}, 12),
+        ("ktsafe_release_elements", {"element": "edges"}, 34),
+        ("ktsafe_release_verified_nominal_timestamp_seconds", {}, 1000),
+        ("ktsafe_releases_withheld_total", {"reason": "unsafe"}, 1),
+        ("ktsafe_retries_total", {"op": "publish"}, 1),
+        ("ktsafe_ready", {}, 1),
+    ],
+)
+def test_hooks_reach_their_metric(name: str, labels: dict[str, str], expected: float) -> None:
+    """What a hook is told is what its metric shows."""
+    assert expected == value(told(), name, **labels)
+
+
+def test_unknown_lag_is_nan() -> None:
+    """A lag the source does not know is shown as such, not as zero."""
+    assert math.isnan(value(told(), "ktsafe_source_lag_records", topic="feed", partition="1"))
+
+
+def test_labels_exist_from_the_start() -> None:
+    """Before anything happens every label value has a sample, so that rates are never missing."""
+    metrics = PrometheusMetrics()
+    for kind in EVENT_LABELS:
+        for outcome in OUTCOMES:
+            assert value(metrics, "ktsafe_events_total", type=kind, outcome=outcome) == 0
+    for name, label, values in (
+        ("ktsafe_dead_letters_total", "reason", DEAD_LETTER_REASONS),
+        ("ktsafe_releases_withheld_total", "reason", WITHHELD_REASONS),
+        ("ktsafe_retries_total", "op", RETRY_OPS),
+        ("ktsafe_release_phase_duration_seconds_count", "phase", PHASES),
+    ):
+        for label_value in values:
+            assert value(metrics, name, **{label: label_value}) == 0
+
+
+def test_unlisted_label_values_do_not_grow_the_set() -> None:
+    """Whatever word comes in, it is counted under a listed one: label sets are bounded."""
+    metrics = PrometheusMetrics()
+    before = len(list(samples(metrics)))
+    for word in ("p1", "Alice", "42"):
+        metrics.event(word, word)
+        metrics.dead_letter(word)
+        metrics.release_phase(word, 1.0)
+        metrics.release_withheld(word)
+        metrics.retry(word)
+        metrics.release_published(word, 0, 1, 1)
+        metrics.state({word: 1}, 0)
+    assert len(list(samples(metrics))) == before
+    assert value(metrics, "ktsafe_dead_letters_total", reason="other") == 3
+    assert value(metrics, "ktsafe_events_total", type="unknown", outcome="ignored") == 3
+
+
+def samples(metrics: PrometheusMetrics) -> list[str]:
+    """Return the lines of an exposition that hold samples of ours."""
+    _, body = metrics.exposition()
+    return [line for line in body.decode().splitlines() if line.startswith("ktsafe_")]
+
+
+def test_release_age_counts_from_the_last_confirmed_release() -> None:
+    """Age by wall is measured, age by slot compares with the wall clock; both restart."""
+    wall, monotonic = Clock(5_000.0), Clock(100.0)
+    metrics = PrometheusMetrics(wall_s=wall, monotonic_s=monotonic)
+    wall.now, monotonic.now = 5_060.0, 160.0
+    assert value(metrics, "ktsafe_release_age_seconds", since="published") == 60
+    assert value(metrics, "ktsafe_release_age_seconds", since="nominal") == 60
+    metrics.release_published("r1", 4_000 * 1_000_000, 1, 1)
+    monotonic.now = 170.0
+    wall.now = 1.0  # The wall clock steps back: the measured age does not care.
+    assert value(metrics, "ktsafe_release_age_seconds", since="published") == 10
+    assert value(metrics, "ktsafe_release_age_seconds", since="nominal") == 1 - 4_000
+    assert value(metrics, "ktsafe_release_published_timestamp_seconds") == 5_060
+
+
+def test_silence_is_measured_from_the_last_round() -> None:
+    """The main loop is silent since its last `alive`, or since the start."""
+    monotonic = Clock(10.0)
+    metrics = PrometheusMetrics(monotonic_s=monotonic)
+    monotonic.now = 15.0
+    assert metrics.silence_s() == 5
+    metrics.alive()
+    assert metrics.silence_s() == 0
+
+
+def test_registries_are_apart() -> None:
+    """Two services in one process do not share counts, nor touch the global registry."""
+    one, other = PrometheusMetrics(), PrometheusMetrics()
+    one.dead_letter("late")
+    assert value(other, "ktsafe_dead_letters_total", reason="late") == 0
+
+
+def test_release_interval_is_nan_unless_slots_follow_the_wall_clock() -> None:
+    """Where slots follow event time nothing can be overdue: comparing with NaN is never true."""
+    assert math.isnan(value(PrometheusMetrics(), "ktsafe_release_interval_seconds"))
+    expected = PrometheusMetrics(release_interval_s=3600)
+    assert value(expected, "ktsafe_release_interval_seconds") == 3600
+
+
+def test_names_follow_the_conventions() -> None:
+    """Names are ktsafe_<noun>..., counters end in _total, units are base units, help is given."""
+    _, body = told().exposition()
+    ours = 0
+    for family in text_string_to_metric_families(body.decode()):
+        if not family.name.startswith("ktsafe_"):
+            assert family.name.startswith("process_")
+            continue
+        ours += 1
+        assert re.fullmatch(r"ktsafe_[a-z]+(_[a-z]+)*", family.name)
+        assert family.documentation.endswith(".")
+        assert not re.search(r"_(ms|us|millis\w*|minutes|kb|mb|created)$", family.name)
+        if family.type == "counter":
+            assert {s.name for s in family.samples} == {f"{family.name}_total"}
+        if family.type == "histogram":
+            assert family.name.endswith("_duration_seconds")
+    assert ours >= 18
+
+
+def test_no_edit_statistic_is_a_metric() -> None:
+    """Neither inserted counts nor cost can be read off: no name speaks of them."""
+    _, body = told().exposition()
+    names = {
+        re.split(r"[{ ]", line)[0]
+        for line in body.decode().splitlines()
+        if line.startswith("ktsafe_")
+    }
+    assert not [name for name in names if re.search("insert|fake|cost|dummy|copies|edit", name)]
+
+
+def test_true_sizes_are_marked_private() -> None:
+    """Metrics that show the true graph say so in their help text."""
+    _, body = told().exposition()
+    help_of = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
+    for name in ("ktsafe_graph_elements", "ktsafe_store_size_bytes", "ktsafe_events_total"):
+        assert "PRIVATE" in help_of[name]
+
+
+def test_exposition_follows_the_accept_header() -> None:
+    """OpenMetrics is given to whoever asks for it, the plain text format to everybody else."""
+    metrics = PrometheusMetrics()
+    plain, _ = metrics.exposition()
+    asked, body = metrics.exposition("application/openmetrics-text; version=1.0.0")
+    assert plain.startswith("text/plain")
+    assert asked.startswith("application/openmetrics-text")
+    assert body.endswith(b"# EOF\n")

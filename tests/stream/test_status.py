@@ -1,0 +1,178 @@
+"""The HTTP endpoints for operators."""
+
+from __future__ import annotations
+
+import http.client
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from connectors.errors import Misconfigured
+from stream.metrics import PrometheusMetrics
+from stream.status import REQUESTS_MAX, StatusServer
+
+
+class Clock:
+    """A clock that a test moves."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def metrics(clock: Clock) -> PrometheusMetrics:
+    return PrometheusMetrics(monotonic_s=clock)
+
+
+@pytest.fixture
+def server(metrics: PrometheusMetrics) -> Iterator[StatusServer]:
+    with StatusServer(metrics, port=0, healthy_within_s=30.0) as server:
+        yield server
+
+
+def ask(
+    server: StatusServer, path: str, method: str = "GET", body: bytes | None = None
+) -> tuple[int, dict[str, str], str]:
+    """Return status, headers and body of one request."""
+    connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
+    try:
+        connection.request(method, path, body=body)
+        response = connection.getresponse()
+        return response.status, dict(response.getheaders()), response.read().decode()
+    finally:
+        connection.close()
+
+
+def test_metrics_are_served(server: StatusServer, metrics: PrometheusMetrics) -> None:
+    """/metrics shows what the service told, in the text format."""
+    metrics.dead_letter("late", 3)
+    code, headers, body = ask(server, "/metrics")
+    assert code == 200
+    assert headers["Content-Type"].startswith("text/plain")
+    assert 'ktsafe_dead_letters_total{reason="late"} 3.0' in body
+
+
+def test_health_follows_the_main_loop(
+    server: StatusServer, metrics: PrometheusMetrics, clock: Clock
+) -> None:
+    """/healthz is 200 while the loop goes round, 503 when it has been silent for too long."""
+    clock.now = 30.0
+    assert ask(server, "/healthz")[0] == 200
+    clock.now = 31.0
+    code, _, body = ask(server, "/healthz")
+    assert (code, "silent for 31 s" in body) == (503, True)
+    metrics.alive()
+    assert ask(server, "/healthz")[0] == 200
+
+
+def test_readiness_follows_the_service(server: StatusServer, metrics: PrometheusMetrics) -> None:
+    """/readyz is 503 until the service says that it is ready, and again when it stops."""
+    assert ask(server, "/readyz")[0] == 503
+    metrics.ready(is_ready=True)
+    assert ask(server, "/readyz")[0] == 200
+    metrics.ready(is_ready=False)
+    assert ask(server, "/readyz")[0] == 503
+
+
+@pytest.mark.parametrize("path", ["/", "/metrics/", "/metricsx", "/../metrics", "/%6detrics"])
+def test_other_paths_are_not_found(server: StatusServer, path: str) -> None:
+    """Nothing but the three paths is there, and the answer does not repeat what was asked."""
+    code, _, body = ask(server, path)
+    assert code == 404
+    assert body == "not found; there are /metrics, /healthz and /readyz\n"
+
+
+def test_a_query_does_not_change_the_path(server: StatusServer) -> None:
+    """A query string is passed over."""
+    assert ask(server, "/healthz?verbose=1")[0] == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+def test_other_methods_are_refused(server: StatusServer, method: str) -> None:
+    """Only GET and HEAD are allowed, and the answer says so; an unknown path stays unknown."""
+    code, headers, _ = ask(server, "/metrics", method)
+    assert (code, headers["Allow"]) == (405, "GET, HEAD")
+    assert ask(server, "/nothing", method)[0] == 404
+
+
+def test_head_has_headers_only(server: StatusServer) -> None:
+    """HEAD gives the length of the body and no body."""
+    code, headers, body = ask(server, "/healthz", "HEAD")
+    assert (code, headers["Content-Length"], body) == (200, "6", "")
+
+
+def test_answers_do_not_name_the_platform(server: StatusServer) -> None:
+    """The server names itself without versions."""
+    assert ask(server, "/healthz")[1]["Server"].strip() == "ktsafe"
+
+
+def test_an_address_in_use_is_refused_with_advice(metrics: PrometheusMetrics) -> None:
+    """A second server on the same port cannot start, and the error says what to do."""
+    with (
+        StatusServer(metrics, port=0) as first,
+        pytest.raises(Misconfigured, match=r"\[metrics\] port") as caught,
+    ):
+        StatusServer(metrics, port=first.port)
+    assert caught.value.subject == f"127.0.0.1:{first.port}"
+
+
+def test_a_foreign_address_is_refused_with_advice(metrics: PrometheusMetrics) -> None:
+    """An address that this machine does not have cannot be listened on."""
+    with pytest.raises(Misconfigured, match=r"\[metrics\] host"):
+        StatusServer(metrics, host="192.0.2.1", port=0)
+
+
+def test_closing_frees_the_port(metrics: PrometheusMetrics) -> None:
+    """After closing (twice does no harm) nobody answers and the port can be taken again."""
+    server = StatusServer(metrics, port=0)
+    server.start()
+    port = server.port
+    assert ask(server, "/healthz")[0] == 200
+    server.close()
+    server.close()
+    with pytest.raises(ConnectionRefusedError):
+        socket.create_connection(("127.0.0.1", port), timeout=5)
+    with StatusServer(metrics, port=port) as again:
+        assert ask(again, "/healthz")[0] == 200
+
+
+def test_a_server_that_never_started_can_be_closed(metrics: PrometheusMetrics) -> None:
+    """Closing before starting frees the address without waiting for a thread."""
+    server = StatusServer(metrics, port=0)
+    server.close()
+    assert not [t for t in threading.enumerate() if t.name == "ktsafe-status"]
+
+
+def test_idle_clients_do_not_pile_up(server: StatusServer) -> None:
+    """Clients that say nothing take a bounded number of places; further ones are hung up on."""
+    idle = [
+        socket.create_connection(("127.0.0.1", server.port), timeout=20)
+        for _ in range(REQUESTS_MAX)
+    ]
+    try:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as extra:
+            assert extra.recv(1) == b""
+    finally:
+        for client in idle:
+            client.close()
+
+
+@pytest.mark.parametrize("line", [b"\x00\xff\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"])
+def test_garbage_does_not_stop_the_server(server: StatusServer, line: bytes) -> None:
+    """Bytes that are no request are refused or hung up on, and the next request is answered."""
+    with socket.create_connection(("127.0.0.1", server.port), timeout=20) as client:
+        client.sendall(line)
+        client.shutdown(socket.SHUT_WR)
+        while client.recv(4096):
+            pass
+    assert ask(server, "/healthz")[0] == 200
