@@ -1,0 +1,102 @@
+# Everything a developer or a first-time user runs. `make` prints what there is.
+
+PYTHON ?= python3
+SEED ?= 1
+NAME ?=
+
+VENV := .venv
+STAMP := $(VENV)/.installed
+RUN := $(VENV)/bin/python
+PACKAGES := ktsafe state connectors stream
+CODE := $(PACKAGES) tests ops
+
+# Compiled kernels are kept here; without a writable place numba refuses to cache.
+export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
+
+.DEFAULT_GOAL := help
+.PHONY: help run test lint format typecheck check bench simulate integration broker-start \
+	broker-stop prometheus wheel constraints clean java
+
+help: ## print this list
+	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
+		awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+
+run: $(STAMP) ## generate a social feed, run the service on it, publish verified releases in ./var
+	$(VENV)/bin/ktsafe demo --dir ./var
+
+test: $(STAMP) ## run all tests; those with a Kafka broker need Java and Maven, else they are skipped
+	@$(MAKE) -s java 2>/dev/null || echo "Without Java and Maven the Kafka tests are skipped" \
+		"(Debian: apt-get install default-jre-headless maven)."
+	$(RUN) -m pytest
+
+lint: $(STAMP) ## check style and formatting
+	$(RUN) -m ruff check $(CODE)
+	$(RUN) -m ruff format --check $(CODE)
+
+format: $(STAMP) ## fix formatting and what else can be fixed
+	$(RUN) -m ruff check --fix-only $(CODE)
+	$(RUN) -m ruff format $(CODE)
+
+typecheck: $(STAMP) ## check types, strictly
+	$(RUN) -m mypy
+
+check: lint typecheck test ## all that must pass before a change goes in
+
+bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
+	$(RUN) -m tests.benchmarks $(NAME)
+
+simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
+	$(RUN) -m pytest tests/stream/test_service.py --hypothesis-seed=$(SEED)
+
+integration: $(STAMP) java ## run only the tests with a real Kafka broker
+	CI=true $(RUN) -m pytest -m integration
+
+broker-start: $(STAMP) java ## start a Kafka broker on loopback, data in ./var/broker; prints its address
+	$(RUN) ops/broker/broker.py start
+
+broker-stop: $(STAMP) ## stop that broker
+	$(RUN) ops/broker/broker.py stop
+
+prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into ./var, for tests/ops
+
+wheel: $(STAMP) ## build the wheel into ./dist
+	$(RUN) -m build --wheel
+
+constraints: ## write constraints.txt anew, from the newest versions that pyproject.toml admits
+	rm -rf build/constraints
+	$(PYTHON) -m venv build/constraints
+	build/constraints/bin/pip install --quiet -e '.[dev]'
+	{ sed -n '/^#/p' constraints.txt; build/constraints/bin/pip freeze --exclude-editable; } \
+		> build/constraints.txt
+	mv build/constraints.txt constraints.txt
+	rm -rf build/constraints
+
+clean: ## remove the environment and everything built; ./var with state and releases stays
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
+		{ echo "Python 3.11 or later is needed as $(PYTHON) (Debian: apt-get install python3)." \
+			"Another one: make PYTHON=python3.12 ..." >&2; exit 1; }
+	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
+		{ echo "Python's venv module is missing (Debian: apt-get install python3-venv)." >&2; exit 1; }
+	@echo "Setting up $(VENV), once; this takes a minute."
+	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
+	$(RUN) -m pip install --quiet -c constraints.txt -e '.[dev]'
+	@touch $@
+
+java:
+	@command -v java >/dev/null || \
+		{ echo "Java 17 is missing (Debian: apt-get install default-jre-headless)." >&2; exit 1; }
+	@command -v mvn >/dev/null || \
+		{ echo "Maven is missing (Debian: apt-get install maven)." >&2; exit 1; }
+
+# Unpacked, not installed: no service starts, and no root is needed.
+var/prometheus/usr/bin/promtool:
+	@command -v apt-get >/dev/null || { echo "Not a Debian system: put promtool and prometheus" \
+		"on the PATH by other means." >&2; exit 1; }
+	mkdir -p var/prometheus
+	cd var/prometheus && apt-get download prometheus && dpkg -x prometheus_*.deb . && rm -f *.deb
+	test -x $@
