@@ -1,0 +1,146 @@
+"""The paper's three kinds of synthetic graph: uniform, Gaussian and Zipf degrees.
+
+Source: Appendix "Description of Experimental Data Sets". 10,000 vertices; degrees uniform in
+[0, 40], Gaussian (20, 8), or Zipf of exponent 0.8; four attributes of five values each, of the
+same kind of distribution, the last one sensitive. *Reading*: a vertex draws a whole
+quasi-identifier out of `n_tuples` given ones, since cost and time depend on how many there are,
+and whether it is sensitive is drawn apart, since alpha is set against that share.
+"""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph import AttributedGraph, Schema
+
+N_VALUES = 5
+N_QUASI_IDENTIFIERS = 3
+ZIPF_EXPONENT = 0.8
+
+SYNTHETIC_SCHEMA = Schema(("a1", "a2", "a3"), "a4", frozenset({"0"}))
+"""Schema of the generated graphs: value 0 of `a4` is the sensitive one."""
+
+
+def uniform(
+    n_vertices: int,
+    n_edges: int,
+    *,
+    rng: np.random.Generator,
+    n_tuples: int = 10,
+    sensitive_share: float = 0.1,
+) -> AttributedGraph:
+    """Return a graph whose degrees are uniform from 0 to twice their mean.
+
+    Parameters
+    ----------
+    n_vertices, n_edges:
+        Size; the edges may fill at most half of all pairs.
+    rng:
+        Source of all randomness.
+    n_tuples:
+        Different quasi-identifiers, 1 to 125.
+    sensitive_share:
+        Probability of a sensitive value, 0 to 1.
+
+    Raises
+    ------
+    InvalidGraph
+        If the edges or tuples asked for do not fit.
+    """
+    mean = _mean_degree(n_vertices, n_edges)
+    degrees = rng.integers(0, round(2 * mean) + 1, n_vertices)
+    return _graph(degrees, np.ones(N_VALUES), n_edges, n_tuples, sensitive_share, rng)
+
+
+def gaussian(
+    n_vertices: int,
+    n_edges: int,
+    *,
+    rng: np.random.Generator,
+    n_tuples: int = 10,
+    sensitive_share: float = 0.1,
+) -> AttributedGraph:
+    """Return a graph of Gaussian degrees, sigma 0.4 of the mean; parameters as in `uniform`."""
+    mean = _mean_degree(n_vertices, n_edges)
+    drawn = rng.normal(mean, 0.4 * mean, n_vertices)
+    degrees = np.maximum(np.rint(drawn), 0).astype(np.int64)
+    weights = np.exp(-0.5 * (np.arange(N_VALUES) - (N_VALUES - 1) / 2) ** 2)
+    return _graph(degrees, weights, n_edges, n_tuples, sensitive_share, rng)
+
+
+def zipf(
+    n_vertices: int,
+    n_edges: int,
+    *,
+    rng: np.random.Generator,
+    n_tuples: int = 10,
+    sensitive_share: float = 0.1,
+) -> AttributedGraph:
+    """Return a graph whose i-th degree falls as i ** -0.8; parameters as in `uniform`."""
+    mean = _mean_degree(n_vertices, n_edges)
+    ranks = np.arange(1, n_vertices + 1, dtype=np.float64) ** -ZIPF_EXPONENT
+    scaled = ranks * (mean * n_vertices / ranks.sum()) if n_vertices else ranks
+    degrees = np.minimum(np.rint(scaled).astype(np.int64), max(n_vertices - 1, 0))
+    weights = np.arange(1, N_VALUES + 1, dtype=np.float64) ** -ZIPF_EXPONENT
+    return _graph(rng.permutation(degrees), weights, n_edges, n_tuples, sensitive_share, rng)
+
+
+def _mean_degree(n_vertices: int, n_edges: int) -> float:
+    if n_vertices < 0 or n_edges < 0 or 4 * n_edges > n_vertices * (n_vertices - 1):
+        raise InvalidGraph("The edges asked for would fill more than half of all pairs.")
+    return 2 * n_edges / max(n_vertices, 1)
+
+
+def _graph(
+    degrees: NDArray[np.int64],
+    weights: NDArray[np.float64],
+    n_edges: int,
+    n_tuples: int,
+    sensitive_share: float,
+    rng: np.random.Generator,
+) -> AttributedGraph:
+    """Join attributes, drawn by `weights` per value, and a random graph of these degrees."""
+    n = len(degrees)
+    everything = np.array(list(itertools.product(range(N_VALUES), repeat=N_QUASI_IDENTIFIERS)))
+    if not 1 <= n_tuples <= len(everything):
+        raise InvalidGraph(f"There can be 1 to {len(everything)} quasi-identifiers.")
+    tuples = everything[np.sort(rng.choice(len(everything), n_tuples, replace=False))]
+    share = weights[tuples].prod(axis=1)
+    codes = np.empty((n, N_QUASI_IDENTIFIERS + 1), dtype=np.int32)
+    codes[:, :-1] = tuples[rng.choice(n_tuples, n, p=share / share.sum())]
+    ordinary = rng.integers(1, N_VALUES, n)
+    codes[:, -1] = np.where(rng.random(n) < sensitive_share, 0, ordinary)
+    categories = [[str(x) for x in range(N_VALUES)]] * (N_QUASI_IDENTIFIERS + 1)
+    edges = _edges(degrees, n_edges, rng)
+    return AttributedGraph.from_codes(SYNTHETIC_SCHEMA, categories, codes, edges)
+
+
+def _edges(degrees: NDArray[np.int64], n_edges: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return exactly `n_edges` edges of a configuration model without loops and repetitions.
+
+    What pairing the stubs leaves short is drawn again from the stubs, and, should hubs have no
+    partner left, at last from all pairs.
+    """
+    n = len(degrees)
+    stubs = rng.permutation(np.repeat(np.arange(n), degrees))
+    keys = _keys(stubs[: len(stubs) // 2 * 2].reshape(-1, 2), n)
+    attempts = 0
+    while len(keys) < n_edges:
+        missing = n_edges - len(keys)
+        pool = stubs if attempts < 20 and len(stubs) else np.arange(n)
+        drawn = pool[rng.integers(0, len(pool), (missing + 16, 2))]
+        keys = np.unique(np.concatenate((keys, _keys(drawn, n))))
+        attempts += 1
+    if len(keys) > n_edges:
+        keys = rng.choice(keys, n_edges, replace=False, shuffle=False)
+    return np.column_stack((keys // n, keys % n)) if n else np.zeros((0, 2), dtype=np.int64)
+
+
+def _keys(pairs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
+    """Return each proper pair once as a number."""
+    low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=-1)
+    return np.unique((low * n + high)[low < high])
