@@ -52,6 +52,7 @@ class KafkaSource:
         self._consumer: Any = None
         self._info: client.TopicInfo | None = None
         self._partitions: list[TopicPartition] = []
+        self._paused: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         self._ends_at_s = 0.0
         self._heard_s = 0.0
@@ -129,12 +130,15 @@ class KafkaSource:
 
     def pause(self, partition: TopicPartition, at_offset: int) -> None:
         """Stop `partition` at `at_offset`; what was fetched beyond is fetched again."""
-        self._consumer.pause(KafkaTopicPartition(*partition))
-        self._consumer.seek(KafkaTopicPartition(*partition), at_offset)
+        self._paused[partition] = at_offset
+        self._assign_active()
 
     def resume(self, partition: TopicPartition) -> None:
         """Let `partition` go on."""
-        self._consumer.resume(KafkaTopicPartition(*partition))
+        at_offset = self._paused.pop(partition, None)
+        if at_offset is not None:
+            self._assign_active()
+            self._consumer.seek(KafkaTopicPartition(*partition), at_offset)
 
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether all committed records were returned; False while that is not known."""
@@ -214,9 +218,22 @@ class KafkaSource:
                 )
                 raise OffsetLost("open source", self._topic, hint)
         self._partitions = sorted({*self._partitions, *(TopicPartition(*at) for at in added)})
-        self._consumer.assign([KafkaTopicPartition(*at) for at in self._partitions])
+        self._assign_active()
         for at in added:
             self._consumer.seek(at, positions.get(TopicPartition(*at), beginnings[at]))
+
+    def _assign_active(self) -> None:
+        """Let the consumer have the partitions that are not paused.
+
+        Its own `pause` is not used: kafka-python 3.0.12 sets the fetched records of a paused
+        partition aside and, after a seek, may never take them up again nor fetch anew (the fetcher
+        asks whether its current records are None, but used-up ones stay in their place). If all
+        are paused the last assignment stays, since none at all would forget the topic; `_poll`
+        leaves the consumer alone then.
+        """
+        active = [at for at in self._partitions if at not in self._paused]
+        if active:
+            self._consumer.assign([KafkaTopicPartition(*at) for at in active])
 
     def _notice_partitions(self) -> None:
         # The client refreshes its metadata in the background; asking it costs nothing.
@@ -231,6 +248,9 @@ class KafkaSource:
         log.info("topic %s has %d new partitions", self._topic, len(added))
 
     def _poll(self, timeout_s: float, records_max: int) -> dict[Any, list[Any]]:
+        if len(self._paused) == len(self._partitions):
+            time.sleep(timeout_s)
+            return {}
         try:
             polled: dict[Any, list[Any]] = self._consumer.poll(int(timeout_s * 1000), records_max)
         except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
@@ -290,6 +310,8 @@ class KafkaSource:
             self._ends_at_s = self._heard_s = time.monotonic()
 
     def _position(self, partition: TopicPartition) -> int:
+        if partition in self._paused:
+            return self._paused[partition]
         # With no time to wait this only reads what the consumer knows.
         position: int | None = self._consumer.position(KafkaTopicPartition(*partition), 0)
         return -1 if position is None else position

@@ -1,0 +1,1 @@
+"""Tests against a real Kafka broker that the test session starts and stops."""

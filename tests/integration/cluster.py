@@ -1,0 +1,83 @@
+"""What tests do to a cluster besides what the connectors do."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+
+# After the connectors, which import kafka-python without its warnings.
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition  # isort: skip
+from kafka.admin import ConfigResource, ConfigResourceType  # isort: skip
+
+
+class Cluster:
+    """Clients of one broker."""
+
+    def __init__(self, bootstrap: str) -> None:
+        self.bootstrap = bootstrap
+        self.admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+        self.producer = KafkaProducer(
+            bootstrap_servers=bootstrap, max_request_size=12 * 1024 * 1024, metrics_enabled=False
+        )
+
+    def close(self) -> None:
+        self.producer.close(timeout=5)
+        self.admin.close()
+
+    def write(self, topic: str, partition: int, values: list[bytes | None], **fields: Any) -> None:
+        """Append records."""
+        sent = [
+            self.producer.send(topic, value=value, partition=partition, **fields)
+            for value in values
+        ]
+        self.producer.flush(timeout=20)
+        for future in sent:
+            future.get(timeout=1)
+
+    def transactional(self, transactional_id: str) -> KafkaProducer:
+        """Return a producer ready to begin a transaction."""
+        producer = KafkaProducer(
+            bootstrap_servers=self.bootstrap,
+            transactional_id=transactional_id,
+            metrics_enabled=False,
+        )
+        producer.init_transactions()
+        return producer
+
+    def recreate(self, topic: str, partitions: int, role: Role = Role.EVENTS) -> None:
+        """Delete a topic and make another one of the same name."""
+        self.admin.delete_topics([topic])
+        deadline = time.monotonic() + 20
+        while topic in self.admin.list_topics():
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        settings = KafkaSettings(bootstrap_servers=(self.bootstrap,))
+        create_topics(settings, [TopicSpec(name=topic, role=role, partitions=partitions)])
+
+    def configure(self, topic: str, **configs: str) -> None:
+        """Change settings of a topic."""
+        values = {name.replace("_", "."): value for name, value in configs.items()}
+        resource = ConfigResource(ConfigResourceType.TOPIC, topic, values)
+        self.admin.alter_configs([resource])
+
+    def records(self, topic: str, *, committed: bool = True) -> list[Any]:
+        """Return all records of partition 0."""
+        consumer = KafkaConsumer(
+            bootstrap_servers=self.bootstrap,
+            group_id=None,
+            enable_auto_commit=False,
+            auto_offset_reset="earliest",
+            isolation_level="read_committed" if committed else "read_uncommitted",
+            metrics_enabled=False,
+        )
+        at = TopicPartition(topic, 0)
+        consumer.assign([at])
+        consumer.seek_to_beginning(at)
+        end = consumer.end_offsets([at])[at]
+        found: list[Any] = []
+        while consumer.position(at) < end:
+            found += consumer.poll(timeout_ms=200).get(at, [])
+        consumer.close()
+        return found

@@ -1,0 +1,119 @@
+"""A broker of the session's own, topics of each test's own."""
+
+from __future__ import annotations
+
+import gc
+import itertools
+import os
+import shutil
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ops.broker.broker import Broker, BrokerError
+from tests.integration.cluster import Cluster
+
+ROOT = Path(__file__).resolve().parents[2]
+SETTINGS = {
+    # A killed broker's registration ends soon, so that it can come back soon.
+    "broker.session.timeout.ms": "1500",
+    "broker.heartbeat.interval.ms": "300",
+    "offsets.topic.num.partitions": "1",
+    "transaction.state.log.num.partitions": "1",
+    "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
+    "message.max.bytes": str(12 * 1024 * 1024),
+}
+_numbers = itertools.count(1)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Excuse kafka-python for the sockets it leaves open when a connection is refused."""
+    excuse = "ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"
+    for item in items:
+        if item.get_closest_marker("integration"):
+            item.add_marker(pytest.mark.filterwarnings(excuse))
+
+
+def pytest_sessionfinish() -> None:
+    """Close those sockets before pytest looks for them outside any test."""
+    collect_sockets()
+
+
+def collect_sockets() -> None:
+    """Let go of sockets that kafka-python left open, without their warnings."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+def new_broker(home: Path) -> Broker:
+    """Return a broker in `home` that shares the downloaded server; skip where it cannot run."""
+    broker = Broker(home, libs=ROOT / "var/broker/libs", settings=SETTINGS)
+    problem = broker.missing()
+    if problem is None:
+        try:
+            broker.fetch()
+        except BrokerError as error:
+            problem = str(error)
+    if problem is not None:
+        if os.environ.get("CI") == "true":
+            pytest.fail(f"no Kafka broker for the integration tests: {problem}", pytrace=False)
+        pytest.skip(f"no Kafka broker: {problem}")
+    return broker
+
+
+@pytest.fixture(scope="session")
+def broker() -> Iterator[Broker]:
+    """Give a running broker; its data are removed at the end."""
+    home = ROOT / f"var/broker/session-{os.getpid()}"
+    broker = new_broker(home)
+    try:
+        broker.start()
+        yield broker
+    finally:
+        broker.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def outage(broker: Broker) -> Iterator[Broker]:
+    """Give the session's broker to a test that stops it; it runs again afterwards."""
+    yield broker
+    broker.start()
+    collect_sockets()
+
+
+@pytest.fixture(scope="session")
+def cluster(broker: Broker) -> Iterator[Cluster]:
+    """Give clients of the session's broker."""
+    running = broker.running()
+    assert running is not None
+    cluster = Cluster(running.bootstrap)
+    yield cluster
+    cluster.close()
+
+
+@pytest.fixture
+def kafka(cluster: Cluster) -> KafkaSettings:
+    """Give settings for the session's broker, with short waits."""
+    return KafkaSettings(
+        bootstrap_servers=(cluster.bootstrap,),
+        request_timeout_s=10,
+        retry_for_s=10,
+        metadata_max_age_s=0.5,
+    )
+
+
+@pytest.fixture
+def new_topic(kafka: KafkaSettings) -> Callable[..., str]:
+    """Give a function that creates a topic with a name of its own."""
+
+    def create(role: Role = Role.EVENTS, partitions: int = 1) -> str:
+        name = f"{role}-{os.getpid()}-{next(_numbers)}"
+        create_topics(kafka, [TopicSpec(name=name, role=role, partitions=partitions)])
+        return name
+
+    return create
