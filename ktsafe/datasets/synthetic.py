@@ -132,8 +132,8 @@ def _edges(degrees: NDArray[np.int64], n_edges: int, rng: np.random.Generator) -
     while len(keys) < n_edges:
         missing = n_edges - len(keys)
         pool = stubs if attempts < 20 and len(stubs) else np.arange(n)
-        drawn = pool[rng.integers(0, len(pool), (missing + 16, 2))]
-        keys = np.unique(np.concatenate((keys, _keys(drawn, n))))
+        drawn = pool[rng.integers(0, len(pool), (2 * missing + 16, 2))]
+        keys = _distinct(np.concatenate((keys, _keys(drawn, n))))
         attempts += 1
     if len(keys) > n_edges:
         keys = rng.choice(keys, n_edges, replace=False, shuffle=False)
@@ -142,5 +142,11 @@ def _edges(degrees: NDArray[np.int64], n_edges: int, rng: np.random.Generator) -
 
 def _keys(pairs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
     """Return each proper pair once as a number."""
-    low, high = pairs.min(axis=1, initial=n), pairs.max(axis=1, initial=-1)
-    return np.unique((low * n + high)[low < high])
+    low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
+    return _distinct((low * n + high)[low < high])
+
+
+def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the distinct keys, ascending; sorting beats numpy's hashing at these sizes."""
+    ordered = np.sort(keys)
+    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
