@@ -10,6 +10,7 @@ version 0.3.29 that shape it:
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -26,6 +27,7 @@ RESTORE: Final = (
 )
 _MEMTABLE_BYTES: Final = 64 << 20
 _WAL_BYTES_MAX: Final = 128 << 20
+_ROWS_AT_ONCE: Final = 10_000
 _UNUSABLE: Final = (
     "No space left",
     "Permission denied",
@@ -120,7 +122,12 @@ class Database:
         return values
 
     def scan(self, family: str) -> Iterator[tuple[bytes, bytes]]:
-        """Yield every key and value of a column family, ascending.
+        """Yield every key and value of a column family, ascending: see `scan_blocks`."""
+        for block in self.scan_blocks(family):
+            yield from block
+
+    def scan_blocks(self, family: str) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Yield every key and value of a column family, ascending, many at a time.
 
         It may end early, without a word, at a block that does not match its checksum: the caller
         must know how many rows to expect.
@@ -132,7 +139,8 @@ class Database:
         rows = None
         try:
             rows = self._families[family].items()
-            yield from rows
+            while block := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+                yield block
         except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
             raise _named("read the store", self.path, error) from None
         finally:

@@ -6,6 +6,7 @@ import dataclasses
 import hashlib
 import json
 import secrets
+import struct
 from collections.abc import Iterator
 from typing import Any, Final
 
@@ -114,7 +115,7 @@ def recover(database: Database, schema: Schema) -> Recovered:
             progress=progress,
             schema_digest=meta[keys.META_SCHEMA].decode(),
         )
-    except (LookupError, ValueError, msgspec.DecodeError) as error:
+    except (LookupError, ValueError, struct.error, msgspec.DecodeError) as error:
         raise corrupted(database.path) from error
 
 
@@ -132,14 +133,14 @@ def _check(holds: bool) -> None:
 
 def _load_vertices(graph: ResidentGraph, database: Database) -> int:
     coded: list[tuple[int, VertexRecord]] = []
+    unpack, decode = keys.VERTEX_KEY.unpack, _record_decoder.decode
 
     def entries() -> Iterator[tuple[int, str | bytes, Mark | None]]:
         for key, value in database.scan(keys.VERTICES):
-            _check(len(key) == keys.VERTEX_KEY.size)
-            (number,) = keys.VERTEX_KEY.unpack(key)
-            record = decode_record(value)
-            _check((record.id is None) != (record.alias is None))
-            _check((record.up is None) == (record.id is None))
+            (number,) = unpack(key)
+            record = decode(value)
+            if not (record.id is None) == (record.up is None) != (record.alias is None):
+                raise ValueError("a vertex both exists and does not")
             if record.attributes:
                 coded.append((number, record))
             yield number, record.label, record.down
@@ -155,10 +156,13 @@ def _load_edges(graph: ResidentGraph, database: Database) -> int:
     if labels:
         graph.edges.reserve(len(labels) - 1)
     names, values = bytearray(), bytearray()
-    for key, value in database.scan(keys.EDGES):
-        _check(len(key) == keys.EDGE_KEY.size and len(value) == keys.EDGE_VALUE.size)
-        names += key
-        values += value
+    n_rows = 0
+    for block in database.scan_blocks(keys.EDGES):
+        names += b"".join([key for key, _ in block])
+        values += b"".join([value for _, value in block])
+        n_rows += len(block)
+    _check(len(names) == n_rows * keys.EDGE_KEY.size)
+    _check(len(values) == n_rows * keys.EDGE_VALUE.size)
     ends = np.frombuffer(bytes(names), dtype=">u4").reshape(-1, 2).astype(np.int64)
     rows: Any = np.frombuffer(bytes(values), dtype=keys.EDGE_VALUE_DTYPE)
     if len(ends):

@@ -8,17 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Sequence
+from typing import Final
 
 import numpy as np
 
 from ktsafe import Schema
-from state.changes import Change, EdgeAdd, EdgeRemove, VertexDelete, VertexUpsert
+from state.changes import Change, EdgeAdd, EdgeRemove, VertexUpsert
 from state.edge_table import EdgeTable, column
 from state.keys import edge_key
 from state.registers import Mark, Origins, VertexRecord
 from state.snapshot import FrozenArrays
 from state.vertex_table import VertexTable
 
+_EDGE_CHANGES: Final = (EdgeAdd, EdgeRemove)
 ReadRecords = Callable[[Sequence[int]], Sequence[VertexRecord]]
 """Reads the stored registers of vertex numbers, in bulk."""
 
@@ -80,12 +82,11 @@ class ResidentGraph:
         known: set[int] = set()
         find = self.vertices.find
         for change in changes:
-            if isinstance(change, VertexUpsert | VertexDelete):
-                number = find(change.id)
-                if number is not None:
-                    known.add(number)
-            elif change.source == change.target:
-                raise ValueError("an edge needs two ends")
+            if isinstance(change, _EDGE_CHANGES):
+                if change.source == change.target:
+                    raise ValueError("an edge needs two ends")
+            elif (number := find(change.id)) is not None:
+                known.add(number)
         numbers = sorted(known)
         return dict(zip(numbers, read(numbers), strict=True))
 

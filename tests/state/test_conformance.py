@@ -120,7 +120,7 @@ def test_pruning_never_shows_in_the_graph(
     assert plain(store.snapshot()) == (published(vertices), edges)
 
 
-@property_test
+@settings(property_test, max_examples=20)
 @given(drawn=changes(size_max=15))
 def test_a_reopened_store_is_exactly_the_one_that_was_closed(
     make_handle: MakeHandle, drawn: list[Change]

@@ -1,0 +1,203 @@
+"""The ledger: what it takes, what it refuses, and that it reads back."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger_log import CUT, EMPTY, LedgerLog, Writes
+from tests.state.conftest import Handle
+
+
+class Storage:
+    """Keeps what a ledger writes."""
+
+    def __init__(self) -> None:
+        self.entries: dict[bytes, bytes] = dict(EMPTY)
+        self.cuts_gone = 0
+        self.fails = False
+
+    def write(self, writes: Writes) -> None:
+        if self.fails:
+            raise OSError
+        for key, value in writes.items():
+            if value is None:
+                self.entries.pop(key, None)
+            else:
+                self.entries[key] = value
+
+    def cut_gone(self) -> None:
+        self.cuts_gone += 1
+
+    def ledger(self) -> LedgerLog:
+        return LedgerLog(self.entries, write=self.write, cut_gone=self.cut_gone)
+
+
+@pytest.fixture
+def storage() -> Storage:
+    """Return a storage whose ledger has a sequence "s"."""
+    storage = Storage()
+    storage.ledger().start_sequence(Sequence("s", "digest", 5))
+    return storage
+
+
+def take(ledger: LedgerLog, slot_us: int) -> None:
+    """Take a cut as a store does."""
+    cut = PendingCut(slot_us, {"t/0": slot_us})
+    ledger._write(ledger.take_cut(cut))
+    ledger.cut_taken(cut)
+
+
+def record(index: int, **fields: object) -> ReleaseRecord:
+    """Return the release of slot 10 * index."""
+    release = ReleaseRecord(
+        index=index,
+        release_id=f"r{index}",
+        sequence_id="s",
+        slot_us=10 * index,
+        offsets={"t/0": 10 * index},
+        files={"manifest.json": "00"},
+        status=Status.STAGED,
+        n_vertices=3,
+        n_edges=2,
+    )
+    return msgspec.structs.replace(release, **fields)
+
+
+def test_releases_read_back_in_order(storage: Storage) -> None:
+    """After a restart all releases are there, each with the status it had."""
+    ledger: LedgerLog = storage.ledger()
+    for index in (1, 2, 3):
+        take(ledger, 10 * index)
+        ledger.stage(record(index))
+        if index < 3:
+            ledger.mark_published(f"r{index}")
+    expected = [
+        record(1, status=Status.PUBLISHED),
+        record(2, status=Status.PUBLISHED),
+        record(3),
+    ]
+    again: Ledger = storage.ledger()
+    assert ledger.releases() == again.releases() == expected
+    assert again.last() == expected[-1]
+    assert again.pending_cut() is None
+    assert storage.cuts_gone == 3
+
+
+def test_more_releases_than_a_byte_counts_stay_in_order(storage: Storage) -> None:
+    """Release 256 follows 255 when the ledger is read back."""
+    ledger = storage.ledger()
+    for index in range(250, 260):
+        take(ledger, 10 * index)
+        ledger.stage(record(index))
+    assert [r.index for r in storage.ledger().releases()] == list(range(250, 260))
+
+
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"index": 1}, "indexes"),
+        ({"index": 3}, "indexes"),
+        ({"release_id": "r1"}, "once"),
+        ({"sequence_id": "other"}, "sequence"),
+        ({"slot_us": 30}, "cut"),
+        ({"status": Status.PUBLISHED}, "staged"),
+    ],
+)
+def test_what_does_not_follow_is_not_staged(
+    storage: Storage, fields: dict[str, object], message: str
+) -> None:
+    """A release must be the next one, new, of this sequence and of the pending cut."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1))
+    take(ledger, 20)
+    before = dict(storage.entries)
+    with pytest.raises(ValueError, match=message):
+        ledger.stage(msgspec.structs.replace(record(2), **fields))
+    assert storage.entries == before
+    ledger.stage(record(2))
+
+
+def test_nothing_is_staged_without_a_cut(storage: Storage) -> None:
+    """A release is the release of a cut; a dropped cut has none."""
+    ledger = storage.ledger()
+    with pytest.raises(ValueError, match="cut"):
+        ledger.stage(record(1))
+    take(ledger, 10)
+    ledger.drop_cut()
+    with pytest.raises(ValueError, match="cut"):
+        ledger.stage(record(1))
+    assert CUT not in storage.entries
+
+
+def test_publishing_is_repeatable_and_known(storage: Storage) -> None:
+    """Confirming twice writes once; confirming an unknown release is refused."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1))
+    ledger.mark_published("r1")
+    storage.fails = True
+    ledger.mark_published("r1")
+    with pytest.raises(ValueError, match="no such release"):
+        ledger.mark_published("r2")
+
+
+def test_a_sequence_starts_once(storage: Storage) -> None:
+    """A sequence id is never used again, not even a former one."""
+    ledger = storage.ledger()
+    ledger.start_sequence(Sequence("s2", "digest", 6))
+    with pytest.raises(ValueError, match="once"):
+        ledger.start_sequence(Sequence("s", "digest", 7))
+    assert storage.ledger().sequence() == Sequence("s2", "digest", 6)
+
+
+def test_what_is_not_durable_did_not_happen(storage: Storage) -> None:
+    """If a write fails, the resident ledger stays what is stored."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    storage.fails = True
+    for attempt in (
+        lambda: ledger.stage(record(1)),
+        ledger.drop_cut,
+        lambda: ledger.start_sequence(Sequence("s2", "digest", 6)),
+    ):
+        with pytest.raises(OSError):  # noqa: PT011 -- the storage's own
+            attempt()
+    assert ledger.last() is None
+    assert ledger.pending_cut() == PendingCut(10, {"t/0": 10})
+    assert ledger.sequence() == Sequence("s", "digest", 5)
+    assert storage.cuts_gone == 0
+
+
+@pytest.mark.parametrize("lost", ["release/", "sequence/", "count"])
+def test_a_lost_entry_is_noticed(storage: Storage, lost: str) -> None:
+    """A ledger that lacks a release, a sequence or its count does not open."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1))
+    for key in [key for key in storage.entries if key.startswith(lost.encode())]:
+        del storage.entries[key]
+    with pytest.raises(ValueError, match="lacks"):
+        storage.ledger()
+
+
+def test_an_unknown_entry_is_refused(storage: Storage) -> None:
+    """A ledger of a kind that this version does not know does not open."""
+    storage.entries[b"surprise"] = b"1"
+    with pytest.raises(ValueError, match="unknown"):
+        storage.ledger()
+
+
+def test_every_store_keeps_the_ledger(handle: Handle) -> None:
+    """Sequence, cut, staging and publication, with a restart after each."""
+    handle.store.ledger.start_sequence(Sequence("s", "digest", 5))
+    handle.reopen().commit([], {}, cut=PendingCut(10, {"t/0": 10}))
+    assert handle.reopen().ledger.pending_cut() == PendingCut(10, {"t/0": 10})
+    handle.store.ledger.stage(record(1))
+    assert handle.reopen().ledger.last() == record(1)
+    assert handle.store.cut_snapshot() is None
+    handle.store.ledger.mark_published("r1")
+    assert handle.reopen().ledger.last() == record(1, status=Status.PUBLISHED)
+    assert handle.store.ledger.sequence() == Sequence("s", "digest", 5)

@@ -1,0 +1,47 @@
+"""A frozen copy becomes a graph that says nothing of how the store came to it."""
+
+from __future__ import annotations
+
+from state.changes import EdgeAdd, VertexDelete, VertexUpsert
+from state.memory import MemoryStore
+from tests.state.support import SCHEMA, exactly, stamp
+
+
+def test_categories_are_sorted_and_only_those_in_use() -> None:
+    """Values that were overwritten, or whose holders are gone, leave no trace in a snapshot."""
+    store = MemoryStore(SCHEMA)
+    store.commit(
+        [
+            VertexUpsert(stamp(1, 0), "ann", {"gender": "x", "illness": "zoster"}),
+            VertexUpsert(stamp(1, 1), "bob", {"gender": "m", "illness": "flu"}),
+            VertexUpsert(stamp(1, 2), "cyd", {"gender": "q", "illness": "none"}),
+            VertexUpsert(stamp(2, 3), "ann", {"gender": "f", "illness": "none"}),
+            VertexDelete(stamp(2, 4), "cyd"),
+        ],
+        {},
+    )
+    graph = store.snapshot().graph
+    assert graph.categories == (("f", "m"), ("-",), ("flu", "none"))
+
+
+def test_equal_graphs_are_equal_snapshots() -> None:
+    """Histories that give vertices equal numbers give equal arrays, whatever came between."""
+    plain, eventful = MemoryStore(SCHEMA), MemoryStore(SCHEMA)
+    people = [VertexUpsert(stamp(5, i), f"p{i}", {"age": str(20 * i)}) for i in range(4)]
+    ring = [EdgeAdd(stamp(6, i), f"p{i}", f"p{(i + 1) % 4}") for i in range(4)]
+    plain.commit([*people, *ring], {})
+    eventful.commit([VertexUpsert(stamp(1, i), f"p{i}", {"age": "90"}) for i in range(4)], {})
+    eventful.commit([EdgeAdd(stamp(2), "p0", "p2"), VertexDelete(stamp(3), "p0")], {})
+    eventful.commit([*reversed(ring), *reversed(people)], {})
+    eventful.prune(10)
+    assert exactly(plain.snapshot()) == exactly(eventful.snapshot())
+
+
+def test_vertices_are_in_number_order() -> None:
+    """A re-used number puts its new holder where the former one was."""
+    store = MemoryStore(SCHEMA)
+    store.commit([VertexUpsert(stamp(1, i), f"p{i}", {}) for i in range(3)], {})
+    store.commit([VertexDelete(stamp(2), "p1")], {})
+    store.prune(10)
+    store.commit([VertexUpsert(stamp(3, i), f"q{i}", {}) for i in range(2)], {})
+    assert list(store.snapshot().ids) == ["p0", "q0", "p2", "q1"]
