@@ -174,6 +174,30 @@ def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo
     )
 
 
+def known_topic_id(consumer: Any, topic: str) -> str | None:
+    """Return a topic's id as the consumer's metadata have it; costs nothing."""
+    found = consumer._cluster.topic_id(topic)  # noqa: SLF001 -- no public way
+    return None if found is None else str(found)
+
+
+def known_partitions(consumer: Any, topic: str) -> set[int]:
+    """Return a topic's partitions as the consumer's metadata have them; costs nothing."""
+    # The public `partitions_for_topic` waits without a bound for a topic that is gone.
+    return set(consumer._cluster.partitions_for_topic(topic) or ())  # noqa: SLF001
+
+
+def refresh_metadata(consumer: Any, timeout_s: float) -> None:
+    """Have the consumer ask for its topic anew.
+
+    Raises
+    ------
+    kafka.errors.KafkaError
+        If no answer came, or there is no such topic.
+    """
+    asked = consumer._cluster.request_update()  # noqa: SLF001 -- no public way
+    consumer._net.run(consumer._manager.wait_for, asked, timeout_s * 1000)  # noqa: SLF001
+
+
 def close_quietly(close: Callable[[], Any], timeout_s: float = 5.0) -> None:
     """Close a client whatever state it is in, within a bound."""
     with suppress(Exception):

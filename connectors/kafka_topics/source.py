@@ -6,6 +6,7 @@ import itertools
 import logging
 import time
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from kafka import KafkaConsumer
@@ -31,6 +32,8 @@ FETCH: Final = {
 
 ENDS_AGE_S: Final = 0.2
 """How old known ends of partitions may be."""
+VERIFY_S: Final = 1.0
+"""How long records may come before it is verified that they are still the same topic's."""
 PROBE_S: Final = 5.0
 """How long a silent cluster is left alone before and between probes."""
 PROBE_TIMEOUT_S: Final = 2.0
@@ -57,6 +60,7 @@ class KafkaSource:
         self._ends_at_s = 0.0
         self._heard_s = 0.0
         self._probed_s = 0.0
+        self._verified_s = 0.0
         self._commit: Any = None
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
@@ -110,7 +114,7 @@ class KafkaSource:
         """
         self._notice_partitions()
         polled = self._poll(timeout_s, records_max)
-        self._check_topic_id()
+        self._check_topic_id(fetched=bool(polled))
         if not polled:
             self._check_silence()
             return []
@@ -236,8 +240,7 @@ class KafkaSource:
             self._consumer.assign([KafkaTopicPartition(*at) for at in active])
 
     def _notice_partitions(self) -> None:
-        # The client refreshes its metadata in the background; asking it costs nothing.
-        now = self._consumer._cluster.partitions_for_topic(self._topic) or set()  # noqa: SLF001
+        now = client.known_partitions(self._consumer, self._topic)
         if len(now) <= len(self._partitions):
             return
         added = {TopicPartition(self._topic, index) for index in now} - set(self._partitions)
@@ -267,11 +270,20 @@ class KafkaSource:
             raise client.translate(error, "read source", self._topic, self._settings) from None
         return polled
 
-    def _check_topic_id(self) -> None:
-        """Refuse records of a topic that took the place of the one that was opened."""
+    def _check_topic_id(self, *, fetched: bool = False) -> None:
+        """Refuse a topic that took the place of the one that was opened.
+
+        kafka-python fetches by name, so that records of a new topic would pass for the next ones
+        of the old. When records came, the id is asked for at least every `VERIFY_S`.
+        """
         assert self._info is not None
-        found = self._consumer._cluster.topic_id(self._topic)  # noqa: SLF001
-        if found is not None and str(found) != self._info.topic_id:
+        now = time.monotonic()
+        if fetched and now - self._verified_s > VERIFY_S:
+            self._verified_s = now
+            with suppress(kafka_errors.KafkaError):
+                client.refresh_metadata(self._consumer, PROBE_TIMEOUT_S)
+        found = client.known_topic_id(self._consumer, self._topic)
+        if found not in {None, self._info.topic_id}:
             hint = (
                 "the topic was deleted and made again while it was read. Start with a new state "
                 "folder and a complete feed."

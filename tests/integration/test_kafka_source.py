@@ -203,6 +203,7 @@ def test_a_topic_made_again_stops_a_running_reader(world: KafkaWorld, source: So
     assert len(read_all(source)) == 3
     world.replace()
     world.write(0, [b"new"] * 10)
+    time.sleep(source_module.VERIFY_S)
     with pytest.raises((SourceMismatch, OffsetLost)):
         poll_nothing(source, 20)
 
