@@ -20,11 +20,13 @@ from pathlib import Path
 
 import msgspec
 import numpy as np
-from kafka import KafkaAdminClient, KafkaProducer
+from kafka import KafkaProducer
 
 from connectors.base import TopicPartition
+from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from connectors.memory import MemoryDeadLetterSink
 from ktsafe import Schema
+from ops.broker.broker import Broker
 from state.store import GraphStore
 from stream import assembly, config
 from stream.ingest import Ingest, IngestSettings
@@ -84,10 +86,12 @@ def main() -> None:
         if given.kafka:
             measure(given.kafka, given.records, Path(temporary))
             return
-        from ops.broker.broker import running_broker  # noqa: PLC0415 -- needs Java
 
-        with running_broker(Path(temporary) / "broker") as server:
-            measure(server, given.records, Path(temporary))
+        broker = Broker(Path(temporary) / "broker")
+        try:
+            measure(broker.start().bootstrap, given.records, Path(temporary))
+        finally:
+            broker.stop()
 
 
 def measure(server: str, count: int, folder: Path) -> None:
@@ -129,18 +133,20 @@ def measure(server: str, count: int, folder: Path) -> None:
 
 
 def _fill(server: str, topic: str, count: int) -> int:
-    admin = KafkaAdminClient(bootstrap_servers=server)
-    admin.create_topics({topic: {"num_partitions": PARTITIONS, "replication_factor": 1}})
-    admin.close()
+    spec = TopicSpec(name=topic, role=Role.EVENTS, partitions=PARTITIONS)
+    create_topics(KafkaSettings(bootstrap_servers=(server,)), [spec])
     producer = KafkaProducer(
         bootstrap_servers=server, compression_type="lz4", linger_ms=50, batch_size=262_144
     )
     size = 0
+    failures: list[Exception] = []
     for number, value in enumerate(records(count, seed=1)):
         size += len(value)
-        producer.send(topic, value, partition=number % PARTITIONS, timestamp_ms=1_798_761_600_000)
+        sent = producer.send(topic, value, partition=number % PARTITIONS)
+        sent.add_errback(failures.append)
     producer.flush()
     producer.close()
+    assert not failures, failures[0]
     return size
 
 

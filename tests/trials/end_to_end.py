@@ -21,6 +21,9 @@ import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
+from kafka import KafkaProducer
+
+from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from tests import feeds
 from tests.trials import running
 
@@ -150,15 +153,12 @@ def _kafka_site(
     every: str,
     server: str,
 ) -> running.Site:
-    from kafka import KafkaAdminClient, KafkaProducer  # noqa: PLC0415 -- only this way needs it
-
     run = uuid.uuid4().hex[:8]
-    admin = KafkaAdminClient(bootstrap_servers=server)
-    topics = {f"events-{run}": len(partitions), f"releases-{run}": 1}
-    admin.create_topics(
-        {t: {"num_partitions": n, "replication_factor": 1} for t, n in topics.items()}
-    )
-    admin.close()
+    specs = [
+        TopicSpec(name=f"events-{run}", role=Role.EVENTS, partitions=len(partitions)),
+        TopicSpec(name=f"releases-{run}", role=Role.RELEASES),
+    ]
+    create_topics(KafkaSettings(bootstrap_servers=(server,)), specs)
     producer = KafkaProducer(bootstrap_servers=server, compression_type="lz4", linger_ms=20)
     for number, events in enumerate(partitions):
         for event in events:

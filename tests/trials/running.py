@@ -101,7 +101,13 @@ class Site:
 
     def releases(self, into: Path) -> dict[str, tuple[str, int]]:
         """Rebuild all releases in `into`: id to (manifest sha256, vertices)."""
-        reader = assembly.release_reader(self.settings)
+        settings = self.settings
+        if (
+            isinstance(settings.config.sink, config.FilesSink)
+            and not settings.path(settings.config.sink.folder).exists()
+        ):
+            return {}  # Killed before its sink was opened for the first time.
+        reader = assembly.release_reader(settings)
         into.mkdir(parents=True, exist_ok=True)
         try:
             return {
