@@ -36,10 +36,13 @@ class WideRows(NamedTuple):
 
 
 class Locations(NamedTuple):
-    """Distinct (class, size, histogram), sorted by class and size; equal pairs form a segment."""
+    """Distinct (class, size, histogram), sorted by class and size; equal pairs form a segment.
+
+    `flagged[f, i]` counts the vertices at location i that carry flag f.
+    """
 
     multiplicity: NDArray[np.int64]
-    sensitive: NDArray[np.int64]
+    flagged: NDArray[np.int64]
     segment_of: NDArray[np.int64]
     segment_start: NDArray[np.int64]
     segment_size: NDArray[np.int64]
@@ -266,7 +269,7 @@ def scan_narrow(
 ) -> None:
     """Add the similar pairs of i with begin..stop - 1 to both ends' counts in `found`.
 
-    `sizes` holds the two sizes and the scaled limit; `found` has rows |PS| and sensitive.
+    `sizes` holds the two sizes and the scaled limit; `found` has rows |PS| and one per flag.
     """
     size_1, size_2, limit = sizes
     while begin < stop:
@@ -289,9 +292,10 @@ def scan_narrow(
 def add_pair(locations: Locations, i: int, j: int, found: NDArray[np.int64]) -> None:
     """Count location j into the protection set of i and the other way round."""
     found[0, i] += locations.multiplicity[j]
-    found[1, i] += locations.sensitive[j]
     found[0, j] += locations.multiplicity[i]
-    found[1, j] += locations.sensitive[i]
+    for f in range(locations.flagged.shape[0]):
+        found[f + 1, i] += locations.flagged[f, j]
+        found[f + 1, j] += locations.flagged[f, i]
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -307,8 +311,8 @@ def scan_bands(
     """Compare locations begin..stop - 1 with all later ones of their class and size band.
 
     `tolerance` is t as (numerator, denominator). Every unordered pair is met exactly once over
-    all calls, and its two ends are both counted, so `found`, shape (2, locations), must not be
-    shared by concurrent calls.
+    all calls, and its two ends are both counted, so `found`, shape (1 + flags, locations), must
+    not be shared by concurrent calls.
     """
     q = locations.offsets.shape[0] - 1
     scratch = np.empty((2, BLOCK), dtype=np.int16)

@@ -198,7 +198,51 @@ def verify(
     O(q * (n + m)) plus one comparison per pair of distinct locations (QI, degree, histogram) of
     the same QI whose degrees differ by at most epsilon / 2.
     """
-    qi, sensitive, pairs = _checked(quasi_identifiers, is_sensitive, edges)
+    sensitive = np.asarray(is_sensitive)
+    if sensitive.ndim != 1:
+        raise InvalidGraph("The sensitive flags must be booleans of shape (n,).")
+    qi, flags, pairs = _checked(quasi_identifiers, sensitive.reshape(-1, 1), edges)
+    found = _protection_sets(qi, flags, pairs, params, workers)
+    return Verdict(params, len(qi), len(pairs), found[0], found[1])
+
+
+def verify_graph(
+    graph: AttributedGraph, params: PrivacyParams, *, workers: int | None = None
+) -> Verdict:
+    """Verify an attributed graph; see `verify`."""
+    return verify(graph.codes[:, :-1], graph.is_sensitive, graph.edges, params, workers=workers)
+
+
+def verify_flags(
+    quasi_identifiers: ArrayLike,
+    flags: ArrayLike,
+    edges: ArrayLike,
+    params: PrivacyParams,
+    *,
+    workers: int | None = None,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Count who is in each protection set: everybody, and those with each of several flags.
+
+    Parameters are those of `verify`, but for `flags`: bool, shape (n, f).
+
+    Returns
+    -------
+    tuple
+        int64, shape (n,): |PS(v)|; and int64, shape (f, n): its members that carry each flag.
+    """
+    qi, checked, pairs = _checked(quasi_identifiers, flags, edges)
+    found = _protection_sets(qi, checked, pairs, params, workers)
+    return found[0], found[1:]
+
+
+def _protection_sets(
+    qi: NDArray[np.int64],
+    flags: NDArray[np.bool_],
+    pairs: NDArray[np.int32],
+    params: PrivacyParams,
+    workers: int | None,
+) -> NDArray[np.int64]:
+    """Return |PS(v)| and its flagged members, int64, shape (1 + flags, n)."""
     n, q = qi.shape
     sizes = np.bincount(pairs.reshape(-1), minlength=n).astype(np.int64) + 1
     columns, offsets, classes = _columns(qi)
@@ -226,37 +270,29 @@ def verify(
     vertices = order[first]
     location_of = np.empty(n, dtype=np.int64)
     location_of[order] = np.cumsum(starts) - 1
+    counts = [np.bincount(location_of[chosen], minlength=len(first)) for chosen in flags.T]
     locations = core.Locations(
         np.bincount(location_of, minlength=len(first)).astype(np.int64),
-        np.bincount(location_of[sensitive], minlength=len(first)).astype(np.int64),
+        np.array(counts, dtype=np.int64).reshape(len(counts), len(first)),
         *_segments(classes[vertices], sizes[vertices], band),
         np.ascontiguousarray(histograms[vertices].T),
         offsets,
         row[vertices],
     )
     found = _scan(locations, wide, params, narrow_max, workers or os.cpu_count() or 1)
-    return Verdict(params, n, len(pairs), found[0, location_of], found[1, location_of])
-
-
-def verify_graph(
-    graph: AttributedGraph, params: PrivacyParams, *, workers: int | None = None
-) -> Verdict:
-    """Verify an attributed graph; see `verify`."""
-    return verify(graph.codes[:, :-1], graph.is_sensitive, graph.edges, params, workers=workers)
+    return found[:, location_of]
 
 
 def _checked(
-    quasi_identifiers: ArrayLike, is_sensitive: ArrayLike, edges: ArrayLike
+    quasi_identifiers: ArrayLike, flags: ArrayLike, edges: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int32]]:
     """Return the three inputs as arrays, or raise InvalidGraph."""
-    sensitive = np.asarray(is_sensitive)
+    flagged = np.asarray(flags)
     qi = np.asarray(quasi_identifiers)
     pairs = np.asarray(edges)
-    n = len(sensitive) if sensitive.ndim == 1 else -1
-    if n == 0 and sensitive.size == 0:
-        sensitive = sensitive.astype(np.bool_)
-    if sensitive.dtype != np.bool_ or n < 0:
-        raise InvalidGraph("The sensitive flags must be booleans of shape (n,).")
+    if flagged.ndim != 2 or not (flagged.size == 0 or flagged.dtype == np.bool_):
+        raise InvalidGraph("The sensitive flags must be booleans, one per vertex.")
+    n = len(flagged)
     if n > N_MAX:
         raise InvalidGraph(f"At most {N_MAX} vertices can be verified exactly.")
     if qi.ndim != 2 or len(qi) != n or not (qi.size == 0 or np.issubdtype(qi.dtype, np.integer)):
@@ -264,7 +300,7 @@ def _checked(
     if qi.size and qi.dtype == np.uint64 and int(qi.max()) > np.iinfo(np.int64).max:
         raise InvalidGraph("A quasi-identifier code exceeds int64.")
     if pairs.size == 0:
-        return qi.astype(np.int64), sensitive, np.zeros((0, 2), dtype=np.int32)
+        return qi.astype(np.int64), flagged.astype(np.bool_), np.zeros((0, 2), dtype=np.int32)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer):
         raise InvalidGraph("The edges must be integers of shape (m, 2).")
     if int(pairs.min()) < 0 or int(pairs.max()) >= n:
@@ -276,7 +312,7 @@ def _checked(
     keys = np.sort(low * n + np.maximum(narrow[:, 0], narrow[:, 1]))
     if np.any(keys[1:] == keys[:-1]):
         raise InvalidGraph("An edge is given twice.")
-    return qi.astype(np.int64), sensitive, narrow
+    return qi.astype(np.int64), flagged.astype(np.bool_), narrow
 
 
 def _columns(
@@ -351,8 +387,8 @@ def _scan(
     narrow_max: int,
     workers: int,
 ) -> NDArray[np.int64]:
-    """Return |PS| and its sensitive count per location, shape (2, locations)."""
-    n = len(locations.multiplicity)
+    """Return |PS| and its flagged members per location, shape (1 + flags, locations)."""
+    n, rows = len(locations.multiplicity), 1 + len(locations.flagged)
     tolerance = (params.t.numerator, params.t.denominator)
     band_stop = locations.segment_start[locations.segment_stop[locations.segment_of]]
     work = np.cumsum(band_stop - np.arange(n))
@@ -362,7 +398,7 @@ def _scan(
 
     # One accumulator per running task, since a task counts into locations of other tasks.
     workers = min(workers, n_tasks)
-    partial = [np.zeros((2, n), dtype=np.int64) for _ in range(workers)]
+    partial = [np.zeros((rows, n), dtype=np.int64) for _ in range(workers)]
     free: queue.SimpleQueue[NDArray[np.int64]] = queue.SimpleQueue()
     for counts in partial:
         free.put(counts)
@@ -379,7 +415,7 @@ def _scan(
     else:
         with ThreadPoolExecutor(workers) as pool:
             list(pool.map(scan, bounds[:-1].tolist(), bounds[1:].tolist()))
-    own = np.stack((locations.multiplicity, locations.sensitive))
+    own = np.vstack((locations.multiplicity[np.newaxis], locations.flagged))
     for counts in partial:
         own += counts
     return own
