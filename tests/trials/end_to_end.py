@@ -12,19 +12,15 @@ from __future__ import annotations
 import argparse
 import gzip
 import json
-import random
 import sys
 import tempfile
 import time
 import tomllib
-import uuid
 from collections.abc import Sequence
 from pathlib import Path
 
-from kafka import KafkaProducer
-
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from tests import feeds
+from tests.services import drain_with_kills
 from tests.trials import running
 
 FEEDS = {"ldbc-snb-sf0.1": "month", "collegemsg": "14d"}
@@ -86,12 +82,12 @@ def trial(
     with tempfile.TemporaryDirectory(prefix="ktsafe-trial-") as temporary:
         folder = Path(temporary) / "site"
         site = (
-            _files_site(folder, partitions, attributes, every)
+            running.files_site(folder, partitions, attributes, every)
             if way == "files"
-            else _kafka_site(folder, partitions, attributes, every, str(kafka))
+            else running.kafka_site(folder, partitions, attributes, every, str(kafka))
         )
         started = time.monotonic()
-        killed, seen = _run(site, kills, seed, Path(temporary))
+        killed, seen = drain_with_kills(site, kills, seed, Path(temporary), within_s=6.0)
         seconds = time.monotonic() - started
         releases = site.releases(Path(temporary) / "read")
         for release_id, digest in seen.items():
@@ -103,8 +99,7 @@ def trial(
         graph = site.graph()
         assert graph == feeds.fold(partitions, names), "not the graph that the events make"
         consumed = sum(site.offsets().values())
-        if way == "files":
-            assert consumed == sum(map(len, partitions)), f"{consumed} records consumed"
+        assert consumed == sum(map(len, partitions)), f"{consumed} records consumed"
         assert site.dead_letters() == 0
         print(
             f"{title} | {way} | {sum(map(len, partitions)):,} | {killed} | {len(releases)} | "
@@ -112,67 +107,6 @@ def trial(
             flush=True,
         )
         return graph
-
-
-def _run(site: running.Site, kills: int, seed: int, temporary: Path) -> tuple[int, dict[str, str]]:
-    """Drain the feed, killing the service on the way; return kills done and releases seen."""
-    rng = random.Random(seed)
-    seen: dict[str, str] = {}
-    for number in range(kills):
-        process = site.start("--drain")
-        if not running.kill_at_random(process, rng.uniform(0.2, 6.0)):
-            assert process.returncode == 0, (site.folder / "log.txt").read_text()[-2000:]
-            return number, seen
-        found = site.releases(temporary / f"seen-{number}")
-        for release_id, (digest, _) in found.items():
-            assert seen.setdefault(release_id, digest) == digest, f"{release_id} changed its bytes"
-    site.drain()
-    return kills, seen
-
-
-def _files_site(
-    folder: Path, partitions: Sequence[Sequence[feeds.Event]], attributes: dict, every: str
-) -> running.Site:
-    feed = folder.parent / "feed"
-    feed.mkdir()
-    names = [f"../feed/{name}" for name in running.write_feed(feed, partitions)]
-    source = f'kind = "files"\npaths = {json.dumps(names)}'
-    return running.site(
-        folder,
-        attributes=attributes,
-        source=source,
-        sink='kind = "files"\nfolder = "releases"',
-        every=every,
-    )
-
-
-def _kafka_site(
-    folder: Path,
-    partitions: Sequence[Sequence[feeds.Event]],
-    attributes: dict,
-    every: str,
-    server: str,
-) -> running.Site:
-    run = uuid.uuid4().hex[:8]
-    specs = [
-        TopicSpec(name=f"events-{run}", role=Role.EVENTS, partitions=len(partitions)),
-        TopicSpec(name=f"releases-{run}", role=Role.RELEASES),
-    ]
-    create_topics(KafkaSettings(bootstrap_servers=(server,)), specs)
-    producer = KafkaProducer(bootstrap_servers=server, compression_type="lz4", linger_ms=20)
-    for number, events in enumerate(partitions):
-        for event in events:
-            producer.send(f"events-{run}", json.dumps(event).encode(), partition=number)
-    producer.flush()
-    producer.close()
-    return running.site(
-        folder,
-        attributes=attributes,
-        source=f'kind = "kafka"\ntopic = "events-{run}"',
-        sink=f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"',
-        every=every,
-        kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
-    )
 
 
 if __name__ == "__main__":

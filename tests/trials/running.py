@@ -9,10 +9,14 @@ import signal
 import subprocess
 import sys
 import time
+import uuid
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from kafka import KafkaProducer
+
+from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from stream import assembly, config
 from stream.release_read import read_manifest
 from tests import feeds
@@ -70,8 +74,8 @@ class Site:
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start `ktsafe run` as a process of its own."""
         command = [sys.executable, "-m", "stream.cli", "run", str(self.config), *arguments]
-        log = (self.folder / "log.txt").open("ab")
-        return subprocess.Popen(command, stdout=log, stderr=log)
+        with (self.folder / "log.txt").open("ab") as log:
+            return subprocess.Popen(command, stdout=log, stderr=log)
 
     def drain(self, timeout_s: float = 600.0) -> None:
         """Run the service until the feed has ended; raises if it fails."""
@@ -146,6 +150,56 @@ def site(
     )
     (folder / "ktsafe.toml").write_text(text + kafka, encoding="utf-8")
     return Site(folder)
+
+
+def files_site(
+    folder: Path,
+    partitions: Sequence[Sequence[feeds.Event]],
+    attributes: dict[str, Any],
+    every: str,
+) -> Site:
+    """Return a service that reads one file per partition and publishes to a folder."""
+    feed = folder.parent / "feed"
+    feed.mkdir()
+    names = [f"../feed/{name}" for name in write_feed(feed, partitions)]
+    source = f'kind = "files"\npaths = {json.dumps(names)}'
+    return site(
+        folder,
+        attributes=attributes,
+        source=source,
+        sink='kind = "files"\nfolder = "releases"',
+        every=every,
+    )
+
+
+def kafka_site(
+    folder: Path,
+    partitions: Sequence[Sequence[feeds.Event]],
+    attributes: dict[str, Any],
+    every: str,
+    server: str,
+) -> Site:
+    """Return a service on new topics of a broker, the feed sent already."""
+    run = uuid.uuid4().hex[:8]
+    specs = [
+        TopicSpec(name=f"events-{run}", role=Role.EVENTS, partitions=len(partitions)),
+        TopicSpec(name=f"releases-{run}", role=Role.RELEASES),
+    ]
+    create_topics(KafkaSettings(bootstrap_servers=(server,)), specs)
+    producer = KafkaProducer(bootstrap_servers=server, compression_type="lz4", linger_ms=20)
+    for number, events in enumerate(partitions):
+        for event in events:
+            producer.send(f"events-{run}", json.dumps(event).encode(), partition=number)
+    producer.flush()
+    producer.close()
+    return site(
+        folder,
+        attributes=attributes,
+        source=f'kind = "kafka"\ntopic = "events-{run}"',
+        sink=f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"',
+        every=every,
+        kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
+    )
 
 
 def write_feed(folder: Path, partitions: Sequence[Sequence[feeds.Event]]) -> list[str]:

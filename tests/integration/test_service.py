@@ -1,0 +1,75 @@
+"""The service as a process, on a real broker."""
+
+import signal
+import subprocess
+
+import pytest
+
+from stream.errors import Exit
+from tests import feeds, services
+from tests.trials import running
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+
+
+def kafka_site(tmp_path, partitions, cluster):
+    return running.kafka_site(
+        tmp_path / "site", partitions, services.ATTRIBUTES, "month", cluster.bootstrap
+    )
+
+
+def test_a_feed_on_three_partitions_becomes_verified_releases(tmp_path, cluster):
+    """A perturbed feed: all consumed, every release verified, the graph as the fold has it."""
+    careless = feeds.perturbed(services.small_feed(), 3)
+    partitions = feeds.assigned(careless, 3, 3)
+    site = kafka_site(tmp_path, partitions, cluster)
+    site.drain()
+    services.check(site, partitions, tmp_path / "read")
+
+
+def test_kill_9_loses_and_repeats_nothing(tmp_path, cluster):
+    """Killed at random moments, the service goes on where it was; releases keep their bytes."""
+    partitions = feeds.assigned(services.small_feed(people=300), 3, 4)
+    site = kafka_site(tmp_path, partitions, cluster)
+    killed, seen = services.drain_with_kills(site, 6, 5, tmp_path, within_s=5.0)
+    assert killed > 0
+    services.check(site, partitions, tmp_path / "read", seen=seen)
+
+
+def test_a_topic_of_another_state_is_refused(tmp_path, cluster):
+    """The state belongs to its topic: with another one the service refuses to start."""
+    partitions = feeds.assigned(services.small_feed(people=40), 1, 1)
+    first = kafka_site(tmp_path / "a", partitions, cluster)
+    first.drain()
+    second = kafka_site(tmp_path / "b", partitions, cluster)
+    first.config.write_text(second.config.read_text().replace("releases-", "releases-of-"))
+    assert first.start("--drain").wait(60) in {Exit.MISMATCH, Exit.USAGE}
+
+
+def test_an_unreachable_broker_ends_in_one_paragraph(tmp_path):
+    """After bounded retries: what is unreachable, what to do, and its own exit code."""
+    site = running.site(
+        tmp_path / "site",
+        attributes=services.ATTRIBUTES,
+        source='kind = "kafka"\ntopic = "events"',
+        sink='kind = "files"\nfolder = "releases"',
+        every="1d",
+        kafka='\n[kafka]\nbootstrap_servers = ["127.0.0.1:1"]\nretry_for_s = 2\n',
+    )
+    assert site.start().wait(60) == Exit.UNAVAILABLE
+    last = (site.folder / "log.txt").read_text().strip().splitlines()[-1]
+    assert last.startswith("ktsafe: ")
+    assert "127.0.0.1:1" in last
+
+
+def test_sigterm_stops_cleanly_and_the_next_start_continues(tmp_path, cluster):
+    """A long-running service ends with 0 on SIGTERM, and nothing is lost."""
+    partitions = feeds.assigned(services.small_feed(), 2, 6)
+    site = kafka_site(tmp_path, partitions, cluster)
+    process = site.start()
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(8)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == Exit.OK
+    site.drain()
+    services.check(site, partitions, tmp_path / "read")

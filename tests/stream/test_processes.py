@@ -1,0 +1,181 @@
+"""The service as its users run it: a process, files, signals, exit codes."""
+
+import json
+import signal
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+from stream.cli import run_command
+from stream.errors import Exit
+from tests import feeds, services
+from tests.trials import running
+
+
+def site_of(tmp_path, partitions):
+    return running.files_site(tmp_path / "site", partitions, services.ATTRIBUTES, "month")
+
+
+def ktsafe(*arguments):
+    command = [sys.executable, "-m", "stream.cli", *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def test_kill_9_loses_and_repeats_nothing(tmp_path):
+    """Killed at random moments, the service goes on where it was; releases keep their bytes."""
+    careless = feeds.perturbed(services.small_feed(people=250), 2)
+    partitions = feeds.assigned(careless, 2, 2)
+    site = site_of(tmp_path, partitions)
+    killed, seen = services.drain_with_kills(site, 5, 1, tmp_path, within_s=4.0)
+    assert killed > 0
+    services.check(site, partitions, tmp_path / "read", seen=seen)
+
+
+def test_signals_stop_the_service_and_nothing_is_lost(tmp_path):
+    """The first SIGTERM ends it with 0; the next start continues; private files are private."""
+    partitions = [services.small_feed()]
+    site = site_of(tmp_path, partitions)
+    process = site.start()
+    time.sleep(4)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) in {Exit.OK, -signal.SIGTERM}  # before its handlers stood: killed
+    site.drain()
+    services.check(site, partitions, tmp_path / "read")
+    assert stat.S_IMODE((site.folder / "state").stat().st_mode) == 0o700
+    assert stat.S_IMODE((site.folder / "dead-letters.jsonl").stat().st_mode) == 0o600 or (
+        not (site.folder / "dead-letters.jsonl").exists()
+    )
+
+
+def test_nothing_private_is_logged_or_published(tmp_path):
+    """No true id appears in logs, releases or dead-letter reasons; the mapping alone has them."""
+    feed = services.small_feed(people=80)
+    names = {event["id"]: f"secret-{event['id']}-person" for event in feed if "id" in event}
+    secret = json.loads(
+        json.dumps(
+            [
+                {k: names.get(v, v) if isinstance(v, str) else v for k, v in event.items()}
+                for event in feed
+            ]
+        )
+    )
+    site = site_of(tmp_path, [secret])
+    text = site.config.read_text().replace('level = "warning"', 'level = "debug"')
+    site.config.write_text(text)
+    site.drain()
+    public = [site.folder / "log.txt", *(site.folder / "releases").rglob("*.*")]
+    assert len(public) > 3
+    for path in public:
+        assert b"secret-" not in path.read_bytes(), path.name
+    mappings = list((site.folder / "state" / "audit").rglob("mapping.csv"))
+    assert any(b"secret-" in path.read_bytes() for path in mappings)
+    assert all(stat.S_IMODE(path.stat().st_mode) == 0o600 for path in mappings)
+
+
+def test_an_untouched_verify_passes_and_a_touched_one_fails(tmp_path):
+    """`ktsafe verify` exits 0 for what was published and says which vertices fail otherwise."""
+    site = site_of(tmp_path, [services.small_feed(people=80)])
+    site.drain()
+    folder = max((site.folder / "releases").iterdir())
+    assert ktsafe("verify", folder).returncode == Exit.OK
+    edges = (folder / "edges.csv").read_text().splitlines(keepends=True)
+    (folder / "edges.csv").write_text("".join(edges[:1] + edges[40:]))
+    assert ktsafe("verify", folder).returncode == Exit.USAGE
+    assert "does not match the sha256" in ktsafe("verify", folder).stderr
+    _rehash(folder)
+    done = ktsafe("verify", folder, "--json", "--limit", "2")
+    assert done.returncode == Exit.UNSAFE
+    (report,) = json.loads(done.stdout)
+    assert report["unsafe_vertices"] > 2
+    assert len(report["failures"]) == 2
+    assert "candidates" in report["failures"][0]["explanation"]
+
+
+def _rehash(folder):
+    """Make the manifest fit the files again, as a forger would."""
+    import hashlib  # noqa: PLC0415
+
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["sha256"]["edges.csv"] = hashlib.sha256(
+        (folder / "edges.csv").read_bytes()
+    ).hexdigest()
+    manifest["edges"] = len((folder / "edges.csv").read_text().splitlines()) - 1
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("change", "code", "words"),
+    [
+        (("every", "evry"), Exit.USAGE, "evry"),
+        (('folder = "state"', 'folder = "/proc/ktsafe"'), Exit.STATE, "/proc/ktsafe"),
+        (('folder = "releases"', 'folder = "/proc/ktsafe"'), Exit.USAGE, "/proc/ktsafe"),
+        (("feed-0", "feed-9"), Exit.USAGE, "feed-9"),
+    ],
+)
+def test_what_cannot_start_says_why_in_one_paragraph(tmp_path, capsys, change, code, words):
+    """A bad configuration, an unwritable folder, a missing feed: one paragraph, its own code."""
+    site = site_of(tmp_path, [services.small_feed(people=5)])
+    site.config.write_text(site.config.read_text().replace(*change))
+    assert run_command(["run", str(site.config), "--drain"]) == code
+    message = capsys.readouterr().err.strip().splitlines()[-1]
+    assert message.startswith("ktsafe: ")
+    assert words in message
+
+
+def test_a_state_of_other_parameters_is_refused_until_rebase(tmp_path, capsys):
+    """Parameters are fixed within a sequence; `ktsafe rebase` begins a new one."""
+    site = site_of(tmp_path, [services.small_feed(people=30)])
+    assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
+    with site.config.open("a") as file:
+        file.write("\n[privacy]\nk = 4\n")
+    assert run_command(["run", str(site.config), "--drain"]) == Exit.STATE
+    assert "ktsafe rebase" in capsys.readouterr().err
+    assert run_command(["rebase", str(site.config), "--yes"]) == Exit.OK
+    assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
+
+
+def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):
+    """The store's lock is held; the error says so."""
+    from stream import assembly  # noqa: PLC0415
+
+    site = site_of(tmp_path, [services.small_feed(people=5)])
+    store = assembly.open_store(site.settings)
+    try:
+        assert run_command(["run", str(site.config), "--drain"]) == Exit.STATE
+    finally:
+        store.close()
+    assert "another process" in capsys.readouterr().err.lower()
+
+
+def test_anonymize_then_verify_from_files(tmp_path, capsys):
+    """The README's two commands work on CSV files, and refuse to overwrite."""
+    (tmp_path / "vertices.csv").write_text(
+        "id,group,illness\n"
+        + "".join(f"p{i},g{i % 2},{'x' if i % 9 == 0 else 'y'}\n" for i in range(40))
+    )
+    (tmp_path / "edges.csv").write_text(
+        "source,target\n" + "".join(f"p{i},p{(i * 7 + 1) % 40}\n" for i in range(40))
+    )
+    (tmp_path / "schema.toml").write_text(
+        "[attributes]\nquasi_identifiers = ['group']\nsensitive = 'illness'\n"
+        "sensitive_values = ['x']\n"
+    )
+    arguments = [
+        "anonymize",
+        *(f"--{n}={tmp_path / n}.csv" for n in ("vertices", "edges")),
+        f"--schema={tmp_path / 'schema.toml'}",
+        f"--out={tmp_path / 'out'}",
+        f"--audit={tmp_path / 'audit'}",
+        "--k=4",
+        "--seed=1",
+    ]
+    assert run_command([*arguments, "--json"]) == Exit.OK
+    report = json.loads(capsys.readouterr().out)
+    assert report["kt_safe"] is True
+    assert report["candidates_min"] >= 4
+    assert run_command(["verify", str(tmp_path / "out")]) == Exit.OK
+    assert run_command(arguments) == Exit.USAGE
+    assert "exists already" in capsys.readouterr().err
