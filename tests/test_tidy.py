@@ -1,0 +1,144 @@
+"""The style guide, as far as a program can check it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PACKAGES = ("ktsafe", "state", "connectors", "stream")
+MODULES = sorted(p for folder in (*PACKAGES, "ops") for p in (ROOT / folder).rglob("*.py"))
+TEXTS = sorted(
+    path
+    for folder in (*PACKAGES, "ops", "tests", ".ci")
+    for path in (ROOT / folder).rglob("*")
+    if path.is_file() and "__pycache__" not in path.parts and path != Path(__file__)
+) + [path for path in sorted(ROOT.iterdir()) if path.is_file()]
+
+MODULE_LINES_MAX = 500
+FUNCTION_LINES_MAX = 70
+"""Of a function's body without its docstring."""
+
+FORBIDDEN = {
+    "a credential": (
+        r"BEGIN (RSA |EC |OPENSSH )?PRIVATE KEY|AKIA[0-9A-Z]{16}|gh[pousr]_[A-Za-z0-9]{36}"
+    ),
+    "a host of a package registry": (
+        r"pypi\.org|pythonhosted\.org|repo1?\.maven\.(org|apache\.org)|registry\.npmjs\.org"
+        r"|index-url|trusted-host"
+    ),
+    "a path of one machine": r"/(home|Users)/[a-z]+/|/work/|/root/",
+    "unfinished work": r"\b(TODO|FIXME|XXX|HACK)\b|raise NotImplementedError",
+    "a merge conflict": r"^(<{7} |>{7} )",
+}
+
+
+def functions(path: Path) -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    """Yield every function of a module with where it is."""
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield f"{path.relative_to(ROOT)}:{node.lineno}:{node.name}", node
+
+
+def body_lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Return the length of a function's body without its docstring."""
+    body = function.body
+    if ast.get_docstring(function, clean=False) is not None:
+        body = body[1:]
+    if not body:
+        return 0
+    return (body[-1].end_lineno or 0) - body[0].lineno + 1
+
+
+def test_there_is_something_to_check() -> None:
+    """The lists below are not empty by mistake."""
+    assert len(MODULES) > 20
+    assert ROOT / "README.md" in TEXTS
+
+
+def test_modules_are_short() -> None:
+    """No module is longer than the limit."""
+    lengths = {p: len(p.read_text(encoding="utf-8").splitlines()) for p in MODULES}
+    assert {str(p): n for p, n in lengths.items() if n > MODULE_LINES_MAX} == {}
+
+
+def test_functions_are_short() -> None:
+    """No function's body is longer than the limit."""
+    lengths = {where: body_lines(f) for path in MODULES for where, f in functions(path)}
+    assert {where: n for where, n in lengths.items() if n > FUNCTION_LINES_MAX} == {}
+
+
+def test_kernels_declare_how_they_are_compiled() -> None:
+    """Every njit says cache and fastmath, and fastmath is off: safety is decided exactly."""
+    kernels = 0
+    for path in MODULES:
+        for where, function in functions(path):
+            for decorator in function.decorator_list:
+                text = ast.unparse(decorator)
+                if not re.search(r"\b(njit|jit|vectorize|guvectorize)\b", text):
+                    continue
+                kernels += 1
+                assert isinstance(decorator, ast.Call), f"{where} declares nothing"
+                given = {k.arg: ast.unparse(k.value) for k in decorator.keywords}
+                assert "cache" in given, f"{where} does not declare cache"
+                assert given.get("fastmath") == "False", f"{where} does not rule fastmath out"
+    assert kernels
+
+
+def test_public_modules_say_what_they_are() -> None:
+    """Every module begins with a docstring."""
+    silent = [
+        str(path.relative_to(ROOT))
+        for path in MODULES
+        if not ast.get_docstring(ast.parse(path.read_text(encoding="utf-8")))
+    ]
+    assert silent == []
+
+
+def test_tests_state_their_claim() -> None:
+    """Every test has a docstring."""
+    silent = [
+        where
+        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for where, function in functions(path)
+        if function.name.startswith("test_") and not ast.get_docstring(function)
+    ]
+    assert silent == []
+
+
+def test_every_test_folder_is_a_package() -> None:
+    """A folder of tests without `__init__.py` would shadow the package it is named after."""
+    folders = {path.parent for path in (ROOT / "tests").rglob("*.py")}
+    assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
+
+
+@pytest.mark.parametrize("what", FORBIDDEN)
+def test_nothing_forbidden_is_written_down(what: str) -> None:
+    """No file of the project holds a credential, a registry's address, or unfinished work."""
+    pattern = re.compile(FORBIDDEN[what], re.MULTILINE)
+    found = []
+    for path in TEXTS:
+        try:
+            text = path.read_text(encoding="utf-8")
+        except UnicodeDecodeError:
+            continue
+        found += [f"{path.relative_to(ROOT)}: {m.group()}" for m in pattern.finditer(text)]
+    assert found == []
+
+
+def test_every_dependency_is_pinned() -> None:
+    """What pyproject.toml asks for has one exact version in constraints.txt."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = [item for group in project.get("optional-dependencies", {}).values() for item in group]
+    pinned = {
+        line.partition("==")[0].lower().replace("_", "-")
+        for line in (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+        if "==" in line
+    }
+    names = {re.split(r"[\[<>=!~ ;]", item)[0].lower() for item in project["dependencies"] + extras}
+    assert names - pinned == set()
