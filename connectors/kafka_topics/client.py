@@ -163,6 +163,9 @@ def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo
     error = kafka_errors.for_code(found[0]["error_code"])
     if error is kafka_errors.UnknownTopicOrPartitionError:
         return None
+    if error is kafka_errors.InvalidTopicError:
+        hint = "the cluster refused this name. Use letters, digits, '.', '_' and '-' only."
+        raise Misconfigured("describe topic", topic, hint)
     if error is not kafka_errors.NoError:
         raise error(topic)
     partitions = found[0]["partitions"]
@@ -196,6 +199,24 @@ def refresh_metadata(consumer: Any, timeout_s: float) -> None:
     """
     asked = consumer._cluster.request_update()  # noqa: SLF001 -- no public way
     consumer._net.run(consumer._manager.wait_for, asked, timeout_s * 1000)  # noqa: SLF001
+
+
+def drop_producer(producer: Any, timeout_s: float) -> None:
+    """Close a producer; what it could not deliver within `timeout_s` is given up.
+
+    `KafkaProducer.close` raises if something stays undelivered, and leaves its sender running.
+    """
+
+    def close() -> None:
+        try:
+            producer.close(timeout=timeout_s)
+        except kafka_errors.KafkaError:
+            sender = producer._sender  # noqa: SLF001 -- no public way
+            sender.force_close()
+            sender.join(timeout_s)
+            producer.close(timeout=0)
+
+    close_quietly(close, 3 * timeout_s + 1)
 
 
 def close_quietly(close: Callable[[], Any], timeout_s: float = 5.0) -> None:

@@ -60,7 +60,7 @@ class KafkaDeadLetterSink:
         """Close the producer."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            client.close_quietly(lambda: producer.close(timeout=2))
+            client.drop_producer(producer, timeout_s=2)
 
     def _connected(self) -> Any:
         if self._producer is None:

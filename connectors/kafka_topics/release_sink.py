@@ -68,6 +68,7 @@ class KafkaReleaseSink:
         self._transaction_bytes_max = transaction_bytes_max
         self._producer: Any = None
         self._fenced = False
+        self._began_s = 0.0
 
     def open(self) -> None:
         """Check the topic and fence off earlier instances."""
@@ -94,6 +95,7 @@ class KafkaReleaseSink:
         if self._fenced:
             raise bundles.fenced(self._topic)
         release = bundles.check_bundle(bundle)
+        self._began_s = time.monotonic()
         try:
             # Step 1
             self._take_over(retry=False)
@@ -101,8 +103,13 @@ class KafkaReleaseSink:
             if not bundles.check_order(release, self.last(), self._topic):
                 # Step 3
                 self._send_all(bundle, release)
-        except _FENCED:
+        except _FENCED as error:
             self._give_up()
+            if time.monotonic() - self._began_s > TRANSACTION_TIMEOUT_S:
+                # This process stood still until the broker aborted its transaction.
+                raise client.translate(
+                    error, "publish release", self._topic, self._settings
+                ) from None
             self._fenced = True
             raise bundles.fenced(self._topic) from None
         except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
@@ -116,7 +123,7 @@ class KafkaReleaseSink:
         """Close the producer."""
         producer, self._producer = self._producer, None
         if producer is not None:
-            client.close_quietly(lambda: producer.close(timeout=2))
+            client.drop_producer(producer, timeout_s=2)
 
     def _take_over(self, *, retry: bool) -> None:
         """Make a producer and fence off every earlier one, unless ours is in order."""
@@ -184,7 +191,8 @@ class KafkaReleaseSink:
         another instance and not a slow one.
         """
         producer = self._producer
-        deadline = time.monotonic() + TRANSACTION_TIMEOUT_S * 0.8
+        self._began_s = time.monotonic()
+        deadline = self._began_s + TRANSACTION_TIMEOUT_S * 0.8
         producer.begin_transaction()
         sent = []
         waiting = 0
@@ -216,7 +224,7 @@ class KafkaReleaseSink:
         manager = producer._transaction_manager  # noqa: SLF001
         if manager is not None and manager.is_transactional():
             client.close_quietly(producer.abort_transaction)
-        client.close_quietly(lambda: producer.close(timeout=1))
+        client.drop_producer(producer, timeout_s=1)
 
 
 def _flush(producer: Any, deadline: float) -> None:

@@ -51,8 +51,8 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
         at = KafkaTopicPartition(topic, 0)
         consumer.assign([at])
         deadline = time.monotonic() + settings.request_timeout_s
-        end = settled_end(consumer, at, deadline)
         beginning = consumer.beginning_offsets([at])[at]
+        end = settled_end(consumer, at, beginning, deadline)
         size = WINDOW
         stop = end
         while stop > beginning:
@@ -66,7 +66,7 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
         client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
 
 
-def settled_end(consumer: Any, at: KafkaTopicPartition, deadline: float) -> int:
+def settled_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline: float) -> int:
     """Return the end of a partition once no transaction is open there.
 
     The committed end is compared with the end of everything. The latter comes with a fetch, which
@@ -74,7 +74,8 @@ def settled_end(consumer: Any, at: KafkaTopicPartition, deadline: float) -> int:
     """
     while True:
         end: int = consumer.end_offsets([at])[at]
-        consumer.seek(at, end)
+        # From the last record, not from the end: there the broker would wait for more.
+        consumer.seek(at, max(beginning, end - 1))
         consumer.poll(timeout_ms=300)
         everything = consumer.highwater(at)
         if everything is not None and everything <= end:

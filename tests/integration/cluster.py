@@ -10,6 +10,24 @@ from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topic
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition  # isort: skip
 from kafka.admin import ConfigResource, ConfigResourceType  # isort: skip
+from kafka.net.inet import KafkaNetSocket  # isort: skip
+
+
+def close_refused_sockets() -> None:
+    """Have kafka-python close the socket of a connection that was refused.
+
+    It leaves that to the garbage collector, which warns; and warnings are errors here.
+    """
+    original = KafkaNetSocket.sock_connect
+
+    async def sock_connect(self: Any, net: Any, sock: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return await original(self, net, sock, *args, **kwargs)
+        except BaseException:
+            sock.close()
+            raise
+
+    KafkaNetSocket.sock_connect = sock_connect
 
 
 class Cluster:

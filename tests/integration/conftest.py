@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import gc
 import itertools
 import os
 import shutil
-import warnings
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,7 +12,7 @@ import pytest
 
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ops.broker.broker import Broker, BrokerError
-from tests.integration.cluster import Cluster
+from tests.integration.cluster import Cluster, close_refused_sockets
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
@@ -27,26 +25,6 @@ SETTINGS = {
     "message.max.bytes": str(12 * 1024 * 1024),
 }
 _numbers = itertools.count(1)
-
-
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Excuse kafka-python for the sockets it leaves open when a connection is refused."""
-    excuse = "ignore:Exception ignored in. <socket.socket:pytest.PytestUnraisableExceptionWarning"
-    for item in items:
-        if item.get_closest_marker("integration"):
-            item.add_marker(pytest.mark.filterwarnings(excuse))
-
-
-def pytest_sessionfinish() -> None:
-    """Close those sockets before pytest looks for them outside any test."""
-    collect_sockets()
-
-
-def collect_sockets() -> None:
-    """Let go of sockets that kafka-python left open, without their warnings."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ResourceWarning)
-        gc.collect()
 
 
 def new_broker(home: Path) -> Broker:
@@ -83,7 +61,6 @@ def outage(broker: Broker) -> Iterator[Broker]:
     """Give the session's broker to a test that stops it; it runs again afterwards."""
     yield broker
     broker.start()
-    collect_sockets()
 
 
 @pytest.fixture(scope="session")
@@ -91,6 +68,7 @@ def cluster(broker: Broker) -> Iterator[Cluster]:
     """Give clients of the session's broker."""
     running = broker.running()
     assert running is not None
+    close_refused_sockets()
     cluster = Cluster(running.bootstrap)
     yield cluster
     cluster.close()

@@ -1,0 +1,344 @@
+"""Releases in a Kafka topic, on a real broker."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from connectors.base import MANIFEST, ReleaseBundle
+from connectors.errors import Misconfigured, SinkConflict, Unavailable
+from connectors.kafka_topics import (
+    KafkaReleaseReader,
+    KafkaReleaseSink,
+    KafkaSettings,
+    Role,
+    chunks,
+)
+from connectors.kafka_topics import release_sink as sink_module
+from ops.broker.broker import Broker
+from tests.connectors.release_contract import (
+    CHUNK_BYTES,
+    FILES,
+    TRANSACTION_BYTES_MAX,
+    ReleaseContract,
+    content,
+    stage,
+)
+from tests.integration.cluster import Cluster
+
+pytestmark = pytest.mark.integration
+ROOT = Path(__file__).resolve().parents[2]
+
+
+class KafkaReleaseWorld:
+    """A topic for releases, with chunks and transactions so small that one release has several."""
+
+    def __init__(self, kafka: KafkaSettings, topic: str) -> None:
+        self.kafka = kafka
+        self.topic = topic
+        self.transactional_id = f"tx-{topic}"
+
+    def sink(self) -> KafkaReleaseSink:
+        return KafkaReleaseSink(
+            self.kafka,
+            self.topic,
+            transactional_id=self.transactional_id,
+            chunk_bytes=CHUNK_BYTES,
+            transaction_bytes_max=TRANSACTION_BYTES_MAX,
+        )
+
+    def reader(self) -> KafkaReleaseReader:
+        return KafkaReleaseReader(self.kafka, self.topic)
+
+    def read(self, into: Path) -> list[ReleaseBundle]:
+        return list(self.reader().read(into))
+
+
+@pytest.fixture
+def world(kafka: KafkaSettings, new_topic: Callable[..., str]) -> KafkaReleaseWorld:
+    return KafkaReleaseWorld(kafka, new_topic(Role.RELEASES))
+
+
+@pytest.fixture
+def large(tmp_path: Path) -> ReleaseBundle:
+    """Give a release of ten chunks, hence of several transactions."""
+    return stage(tmp_path / "staging", "s-0001", {"a.csv": bytes(range(256)) * 150, "b.csv": b"z"})
+
+
+class TestKafkaReleases(ReleaseContract):
+    """A topic of releases, published and read."""
+
+
+CRASH = """
+import os, signal, sys
+from pathlib import Path
+from connectors.base import ReleaseBundle
+from connectors.kafka_topics import KafkaReleaseSink, KafkaSettings
+
+bootstrap, topic, transactional_id, folder, chunk, transaction, where = sys.argv[1:]
+sink = KafkaReleaseSink(
+    KafkaSettings(bootstrap_servers=(bootstrap,)), topic, transactional_id=transactional_id,
+    chunk_bytes=int(chunk), transaction_bytes_max=int(transaction),
+)
+die = lambda: os.kill(os.getpid(), signal.SIGKILL)
+send, commits = sink._transaction, []
+def transaction(parts, bundle):
+    if where == "in_second" and commits:
+        sink._producer.commit_transaction = die
+    if where == "in_first":
+        sink._producer.commit_transaction = die
+    send(parts, bundle)
+    commits.append(parts)
+    if where == "after_first" or (where == "after_last" and parts[-1].kind == "marker"):
+        die()
+sink._transaction = transaction
+sink.open()
+folder = Path(folder)
+sink.publish(ReleaseBundle(folder.name, 1_600_000_000_000, folder,
+                           ("manifest.json", "a.csv", "b.csv")))
+"""
+
+
+@pytest.mark.parametrize("where", ["in_first", "after_first", "in_second", "after_last"])
+def test_kill_while_publishing(
+    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle, tmp_path: Path, where: str
+) -> None:
+    """Whenever the publisher is killed, readers see nothing or all, and in the end one release."""
+    arguments = [cluster.bootstrap, world.topic, world.transactional_id, str(large.folder)]
+    arguments += [str(CHUNK_BYTES), str(TRANSACTION_BYTES_MAX), where]
+    done = subprocess.run(
+        [sys.executable, "-c", CRASH, *arguments],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    seen = [b.release_id for b in world.read(tmp_path / "before")]
+    assert seen == (["s-0001"] if where == "after_last" else [])
+    sink = world.sink()
+    sink.open()
+    sink.publish(large)
+    sink.publish(stage(tmp_path / "staging", "s-0002", FILES))
+    sink.close()
+    first, second = world.read(tmp_path / "after")
+    assert content(first) == content(large)
+    assert (first.release_id, second.release_id) == ("s-0001", "s-0002")
+    kinds = [dict(r.headers)["kind"] for r in cluster.records(world.topic)]
+    assert kinds.count(b"marker") == 2
+
+
+def test_what_a_record_tells(
+    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle
+) -> None:
+    """Records carry four headers, the nominal time and chunks of one size, uncompressed."""
+    sink = world.sink()
+    sink.open()
+    sink.publish(large)
+    sink.close()
+    records = cluster.records(world.topic)
+    assert {tuple(name for name, _ in r.headers) for r in records} == {
+        ("release_id", "seq", "kind", "sha256")
+    }
+    assert {r.timestamp for r in records} == {large.nominal_time_ms}
+    assert [r.key for r in records] == [str(i).encode() for i in range(len(records))]
+    *parts, manifest, marker = records
+    assert {len(r.value) for r in parts} == {CHUNK_BYTES}
+    assert [dict(r.headers)["kind"] for r in (manifest, marker)] == [b"manifest", b"marker"]
+    assert manifest.value == (large.folder / MANIFEST).read_bytes()
+
+
+def test_of_two_publishers_the_later_wins(world: KafkaReleaseWorld, tmp_path: Path) -> None:
+    """An instance that another one has taken over from stops, and does not take over back."""
+    older, newer = world.sink(), world.sink()
+    older.open()
+    newer.open()
+    bundle = stage(tmp_path / "staging", "s-0001", FILES)
+    for _ in range(2):
+        with pytest.raises(SinkConflict, match="taken over"):
+            older.publish(bundle)
+    newer.publish(bundle)
+    newer.publish(stage(tmp_path / "staging", "s-0002", FILES))
+    assert [b.release_id for b in world.read(tmp_path / "out")] == ["s-0001", "s-0002"]
+    older.close()
+    newer.close()
+
+
+@pytest.mark.parametrize("committed", [True, False])
+def test_unknown_outcome(
+    cluster: Cluster,
+    world: KafkaReleaseWorld,
+    large: ReleaseBundle,
+    tmp_path: Path,
+    committed: bool,
+) -> None:
+    """After a commit without an answer, publishing again finds out and ends with one release."""
+    sink = world.sink()
+    sink.open()
+    commit = sink._producer.commit_transaction
+    answers = iter([True, True, True, False])
+
+    def lost() -> None:
+        if next(answers):
+            commit()
+            return
+        if committed:
+            commit()
+        raise ConnectionError
+
+    sink._producer.commit_transaction = lost
+    with pytest.raises(Unavailable):
+        sink.publish(large)
+    sink.publish(large)
+    sink.close()
+    assert [content(b) for b in world.read(tmp_path / "out")] == [content(large)]
+    kinds = [dict(r.headers)["kind"] for r in cluster.records(world.topic)]
+    assert kinds.count(b"marker") == 1
+
+
+def test_commit_without_end(
+    world: KafkaReleaseWorld,
+    large: ReleaseBundle,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A commit that never returns is given up in time, and the next attempt succeeds."""
+    monkeypatch.setattr(sink_module, "TRANSACTION_TIMEOUT_S", 4.0)
+    sink = world.sink()
+    sink.open()
+    sink._producer.commit_transaction = lambda: time.sleep(10)
+    started = time.monotonic()
+    with pytest.raises(Unavailable):
+        sink.publish(large)
+    assert time.monotonic() - started < 10
+    sink.publish(large)
+    sink.close()
+    assert [content(b) for b in world.read(tmp_path / "out")] == [content(large)]
+
+
+def test_broker_killed_while_publishing(
+    outage: Broker,
+    world: KafkaReleaseWorld,
+    large: ReleaseBundle,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An outage in the middle of a release is `Unavailable`; afterwards it appears once."""
+    monkeypatch.setattr(sink_module, "TRANSACTION_TIMEOUT_S", 4.0)
+    sink = world.sink()
+    sink.open()
+    send = sink._transaction
+    sent: list[Any] = []
+
+    def transaction(parts: Any, bundle: ReleaseBundle) -> None:
+        if len(sent) == 1:
+            outage.stop(kill=True)
+        sent.append(parts)
+        send(parts, bundle)
+
+    monkeypatch.setattr(sink, "_transaction", transaction)
+    for _ in range(2):
+        with pytest.raises(Unavailable):
+            sink.publish(large)
+    outage.start()
+    sink.publish(large)
+    sink.close()
+    assert [content(b) for b in world.read(tmp_path / "out")] == [content(large)]
+
+
+def test_foreign_and_damaged_records(
+    cluster: Cluster, world: KafkaReleaseWorld, large: ReleaseBundle, tmp_path: Path
+) -> None:
+    """Records that are no parts, damaged chunks and sets without a marker are passed over."""
+    headers = [("release_id", b"s-0000"), ("seq", b"0"), ("kind", b"chunk"), ("sha256", b"0" * 64)]
+    cluster.write(world.topic, 0, [b"hello", b"{}"])
+    cluster.write(world.topic, 0, [b"damaged"], headers=headers)
+    cluster.write(world.topic, 0, [b"x"], headers=[("release_id", b"../up"), *headers[1:]])
+    cluster.write(world.topic, 0, [b"x"], headers=[headers[0], ("seq", b"one"), *headers[2:]])
+    sink = world.sink()
+    sink.open()
+    assert sink.last() is None
+    sink.publish(large)
+    cluster.write(world.topic, 0, [b"behind"])
+    last = sink.last()
+    assert last is not None
+    assert last.release_id == "s-0001"
+    sink.close()
+    assert [content(b) for b in world.read(tmp_path / "out")] == [content(large)]
+
+
+def test_a_marker_without_its_chunks(
+    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
+) -> None:
+    """A first release cut by retention is passed over; a later one with a gap is an error."""
+    from kafka import TopicPartition as KafkaTopicPartition  # noqa: PLC0415
+
+    sink = world.sink()
+    sink.open()
+    for i in (1, 2):
+        sink.publish(stage(tmp_path / "staging", f"s-000{i}", {"a.csv": b"q" * CHUNK_BYTES * 3}))
+    cluster.admin.delete_records({KafkaTopicPartition(world.topic, 0): 2})
+    assert [b.release_id for b in world.read(tmp_path / "out")] == ["s-0002"]
+    forged = chunks.part(
+        "s-0003",
+        5,
+        chunks.MARKER,
+        cluster.records(world.topic)[-1].value.replace(b"s-0002", b"s-0003"),
+    )
+    cluster.write(world.topic, 0, [forged.value], headers=forged.headers())
+    with pytest.raises(SinkConflict, match="s-0003"):
+        world.read(tmp_path / "out")
+    sink.close()
+
+
+def test_last_release_is_found_behind_a_long_partial_one(
+    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
+) -> None:
+    """The last marker is found however many records of an unfinished set follow it."""
+    sink = world.sink()
+    sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    headers = [("release_id", b"s-0002"), ("kind", b"chunk"), ("sha256", b"0" * 64)]
+    cluster.write(world.topic, 0, [b"x"] * 500, headers=[("seq", b"0"), *headers])
+    last = sink.last()
+    assert last is not None
+    assert last.release_id == "s-0001"
+    sink.close()
+
+
+def test_an_open_transaction_of_another_producer(
+    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path, kafka: KafkaSettings
+) -> None:
+    """While somebody else's transaction is open the last release is not known."""
+    other = cluster.transactional(f"other-{world.topic}")
+    other.begin_transaction()
+    other.send(world.topic, b"x", partition=0)
+    other.flush()
+    settings = KafkaSettings(bootstrap_servers=kafka.bootstrap_servers, request_timeout_s=2)
+    sink = KafkaReleaseSink(settings, world.topic, transactional_id=world.transactional_id)
+    sink.open()
+    with pytest.raises(Unavailable):
+        sink.last()
+    other.abort_transaction()
+    other.close()
+    assert sink.last() is None
+    sink.close()
+
+
+def test_topic_with_several_partitions_is_refused(
+    kafka: KafkaSettings, new_topic: Callable[..., str]
+) -> None:
+    """Releases need an order, hence one partition; a missing topic is named."""
+    for topic in (new_topic(partitions=2), "no-such-topic"):
+        with pytest.raises(Misconfigured, match="exactly one partition"):
+            KafkaReleaseSink(kafka, topic, transactional_id="t").open()
+    with pytest.raises(Misconfigured, match="no such topic"):
+        list(KafkaReleaseReader(kafka, "no-such-topic").read(Path("unused")))
