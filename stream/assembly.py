@@ -13,6 +13,7 @@ from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from connectors.settings import KafkaSettings
 from ktsafe import AnonymizeOptions
+from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
 from stream import logs
@@ -118,8 +119,21 @@ def dead_letter_sink(settings: Settings) -> DeadLetterSink:
 
 
 def open_store(settings: Settings) -> GraphStore:
-    """Return the configured store, open and locked."""
-    return RocksDBStore.open(_private(settings) / "store", settings.schema)
+    """Return the configured store, open and locked, in a folder for its owner only.
+
+    Raises
+    ------
+    StateUnusable
+        If the folder cannot be created or made private.
+    """
+    folder = _private(settings)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        hint = f"{error.strerror}. Name a folder in [state] that this user may create and write."
+        raise StateUnusable("open state", str(folder), hint) from error
+    return RocksDBStore.open(folder / "store", settings.schema)
 
 
 def places(settings: Settings) -> dict[str, str]:
