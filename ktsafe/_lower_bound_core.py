@@ -33,7 +33,9 @@ def cheapest_blocks(degrees: NDArray[np.int64], k: int, slack: int) -> int:
                 cost += max(0, floor - degrees[position])
                 if size < need:
                     continue
-                total = cost + best[(p + size) % period, size - need] if p + size < n else cost
+                # Without slack there is no room for a tail between L - h and L - 2h.
+                left = size - need if slack > 0 else 0
+                total = cost + best[(p + size) % period, left] if p + size < n else cost
                 if least < 0 or total < least:
                     least = total
             missing = need - (n - p)

@@ -30,10 +30,11 @@ at p are at least
 and x <= (size of the block) - need. Both sums shrink and later needs shrink if f_p is replaced by
 d_p <= f_p and x by its upper limit, so the cheapest partition of the sorted degrees into blocks is
 a lower bound on the lifts of the class; it is found by dynamic programming. A block longer than
-need + k - 1 need not be tried: cut behind its (k - 1)-th tail position, the rest has need 1 and a
-lower leader. Inserted vertices stand last and cost 2 ends more each (one vertex is worth two ends).
-One that fills no need adds cost and lowers none, so they only ever complete the need of a block
-that the real members cannot complete. The cost is at least half the sum over all classes.
+need + k - 1 need not be tried: cut behind its (k - 1)-th tail position, the rest has need 1 (or,
+for h = 0, where there are no tails, its full need k) and a lower leader. Inserted vertices stand
+last and cost 2 ends more each (one vertex is worth two ends). One that fills no need adds cost and
+lowers none, so they only ever complete the need of the last block, where the real members cannot.
+The cost is at least half the sum over all classes.
 
 **Bound 2, crowded hubs.** In every class the k vertices of greatest released degree are all at
 f >= f_1 - h >= d_1 - h. Their lifts, in descending order, are each at least the corresponding one

@@ -123,3 +123,22 @@ def cheapest_insertions(graph: Small, tolerance: Tolerance, edges_max: int) -> i
             if all(len(ps) >= tolerance.k for ps in protection_sets(larger, tolerance)):
                 return size
     return None
+
+
+def cheapest_lifts(degrees: Sequence[int], k: int, slack: int, inserted_max: int) -> int:
+    """Return the least sum of lifts, plus 2 per inserted vertex, by trying every target.
+
+    Every vertex of the one class needs k - 1 others within `slack` of its target degree. Inserted
+    vertices start from degree 0. Targets beyond the greatest degree never pay: cutting them back
+    to it keeps every distance or shrinks it.
+    """
+    best: int | None = None
+    for inserted in range(inserted_max + 1):
+        start = [*degrees, *[0] * inserted]
+        for target in itertools.product(*[range(d, max(start) + 1) for d in start]):
+            near = [sum(abs(a - b) <= slack for b in target) for a in target]
+            if all(count >= k for count in near):
+                cost = sum(target) - sum(start) + 2 * inserted
+                best = cost if best is None else min(best, cost)
+    assert best is not None
+    return best

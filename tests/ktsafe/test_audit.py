@@ -1,0 +1,179 @@
+"""Cost parts and privacy figures against hand-made releases and the literal definitions."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe import InvalidGraph
+from ktsafe.audit import audit_release, cost_parts
+from ktsafe.privacy_figures import privacy_figures
+from tests import naive
+from tests.graphs import (
+    attributed,
+    copies,
+    paper_anonymized,
+    paper_original,
+    params_of,
+    small_graphs,
+    tolerances,
+)
+from tests.naive import Small, Tolerance
+
+EXACT = Tolerance(2, Fraction(0), Fraction(1, 2), 0)
+
+
+def test_cost_of_the_paper_example() -> None:
+    """Example 3 inserts two vertices and two edges."""
+    cost = cost_parts(
+        attributed(paper_original()), attributed(paper_anonymized()), params_of(EXACT)
+    )
+    assert [cost[part] for part in ("inserted_vertices", "inserted_edges")] == [2, 2]
+    assert [cost[part] for part in ("deleted_vertices", "deleted_edges")] == [0, 0]
+    assert cost["total"] == 4
+    assert cost["k_copies"] == 11
+    assert cost["share_of_k_copies"] == round(4 / 11, 6)
+    assert cost["lower_bound"] <= 4
+
+
+def test_k_copies_follow_alpha() -> None:
+    """Below alpha = 1/k more copies are needed, so the yardstick is longer."""
+    graph = attributed(paper_original())
+    cost = cost_parts(graph, graph, params_of(EXACT._replace(alpha=Fraction(1, 10))))
+    assert cost["k_copies"] == 9 * 11
+
+
+def test_cost_under_a_mapping() -> None:
+    """Deleted, inserted and kept elements are told apart whatever the order of the release."""
+    original = Small([(0,)] * 4, [False] * 4, [(0, 1), (1, 2), (2, 3)])
+    # Released 0 is original 2, released 1 inserted, released 2 original 1, released 3 original 0.
+    released = Small([(0,)] * 4, [False] * 4, [(0, 2), (2, 1), (0, 3)])
+    behind = np.array([2, -1, 1, 0])
+    cost = cost_parts(
+        attributed(original), attributed(released), params_of(EXACT), original_of=behind
+    )
+    assert (cost["inserted_vertices"], cost["deleted_vertices"]) == (1, 1)
+    assert (cost["inserted_edges"], cost["deleted_edges"]) == (2, 2)
+    assert cost["times_lower_bound"] is None
+
+
+@st.composite
+def releases(draw: st.DrawFn) -> tuple[Small, Small]:
+    """Draw a true graph and a release with more vertices and other edges."""
+    released = draw(small_graphs(max_vertices=12))
+    total = len(released.is_sensitive)
+    n = draw(st.integers(min(1, total), total))
+    kept = [e for e in released.edges if max(e) < n]
+    kept = kept[: draw(st.integers(0, len(kept)))]
+    lost = draw(st.booleans())
+    if lost and n > 1 and (0, 1) not in released.edges and (1, 0) not in released.edges:
+        kept = [*kept, (0, 1)]
+    return Small(released.quasi_identifiers[:n], released.is_sensitive[:n], kept), released
+
+
+@given(releases(), tolerances())
+@settings(deadline=None)
+def test_privacy_figures_agree_with_the_definitions(
+    graphs: tuple[Small, Small], tolerance: Tolerance
+) -> None:
+    """k_real, alpha_real and both k_known equal what the literal definitions count."""
+    original, released = graphs
+    n = len(original.is_sensitive)
+    figures = privacy_figures(attributed(original), attributed(released), params_of(tolerance))
+    sets = naive.protection_sets(released, tolerance)[:n]
+    behind = [v if v < n else -1 for v in range(len(released.is_sensitive))]
+    known = [naive.known_candidates(original, released, behind, v) for v in range(n)]
+    flags = released.is_sensitive
+    assert figures.real.tolist() == list(range(n))
+    assert figures.k_claimed.tolist() == [len(ps) for ps in sets]
+    assert figures.k_real.tolist() == [sum(u < n for u in ps) for ps in sets]
+    assert figures.sensitive.tolist() == [sum(flags[u] for u in ps) for ps in sets]
+    assert figures.sensitive_real.tolist() == [sum(flags[u] for u in ps if u < n) for ps in sets]
+    assert figures.k_known.tolist() == [len(candidates) for candidates in known]
+    assert figures.k_known_ps.tolist() == [
+        len(candidates & ps) for candidates, ps in zip(known, sets, strict=True)
+    ]
+    json.dumps(figures.to_mapping(), allow_nan=False)
+
+
+def test_copies_protect_nobody_by_real_people() -> None:
+    """In k disjoint copies everybody has k candidates, of whom possibly one is real."""
+    original = paper_original()
+    tolerance = Tolerance(3, Fraction(0), Fraction(1, 3), 0)
+    audit = audit_release(
+        attributed(original), attributed(copies(original, 3)), params_of(tolerance)
+    )
+    everybody = audit["privacy"]["all"]
+    assert everybody["k_claimed"]["min"] == 3
+    assert everybody["k_real"]["min"] == 1
+    assert everybody["k_known"]["min"] >= 3
+    assert everybody["alpha_real"]["max"] == 1.0
+    assert everybody["alpha"]["above_alpha"] == 0
+    assert everybody["alpha_real"]["above_alpha"] == 1
+    by_inserted = audit["privacy"]["protected_by_inserted_only"]
+    assert by_inserted["vertices"] == 6
+    assert audit["cost"]["total"] == audit["cost"]["k_copies"]
+    assert audit["cost"]["share_of_k_copies"] == 1.0
+
+
+def test_bands_partition_the_real_vertices() -> None:
+    """Every real vertex is in exactly one degree band and one class-size band."""
+    original = paper_original()
+    privacy = audit_release(attributed(original), attributed(paper_anonymized()), params_of(EXACT))[
+        "privacy"
+    ]
+    assert [(row["from"], row["to"]) for row in privacy["by_true_degree"]] == [(1, 1), (2, 3)]
+    assert [row["vertices"] for row in privacy["by_true_degree"]] == [4, 2]
+    assert sum(row["vertices"] for row in privacy["by_class_size"]) == 6
+
+
+def test_many_pairs_are_sampled() -> None:
+    """With a budget too small for all, a spread of vertices is asked and the number is told."""
+    graph = copies(paper_original(), 5)
+    figures = privacy_figures(attributed(graph), attributed(graph), params_of(EXACT), pairs_max=40)
+    asked = figures.to_mapping()["k_known_asked"]
+    assert 0 < asked < 30
+    assert asked == len(figures.k_known)
+    whole = privacy_figures(attributed(graph), attributed(graph), params_of(EXACT))
+    assert whole.k_known[figures.asked].tolist() == figures.k_known.tolist()
+
+
+def test_codes_may_differ_between_the_graphs() -> None:
+    """Values are compared as texts: a release may number its categories otherwise."""
+    original = Small([(1,), (2,)], [False, False], [(0, 1)])
+    released = Small([(1,), (2,), (0,)], [False] * 3, [(0, 1)])
+    figures = privacy_figures(attributed(original), attributed(released), params_of(EXACT))
+    assert figures.k_known.tolist() == [1, 1]
+
+
+def test_empty_release() -> None:
+    """Nothing in, nothing out: the audit is still valid JSON."""
+    empty = attributed(Small([], [], []))
+    audit = audit_release(empty, empty, params_of(EXACT))
+    assert audit["cost"]["total"] == 0
+    assert audit["cost"]["share_of_k_copies"] is None
+    json.dumps(audit, allow_nan=False)
+
+
+@pytest.mark.parametrize("behind", [[0, 0], [0], [0, 2], [0, 1, -1]])
+def test_mappings_that_do_not_fit_are_refused(behind: list[int]) -> None:
+    """Each original stands behind at most one released vertex."""
+    graph = attributed(Small([(0,), (0,)], [False, False], []))
+    with pytest.raises(InvalidGraph):
+        audit_release(graph, graph, params_of(EXACT), original_of=np.array(behind))
+
+
+def test_fewer_vertices_need_a_mapping() -> None:
+    """Without a mapping nobody can tell who was deleted; other schemas are refused as well."""
+    two = attributed(Small([(0,), (0,)], [False, False], []))
+    one = attributed(Small([(0,)], [False], []))
+    other = attributed(Small([(0, 1), (0, 1)], [False, False], []))
+    with pytest.raises(InvalidGraph):
+        cost_parts(two, one, params_of(EXACT))
+    with pytest.raises(InvalidGraph):
+        cost_parts(two, other, params_of(EXACT))
