@@ -15,6 +15,8 @@ from connectors.settings import KafkaSettings
 
 WINDOW: Final = 16
 """Offsets looked at first; each further step back looks at twice as many."""
+POLL_MS: Final = 20
+"""Short, because a poll that meets nothing but control records waits for its whole time."""
 
 
 def reading_options(settings: KafkaSettings) -> dict[str, Any]:
@@ -76,15 +78,12 @@ def settled_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline
         end: int = consumer.end_offsets([at])[at]
         # From the last record, not from the end: there the broker would wait for more.
         consumer.seek(at, max(beginning, end - 1))
-        consumer.poll(timeout_ms=300)
+        consumer.poll(timeout_ms=POLL_MS)
         everything = consumer.highwater(at)
         if everything is not None and everything <= end:
             return end
-        if everything is not None and consumer.end_offsets([at])[at] > end:
-            continue
         if time.monotonic() > deadline:
             raise kafka_errors.ConcurrentTransactionsError("a transaction stays open")
-        time.sleep(0.05)
 
 
 def _last_marker(
@@ -95,7 +94,7 @@ def _last_marker(
     found = None
     deadline = time.monotonic() + settings.request_timeout_s
     while consumer.position(at) < stop:
-        for record in consumer.poll(timeout_ms=500).get(at, []):
+        for record in consumer.poll(timeout_ms=POLL_MS).get(at, []):
             deadline = time.monotonic() + settings.request_timeout_s
             part = chunks.decode(record)
             if record.offset < stop and part is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import msgspec
 import pytest
 
 from connectors.errors import Misconfigured, Unavailable
@@ -28,11 +29,11 @@ class KafkaLetterWorld:
 
     def __init__(self, cluster: Cluster, kafka: KafkaSettings, topic: str) -> None:
         self._cluster = cluster
-        self._kafka = kafka
+        self.kafka = kafka
         self._topic = topic
 
     def sink(self) -> KafkaDeadLetterSink:
-        return KafkaDeadLetterSink(self._kafka, self._topic, dead_letter_bytes_max=BYTES_MAX)
+        return KafkaDeadLetterSink(self.kafka, self._topic, dead_letter_bytes_max=BYTES_MAX)
 
     def letters(self) -> list[Found]:
         return [parse(record) for record in self._cluster.records(self._topic)]
@@ -72,8 +73,9 @@ class TestKafkaLetters(LetterContract):
     """A topic of letters, written and read."""
 
 
-def test_outage(outage: Broker, world: KafkaLetterWorld, kafka: KafkaSettings) -> None:
+def test_outage(outage: Broker, world: KafkaLetterWorld) -> None:
     """Letters that the broker did not confirm are `Unavailable`, and arrive when tried again."""
+    world.kafka = msgspec.structs.replace(world.kafka, request_timeout_s=2, retry_for_s=1)
     sink = world.sink()
     sink.write([letter(1, b"a")])
     outage.stop(kill=True)
