@@ -13,8 +13,6 @@ from state.rocksdb import RocksDBStore
 from state.store import GraphStore
 from tests.state.support import SCHEMA
 
-MakeStore = Callable[[], GraphStore]
-
 
 class Handle:
     """A store that can be closed and opened again; in memory it just stays."""

@@ -14,7 +14,7 @@ from state.changes import Change, EdgeAdd, EdgeRemove, VertexDelete, VertexUpser
 from state.ledger import PendingCut, Sequence
 from state.store import GraphStore, Position
 from tests.state.conftest import Handle
-from tests.state.naive_fold import fold, fold_with_waiting
+from tests.state.naive_fold import fold_with_waiting
 from tests.state.support import blank, changes, exactly, plain, published, stamp
 
 MakeHandle = Callable[[], Handle]
@@ -48,6 +48,11 @@ def add(source: str, target: str, time_us: int) -> EdgeAdd:
 
 def remove(source: str, target: str, time_us: int) -> EdgeRemove:
     return EdgeRemove(stamp(time_us, hash_offset("rem", source, target, time_us)), source, target)
+
+
+def people_remembered(store: GraphStore) -> int:
+    """Return how many persons the store remembers in any way."""
+    return store._graph.vertices.n_held  # type: ignore[attr-defined,no-any-return]
 
 
 def hash_offset(*parts: object) -> int:
@@ -113,11 +118,12 @@ def test_pruning_never_shows_in_the_graph(
     assert store.prune(horizon) == 0
     order.shuffle(rest)
     commit_all(store, rest)
-    vertices, edges = fold(drawn)
+    vertices, edges, waiting = fold_with_waiting(drawn)
     assert plain(store.snapshot()) == (published(vertices), edges)
     store.prune(100)
     assert store.counts()["tombstones"] == 0
     assert plain(store.snapshot()) == (published(vertices), edges)
+    assert people_remembered(store) == len(vertices.keys() | frozenset().union(*waiting))
 
 
 @settings(property_test, max_examples=20)
@@ -312,6 +318,32 @@ def test_the_ledger_outlives_the_process(handle: Handle) -> None:
     handle.store.ledger.start_sequence(Sequence("s1", "digest", 1))
     handle.store.ledger.start_sequence(Sequence("s2", "other", 2))
     assert handle.reopen().ledger.sequence() == Sequence("s2", "other", 2)
+
+
+def test_a_tombstone_at_the_horizon_is_kept(handle: Handle) -> None:
+    """An event of the horizon's own time may still come, and must find the tombstones."""
+    store = handle.store
+    store.commit([up("ann", 1), up("bob", 1), up("cyd", 1), add("bob", "cyd", 1)], {})
+    store.commit([VertexDelete(stamp(5, 9), "ann"), EdgeRemove(stamp(5, 9), "bob", "cyd")], {})
+    assert store.prune(5) == 0
+    store.commit([VertexUpsert(stamp(5, 8), "ann", {}), EdgeAdd(stamp(5, 8), "bob", "cyd")], {})
+    assert plain(store.snapshot()) == ({"bob": blank(), "cyd": blank()}, set())
+    assert store.prune(6) == 2
+
+
+def test_an_end_that_never_came_is_forgotten_with_its_last_edge(handle: Handle) -> None:
+    """Nobody is remembered for the sake of edges that are gone."""
+    store = handle.store
+    store.commit([up("ann", 1), add("ann", "ghost", 2), remove("ann", "shade", 2)], {})
+    assert people_remembered(store) == 3
+    store.commit([down("ann", 3)], {})
+    assert people_remembered(store) == 1
+    store.prune(4)
+    assert people_remembered(store) == 0
+    store.commit([up("ann", 5), remove("ann", "shade", 5)], {})
+    store.prune(6)
+    assert people_remembered(store) == 1
+    assert people_remembered(handle.reopen()) == 1
 
 
 def test_memory_is_given_back(handle: Handle) -> None:
