@@ -1,0 +1,107 @@
+"""Example configurations, compose file, container file and systemd unit fit the service."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from connectors.settings import KafkaSettings
+from stream import config
+from stream.errors import Exit
+from stream.status import StatusServer
+from tests.ops.tools import ROOT
+
+OPS = ROOT / "ops"
+EXAMPLES = sorted((OPS / "examples").glob("*.toml"))
+COMPOSE = (OPS / "compose.yaml").read_text(encoding="utf-8")
+UNIT = (OPS / "systemd/ktsafe.service").read_text(encoding="utf-8")
+
+
+def test_there_are_examples() -> None:
+    """There is one for files, one for Kafka, one for a large site and the compose file's."""
+    assert [p.stem for p in EXAMPLES] == ["compose", "files", "kafka", "kafka-large"]
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_every_example_passes_the_config_loader(path: Path) -> None:
+    """Each example loads, and keeps the parameters of the paper's order of magnitude."""
+    settings = config.load(path)
+    assert settings.params.k >= 10
+    assert settings.config.release.seed is None
+
+
+@pytest.mark.parametrize("path", EXAMPLES, ids=lambda p: p.stem)
+def test_examples_keep_secrets_and_metrics_in(path: Path) -> None:
+    """No example holds a password; metrics stay on loopback but in the container's network."""
+    loaded = config.load(path).config
+    assert "password =" not in path.read_text(encoding="utf-8")
+    assert loaded.metrics.host == ("0.0.0.0" if path.stem == "compose" else "127.0.0.1")  # noqa: S104
+    if isinstance(loaded.kafka, KafkaSettings):
+        topics = [getattr(t, "topic", None) for t in (loaded.source, loaded.sink)]
+        assert None not in topics
+
+
+def test_compose_publishes_on_loopback_only() -> None:
+    """Every published port names 127.0.0.1."""
+    ports = re.findall(r'^\s+- "([0-9.:]*:\d+)"$', COMPOSE, re.MULTILINE)
+    assert len(ports) == 4
+    assert all(port.startswith("127.0.0.1:") for port in ports)
+
+
+def test_compose_mounts_what_exists() -> None:
+    """Files and folders mounted from the checkout are there."""
+    mounted = re.findall(r"^\s+- (\./[^:]+):", COMPOSE, re.MULTILINE)
+    assert len(mounted) >= 5
+    assert [path for path in mounted if not (OPS / path).exists()] == []
+
+
+def test_compose_and_its_configuration_agree() -> None:
+    """Broker, state folder, port and Prometheus' target are the same everywhere."""
+    loaded = config.load(OPS / "examples/compose.toml").config
+    assert loaded.kafka is not None
+    assert f"INSIDE://{loaded.kafka.bootstrap_servers[0]}" in COMPOSE
+    assert f"state:{loaded.state.folder}" in COMPOSE
+    assert f"127.0.0.1:{loaded.metrics.port}:{loaded.metrics.port}" in COMPOSE
+    scraped = (OPS / "prometheus/compose.yml").read_text(encoding="utf-8")
+    assert f'"ktsafe:{loaded.metrics.port}"' in scraped
+
+
+def test_both_prometheus_configurations_differ_in_the_target_only() -> None:
+    """What promtool and the real Prometheus check of one holds for the other."""
+    one, other = (
+        [
+            line
+            for line in (OPS / "prometheus" / name).read_text(encoding="utf-8").splitlines()
+            if not line.startswith("#")
+        ]
+        for name in ("prometheus.yml", "compose.yml")
+    )
+    different = [(a.strip(), b.strip()) for a, b in zip(one, other, strict=True) if a != b]
+    assert different == [('- targets: ["127.0.0.1:9464"]', '- targets: ["ktsafe:9464"]')]
+
+
+def test_versions_of_the_broker_agree() -> None:
+    """The compose file runs the Kafka that the integration tests run."""
+    pom = (OPS / "broker/pom.xml").read_text(encoding="utf-8")
+    version = re.search(r"<artifactId>kafka_[0-9.]+</artifactId>\s*<version>([^<]+)<", pom)
+    assert version is not None
+    assert f"image: apache/kafka:{version[1]}\n" in COMPOSE
+
+
+def test_the_container_serves_its_health_where_it_is_asked() -> None:
+    """The health check asks the default port, and the service does not run as root."""
+    text = (OPS / "Containerfile").read_text(encoding="utf-8")
+    defaults = StatusServer.__init__.__kwdefaults__
+    assert f"http://127.0.0.1:{defaults['port']}/healthz" in text
+    assert re.search(r"^USER ktsafe$", text, re.MULTILINE)
+    assert "-c constraints.txt" in text
+
+
+def test_the_unit_stays_down_where_a_restart_cannot_help() -> None:
+    """Configuration, state and mismatch errors are not retried; an unreachable broker is."""
+    codes = re.search(r"^RestartPreventExitStatus=(.*)$", UNIT, re.MULTILINE)
+    assert codes is not None
+    assert {int(code) for code in codes[1].split()} == {Exit.USAGE, Exit.STATE, Exit.MISMATCH}
+    assert "StateDirectoryMode=0700" in UNIT
