@@ -6,9 +6,8 @@ decides lateness and is stored with the offsets.
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from connectors.base import DeadLetter, Record
 from ktsafe import Schema
@@ -23,8 +22,7 @@ AHEAD_OF_FILE_US: Final = 366 * 86_400 * 1_000_000
 """How far a file's event may be ahead of the greatest time accepted from that file."""
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Accepted:
+class Accepted(NamedTuple):
     """A record that changes the graph, the kind of its event, and how many attributes it lost."""
 
     change: Change
@@ -32,8 +30,7 @@ class Accepted:
     attributes_dropped: int
 
 
-@dataclasses.dataclass(frozen=True, slots=True)
-class Ignored:
+class Ignored(NamedTuple):
     """A record that changes nothing by definition (a null value)."""
 
 

@@ -161,39 +161,45 @@ class Ingest:
         return {p for p in self._source.partitions() if self._source.at_end(p)}
 
     def _take(self, records: list[Record], admits: Admits, now: float) -> int:
+        """Judge records in order until their partition is stopped; hold what they come to."""
+        # Every event passes here: names are bound once, and counts are kept per batch.
+        judge, offsets, changes = self._judge, self._offsets, self._changes
         stopped: set[tuple[str, int]] = set()
-        taken = 0
-        outcomes: Counter[tuple[str, str]] = Counter()
-        dropped = 0
+        heard: set[tuple[str, int]] = set()
+        outcomes: dict[tuple[str, str], int] = {}
+        taken = dropped = 0
         for record in records:
             partition = (record.topic, record.partition)
             if partition in stopped:
                 continue
-            judgement = self._judge.judge(record)
-            if isinstance(judgement, Accepted):
-                time_us = judgement.change.stamp.time_us
+            judgement = judge.judge(record)
+            if type(judgement) is Accepted:
+                change, kind, lost = judgement
+                time_us = change.stamp.time_us
                 if not admits(partition, time_us):
                     self._source.pause(TopicPartition(*partition), record.offset)
                     stopped.add(partition)
                     continue
-                self._judge.accept(partition, time_us)
-                self._changes.append(judgement.change)
-                dropped += judgement.attributes_dropped
-                outcomes[judgement.kind, "applied"] += 1
+                judge.accept(partition, time_us)
+                changes.append(change)
+                dropped += lost
+                outcome = (kind, "applied")
             elif isinstance(judgement, DeadLetter):
                 self._letters.append(judgement)
-                outcomes["unknown", "dead_letter"] += 1
+                outcome = ("unknown", "dead_letter")
             else:
-                outcomes["unknown", "ignored"] += 1
-            self._offsets[partition] = record.offset + 1
-            self._dirty.add(partition)
-            self._heard_s[partition] = now
+                outcome = ("unknown", "ignored")
+            outcomes[outcome] = outcomes.get(outcome, 0) + 1
+            offsets[partition] = record.offset + 1
+            heard.add(partition)
             taken += 1
+        self._dirty |= heard
+        self._heard_s.update(dict.fromkeys(heard, now))
         if taken and not self._held:
             self._held_since_s = now
         self._held += taken
-        for (kind, outcome), count in outcomes.items():
-            self._observer.event(kind, outcome, count)
+        for (kind, what), count in outcomes.items():
+            self._observer.event(kind, what, count)
         if dropped:
             self._observer.dropped_attributes(dropped)
         return taken
