@@ -15,6 +15,7 @@ from ktsafe import _verify_core as core
 from ktsafe import verify as module
 from ktsafe.verify import verify, verify_graph
 from tests import naive
+from tests.benchmarks import bench_verify
 from tests.graphs import (
     arrays,
     attributed,
@@ -347,3 +348,12 @@ def test_invalid_input_is_refused(
     """The verifier trusts nobody: what is no simple graph is refused."""
     with pytest.raises(InvalidGraph):
         verify(qi, sensitive, edges, PrivacyParams())
+
+
+def test_benchmark_runs_at_small_size() -> None:
+    """The benchmark works and its results are those of one thread as well as of two."""
+    one, two = (
+        [row["hash"] for row in bench_verify.run("small", workers, repeats=1)] for workers in (1, 2)
+    )
+    assert one == two
+    assert len(set(one)) == 2

@@ -1,0 +1,129 @@
+"""What the strict verifier found: counts per vertex, and in words why a vertex is unsafe."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import NotKTSafe
+from ktsafe.params import PrivacyParams
+
+
+@dataclasses.dataclass(frozen=True)
+class Failure:
+    """One vertex that is not kt-safe, and why."""
+
+    vertex: int
+    ps_size: int
+    ps_sensitive: int
+    reasons: tuple[str, ...]
+    explanation: str
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Verdict:
+    """What the verifier found.
+
+    Attributes
+    ----------
+    params:
+        The parameters that were checked.
+    n_vertices, n_edges:
+        Size of the graph that was checked.
+    ps_size, ps_sensitive:
+        int64, shape (n,): size of each vertex's maximal protection set, and how many of its
+        members are sensitive. The vertex itself is a member.
+    """
+
+    params: PrivacyParams
+    n_vertices: int
+    n_edges: int
+    ps_size: NDArray[np.int64]
+    ps_sensitive: NDArray[np.int64]
+
+    @cached_property
+    def has_too_few(self) -> NDArray[np.bool_]:
+        """Whether |PS(v)| < k, bool, shape (n,)."""
+        return self.ps_size < self.params.k
+
+    @cached_property
+    def is_too_sensitive(self) -> NDArray[np.bool_]:
+        """Whether the sensitive share of PS(v) exceeds alpha, bool, shape (n,)."""
+        alpha = self.params.alpha
+        return self.ps_sensitive * alpha.denominator > self.ps_size * alpha.numerator
+
+    @cached_property
+    def is_unsafe(self) -> NDArray[np.bool_]:
+        """Whether each vertex is not kt-safe, bool, shape (n,)."""
+        return self.has_too_few | self.is_too_sensitive
+
+    @property
+    def n_unsafe(self) -> int:
+        """Number of vertices that are not kt-safe."""
+        return int(np.count_nonzero(self.is_unsafe))
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether the release is kt-safe. The empty graph is."""
+        return self.n_unsafe == 0
+
+    @property
+    def min_k(self) -> int | None:
+        """Least |PS(v)| of any vertex; None for the empty graph."""
+        return int(self.ps_size.min()) if self.n_vertices else None
+
+    @property
+    def max_alpha(self) -> Fraction | None:
+        """Greatest sensitive share of any protection set; None for the empty graph."""
+        if self.n_vertices == 0:
+            return None
+        # Correctly rounded division is monotone, so the exact maximum is among the float maxima.
+        rounded = self.ps_sensitive / self.ps_size
+        best = rounded == rounded.max()
+        pairs = np.unique(np.column_stack((self.ps_sensitive[best], self.ps_size[best])), axis=0)
+        return max(Fraction(int(part), int(whole)) for part, whole in pairs)
+
+    def failures(self, limit: int | None = None) -> Iterator[Failure]:
+        """Yield the unsafe vertices in ascending order, at most `limit` of them."""
+        unsafe = np.flatnonzero(self.is_unsafe)
+        for vertex in unsafe if limit is None else unsafe[:limit]:
+            yield self._failure(int(vertex))
+
+    def _failure(self, vertex: int) -> Failure:
+        size, sensitive = int(self.ps_size[vertex]), int(self.ps_sensitive[vertex])
+        reasons: list[str] = []
+        parts: list[str] = []
+        if self.has_too_few[vertex]:
+            reasons.append("too_few_candidates")
+            parts.append(f"it has {size} candidates, itself included, where k = {self.params.k}")
+        if self.is_too_sensitive[vertex]:
+            reasons.append("too_sensitive")
+            parts.append(
+                f"{sensitive} of its {size} candidates are sensitive, a share of "
+                f"{Fraction(sensitive, size)} where alpha = {self.params.alpha}"
+            )
+        text = f"Vertex {vertex} is not kt-safe: {'; '.join(parts)}."
+        return Failure(vertex, size, sensitive, tuple(reasons), text)
+
+    def raise_if_unsafe(self) -> None:
+        """Raise unless the release is kt-safe. The message holds counts only.
+
+        Raises
+        ------
+        NotKTSafe
+            If any vertex is not kt-safe.
+        """
+        if self.is_safe:
+            return
+        few = int(np.count_nonzero(self.has_too_few))
+        sensitive = int(np.count_nonzero(self.is_too_sensitive))
+        msg = (
+            f"{self.n_unsafe} of {self.n_vertices} vertices are not kt-safe: {few} have too few "
+            f"candidates, {sensitive} have too many sensitive ones."
+        )
+        raise NotKTSafe(msg, hint="Do not publish this graph.")
