@@ -241,13 +241,15 @@ class AttributedGraph:
 
     @cached_property
     def qi_classes(self) -> NDArray[np.int32]:
-        """Class of equal quasi-identifiers of every vertex: int32, shape (n,), 0..classes-1."""
-        if self.n_vertices == 0:
-            return np.zeros(0, dtype=np.int32)
-        if self.codes.shape[1] == 1:
-            return np.zeros(self.n_vertices, dtype=np.int32)
-        _, classes = np.unique(self.codes[:, :-1], axis=0, return_inverse=True)
-        return classes.reshape(-1).astype(np.int32)
+        """Class of equal quasi-identifiers of every vertex: int32, shape (n,), 0..classes-1.
+
+        Classes are numbered in the lexicographic order of their codes.
+        """
+        classes = np.zeros(self.n_vertices, dtype=np.int64)
+        for j, texts in enumerate(self.categories[:-1]):
+            # Renumbered after each attribute, so that products stay inside int64.
+            classes = _renumbered(classes * len(texts) + self.codes[:, j])
+        return classes.astype(np.int32)
 
     def values(self, vertex: int) -> dict[str, str]:
         """Return the attribute values of one vertex by name."""
@@ -258,6 +260,17 @@ class AttributedGraph:
                 zip(self.schema.attributes, self.categories, strict=True)
             )
         }
+
+
+def _renumbered(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the rank of each non-negative number among the distinct ones."""
+    top = int(numbers.max(initial=0))
+    if top > 4 * len(numbers) + 1024:
+        return np.unique(numbers, return_inverse=True)[1].reshape(-1).astype(np.int64)
+    # A table beats sorting a million rows by far.
+    present = np.zeros(top + 1, dtype=np.int64)
+    present[numbers] = 1
+    return (np.cumsum(present) - 1)[numbers]
 
 
 def _adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -1,0 +1,162 @@
+"""The attributed graph: schema, coding, adjacency and networkx at both ends."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+
+from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
+from tests import naive
+from tests.graphs import attributed, small_graphs
+from tests.naive import Small
+
+SCHEMA = Schema(("age", "city"), "health", frozenset({"ill"}), {"age": (18, 65)})
+
+
+@pytest.mark.parametrize(
+    ("value", "category"),
+    [
+        (17.9, "<18"),
+        (18, "18..<65"),
+        ("64", "18..<65"),
+        (65, ">=65"),
+        (None, MISSING),
+        ("", MISSING),
+        (MISSING, MISSING),
+        (float("nan"), MISSING),
+        (float("inf"), ">=65"),
+    ],
+)
+def test_numbers_fall_into_buckets(value: object, category: str) -> None:
+    """Buckets are closed below and open above; what nobody gave is missing."""
+    assert SCHEMA.category("age", value) == category
+
+
+def test_categories_stay_as_they_are() -> None:
+    """An attribute without buckets is published as text."""
+    assert [SCHEMA.category("city", x) for x in ("Ulm", 7, None)] == ["Ulm", "7", MISSING]
+
+
+def test_a_bucketed_text_is_refused_without_repeating_it() -> None:
+    """The error names the attribute, never the value."""
+    with pytest.raises(InvalidGraph) as caught:
+        SCHEMA.category("age", "secret")
+    assert "age" in str(caught.value)
+    assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (("a", "a"), "s", frozenset()),
+        (("a",), "a", frozenset()),
+        (("id",), "s", frozenset()),
+        (("",), "s", frozenset()),
+        (("a",), "s", frozenset(), {"b": (1.0,)}),
+        (("a",), "s", frozenset(), {"a": ()}),
+        (("a",), "s", frozenset(), {"a": (2.0, 1.0)}),
+        (("a",), "s", frozenset(), {"a": (1.0, 1.0)}),
+    ],
+)
+def test_bad_schemas_are_refused(arguments: tuple) -> None:
+    """Doubled, reserved and empty names, and bucket edges that do not ascend."""
+    with pytest.raises(InvalidGraph):
+        Schema(*arguments)
+
+
+@given(small_graphs())
+@settings(deadline=None)
+def test_adjacency_is_that_of_the_edges(graph: Small) -> None:
+    """Degrees, neighbours, edges, flags and classes say what the edge list said."""
+    built = attributed(graph)
+    reach = naive.closed_neighbourhoods(graph)
+    n = len(graph.is_sensitive)
+    assert (built.n_vertices, built.n_edges) == (n, len(graph.edges))
+    for v in range(n):
+        neighbours = built.indices[built.indptr[v] : built.indptr[v + 1]].tolist()
+        assert neighbours == sorted(reach[v] - {v})
+        assert built.degrees[v] == len(neighbours)
+    assert built.edges.tolist() == sorted([min(e), max(e)] for e in graph.edges)
+    assert built.is_sensitive.tolist() == graph.is_sensitive
+    for u in range(n):
+        for v in range(n):
+            same = graph.quasi_identifiers[u] == graph.quasi_identifiers[v]
+            assert (built.qi_classes[u] == built.qi_classes[v]) == same
+    if n:
+        assert sorted(set(built.qi_classes.tolist())) == list(range(built.qi_classes.max() + 1))
+
+
+@given(small_graphs())
+@settings(deadline=None)
+def test_networkx_round_trip(graph: Small) -> None:
+    """To networkx and back nothing is lost."""
+    one = attributed(graph)
+    back, nodes = AttributedGraph.from_networkx(one.to_networkx(), one.schema)
+    assert nodes == list(range(one.n_vertices))
+    assert back.edges.tolist() == one.edges.tolist()
+    assert [back.values(v) for v in nodes] == [one.values(v) for v in nodes]
+
+
+def test_missing_attributes_and_own_names() -> None:
+    """A node without an attribute holds the missing value; names stay the caller's."""
+    graph = nx.Graph()
+    graph.add_node("anna", age=30, health="ill")
+    graph.add_node("bert", city="Ulm")
+    graph.add_edge("bert", "anna")
+    built, nodes = AttributedGraph.from_networkx(graph, SCHEMA)
+    assert nodes == ["anna", "bert"]
+    assert built.values(0) == {"age": "18..<65", "city": MISSING, "health": "ill"}
+    assert built.values(1) == {"age": MISSING, "city": "Ulm", "health": MISSING}
+    assert built.is_sensitive.tolist() == [True, False]
+    assert set(built.to_networkx(nodes).edges) == {("anna", "bert")}
+
+
+@pytest.mark.parametrize("graph", [nx.DiGraph([(0, 1)]), nx.MultiGraph([(0, 1), (0, 1)])])
+def test_directed_and_multigraphs_are_refused(graph: nx.Graph) -> None:
+    """Only undirected simple graphs have a meaning here."""
+    with pytest.raises(InvalidGraph):
+        AttributedGraph.from_networkx(graph, SCHEMA)
+
+
+@pytest.mark.parametrize(
+    ("codes", "edges"),
+    [
+        ([[0, 0, 0], [0, 0, 0]], [[0, 2]]),
+        ([[0, 0, 0], [0, 0, 0]], [[-1, 0]]),
+        ([[0, 0, 0], [0, 0, 0]], [[1, 1]]),
+        ([[0, 0, 0], [0, 0, 0]], [[0, 1], [1, 0]]),
+        ([[0, 0, 1], [0, 0, 0]], [[0, 1]]),
+        ([[0, 0, -1], [0, 0, 0]], [[0, 1]]),
+    ],
+)
+def test_bad_codes_and_edges_are_refused(codes: list, edges: list) -> None:
+    """Loops, doubled edges, unknown vertices and unknown categories."""
+    with pytest.raises(InvalidGraph):
+        AttributedGraph.from_codes(SCHEMA, [["x"]] * 3, codes, edges)
+
+
+def test_bad_columns_are_refused() -> None:
+    """Categories for every attribute, and columns of one length."""
+    with pytest.raises(InvalidGraph):
+        AttributedGraph.from_codes(SCHEMA, [["x"]] * 2, np.zeros((1, 3)), [])
+    with pytest.raises(InvalidGraph):
+        AttributedGraph.from_columns(SCHEMA, {"city": ["a", "b"], "health": ["ill"]}, [])
+
+
+def test_classes_of_many_wide_attributes() -> None:
+    """Class numbers stay exact where the product of the domains exceeds 64 bits."""
+    n, q = 300, 40
+    rng = np.random.default_rng(2)
+    base = rng.integers(0, 50, (n // 3, q))
+    codes = np.vstack((base, base, base))
+    codes[-1, 0] = (codes[-1, 0] + 1) % 50
+    schema = Schema(tuple(f"a{j}" for j in range(q)), "s", frozenset())
+    categories = [[str(x) for x in range(50)]] * q + [["x"]]
+    graph = AttributedGraph.from_codes(
+        schema, categories, np.column_stack((codes, np.zeros(n, int))), []
+    )
+    tuples = [tuple(row) for row in codes.tolist()]
+    order = {row: i for i, row in enumerate(sorted(set(tuples)))}
+    assert graph.qi_classes.tolist() == [order[row] for row in tuples]
