@@ -38,8 +38,6 @@ class FrozenCut:
         ------
         StateUnusable
         """
-        # No other cut is pending, so what lies here could not be removed earlier.
-        shutil.rmtree(self._folder, ignore_errors=True)
         self._freeze(cut, database)
         self._arrays = arrays
 
@@ -53,6 +51,8 @@ class FrozenCut:
         """
         if self._arrays is None:
             folder = self._slot_folder(cut)
+            if not _is_whole(folder):
+                raise corrupted(folder)
             database = Database(folder, create=False, read_only=True)
             try:
                 recovered = recover(database, self._schema)
@@ -67,20 +67,15 @@ class FrozenCut:
         """Make the folders agree with the ledger after a start.
 
         No cut is pending: they are leftovers. One is: its folder is there, or the process ended
-        right after the commit and the live state is still the one to freeze.
-
-        Raises
-        ------
-        StateCorrupted
-            If the folder is gone and the live state has moved on.
+        right after the commit and the live state is still the one to freeze. (If it has moved on,
+        the folder was lost later; `arrays` will say so, and the cut can be dropped.)
         """
         wanted = None if cut is None else self._slot_folder(cut)
         for folder in self._folder.iterdir() if self._folder.is_dir() else ():
             if folder != wanted:
                 shutil.rmtree(folder, ignore_errors=True)
-        if cut is not None and wanted is not None and not wanted.is_dir():
-            if progress.commits != progress.cut_commits:
-                raise corrupted(wanted)
+        is_lost = wanted is not None and not _is_whole(wanted)
+        if cut is not None and is_lost and progress.commits == progress.cut_commits:
             self._freeze(cut, database)
 
     def clear(self) -> None:
@@ -94,6 +89,8 @@ class FrozenCut:
     def _freeze(self, cut: PendingCut, database: Database) -> None:
         folder = self._slot_folder(cut)
         try:
+            # No other cut is pending, so what lies here could not be removed earlier.
+            shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir(mode=0o700, exist_ok=True)
             # RocksDB fills a temporary folder and renames it: a folder of this name is whole.
             database.checkpoint(folder)
@@ -101,3 +98,8 @@ class FrozenCut:
             sync_folder(self._folder.parent)
         except OSError as error:
             raise unusable("freeze the store", folder, error) from error
+
+
+def _is_whole(folder: Path) -> bool:
+    # Looked at before opening, since opening makes a folder even to say that there is none.
+    return (folder / "CURRENT").exists()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import resource
+import shutil
 import subprocess
 import sys
 import time
@@ -205,10 +206,30 @@ def test_a_lost_frozen_state_is_noticed(path: Path) -> None:
     store.commit([VertexUpsert(stamp(2), "bob", {})], {})
     store.close()
     (path / "cuts" / "7").rename(path / "elsewhere")
+    store = RocksDBStore.open(path, SCHEMA)
     with pytest.raises(StateCorrupted, match="ktsafe state restore"):
-        RocksDBStore.open(path, SCHEMA)
+        store.cut_snapshot()
+    store.close()
     (path / "elsewhere").rename(path / "cuts" / "7")
-    RocksDBStore.open(path, SCHEMA).close()
+    store = RocksDBStore.open(path, SCHEMA)
+    frozen = store.cut_snapshot()
+    assert frozen is not None
+    assert set(plain(frozen)[0]) == {"ann"}
+    store.close()
+
+
+def test_a_lost_frozen_state_can_be_given_up(path: Path) -> None:
+    """Dropping the cut is all that a lost frozen state costs; the live graph is untouched."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit([VertexUpsert(stamp(1), "ann", {})], {}, cut=CUT)
+    store.commit([VertexUpsert(stamp(2), "bob", {})], {})
+    store.close()
+    shutil.rmtree(path / "cuts")
+    store = RocksDBStore.open(path, SCHEMA)
+    store.ledger.drop_cut()
+    assert store.cut_snapshot() is None
+    assert set(plain(store.snapshot())[0]) == {"ann", "bob"}
+    store.close()
 
 
 def test_a_full_disk_is_named(path: Path) -> None:
