@@ -12,11 +12,11 @@ from typing import Any, Final
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
-from kafka.structs import OffsetAndMetadata
 
 from connectors.base import Record, TopicPartition
 from connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
 from connectors.kafka_topics import client
+from connectors.kafka_topics.group_offsets import GroupOffsets
 from connectors.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
@@ -61,7 +61,7 @@ class KafkaSource:
         self._heard_s = 0.0
         self._probed_s = 0.0
         self._verified_s = 0.0
-        self._commit: Any = None
+        self._group_offsets = GroupOffsets(settings)
 
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Connect, compare identities, check every position and go there."""
@@ -159,22 +159,12 @@ class KafkaSource:
         }
 
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
-        """Commit offsets to the consumer group without waiting; one commit at a time."""
-        if not self._settings.group_id or not positions:
-            return
-        if self._commit is not None and not self._commit.is_done:
-            return
-        offsets = {
-            KafkaTopicPartition(*at): OffsetAndMetadata(offset, "", -1)
-            for at, offset in positions.items()
-        }
-        try:
-            self._commit = self._consumer.commit_async(offsets)
-        except kafka_errors.KafkaError as error:
-            log.debug("offsets not committed for lag tools (%s)", type(error).__name__)
+        """Have offsets committed to the consumer group, without waiting."""
+        self._group_offsets.tell(positions)
 
     def close(self) -> None:
         """Close the consumer."""
+        self._group_offsets.close()
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
@@ -183,7 +173,8 @@ class KafkaSource:
         return {
             **client.bootstrap_options(self._settings),
             **FETCH,
-            "group_id": self._settings.group_id or None,
+            # Reading needs no group; `GroupOffsets` tells one how far it is.
+            "group_id": None,
             "enable_auto_commit": False,
             # No silent reset: a lost offset raises.
             "auto_offset_reset": "none",

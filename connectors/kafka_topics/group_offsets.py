@@ -1,0 +1,95 @@
+"""Tells a consumer group how far the service has read, for lag tools only."""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, Final
+
+from kafka import KafkaConsumer
+from kafka import TopicPartition as KafkaTopicPartition
+from kafka import errors as kafka_errors
+from kafka.structs import OffsetAndMetadata
+
+from connectors.base import TopicPartition
+from connectors.kafka_topics import client
+from connectors.settings import KafkaSettings
+
+log = logging.getLogger(__name__)
+
+INTERVAL_S: Final = 1.0
+"""Pause between commits; of several offsets the last one counts."""
+COMMIT_TIMEOUT_S: Final = 5.0
+CLOSE_TIMEOUT_S: Final = 3.0
+
+
+class GroupOffsets:
+    """Commits offsets from a thread and with a consumer of its own.
+
+    Reading neither waits for the group's coordinator nor needs access to the group: offsets that
+    cannot be committed are dropped, and the next ones tried.
+    """
+
+    def __init__(self, settings: KafkaSettings) -> None:
+        self._settings = settings
+        self._told: dict[TopicPartition, int] = {}
+        self._waiting = threading.Event()
+        self._closed = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def tell(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Have `positions` committed soon; returns at once."""
+        if not self._settings.group_id or not positions:
+            return
+        # A new mapping, so that the thread never sees one change.
+        self._told = {**self._told, **positions}
+        self._waiting.set()
+        if self._thread is None:
+            self._thread = threading.Thread(target=self._run, name="ktsafe-offsets", daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Commit what was told last, within a bound."""
+        self._closed.set()
+        self._waiting.set()
+        if self._thread is not None:
+            self._thread.join(CLOSE_TIMEOUT_S)
+
+    def _run(self) -> None:
+        consumer: Any = None
+        while True:
+            self._waiting.wait()
+            self._waiting.clear()
+            try:
+                if consumer is None:
+                    consumer = self._connect()
+                self._commit(consumer)
+            except Exception as error:  # noqa: BLE001 -- advisory: reading must not suffer
+                log.debug("offsets not committed for lag tools (%s)", type(error).__name__)
+            if self._closed.wait(INTERVAL_S):
+                break
+        if consumer is not None:
+            with suppress(kafka_errors.KafkaError):
+                if self._waiting.is_set():
+                    self._commit(consumer)
+            client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
+
+    def _connect(self) -> Any:
+        options = {
+            **client.bootstrap_options(self._settings),
+            "group_id": self._settings.group_id,
+            "enable_auto_commit": False,
+            "metrics_enabled": False,
+        }
+        return client.connect(
+            lambda: KafkaConsumer(**options), "commit offsets", "", self._settings, retry=False
+        )
+
+    def _commit(self, consumer: Any) -> None:
+        offsets = {
+            KafkaTopicPartition(*at): OffsetAndMetadata(offset, "", -1)
+            for at, offset in self._told.items()
+        }
+        consumer.commit(offsets, timeout_ms=int(COMMIT_TIMEOUT_S * 1000))
