@@ -23,7 +23,7 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
 
-PAIRS_MAX = 200_000_000
+PAIRS_MAX = 100_000_000
 """Comparisons for `k_known`; beyond it an even sample of the vertices is asked."""
 
 ROWS_MAX = 50
@@ -210,13 +210,16 @@ def _known(
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which positions of `real` were asked, and their k_known, anywhere and inside PS."""
     true_tuple, tuples = _joint_tuples(original, released)
-    want = WideRows(*core.neighbour_runs(original.indptr, original.indices, true_tuple))
-    have = WideRows(*core.neighbour_runs(released.indptr, released.indices, tuples))
+    everybody = np.arange(original.n_vertices)
+    want = core.Multisets(
+        *core.neighbour_runs(original.indptr, original.indices, true_tuple, everybody)
+    )
 
     # Whoever contains v's true neighbours has at least its true degree.
     stride = int(max(released.degrees.max(initial=0), original.degrees.max(initial=0))) + 1
     key = tuples * stride + released.degrees
     order = np.argsort(key, kind="stable")
+    have = core.Multisets(*core.neighbour_runs(released.indptr, released.indices, tuples, order))
     first = tuples[real] * stride
     begin = np.searchsorted(key[order], first + original.degrees[behind[real]])
     stop = np.searchsorted(key[order], first + stride)
