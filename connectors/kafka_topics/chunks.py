@@ -27,6 +27,7 @@ CHUNK: Final = "chunk"
 MANIFEST: Final = "manifest"
 MARKER: Final = "marker"
 FORMAT: Final = 1
+SEQ_MAX: Final = 10_000_000
 
 
 class Marker(msgspec.Struct, frozen=True):
@@ -93,7 +94,7 @@ def decode(record: Any) -> Part | None:
     """
     headers = dict(record.headers)
     try:
-        return Part(
+        found = Part(
             release_id=headers["release_id"].decode(),
             seq=int(headers["seq"]),
             kind=headers["kind"].decode(),
@@ -102,6 +103,7 @@ def decode(record: Any) -> Part | None:
         )
     except (KeyError, ValueError):
         return None
+    return found if 0 <= found.seq < SEQ_MAX else None
 
 
 def intact(found: Part) -> bool:
