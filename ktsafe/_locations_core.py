@@ -13,6 +13,9 @@ from numpy.typing import NDArray
 
 NONE = -1
 
+# Why `peel` lifted a vertex.
+TOO_FEW, TOO_SENSITIVE = 1, 2
+
 # Positions in `Rule.limits`.
 WIDTH, T_NUM, T_DEN, K, ALPHA_NUM, ALPHA_DEN = range(6)
 
@@ -320,6 +323,27 @@ def can_bear(table: Table, rule: Rule, at: int, sensitive: int) -> bool:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def missing_harmless(table: Table, rule: Rule, at: int, sensitive: int) -> int:
+    """Return how many non-sensitive vertices at a location make up for `sensitive` more there.
+
+    Counts for the location and all that are similar to it: they see each other.
+    """
+    missing = 0
+    num, den = rule.limits[ALPHA_NUM], rule.limits[ALPHA_DEN]
+    cls, degree, row = table.cls[at], table.degree[at], table.hist[at]
+    low, high = degree_span(table, rule, cls, degree, degree)
+    for d in range(low, high + 1):
+        other = table.bucket_head[table.bucket_start[cls] + d]
+        while other != NONE:
+            if similar(rule, row, degree + 1, table.hist[other], d + 1):
+                total = table.ps_sensitive[other] + sensitive
+                needed = (total * den + num - 1) // num
+                missing = max(missing, needed - (table.ps_size[other] + sensitive))
+            other = table.bucket_next[other]
+    return missing
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def can_spare(table: Table, rule: Rule, at: int) -> bool:
     """Whether a location and every safe similar one can do with one non-sensitive vertex less."""
     cls, degree, row = table.cls[at], table.degree[at], table.hist[at]
@@ -373,15 +397,17 @@ def _richest_similar(table: Table, rule: Rule, at: int) -> int:
 @njit(cache=True, fastmath=False, nogil=True)
 def peel(
     table: Table, rule: Rule, order: NDArray[np.int32], is_sensitive: NDArray[np.bool_]
-) -> NDArray[np.bool_]:
+) -> NDArray[np.int8]:
     """Lift vertices until all that remain are safe among themselves; return who was lifted.
+
+    The result is 0 for those that stay, `TOO_FEW` or `TOO_SENSITIVE` for the others.
 
     Too small a protection set lifts its whole location; too sensitive a one lifts one sensitive
     vertex after the other from the similar location that has most. `order` breaks ties among the
     vertices of a location. Every step lifts a vertex, so it ends.
     """
     n = len(order)
-    lifted = np.zeros(n, dtype=np.bool_)
+    lifted = np.zeros(n, dtype=np.int8)
     start = np.zeros(len(table.cls) + 1, dtype=np.int64)
     for v in range(n):
         start[table.of_vertex[v] + 1] += 1
@@ -407,7 +433,7 @@ def peel(
                 changed = True
                 if table.ps_size[at] < rule.limits[K]:
                     for i in range(start[at], top[at]):
-                        lifted[members[i]] = True
+                        lifted[members[i]] = TOO_FEW
                         table.of_vertex[members[i]] = NONE
                     top[at] = start[at]
                     shift(table, rule, at, -table.population[at], -table.sensitive[at])
@@ -416,6 +442,6 @@ def peel(
                     rich = _richest_similar(table, rule, at)
                     top[rich] -= 1
                     v = members[top[rich]]
-                    lifted[v] = True
+                    lifted[v] = TOO_SENSITIVE
                     lift(table, rule, v, 1)
     return lifted

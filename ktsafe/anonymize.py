@@ -24,6 +24,7 @@ Effort = Literal["fast", "balanced", "thorough"]
 Progress = Callable[[str, float], None]
 
 ROUNDS_MAX = 40
+SWAPS = {"fast": 0, "balanced": 100, "thorough": 1000}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -120,7 +121,6 @@ def _search(
     space = QuasiIdentifierSpace.of_graph(graph)
     rule = similarity_rule(space, params)
     working = WorkingGraph(graph, space)
-    fake_degree_max = 2 + int(2 * graph.degrees.mean()) if graph.n_vertices else 0
     for round_ in range(ROUNDS_MAX):
         table = LocationTable(working, rule, _degree_caps(working))
         unsafe = table.unsafe_vertices()
@@ -131,11 +131,11 @@ def _search(
         # Step 1: settle. What is safe without the others stays; the others are lifted.
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
         # Step 2: targets.
-        wants = choose_targets(working, table, lifted, params, rng)
+        wants = choose_targets(working, table, lifted, params, rng, swaps_per_vertex=SWAPS[effort])
         # Step 3: serve the wants.
-        match_wants(working, wants)
+        match_wants(working, wants, rng)
         absorb_leftovers(working, table, wants, rng, tries_max=200)
-        insert_for_leftovers(working, wants, fake_degree_max)
+        insert_for_leftovers(working, table, wants, rng)
     return ROUNDS_MAX, None
 
 

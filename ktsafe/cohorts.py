@@ -1,121 +1,398 @@
-"""Which neighbourhood every lifted vertex shall get: a settled location, or a cohort's maximum.
+"""Which neighbourhood every lifted vertex shall get: a settled location, or a cohort's shape.
 
 A cohort is a group of at least m = max(k, ceil(1 / alpha)) vertices of one class, at most alpha of
-them sensitive, that shall end at one location: the componentwise maximum of its members, because
-insertion alone cannot go below it. Where a cohort lacks members, inserted vertices fill it.
+them sensitive, that shall become similar to each other. Its *shape* is a size, a base (how many
+neighbours of each value all members have in common) and a freedom of floor(t size) neighbours in
+which they may differ. Choosing the base below the componentwise maximum spends the tolerance t
+where it saves most: one unit less of the base saves an edge end for every member. Where a cohort
+lacks members, inserted vertices fill it.
 """
 
 from __future__ import annotations
 
-import math
+import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import _cohorts_core as core
 from ktsafe import _locations_core
+from ktsafe._locations_core import NONE
 from ktsafe._matching_core import Wants
 from ktsafe.locations import LocationTable
 from ktsafe.params import PrivacyParams
 from ktsafe.working import WorkingGraph
 
+TEMPERATURES = (3.0, 0.5)
+STAND_MAX = 10
+# Beyond this many classes a table of class pairs costs more memory than it is worth.
+CLASSES_PAIRED_MAX = 1500
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Targets:
+    """What vertices shall reach: parallel to `vertices`, in any order.
+
+    Attributes
+    ----------
+    vertices:
+        int32, shape (r,).
+    base:
+        int32, shape (r, columns): common part of the closed histogram.
+    size:
+        int64, shape (r,): closed neighbourhood size to reach.
+    free:
+        int64, shape (r,): neighbours outside the base, per attribute.
+    group:
+        int64, shape (r,): equal for those that share a target.
+    cohort:
+        int64, shape (r,): the group where it is a cohort, NONE where it is a settled location.
+    """
+
+    vertices: NDArray[np.int32]
+    base: NDArray[np.int32]
+    size: NDArray[np.int64]
+    free: NDArray[np.int64]
+    group: NDArray[np.int64]
+    cohort: NDArray[np.int64]
+
 
 def choose_targets(
     working: WorkingGraph,
     table: LocationTable,
-    lifted: NDArray[np.int32],
+    lifted: tuple[NDArray[np.int32], NDArray[np.int32]],
     params: PrivacyParams,
     rng: np.random.Generator,
+    *,
+    swaps_per_vertex: int,
 ) -> Wants:
     """Give each lifted vertex a target and return what it lacks, neediest first.
 
-    Vertices that join a settled location are placed there at once, so that later joins see them.
-    May append inserted vertices to `working`.
+    Cohorts of an earlier round stand, so that what their members got is not wasted. Of the
+    others, some join a settled location; they are placed there at once, so that later joins see
+    them. The rest forms new cohorts. May append inserted vertices to `working`.
+
+    Parameters
+    ----------
+    working, table:
+        The graph and the table of its settled vertices.
+    lifted:
+        Vertices without a sufficient protection set, and sensitive ones that are too many where
+        they are (`LocationTable.peel`).
+    params, rng:
+        The guarantee and the randomness.
+    swaps_per_vertex:
+        Budget of the search for better cohorts.
     """
-    lifted = rng.permutation(lifted)
-    hist = working.joint_histograms(lifted)
-    targets = hist.copy()
-    joined = np.zeros(len(lifted), dtype=np.bool_)
-    if working.space.is_joint:
-        joined = _join_settled(working, table, lifted, targets)
-    rest = np.flatnonzero(~joined)
-    groups = _seed_cohorts(working, lifted[rest], params)
-    inserted_classes: list[int] = []
-    inserted_targets: list[NDArray[np.int32]] = []
-    for group in groups:
-        members = rest[group]
-        target = hist[members].max(axis=0)
-        targets[members] = target
-        lacking = _lacking(working, lifted[members], params)
-        inserted_classes += [int(working.arrays.cls[lifted[members[0]]])] * lacking
-        inserted_targets += [target] * lacking
-    if inserted_classes:
-        new = working.add_vertices(np.array(inserted_classes, dtype=np.int32))
-        lifted = np.concatenate((lifted, new))
-        targets = np.concatenate((targets, np.array(inserted_targets, dtype=np.int32)))
-        hist = np.concatenate((hist, working.joint_histograms(new)))
-        table.extend(len(new))
-    residual = targets - hist
-    stubs = residual.sum(axis=1, dtype=np.int32)
-    order = np.argsort(-stubs, kind="stable")
-    columns = np.arange(working.space.n_classes, dtype=np.int64).reshape(-1, 1)
-    return Wants(
-        np.ascontiguousarray(lifted[order]),
-        np.ascontiguousarray(residual[order]),
-        np.ascontiguousarray(stubs[order]),
-        columns,
+    too_few, too_sensitive = lifted
+    kept, others = _stand(working, table, too_few)
+    # A sensitive vertex that stands with its cohort needs no other place.
+    too_sensitive = too_sensitive[table.arrays.of_vertex[too_sensitive] == NONE]
+    too_sensitive = np.setdiff1d(too_sensitive, kept)
+    others = np.concatenate((rng.permutation(too_sensitive), rng.permutation(others)))
+    joined = _join_settled(working, table, others)
+    parts = [_settled_targets(table, others, joined), _kept_targets(working, table, kept)]
+    rest = others[joined == NONE]
+    parts.append(_diluted_targets(working, table, rest[np.isin(rest, too_sensitive)]))
+    rest = rest[table.arrays.of_vertex[rest] == NONE]
+    g = working.arrays
+    order = np.lexsort((-g.degree[rest], g.cls[rest]))
+    bounds = np.flatnonzero(np.diff(g.cls[rest][order])) + 1
+    for block in np.split(rest[order], bounds):
+        if len(block):
+            part = _cohort_targets(working, table, block, params, rng, swaps_per_vertex)
+            parts.append(part)
+    targets = _joined_parts(parts, working.n_cohorts)
+    working.cohort[targets.vertices] = targets.cohort
+    working.n_cohorts = max(working.n_cohorts, int(targets.cohort.max(initial=-1)) + 1)
+    fill_bases(working, targets, rng)
+    wants = _wants(working, targets, rng)
+    # A cohort that wants nothing and yet is unsafe has too sensitive neighbours: let it go.
+    open_groups = np.bincount(wants.group, weights=wants.stubs)
+    idle = wants.vertices[open_groups[wants.group] == 0]
+    working.stood[idle] = STAND_MAX
+    return wants
+
+
+def _stand(
+    working: WorkingGraph, table: LocationTable, lifted: NDArray[np.int32]
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Split the lifted vertices into those whose cohort stands, with all its members, and others.
+
+    Members that are settled are lifted too. A cohort stands for `STAND_MAX` rounds at most.
+    """
+    cohorts = np.unique(working.cohort[lifted])
+    cohorts = cohorts[cohorts != NONE]
+    members = np.flatnonzero(np.isin(working.cohort, cohorts) & (working.stood < STAND_MAX))
+    _, compact = np.unique(working.cohort[members], return_inverse=True)
+    count = np.bincount(compact.reshape(-1))
+    sensitive = np.bincount(compact.reshape(-1), working.arrays.is_sensitive[members])
+    stands = np.array(
+        [
+            core.lacking(table.rule, int(c), int(s)) == 0
+            for c, s in zip(count, sensitive, strict=True)
+        ],
+        dtype=np.bool_,
+    )
+    kept = members[stands[compact.reshape(-1)]] if len(members) else members
+    for v in kept[table.arrays.of_vertex[kept] != NONE]:
+        _locations_core.lift(table.arrays, table.rule, v, int(working.arrays.is_sensitive[v]))
+    working.stood[kept] += 1
+    return kept.astype(np.int32), np.setdiff1d(lifted, kept).astype(np.int32)
+
+
+def _diluted_targets(
+    working: WorkingGraph, table: LocationTable, vertices: NDArray[np.int32]
+) -> Targets:
+    """Put sensitive vertices back where they were and insert enough harmless ones beside them.
+
+    Vertices whose location is gone are left to the cohorts.
+    """
+    t = table.arrays
+    places: list[int] = []
+    for v in vertices:
+        at = table.locate(working, int(v))
+        if at == NONE:
+            continue
+        missing = int(_locations_core.missing_harmless(t, table.rule, at, 1))
+        _locations_core.shift(t, table.rule, at, 1 + missing, 1)
+        t.of_vertex[v] = at
+        places += [at] * missing
+    at_places = np.array(places, dtype=np.int32)
+    new = working.add_vertices(t.cls[at_places])
+    table.extend(len(new))
+    table.arrays.of_vertex[new] = at_places
+    return _settled_targets(table, new, at_places)
+
+
+def _joined_parts(parts: list[Targets], first_cohort: int) -> Targets:
+    """Concatenate targets; groups are numbered through, cohorts from `first_cohort`."""
+    first = 0
+    groups, cohorts = [], []
+    for part in parts:
+        groups.append(part.group + first)
+        cohorts.append(np.where(part.cohort == NONE, NONE, part.cohort + first_cohort + first))
+        first += int(part.group.max(initial=-1)) + 1
+    return Targets(
+        np.concatenate([part.vertices for part in parts]),
+        np.concatenate([part.base for part in parts]),
+        np.concatenate([part.size for part in parts]),
+        np.concatenate([part.free for part in parts]),
+        np.concatenate(groups),
+        np.concatenate(cohorts),
     )
 
 
 def _join_settled(
-    working: WorkingGraph,
-    table: LocationTable,
-    lifted: NDArray[np.int32],
-    targets: NDArray[np.int32],
-) -> NDArray[np.bool_]:
-    """Let each vertex join a dominating settled location that is near; return who did."""
-    g = working.arrays
-    joined = np.zeros(len(lifted), dtype=np.bool_)
+    working: WorkingGraph, table: LocationTable, lifted: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Let each vertex join a dominating settled location that is near; return which.
+
+    Once a vertex failed to reach such a location it looks for a cohort instead.
+    """
+    g, t = working.arrays, table.arrays
+    joined = np.full(len(lifted), NONE, dtype=np.int32)
     for i, v in enumerate(lifted):
-        sensitive = int(g.is_sensitive[v])
-        degree = int(g.degree[v])
-        reach = 1 + degree // 4
-        at = core.join(table.arrays, table.rule, int(g.cls[v]), degree, g.hist[v], sensitive, reach)
-        if at != _locations_core.NONE:
-            _locations_core.shift(table.arrays, table.rule, at, 1, sensitive)
-            table.arrays.of_vertex[v] = at
-            targets[i] = table.arrays.hist[at]
-            targets[i, g.cls[v]] -= 1
-            joined[i] = True
+        if working.stood[v]:
+            continue
+        sensitive, degree = int(g.is_sensitive[v]), int(g.degree[v])
+        at = core.join(t, table.rule, g.cls[v], degree, g.hist[v], sensitive, 1 + degree // 4)
+        if at != NONE:
+            _locations_core.shift(t, table.rule, at, 1, sensitive)
+            t.of_vertex[v] = at
+            working.stood[v] = 1
+            joined[i] = at
     return joined
 
 
-def _seed_cohorts(
-    working: WorkingGraph, vertices: NDArray[np.int32], params: PrivacyParams
-) -> list[NDArray[np.int64]]:
-    """Group the vertices class by class in descending degree; return positions in `vertices`."""
+def _settled_targets(
+    table: LocationTable, vertices: NDArray[np.int32], at: NDArray[np.int32]
+) -> Targets:
+    """Return the locations `at` (where not `NONE`) as exact targets of vertices."""
+    vertices, at = vertices[at != NONE], at[at != NONE]
+    return Targets(
+        vertices,
+        table.arrays.hist[at],
+        table.arrays.degree[at].astype(np.int64) + 1,
+        np.zeros(len(at), dtype=np.int64),
+        np.arange(len(at), dtype=np.int64),
+        np.full(len(at), NONE, dtype=np.int64),
+    )
+
+
+def _kept_targets(working: WorkingGraph, table: LocationTable, kept: NDArray[np.int32]) -> Targets:
+    """Return what the members of standing cohorts shall reach."""
+    _, cohort = np.unique(working.cohort[kept], return_inverse=True)
+    return _shared_targets(working, table, kept, cohort.reshape(-1), fill=False)
+
+
+def _cohort_targets(
+    working: WorkingGraph,
+    table: LocationTable,
+    block: NDArray[np.int32],
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    swaps_per_vertex: int,
+) -> Targets:
+    """Group the vertices of one class, in descending degree, and return what each shall reach."""
     g = working.arrays
-    m = params.group_size_min
-    groups: list[NDArray[np.int64]] = []
-    order = np.lexsort((-g.degree[vertices], g.cls[vertices]))
-    bounds = np.flatnonzero(np.diff(g.cls[vertices][order])) + 1
-    for block in np.split(order, bounds):
-        if not len(block):
-            continue
-        cohort = core.seed(
-            g.is_sensitive[vertices[block]], m, params.alpha.numerator, params.alpha.denominator
+    working.stood[block] = 0
+    pool = core.Pool(g.hist[block], g.degree[block] + 1, g.is_sensitive[block])
+    cohort = _seeded(pool, table.rule, params)
+    n_cohorts = int(cohort.max()) + 1
+    if n_cohorts > 1 and swaps_per_vertex:
+        core.improve(
+            pool,
+            table.rule,
+            cohort,
+            swaps_per_vertex * len(block),
+            3 * params.group_size_min,
+            TEMPERATURES,
+            rng.integers(1 << 63, size=1, dtype=np.uint64),
         )
-        parts = [block[cohort == c] for c in range(int(cohort.max()) + 1)]
-        if len(parts) > 1 and len(parts[-1]) < m:
-            merged = np.concatenate(parts[-2:])
-            if not _lacking(working, vertices[merged], params):
-                parts[-2:] = [merged]
-        groups += parts
-    return groups
+    return _shared_targets(working, table, block, cohort, fill=True)
 
 
-def _lacking(working: WorkingGraph, members: NDArray[np.int32], params: PrivacyParams) -> int:
-    """Return how many non-sensitive vertices a cohort needs to be safe on its own."""
-    sensitive = int(working.arrays.is_sensitive[members].sum())
-    size = max(params.k, math.ceil(sensitive / params.alpha))
-    return max(0, size - len(members))
+def _shared_targets(
+    working: WorkingGraph,
+    table: LocationTable,
+    vertices: NDArray[np.int32],
+    cohort: NDArray[np.integer],
+    *,
+    fill: bool,
+) -> Targets:
+    """Return the shapes of cohorts; with `fill`, insert the vertices that they lack."""
+    g = working.arrays
+    pool = core.Pool(g.hist[vertices], g.degree[vertices] + 1, g.is_sensitive[vertices])
+    n_cohorts = int(cohort.max(initial=-1)) + 1
+    members = np.argsort(cohort, kind="stable").astype(np.int32)
+    count = np.bincount(cohort, minlength=n_cohorts)
+    start = np.concatenate(([0], np.cumsum(count)))
+    bases = np.zeros((n_cohorts, pool.rows.shape[1]), dtype=np.int32)
+    sizes, frees = np.zeros(n_cohorts, dtype=np.int64), np.zeros(n_cohorts, dtype=np.int64)
+    core.shapes(pool, table.rule, members, start, bases, sizes, frees)
+    if fill:
+        sensitive = np.bincount(cohort, weights=pool.is_sensitive, minlength=n_cohorts)
+        short = [
+            core.lacking(table.rule, int(count[c]), int(sensitive[c])) for c in range(n_cohorts)
+        ]
+        new_of = np.repeat(np.arange(n_cohorts), short)
+        classes = g.cls[vertices[members[start[new_of]]]]
+        new = working.add_vertices(classes)
+        table.extend(len(new))
+        vertices = np.concatenate((vertices, new))
+        cohort = np.concatenate((cohort, new_of))
+    group = cohort.astype(np.int64)
+    return Targets(vertices, bases[cohort], sizes[cohort], frees[cohort], group, group)
+
+
+def _seeded(
+    pool: core.Pool, rule: _locations_core.Rule, params: PrivacyParams
+) -> NDArray[np.int32]:
+    """Return consecutive cohorts; a last one that is too small joins the one before it."""
+    cohort: NDArray[np.int32] = core.seed(
+        pool.is_sensitive,
+        params.group_size_min,
+        params.alpha.numerator,
+        params.alpha.denominator,
+    )
+    last = int(cohort.max())
+    if last > 0 and (cohort == last).sum() < params.group_size_min:
+        merged = cohort >= last - 1
+        if not core.lacking(rule, int(merged.sum()), int(pool.is_sensitive[merged].sum())):
+            cohort[merged] = last - 1
+    return cohort
+
+
+def fill_bases(working: WorkingGraph, targets: Targets, rng: np.random.Generator) -> None:
+    """Fill each attribute of each base up to size - free, in place, so that wants find partners.
+
+    An edge between values y and x serves y's want for x only where x wants y too. Where a base
+    leaves the choice, y's neighbours are chosen among the values that want y more than y wants
+    them; as far as all attributes leave it, whole existing tuples are chosen.
+    """
+    space, classes = working.space, working.arrays.cls[targets.vertices]
+    offsets, q = space.offsets, len(space.offsets) - 1
+    residual = np.maximum(targets.base - working.arrays.hist[targets.vertices], 0)
+    _, first, group_of = np.unique(targets.group, return_index=True, return_inverse=True)
+    missing = np.zeros((len(classes), q), dtype=np.int64)
+    shares: list[NDArray[np.float64]] = []
+    whole_tuples = 1 < space.n_classes <= CLASSES_PAIRED_MAX and q > 1
+    weights = np.ones((space.n_classes, space.n_classes) if whole_tuples else (0, 0))
+    for j in range(q):
+        columns = slice(offsets[j], offsets[j + 1])
+        own = space.columns[:, j] - offsets[j]
+        missing[:, j] = targets.size - targets.free - targets.base[:, columns].sum(axis=1)
+        n_values = int(offsets[j + 1] - offsets[j])
+        wanted = np.zeros((n_values, n_values))
+        np.add.at(wanted, own[classes], residual[:, columns])
+        choices = np.bincount(own[classes], missing[:, j], n_values).astype(np.float64)
+        shares.append(_balanced_choices(wanted, choices))
+        if whole_tuples:
+            weights *= shares[j][own][:, own]
+    groups = classes[first]
+    filled = np.zeros((len(first), space.n_columns), dtype=np.int32)
+    rest = missing[first]
+    if whole_tuples:
+        weights /= weights.sum(axis=1, keepdims=True)
+        whole = rng.multinomial(rest.min(axis=1), weights[groups])
+        rest = rest - rest.min(axis=1, keepdims=True)
+        for j in range(q):
+            np.add.at(filled.T, space.columns[:, j], whole.T)
+    for j in range(q):
+        columns = slice(offsets[j], offsets[j + 1])
+        own = space.columns[groups, j] - offsets[j]
+        filled[:, columns] += rng.multinomial(rest[:, j], shares[j][own]).astype(np.int32)
+    targets.base[:, :] += filled[group_of.reshape(-1)]
+
+
+def _balanced_choices(
+    wanted: NDArray[np.float64], choices: NDArray[np.float64], slices: int = 16
+) -> NDArray[np.float64]:
+    """Distribute each value's free choices so that wants become symmetric.
+
+    Parameters
+    ----------
+    wanted:
+        Shape (values, values): how often vertices of value y (row) want value x (column).
+    choices:
+        Shape (values,): how many more each value y may choose.
+
+    Returns
+    -------
+    float64, shape (values, values)
+        The share of y's choices that go to x; rows sum to 1.
+    """
+    chosen = np.zeros_like(wanted)
+    even = np.broadcast_to(choices + 1e-9, wanted.shape)
+    for _ in range(slices):
+        total = wanted + chosen
+        lack = np.maximum(total.T - total, 0)
+        weight = np.where(lack.sum(axis=1, keepdims=True) > 0, lack, even)
+        chosen += weight / weight.sum(axis=1, keepdims=True) * choices[:, None] / slices
+    share = chosen + 1e-12
+    normalized: NDArray[np.float64] = share / share.sum(axis=1, keepdims=True)
+    return normalized
+
+
+def _wants(working: WorkingGraph, targets: Targets, rng: np.random.Generator) -> Wants:
+    """Return what each vertex lacks to its target, in descending order of stubs."""
+    g, offsets = working.arrays, working.space.offsets
+    hist = g.hist[targets.vertices]
+    residual = targets.base - hist
+    excess = np.maximum(-residual, 0)
+    q = len(offsets) - 1
+    free = np.zeros((len(hist), q), dtype=np.int32)
+    for j in range(q):
+        free[:, j] = targets.free - excess[:, offsets[j] : offsets[j + 1]].sum(axis=1)
+    stubs = (targets.size - 1 - g.degree[targets.vertices]).astype(np.int32)
+    order = np.lexsort((rng.random(len(stubs)), -stubs))
+    return Wants(
+        np.ascontiguousarray(targets.vertices[order]),
+        np.ascontiguousarray(residual[order]),
+        np.ascontiguousarray(free[order]),
+        np.ascontiguousarray(stubs[order]),
+        np.ascontiguousarray(targets.group[order]),
+        # A vertex inserted beside sensitive ones is of use only where they are.
+        (targets.cohort[order] == NONE) & (targets.vertices[order] >= working.n_original),
+    )

@@ -87,10 +87,32 @@ class LocationTable:
         found: NDArray[np.int32] = core.unsafe_vertices(self.arrays, self.rule, self.n)
         return found
 
-    def peel(self, working: WorkingGraph, order: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Lift vertices until the rest is safe among itself; return the lifted ones, ascending."""
-        lifted = core.peel(self.arrays, self.rule, order, working.arrays.is_sensitive[: self.n])
-        return np.flatnonzero(lifted).astype(np.int32)
+    def safe_locations(self) -> NDArray[np.int32]:
+        """Return the populated locations whose vertices are kt-safe."""
+        t, limits = self.arrays, self.rule.limits
+        safe = (t.population > 0) & (t.ps_size >= limits[core.K])
+        safe &= t.ps_sensitive * limits[core.ALPHA_DEN] <= limits[core.ALPHA_NUM] * t.ps_size
+        return np.flatnonzero(safe).astype(np.int32)
+
+    def peel(
+        self, working: WorkingGraph, order: NDArray[np.int32]
+    ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+        """Lift vertices until the rest is safe among itself.
+
+        Returns
+        -------
+        too_few, too_sensitive: int32, ascending
+            The vertices whose protection set was too small, and the sensitive ones that were too
+            many where they are.
+        """
+        why = core.peel(self.arrays, self.rule, order, working.arrays.is_sensitive[: self.n])
+        too_few = np.flatnonzero(why == core.TOO_FEW)
+        return too_few.astype(np.int32), np.flatnonzero(why == core.TOO_SENSITIVE).astype(np.int32)
+
+    def locate(self, working: WorkingGraph, v: int) -> int:
+        """Return the location where a vertex now belongs, or `NONE` if nobody is there."""
+        g = working.arrays
+        return int(core.find(self.arrays, g.cls[v], g.degree[v], g.hist[v]))
 
     def extend(self, more: int) -> None:
         """Make room for `more` further vertices, lifted for now."""

@@ -11,16 +11,45 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import _matching_core as core
+from ktsafe import _raising_core as raising
 from ktsafe._matching_core import Wants
 from ktsafe.locations import LocationTable
 from ktsafe.working import WorkingGraph
 
 
-def match_wants(working: WorkingGraph, wants: Wants) -> None:
-    """Insert edges that serve two wants each, neediest vertices first."""
+def match_wants(
+    working: WorkingGraph, wants: Wants, rng: np.random.Generator, *, raises_max: int = 8
+) -> None:
+    """Insert edges that serve two wants each, neediest vertices first.
+
+    Where more wants are left than partners, whole cohorts are raised by one common neighbour, so
+    that their members become partners; also where what somebody wants cannot be had at all.
+    """
     start, members = _grouped(working.arrays.cls[wants.vertices], working.space.n_classes)
-    working.reserve_edges(int(wants.stubs.sum()))
-    core.match(working.arrays, wants, start, members)
+    group_start, rows = _cohort_rows(working, wants, rng)
+    for round_ in range(raises_max + 1):
+        counts = raising.demand(working.arrays, wants)
+        classes = rng.permutation(working.space.n_classes)
+        raised = raising.relieve(working.arrays, wants, counts, group_start, rows, classes)
+        if 0 < round_ < raises_max:
+            raised += raising.serve_demand(working.arrays, wants, counts, group_start, rows)
+        if round_ and not raised:
+            break
+        working.reserve_edges(int(wants.stubs.sum()))
+        for exactly in (True, False):
+            core.match(working.arrays, wants, start, members, exactly)
+
+
+def _cohort_rows(
+    working: WorkingGraph, wants: Wants, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the rows of wants grouped by cohort, cohorts in random order, and their starts."""
+    cohort = working.cohort[wants.vertices]
+    rows = np.flatnonzero(cohort >= 0)
+    labels, compact = np.unique(cohort[rows], return_inverse=True)
+    shuffled = rng.permutation(len(labels))[compact.reshape(-1)]
+    start, members = _grouped(shuffled, len(labels))
+    return start, rows[members]
 
 
 def absorb_leftovers(
@@ -31,10 +60,9 @@ def absorb_leftovers(
     *,
     tries_max: int,
 ) -> None:
-    """Settle what is complete, then serve leftover stubs by settled vertices that can bear it."""
+    """Settle what is safe, then serve leftover stubs by settled vertices that can bear it."""
     n, g = working.n, working.arrays
-    is_open = np.zeros(n, dtype=np.bool_)
-    core.settle_complete(g, table.arrays, table.rule, wants, is_open)
+    core.settle(g, table.arrays, table.rule, wants)
     shuffled = rng.permutation(n).astype(np.int32)
     start, members = _grouped(g.cls[shuffled], working.space.n_classes)
     working.reserve_edges(int(wants.stubs.sum()))
@@ -50,24 +78,50 @@ def absorb_leftovers(
     )
 
 
-def insert_for_leftovers(working: WorkingGraph, wants: Wants, degree_max: int) -> None:
-    """Insert vertices for the stubs that nobody served; their own wants arise next round."""
+def insert_for_leftovers(
+    working: WorkingGraph,
+    table: LocationTable,
+    wants: Wants,
+    rng: np.random.Generator,
+    *,
+    models_max: int = 64,
+) -> None:
+    """Insert vertices for the stubs that nobody served, each modelled on a settled location.
+
+    What an inserted vertex itself still lacks to its model is a want of the next round.
+    """
     stubs = int(wants.stubs.sum())
     if stubs == 0:
         return
-    fake_class = np.zeros(stubs, dtype=np.int32)
-    edges = np.zeros((stubs, 2), dtype=np.int32)
-    n_fakes, n_edges = core.plan_inserted(
-        wants, fake_class=fake_class, edges=edges, degree_max=degree_max
+    models, start = _models(table, working.space.n_classes, rng, models_max)
+    plan = core.Plan(
+        np.zeros(stubs, dtype=np.int32),
+        np.zeros((stubs, 2), dtype=np.int32),
+        np.zeros(2, dtype=np.int64),
     )
-    new = working.add_vertices(fake_class[:n_fakes])
+    core.plan_inserted(working.arrays, table.arrays, wants, models, start, plan)
+    n_vertices, n_edges = int(plan.size[0]), int(plan.size[1])
+    new = working.add_vertices(plan.classes[:n_vertices])
     working.reserve_edges(n_edges)
-    planned = np.column_stack((new[edges[:n_edges, 0]], wants.vertices[edges[:n_edges, 1]]))
-    core.insert_edges(working.arrays, np.ascontiguousarray(planned))
+    inserted, seeker = plan.edges[:n_edges, 0], plan.edges[:n_edges, 1]
+    edges = np.column_stack((new[inserted], wants.vertices[seeker]))
+    core.insert_edges(working.arrays, np.ascontiguousarray(edges))
+
+
+def _models(
+    table: LocationTable, n_classes: int, rng: np.random.Generator, models_max: int
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return up to `models_max` safe populated locations of each class, and where each starts."""
+    safe = table.safe_locations()
+    safe = rng.permutation(safe[table.arrays.degree[safe] > 0])
+    start, members = _grouped(table.arrays.cls[safe], n_classes)
+    kept = [members[start[b] : start[b + 1]][:models_max] for b in range(n_classes)]
+    ends = np.cumsum([0] + [len(part) for part in kept])
+    return safe[np.concatenate(kept)], ends.astype(np.int64)
 
 
 def _grouped(
-    classes: NDArray[np.int32], n_classes: int
+    classes: NDArray[np.integer], n_classes: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return positions grouped by class, in order within each, and where each class starts."""
     members = np.argsort(classes, kind="stable")

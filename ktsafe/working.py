@@ -22,6 +22,9 @@ class WorkingGraph:
         self.n_original = n
         self.space = space
         self.original_edges = graph.edges
+        self.cohort = np.full(n, -1, dtype=np.int64)
+        self.n_cohorts = 0
+        self.stood = np.zeros(n, dtype=np.int64)
         self.arrays = core.Working(
             size=np.array([n, 0, 0], dtype=np.int64),
             columns=space.columns,
@@ -69,6 +72,8 @@ class WorkingGraph:
             degree=np.concatenate((g.degree[:first], np.zeros(more, dtype=np.int32))),
             hist=np.concatenate((g.hist[:first], self._own_histograms(classes))),
         )
+        self.cohort = np.concatenate((self.cohort, np.full(more, -1, dtype=np.int64)))
+        self.stood = np.concatenate((self.stood, np.zeros(more, dtype=np.int64)))
         g.size[core.N] += more
         return np.arange(first, first + more, dtype=np.int32)
 
@@ -80,6 +85,7 @@ class WorkingGraph:
         position = (np.cumsum(keep) - 1).astype(np.int32)
         g.inserted[: self.n_inserted_edges] = position[self.inserted_edges]
         g.size[core.N] = int(keep.sum())
+        self.cohort, self.stood = self.cohort[keep], self.stood[keep]
         g.size[core.SLOTS_USED] = 0
         self.arrays = g._replace(
             cls=g.cls[: len(keep)][keep],
