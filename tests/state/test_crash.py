@@ -261,3 +261,19 @@ def test_a_full_disk_is_named(path: Path) -> None:
     assert store.counts()["vertices"] == position
     store.close()
     assert resource.getrlimit(resource.RLIMIT_FSIZE)[0] == resource.RLIM_INFINITY
+
+
+def test_a_frozen_state_of_another_commit_is_refused(path: Path) -> None:
+    """A folder under the right slot with the state of an earlier cut is never taken for it."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit([VertexUpsert(stamp(1), "ann", {})], {}, cut=CUT)
+    shutil.copytree(path / "cuts" / "7", path / "earlier")
+    store.ledger.drop_cut()
+    store.commit([VertexUpsert(stamp(2), "bob", {})], {}, cut=CUT)
+    store.close()
+    shutil.rmtree(path / "cuts" / "7")
+    (path / "earlier").rename(path / "cuts" / "7")
+    store = RocksDBStore.open(path, SCHEMA)
+    with pytest.raises(StateCorrupted):
+        store.cut_snapshot()
+    store.close()
