@@ -12,11 +12,11 @@ from ktsafe._verify_core import WideRows, scaled_limit, wide_similar
 
 
 class Multisets(NamedTuple):
-    """Multisets of tuples: row r holds `count[e]` of `member[e]`, ascending, for its entries e."""
+    """Multisets of tuples: row r holds `frequency[e]` times `member[e]`, ascending in e."""
 
     pointer: NDArray[np.int64]
     member: NDArray[np.int32]
-    count: NDArray[np.int32]
+    frequency: NDArray[np.int32]
 
 
 class Candidates(NamedTuple):
@@ -75,7 +75,7 @@ def contains(have: Multisets, row: int, want: Multisets, v: int) -> bool:
             x += 1
         if x == x_stop or have.member[x] != want.member[y]:
             return False
-        if have.count[x] < want.count[y]:
+        if have.frequency[x] < want.frequency[y]:
             return False
     return True
 

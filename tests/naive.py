@@ -108,15 +108,35 @@ def known_candidates(true: Small, released: Small, original_of: Sequence[int], v
     }
 
 
-def cheapest_insertions(graph: Small, tolerance: Tolerance, edges_max: int) -> int | None:
-    """Return the least number of inserted edges that makes a graph's every vertex have |PS| >= k.
+def cheapest_insertions(
+    graph: Small, tolerance: Tolerance, edges_max: int, vertices_max: int = 0
+) -> int | None:
+    """Return the least number of inserted vertices and edges that make every |PS| >= k.
 
-    Only edges between existing vertices are tried, at most `edges_max` of them; None if none do.
-    Alpha is ignored.
+    At most `edges_max` edges and `vertices_max` vertices, which copy existing quasi-identifiers,
+    are tried; None if none of it suffices. Alpha is ignored.
     """
-    n = len(graph.is_sensitive)
+    best: int | None = None
+    for count in range(vertices_max + 1):
+        for extra in itertools.combinations_with_replacement(
+            sorted(set(graph.quasi_identifiers)), count
+        ):
+            larger = Small(
+                [*graph.quasi_identifiers, *extra],
+                [*graph.is_sensitive, *[False] * count],
+                graph.edges,
+            )
+            edges = _fewest_edges(larger, tolerance, edges_max)
+            if edges is not None and (best is None or count + edges < best):
+                best = count + edges
+    return best
+
+
+def _fewest_edges(graph: Small, tolerance: Tolerance, edges_max: int) -> int | None:
+    """Return the least number of inserted edges that makes every |PS| >= k, or None."""
     present = {(min(e), max(e)) for e in graph.edges}
-    absent = [e for e in itertools.combinations(range(n), 2) if e not in present]
+    everything = itertools.combinations(range(len(graph.is_sensitive)), 2)
+    absent = [e for e in everything if e not in present]
     for size in range(edges_max + 1):
         for chosen in itertools.combinations(absent, size):
             larger = graph._replace(edges=[*graph.edges, *chosen])
