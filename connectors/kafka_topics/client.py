@@ -30,6 +30,15 @@ _REFUSED: Final = (
     kafka_errors.UnrecognizedBrokerVersion,
     kafka_errors.KafkaConfigurationError,
 )
+_TOPIC_REFUSES: Final = {
+    kafka_errors.MessageSizeTooLargeError: "Raise its max.message.bytes.",
+    kafka_errors.RecordListTooLargeError: "Raise its max.message.bytes.",
+    kafka_errors.InvalidTimestampError: "Raise its message.timestamp.after.max.ms.",
+    # What a broker of version 4 says of a timestamp ahead of its clock.
+    kafka_errors.InvalidRecordError: "Raise its message.timestamp.after.max.ms; do not compact it.",
+    kafka_errors.PolicyViolationError: "Ask whoever set the cluster's policy.",
+}
+"""What would be refused again and again, and what helps."""
 
 
 class TopicInfo(NamedTuple):
@@ -75,6 +84,9 @@ def translate(error: Exception, op: str, subject: str, settings: KafkaSettings) 
             f"the cluster at {settings.address} refused ({name}). Check user, password, mechanism, "
             "certificates and the access rights to this topic."
         )
+        return Misconfigured(op, subject, hint)
+    if isinstance(error, tuple(_TOPIC_REFUSES)):
+        hint = f"the topic refuses such records ({name}). {_TOPIC_REFUSES[type(error)]}"
         return Misconfigured(op, subject, hint)
     hint = (
         f"the cluster at {settings.address} gave no usable answer ({name}). Check that the brokers "

@@ -10,6 +10,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
 from connectors.base import PublishedRelease
+from connectors.errors import Unavailable
 from connectors.kafka_topics import chunks, client
 from connectors.settings import KafkaSettings
 
@@ -43,7 +44,9 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
     Raises
     ------
     kafka.errors.KafkaError
-        If the cluster does not answer within `request_timeout_s`, or a transaction stays open.
+        If the cluster does not answer within `request_timeout_s`.
+    Unavailable
+        If a transaction stays open as long.
     """
     options = reading_options(settings)
     consumer = client.connect(
@@ -83,7 +86,11 @@ def settled_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline
         if everything is not None and everything <= end:
             return end
         if time.monotonic() > deadline:
-            raise kafka_errors.ConcurrentTransactionsError("a transaction stays open")
+            hint = (
+                "another producer has a transaction open on it, and what it holds is not known "
+                "before that ends. Only this service may write there."
+            )
+            raise Unavailable("read releases", at.topic, hint)
 
 
 def _last_marker(

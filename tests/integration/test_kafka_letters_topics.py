@@ -101,6 +101,18 @@ def test_large_headers_are_left_out(world: KafkaLetterWorld) -> None:
     assert found.headers[f"{PREFIX}headers.dropped"] == b"4"
 
 
+def test_topic_for_smaller_records(
+    cluster: Cluster, kafka: KafkaSettings, new_topic: Callable[..., str]
+) -> None:
+    """A topic that can never take a letter is named, instead of being tried for ever."""
+    topic = new_topic(Role.DEAD_LETTERS)
+    cluster.configure(topic, max_message_bytes="1000")
+    sink = KafkaDeadLetterSink(kafka, topic)
+    with pytest.raises(Misconfigured, match=r"max\.message\.bytes"):
+        sink.write([letter(1, b"x" * 5000)])
+    sink.close()
+
+
 def test_missing_letter_topic(kafka: KafkaSettings) -> None:
     """A topic that does not exist is named."""
     with pytest.raises(Misconfigured, match="no such topic"):

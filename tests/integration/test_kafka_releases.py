@@ -327,11 +327,27 @@ def test_an_open_transaction_of_another_producer(
     settings = KafkaSettings(bootstrap_servers=kafka.bootstrap_servers, request_timeout_s=2)
     sink = KafkaReleaseSink(settings, world.topic, transactional_id=world.transactional_id)
     sink.open()
-    with pytest.raises(Unavailable):
+    with pytest.raises(Unavailable, match="another producer"):
         sink.last()
     other.abort_transaction()
     other.close()
     assert sink.last() is None
+    sink.close()
+
+
+def test_nominal_times_of_any_age(
+    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
+) -> None:
+    """Releases may carry old and future times; a topic that refuses them is named."""
+    sink = world.sink()
+    sink.open()
+    times = [0, 946_684_800_000, 4_102_444_800_000]
+    for index, time_ms in enumerate(times):
+        sink.publish(stage(tmp_path / "staging", f"s-000{index}", FILES, time_ms))
+    assert [b.nominal_time_ms for b in world.read(tmp_path / "out")] == times
+    cluster.configure(world.topic, message_timestamp_after_max_ms="3600000")
+    with pytest.raises(Misconfigured, match=r"message\.timestamp\.after\.max\.ms"):
+        sink.publish(stage(tmp_path / "staging", "s-0009", FILES, 4_102_444_800_000))
     sink.close()
 
 
