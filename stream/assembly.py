@@ -16,7 +16,7 @@ from ktsafe import AnonymizeOptions
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
-from stream import logs
+from stream import kernels, logs
 from stream.config import (
     FilesDeadLetters,
     FilesSink,
@@ -33,12 +33,16 @@ from stream.snapshotter import BuildSettings
 from stream.status import StatusServer
 from stream.summary import Summary
 
+log = logs.get_logger(__name__)
+
 
 def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> None:
     """Run the configured service in this process, until it is stopped or drained."""
     config = settings.config
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
+    if kernels.is_cold():
+        log.info(kernels.COLD_NOTICE)
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
         observer: Observer = summary

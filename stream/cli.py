@@ -4,29 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-import tempfile
-from pathlib import Path
 
+from stream import kernels
 
-def _writable_numba_cache() -> None:
-    """Give numba a writable place for compiled kernels before any kernel is imported.
-
-    `njit(cache=True)` raises at import where it finds none, as in a read-only container.
-    """
-    if "NUMBA_CACHE_DIR" in os.environ:
-        return
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    for candidate in (base / "ktsafe" / "numba", Path(tempfile.gettempdir()) / "ktsafe-numba"):
-        try:
-            candidate.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(candidate, os.W_OK):
-            os.environ["NUMBA_CACHE_DIR"] = str(candidate)
-            return
-
-
-_writable_numba_cache()
+kernels.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 

@@ -13,6 +13,7 @@ import typer
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
+from stream import kernels
 from stream.commands.progress import phases
 from stream.errors import Exit
 
@@ -72,6 +73,8 @@ def _anonymized(
     source = read_graph(vertices, edges, read_schema(schema_file))
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
+    if kernels.is_cold():
+        typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
     with phases("anonymizing") as progress:
         result = anonymize(source.graph, params, rng=rng, options=options, progress=progress)
     seconds = time.perf_counter() - started

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -63,12 +64,11 @@ def write_schema(path: Path) -> None:
     from ktsafe.datasets import SOCIAL_FEED_SCHEMA
 
     schema = SOCIAL_FEED_SCHEMA
-
     path.write_text(
         "[attributes]\n"
-        f"quasi_identifiers = {list(schema.quasi_identifiers)}\n"
-        f'sensitive = "{schema.sensitive}"\n'
-        f"sensitive_values = {sorted(schema.sensitive_values)}\n",
+        f"quasi_identifiers = {json.dumps(list(schema.quasi_identifiers))}\n"
+        f"sensitive = {json.dumps(schema.sensitive)}\n"
+        f"sensitive_values = {json.dumps(sorted(schema.sensitive_values))}\n",
         encoding="utf-8",
     )
 

@@ -42,6 +42,8 @@ def describe(counts: Counts, places: dict[str, str]) -> str:
     lines += [f"          dead: {n:,} {reason}" for reason, n in dead.most_common()]
     if counts.attributes_dropped:
         lines.append(f"          {counts.attributes_dropped:,} attributes outside the schema")
+    if not counts.records:
+        lines.append("          nothing new since the last run: the feed was consumed before")
     lines.append(f"published {len(counts.published):,} releases, each verified kt-safe before")
     if counts.published:
         release_id, vertices, edges = counts.published[-1]
