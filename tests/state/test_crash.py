@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import random
 import resource
 import shutil
@@ -75,8 +76,11 @@ def _check_after_crash(path: Path, acknowledged: int) -> None:
     store.close()
 
 
+_event = functools.cache(event)
+
+
 def _folded(offset: int) -> tuple[object, ...]:
-    vertices, edges = fold(event(i) for i in range(offset))
+    vertices, edges = fold(_event(i) for i in range(offset))
     return published(vertices), edges
 
 
