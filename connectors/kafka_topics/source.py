@@ -72,6 +72,8 @@ class KafkaSource:
             hint = f"there is no such topic at {settings.address}. Create it, or correct the name."
             raise Misconfigured("open source", topic, hint)
         self._info = info
+        self._partitions, self._ends = [], {}
+        self._paused.clear()
         self._check_identity(identity)
         known = {TopicPartition(topic, index) for index in info.partitions}
         for partition in sorted(set(positions) - known):

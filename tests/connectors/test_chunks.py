@@ -8,7 +8,7 @@ from types import SimpleNamespace
 
 import msgspec
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.kafka_topics import chunks
@@ -16,6 +16,7 @@ from connectors.kafka_topics.chunks import Marker
 from connectors.kafka_topics.release_reader import _Set, _split
 
 
+@settings(deadline=None)
 @given(st.lists(st.binary(max_size=50), max_size=5), st.integers(1, 20))
 def test_cut_and_split(files: list[bytes], chunk_bytes: int) -> None:
     """Chunks have one size, and the files come out of them as they went in."""

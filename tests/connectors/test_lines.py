@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from connectors.files.lines import CutLine, LineReader
@@ -25,6 +25,7 @@ def whole(line: bytes, line_bytes_max: int) -> bytes | CutLine:
     return CutLine(line[: line_bytes_max + 1], len(line), hashlib.sha256(line).hexdigest())
 
 
+@settings(deadline=None)
 @given(BLOCKS, st.integers(1, 12), st.integers(1, 5))
 def test_lines_do_not_depend_on_blocks(blocks: list[bytes], longest: int, step: int) -> None:
     """However the bytes arrive, the lines are those of the whole, long ones cut."""
@@ -40,6 +41,7 @@ def test_lines_do_not_depend_on_blocks(blocks: list[bytes], longest: int, step: 
     assert lines == [whole(line, longest) for line in expected]
 
 
+@settings(deadline=None)
 @given(BLOCKS, st.integers(0, 20))
 def test_skip_is_take(blocks: list[bytes], count: int) -> None:
     """Skipping passes over exactly the lines that would have been taken."""

