@@ -80,7 +80,9 @@ def cost_parts(
     ends = behind[released.edges]
     between = ends[(ends >= 0).all(axis=1)]
     kept = np.intersect1d(
-        _keys(between, original.n_vertices), _keys(original.edges, original.n_vertices)
+        _keys(between, original.n_vertices),
+        _keys(original.edges, original.n_vertices),
+        assume_unique=True,
     )
     parts = {
         "inserted_vertices": released.n_vertices - len(named),

@@ -1,0 +1,42 @@
+"""The gate shares nothing with what it judges."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import ktsafe
+
+PACKAGE = Path(ktsafe.__file__).parent
+VERIFIER = {"verify", "_verify_core", "verdict"}
+SHARED = {"ktsafe.errors", "ktsafe.graph", "ktsafe.params"}
+MAY_USE_KERNELS = {"verify", "privacy_figures", "_privacy_core"}
+
+
+def imported(module: Path) -> set[str]:
+    """Return the names of this package's modules that a module imports."""
+    names = set()
+    for node in ast.walk(ast.parse(module.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module is not None:
+            if node.module == "ktsafe":
+                names |= {f"ktsafe.{alias.name}" for alias in node.names}
+            else:
+                names.add(node.module)
+    return {name for name in names if name.split(".")[0] == "ktsafe"}
+
+
+def test_the_verifier_imports_nothing_of_the_anonymizer() -> None:
+    """Beside itself it knows errors, parameters, and the graph type for its convenience entry."""
+    for name in VERIFIER:
+        own = {f"ktsafe.{other}" for other in VERIFIER}
+        assert imported(PACKAGE / f"{name}.py") <= own | SHARED
+
+
+def test_nothing_else_imports_the_verifiers_kernels() -> None:
+    """Only the verifier and the audit's figures use its kernels; the anonymizer has its own."""
+    users = {
+        module.stem for module in PACKAGE.rglob("*.py") if "ktsafe._verify_core" in imported(module)
+    }
+    assert users <= MAY_USE_KERNELS
