@@ -283,6 +283,59 @@ def shapes(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def adopt(
+    pool: Pool, rule: Rule, members: NDArray[np.int32], start: NDArray[np.int64], first: int
+) -> NDArray[np.int64]:
+    """Return for each vertex from `first` on the cohort whose price it raises least.
+
+    Cohort c is `members[start[c]:start[c + 1]]`. NONE where a cohort of its own, filled with
+    inserted vertices, costs less.
+    """
+    n_cohorts = len(start) - 1
+    longest = 1
+    for c in range(n_cohorts):
+        longest = max(longest, start[c + 1] - start[c] + 4)
+    n_columns = pool.rows.shape[1]
+    scratch = Scratch(
+        np.zeros(n_columns, dtype=np.int32),
+        np.zeros(n_columns, dtype=np.int32),
+        np.zeros(longest, dtype=np.int32),
+    )
+    n_new = len(pool.sizes) - first
+    group = np.zeros((n_cohorts, longest), dtype=np.int32)
+    count = np.zeros(n_cohorts, dtype=np.int64)
+    sensitive = np.zeros(n_cohorts, dtype=np.int64)
+    prices = np.zeros(n_cohorts, dtype=np.int64)
+    for c in range(n_cohorts):
+        for at in range(start[c], start[c + 1]):
+            group[c, count[c]] = members[at]
+            count[c] += 1
+            sensitive[c] += pool.is_sensitive[members[at]]
+        size, _ = shape(pool, rule, group[c], count[c], scratch)
+        prices[c] = price(rule, size, count[c], sensitive[c])
+    best = np.full(n_new, NONE, dtype=np.int64)
+    for i in range(n_new):
+        v = first + i
+        # Those that remain alone share the inserted members of their cohort.
+        rise = price(rule, pool.sizes[v], 1, np.int64(pool.is_sensitive[v])) // n_new
+        for c in range(n_cohorts):
+            if count[c] == longest:
+                continue
+            group[c, count[c]] = v
+            size, _ = shape(pool, rule, group[c], count[c] + 1, scratch)
+            after = price(rule, size, count[c] + 1, sensitive[c] + pool.is_sensitive[v])
+            if after - prices[c] < rise:
+                best[i], rise = c, after - prices[c]
+        if best[i] != NONE:
+            c = best[i]
+            group[c, count[c]] = v
+            count[c] += 1
+            sensitive[c] += pool.is_sensitive[v]
+            prices[c] += rise
+    return best
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def join(
     table: Table,
     rule: Rule,

@@ -323,24 +323,11 @@ def can_bear(table: Table, rule: Rule, at: int, sensitive: int) -> bool:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def missing_harmless(table: Table, rule: Rule, at: int, sensitive: int) -> int:
-    """Return how many non-sensitive vertices at a location make up for `sensitive` more there.
-
-    Counts for the location and all that are similar to it: they see each other.
-    """
-    missing = 0
+def missing_harmless(table: Table, rule: Rule, at: int) -> int:
+    """Return how many more non-sensitive vertices a location needs not to be too sensitive."""
     num, den = rule.limits[ALPHA_NUM], rule.limits[ALPHA_DEN]
-    cls, degree, row = table.cls[at], table.degree[at], table.hist[at]
-    low, high = degree_span(table, rule, cls, degree, degree)
-    for d in range(low, high + 1):
-        other = table.bucket_head[table.bucket_start[cls] + d]
-        while other != NONE:
-            if similar(rule, row, degree + 1, table.hist[other], d + 1):
-                total = table.ps_sensitive[other] + sensitive
-                needed = (total * den + num - 1) // num
-                missing = max(missing, needed - (table.ps_size[other] + sensitive))
-            other = table.bucket_next[other]
-    return missing
+    needed = (table.ps_sensitive[at] * den + num - 1) // num
+    return max(0, needed - table.ps_size[at])
 
 
 @njit(cache=True, fastmath=False, nogil=True)

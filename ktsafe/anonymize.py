@@ -9,7 +9,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.cohorts import choose_targets
+from ktsafe.cohorts import choose_targets, dilute
 from ktsafe.errors import Infeasible
 from ktsafe.fallback import disjoint_copies
 from ktsafe.graph import MISSING, AttributedGraph
@@ -24,6 +24,9 @@ Effort = Literal["fast", "balanced", "thorough"]
 Progress = Callable[[str, float], None]
 
 ROUNDS_MAX = 40
+# In the first rounds too many sensitive vertices move; later, harmless ones are put beside them.
+DILUTE_FROM = 1
+EMPTY = np.zeros(0, dtype=np.int32)
 SWAPS = {"fast": 0, "balanced": 100, "thorough": 1000}
 
 
@@ -129,9 +132,12 @@ def _search(
             return round_, working
         report("anonymize", round_ / ROUNDS_MAX)
         # Step 1: settle. What is safe without the others stays; the others are lifted.
+        diluted = dilute(working, table) if round_ >= DILUTE_FROM else EMPTY
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
         # Step 2: targets.
-        wants = choose_targets(working, table, lifted, params, rng, swaps_per_vertex=SWAPS[effort])
+        wants = choose_targets(
+            working, table, lifted, diluted, params, rng, swaps_per_vertex=SWAPS[effort]
+        )
         # Step 3: serve the wants.
         match_wants(working, wants, rng)
         absorb_leftovers(working, table, wants, rng, tries_max=200)

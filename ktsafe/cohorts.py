@@ -57,10 +57,31 @@ class Targets:
     cohort: NDArray[np.int64]
 
 
+def dilute(working: WorkingGraph, table: LocationTable) -> NDArray[np.int32]:
+    """Insert harmless vertices where protection sets are large enough but too sensitive.
+
+    They are counted at the location at once; they still have to get there.
+    """
+    t, limits = table.arrays, table.rule.limits
+    crowded = (t.population > 0) & (t.ps_size >= limits[_locations_core.K])
+    places: list[int] = []
+    for at in np.flatnonzero(crowded):
+        missing = int(_locations_core.missing_harmless(t, table.rule, at))
+        if missing:
+            _locations_core.shift(t, table.rule, at, missing, 0)
+            places += [int(at)] * missing
+    at_places = np.array(places, dtype=np.int32)
+    new = working.add_vertices(t.cls[at_places])
+    table.extend(len(new))
+    table.arrays.of_vertex[new] = at_places
+    return new
+
+
 def choose_targets(
     working: WorkingGraph,
     table: LocationTable,
     lifted: tuple[NDArray[np.int32], NDArray[np.int32]],
+    diluted: NDArray[np.int32],
     params: PrivacyParams,
     rng: np.random.Generator,
     *,
@@ -79,6 +100,8 @@ def choose_targets(
     lifted:
         Vertices without a sufficient protection set, and sensitive ones that are too many where
         they are (`LocationTable.peel`).
+    diluted:
+        Vertices inserted beside too many sensitive ones (`dilute`).
     params, rng:
         The guarantee and the randomness.
     swaps_per_vertex:
@@ -86,22 +109,28 @@ def choose_targets(
     """
     too_few, too_sensitive = lifted
     kept, others = _stand(working, table, too_few)
-    # A sensitive vertex that stands with its cohort needs no other place.
-    too_sensitive = too_sensitive[table.arrays.of_vertex[too_sensitive] == NONE]
-    too_sensitive = np.setdiff1d(too_sensitive, kept)
-    others = np.concatenate((rng.permutation(too_sensitive), rng.permutation(others)))
+    others = rng.permutation(np.union1d(others, np.setdiff1d(too_sensitive, kept)))
     joined = _join_settled(working, table, others)
-    parts = [_settled_targets(table, others, joined), _kept_targets(working, table, kept)]
+    parts = [
+        _settled_targets(table, diluted, table.arrays.of_vertex[diluted]),
+        _settled_targets(table, others, joined),
+    ]
     rest = others[joined == NONE]
-    parts.append(_diluted_targets(working, table, rest[np.isin(rest, too_sensitive)]))
-    rest = rest[table.arrays.of_vertex[rest] == NONE]
     g = working.arrays
     order = np.lexsort((-g.degree[rest], g.cls[rest]))
     bounds = np.flatnonzero(np.diff(g.cls[rest][order])) + 1
     for block in np.split(rest[order], bounds):
-        if len(block):
-            part = _cohort_targets(working, table, block, params, rng, swaps_per_vertex)
+        if not len(block):
+            continue
+        alone = block
+        if core.lacking(table.rule, len(block), int(g.is_sensitive[block].sum())):
+            alone = _adopt(working, table, block)
+            adopted = np.setdiff1d(block, alone)
+            kept = np.union1d(kept, _lift_cohorts(working, table, working.cohort[adopted]))
+        if len(alone):
+            part = _cohort_targets(working, table, alone, params, rng, swaps_per_vertex)
             parts.append(part)
+    parts.append(_kept_targets(working, table, kept))
     targets = _joined_parts(parts, working.n_cohorts)
     working.cohort[targets.vertices] = targets.cohort
     working.n_cohorts = max(working.n_cohorts, int(targets.cohort.max(initial=-1)) + 1)
@@ -135,34 +164,43 @@ def _stand(
         dtype=np.bool_,
     )
     kept = members[stands[compact.reshape(-1)]] if len(members) else members
-    for v in kept[table.arrays.of_vertex[kept] != NONE]:
-        _locations_core.lift(table.arrays, table.rule, v, int(working.arrays.is_sensitive[v]))
+    kept = _lift_cohorts(working, table, working.cohort[kept])
     working.stood[kept] += 1
-    return kept.astype(np.int32), np.setdiff1d(lifted, kept).astype(np.int32)
+    return kept, np.setdiff1d(lifted, kept).astype(np.int32)
 
 
-def _diluted_targets(
-    working: WorkingGraph, table: LocationTable, vertices: NDArray[np.int32]
-) -> Targets:
-    """Put sensitive vertices back where they were and insert enough harmless ones beside them.
+def _lift_cohorts(
+    working: WorkingGraph, table: LocationTable, cohorts: NDArray[np.int64]
+) -> NDArray[np.int32]:
+    """Return all members of the given cohorts, lifted."""
+    members = np.flatnonzero(np.isin(working.cohort, cohorts)).astype(np.int32)
+    for v in members[table.arrays.of_vertex[members] != NONE]:
+        _locations_core.lift(table.arrays, table.rule, v, int(working.arrays.is_sensitive[v]))
+    return members
 
-    Vertices whose location is gone are left to the cohorts.
+
+def _adopt(
+    working: WorkingGraph, table: LocationTable, block: NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Let vertices of one class that are too few for a cohort enter others; return the rest.
+
+    Each enters the cohort whose price rises least, if that is less than a cohort of its own,
+    whose other members would all be inserted.
     """
-    t = table.arrays
-    places: list[int] = []
-    for v in vertices:
-        at = table.locate(working, int(v))
-        if at == NONE:
-            continue
-        missing = int(_locations_core.missing_harmless(t, table.rule, at, 1))
-        _locations_core.shift(t, table.rule, at, 1 + missing, 1)
-        t.of_vertex[v] = at
-        places += [at] * missing
-    at_places = np.array(places, dtype=np.int32)
-    new = working.add_vertices(t.cls[at_places])
-    table.extend(len(new))
-    table.arrays.of_vertex[new] = at_places
-    return _settled_targets(table, new, at_places)
+    g = working.arrays
+    of_class = g.cls[: working.n] == g.cls[block[0]]
+    others = np.flatnonzero(of_class & (working.cohort != NONE) & (working.stood < STAND_MAX))
+    others = np.setdiff1d(others, block).astype(np.int32)
+    if not len(others):
+        return block
+    labels, compact = np.unique(working.cohort[others], return_inverse=True)
+    order = np.argsort(compact.reshape(-1), kind="stable").astype(np.int32)
+    start = np.concatenate(([0], np.cumsum(np.bincount(compact.reshape(-1)))))
+    everyone = np.concatenate((others, block))
+    pool = core.Pool(g.hist[everyone], g.degree[everyone] + 1, g.is_sensitive[everyone])
+    best = core.adopt(pool, table.rule, order, start, len(others))
+    working.cohort[block] = np.where(best == NONE, NONE, labels[best])
+    return block[best == NONE]
 
 
 def _joined_parts(parts: list[Targets], first_cohort: int) -> Targets:
@@ -223,7 +261,7 @@ def _settled_targets(
 def _kept_targets(working: WorkingGraph, table: LocationTable, kept: NDArray[np.int32]) -> Targets:
     """Return what the members of standing cohorts shall reach."""
     _, cohort = np.unique(working.cohort[kept], return_inverse=True)
-    return _shared_targets(working, table, kept, cohort.reshape(-1), fill=False)
+    return _shared_targets(working, table, kept, cohort.reshape(-1))
 
 
 def _cohort_targets(
@@ -250,7 +288,7 @@ def _cohort_targets(
             TEMPERATURES,
             rng.integers(1 << 63, size=1, dtype=np.uint64),
         )
-    return _shared_targets(working, table, block, cohort, fill=True)
+    return _shared_targets(working, table, block, cohort)
 
 
 def _shared_targets(
@@ -258,10 +296,8 @@ def _shared_targets(
     table: LocationTable,
     vertices: NDArray[np.int32],
     cohort: NDArray[np.integer],
-    *,
-    fill: bool,
 ) -> Targets:
-    """Return the shapes of cohorts; with `fill`, insert the vertices that they lack."""
+    """Return the shapes of cohorts; insert the vertices that they lack."""
     g = working.arrays
     pool = core.Pool(g.hist[vertices], g.degree[vertices] + 1, g.is_sensitive[vertices])
     n_cohorts = int(cohort.max(initial=-1)) + 1
@@ -271,17 +307,14 @@ def _shared_targets(
     bases = np.zeros((n_cohorts, pool.rows.shape[1]), dtype=np.int32)
     sizes, frees = np.zeros(n_cohorts, dtype=np.int64), np.zeros(n_cohorts, dtype=np.int64)
     core.shapes(pool, table.rule, members, start, bases, sizes, frees)
-    if fill:
-        sensitive = np.bincount(cohort, weights=pool.is_sensitive, minlength=n_cohorts)
-        short = [
-            core.lacking(table.rule, int(count[c]), int(sensitive[c])) for c in range(n_cohorts)
-        ]
-        new_of = np.repeat(np.arange(n_cohorts), short)
-        classes = g.cls[vertices[members[start[new_of]]]]
-        new = working.add_vertices(classes)
-        table.extend(len(new))
-        vertices = np.concatenate((vertices, new))
-        cohort = np.concatenate((cohort, new_of))
+    sensitive = np.bincount(cohort, weights=pool.is_sensitive, minlength=n_cohorts)
+    short = [core.lacking(table.rule, int(count[c]), int(sensitive[c])) for c in range(n_cohorts)]
+    new_of = np.repeat(np.arange(n_cohorts), short)
+    classes = g.cls[vertices[members[start[new_of]]]]
+    new = working.add_vertices(classes)
+    table.extend(len(new))
+    vertices = np.concatenate((vertices, new))
+    cohort = np.concatenate((cohort, new_of))
     group = cohort.astype(np.int64)
     return Targets(vertices, bases[cohort], sizes[cohort], frees[cohort], group, group)
 

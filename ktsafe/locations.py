@@ -109,11 +109,6 @@ class LocationTable:
         too_few = np.flatnonzero(why == core.TOO_FEW)
         return too_few.astype(np.int32), np.flatnonzero(why == core.TOO_SENSITIVE).astype(np.int32)
 
-    def locate(self, working: WorkingGraph, v: int) -> int:
-        """Return the location where a vertex now belongs, or `NONE` if nobody is there."""
-        g = working.arrays
-        return int(core.find(self.arrays, g.cls[v], g.degree[v], g.hist[v]))
-
     def extend(self, more: int) -> None:
         """Make room for `more` further vertices, lifted for now."""
         t = self.arrays
