@@ -149,4 +149,6 @@ def _keys(pairs: NDArray[np.int64], n: int) -> NDArray[np.int64]:
 def _distinct(keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the distinct keys, ascending; sorting beats numpy's hashing at these sizes."""
     ordered = np.sort(keys)
-    return ordered[np.append(True, ordered[1:] != ordered[:-1])[: len(ordered)]]
+    new = np.ones(len(ordered), dtype=np.bool_)
+    new[1:] = ordered[1:] != ordered[:-1]
+    return ordered[new]
