@@ -73,8 +73,8 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             build=BuildSettings(
                 params=settings.params,
                 options=AnonymizeOptions(effort=config.release.effort),
-                staging_dir=_private(settings) / "staging",
-                audit_dir=_private(settings) / "audit",
+                staging_dir=private_folder(settings) / "staging",
+                audit_dir=private_folder(settings) / "audit",
                 seed=config.release.seed,
             ),
             observer=observer,
@@ -88,7 +88,12 @@ def source(settings: Settings) -> Source:
     table = settings.config.source
     if isinstance(table, FilesSource):
         paths = [path if path == "-" else str(settings.path(path)) for path in table.paths]
-        return files.FileSource(paths, topic=table.topic, follow=table.follow)
+        return files.FileSource(
+            paths,
+            topic=table.topic,
+            follow=table.follow,
+            record_bytes_max=settings.config.ingest.record_bytes_max,
+        )
     return kafka_topics.KafkaSource(_kafka(settings), table.topic)
 
 
@@ -122,22 +127,24 @@ def dead_letter_sink(settings: Settings) -> DeadLetterSink:
     )
 
 
-def open_store(settings: Settings) -> GraphStore:
+def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore:
     """Return the configured store, open and locked, in a folder for its owner only.
+
+    With `accept_schema` a store made with another schema is taken over (`ktsafe rebase`).
 
     Raises
     ------
     StateUnusable
         If the folder cannot be created or made private.
     """
-    folder = _private(settings)
+    folder = private_folder(settings)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         folder.chmod(0o700)
     except OSError as error:
         hint = f"{error.strerror}. Name a folder in [state] that this user may create and write."
         raise StateUnusable("open state", str(folder), hint) from error
-    return RocksDBStore.open(folder / "store", settings.schema)
+    return RocksDBStore.open(folder / "store", settings.schema, accept_schema=accept_schema)
 
 
 def places(settings: Settings) -> dict[str, str]:
@@ -152,7 +159,7 @@ def places(settings: Settings) -> dict[str, str]:
         found["dead"] = str(settings.path(config.dead_letters.path))
     else:
         found["dead"] = f"topic {config.dead_letters.topic}"
-    found["private"] = f"{_private(settings)} (true graph, who is who, audits: never publish)"
+    found["private"] = f"{private_folder(settings)} (true graph, who is who, audits: never publish)"
     if config.metrics.enabled:
         found["metrics"] = (
             f"http://{config.metrics.host}:{config.metrics.port}/metrics while it runs"
@@ -210,6 +217,6 @@ def _kafka(settings: Settings) -> KafkaSettings:
     return kafka
 
 
-def _private(settings: Settings) -> Path:
+def private_folder(settings: Settings) -> Path:
     """Return the private folder, which holds the true graph and everything derived from it."""
     return settings.path(settings.config.state.folder)

@@ -19,6 +19,7 @@ from stream.commands import (  # noqa: E402
     rebase,
     releases,
     run,
+    state,
     topics,
     verify,
 )
@@ -39,6 +40,7 @@ app.command("rebase")(rebase.rebase)
 app.add_typer(feed.app, name="feed")
 app.add_typer(releases.app, name="releases")
 app.add_typer(topics.app, name="topics")
+app.add_typer(state.app, name="state")
 app.add_typer(config.app, name="config")
 
 

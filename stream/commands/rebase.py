@@ -17,8 +17,9 @@ def rebase(
 ) -> int:
     """Begin a new sequence, with the parameters that the configuration has now.
 
-    The true graph and the offsets stay; a release not yet published is given up. Releases before
-    and after can be linked by whoever has both: each is safe by itself only.
+    The true graph and the offsets stay; a release not yet published is given up. An attribute that
+    is new in the schema is missing for everybody until events give it. Releases before and after
+    can be linked by whoever has both: each is safe by itself only.
     """
     from stream import assembly, service
     from stream import config as configuration
@@ -29,7 +30,7 @@ def rebase(
             "Readers of releases before and after can link the two sequences. Begin a new one?",
             abort=True,
         )
-    store = assembly.open_store(settings)
+    store = assembly.open_store(settings, accept_schema=True)
     try:
         digest = service.inputs_digest(settings.params, settings.schema)
         store.ledger.drop_cut()

@@ -1,6 +1,7 @@
 """The service as its users run it: a process, files, signals, exit codes."""
 
 import json
+import shutil
 import signal
 import stat
 import subprocess
@@ -135,6 +136,24 @@ def test_a_state_of_other_parameters_is_refused_until_rebase(tmp_path, capsys):
     assert "ktsafe rebase" in capsys.readouterr().err
     assert run_command(["rebase", str(site.config), "--yes"]) == Exit.OK
     assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
+
+
+def test_a_backup_restores_state_and_ledger(tmp_path, capsys):
+    """Back up, lose the state, restore: nothing is consumed or published twice."""
+    site = site_of(tmp_path, [services.small_feed(people=30)])
+    assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
+    graph, before = site.graph(), site.releases(tmp_path / "before")
+    backup, state = tmp_path / "backup", site.folder / "state"
+    assert run_command(["state", "backup", str(site.config), str(backup)]) == Exit.OK
+    assert run_command(["state", "backup", str(site.config), str(backup)]) == Exit.STATE
+    assert run_command(["state", "restore", str(site.config), str(backup)]) == Exit.STATE
+    assert "not empty" in capsys.readouterr().err
+    shutil.rmtree(state)
+    assert run_command(["state", "restore", str(site.config), str(backup)]) == Exit.OK
+    assert stat.S_IMODE(state.stat().st_mode) == 0o700
+    assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
+    assert site.graph() == graph
+    assert site.releases(tmp_path / "after") == before
 
 
 def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):

@@ -33,9 +33,10 @@ def main() -> None:
     parser.add_argument("--kafka", help="bootstrap server; without it only files")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--ways", nargs="+", choices=["files", "kafka"])
     parser.add_argument("--only", choices=FEEDS, help="one of the feeds")
     given = parser.parse_args()
-    ways = ["files"] + (["kafka"] if given.kafka else [])
+    ways = given.ways or ["files"] + (["kafka"] if given.kafka else [])
     print("feed | way in | events | kills | releases | non-empty | graph | seconds")
     for name, every in FEEDS.items():
         if given.only not in (None, name):

@@ -187,11 +187,14 @@ def kafka_site(
     ]
     create_topics(KafkaSettings(bootstrap_servers=(server,)), specs)
     producer = KafkaProducer(bootstrap_servers=server, compression_type="lz4", linger_ms=20)
+    failures: list[Exception] = []
     for number, events in enumerate(partitions):
         for event in events:
-            producer.send(f"events-{run}", json.dumps(event).encode(), partition=number)
+            sent = producer.send(f"events-{run}", json.dumps(event).encode(), partition=number)
+            sent.add_errback(failures.append)
     producer.flush()
     producer.close()
+    assert not failures, failures[0]
     return site(
         folder,
         attributes=attributes,

@@ -1,0 +1,83 @@
+"""`ktsafe state`: back up and restore the private folder of a service that is not running."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from state.errors import StateUnusable
+from state.folder import WITNESS
+from stream.errors import Exit
+
+app = typer.Typer(help="Back up and restore the private state.", no_args_is_help=True)
+
+_Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
+
+
+@app.command("backup")
+def backup(
+    config: _Config,
+    to: Annotated[Path, typer.Argument(help="New folder for the backup; keep it private.")],
+) -> int:
+    """Copy true graph, ledger, staged bytes and audits. Stop the service first.
+
+    A backup is worth as much to an attacker as the network's own database.
+    """
+    from stream import assembly
+    from stream import config as configuration
+
+    settings = configuration.load(config)
+    if to.exists():
+        hint = "it exists already. Name a new folder."
+        raise StateUnusable("back up state", str(to), hint)
+    store = assembly.open_store(settings)  # Holds the lock, so that nothing changes meanwhile.
+    try:
+        _copy(assembly.private_folder(settings), to)
+    finally:
+        store.close()
+    typer.echo(f"{to}: backup of {assembly.private_folder(settings)}; keep it private")
+    return Exit.OK
+
+
+@app.command("restore")
+def restore(
+    config: _Config,
+    backup: Annotated[Path, typer.Argument(help="Folder that `ktsafe state backup` made.")],
+) -> int:
+    """Put a backup in the place of a state folder, which must be gone or empty.
+
+    Events since the backup are read again from the feed. If releases were published since, the
+    service refuses to publish after them: the sink is ahead then.
+    """
+    from stream import assembly
+    from stream import config as configuration
+
+    settings = configuration.load(config)
+    folder = assembly.private_folder(settings)
+    if not (backup / "store").is_dir():
+        hint = "it is no backup. Name a folder that `ktsafe state backup` made."
+        raise StateUnusable("restore state", str(backup), hint)
+    if folder.exists() and any(folder.iterdir()):
+        hint = "it is not empty. Move it away first, so that nothing is overwritten."
+        raise StateUnusable("restore state", str(folder), hint)
+    if folder.exists():
+        folder.rmdir()
+    _copy(backup, folder)
+    assembly.open_store(settings).close()  # Reads everything back before it is called restored.
+    typer.echo(f"{folder}: restored from {backup}")
+    return Exit.OK
+
+
+def _copy(source: Path, target: Path) -> None:
+    """Copy a private folder; the count of commits beside the store is no part of a backup."""
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(WITNESS, "LOCK"))
+        target.chmod(0o700)
+    except (OSError, shutil.Error) as error:
+        shutil.rmtree(target, ignore_errors=True)
+        hint = f"could not be written ({type(error).__name__}). Free space or restore access."
+        raise StateUnusable("copy state", str(target), hint) from error
