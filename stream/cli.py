@@ -11,6 +11,7 @@ kernels.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
+from stream import logs  # noqa: E402
 from stream.commands import (  # noqa: E402
     anonymize,
     config,
@@ -45,8 +46,18 @@ app.add_typer(config.app, name="config")
 
 
 def main() -> None:
-    """Run the command line and exit with its code."""
-    sys.exit(run_command(sys.argv[1:]))
+    """Run the command line and exit with its code.
+
+    An error that nobody expected ends in one log line with its type and places: its text may hold
+    an id or a value.
+    """
+    logs.install_crash_hooks()
+    try:
+        code = run_command(sys.argv[1:])
+    except Exception:  # noqa: BLE001 -- whatever it is, it ends here
+        sys.excepthook(*sys.exc_info())
+        code = Exit.INTERNAL
+    sys.exit(code)
 
 
 def run_command(arguments: list[str]) -> int:

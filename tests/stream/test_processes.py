@@ -46,9 +46,6 @@ def test_signals_stop_the_service_and_nothing_is_lost(tmp_path):
     site.drain()
     services.check(site, partitions, tmp_path / "read")
     assert stat.S_IMODE((site.folder / "state").stat().st_mode) == 0o700
-    assert stat.S_IMODE((site.folder / "dead-letters.jsonl").stat().st_mode) == 0o600 or (
-        not (site.folder / "dead-letters.jsonl").exists()
-    )
 
 
 def test_nothing_private_is_logged_or_published(tmp_path):
@@ -167,6 +164,19 @@ def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):
     finally:
         store.close()
     assert "another process" in capsys.readouterr().err.lower()
+
+
+def test_an_unexpected_error_shows_its_place_and_not_its_text(tmp_path):
+    """Exit 3 and one log line; the text of the error, which may hold an id, stays inside."""
+    code = (
+        "import sys; from stream import cli\n"
+        "def broken(*a, **k): raise RuntimeError('secret-person')\n"
+        "cli.app = broken; cli.main()"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.INTERNAL
+    assert "RuntimeError" in done.stderr
+    assert "secret" not in done.stderr + done.stdout
 
 
 def test_anonymize_then_verify_from_files(tmp_path, capsys):
