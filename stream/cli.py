@@ -51,6 +51,7 @@ def main() -> None:
     An error that nobody expected ends in one log line with its type and places: its text may hold
     an id or a value.
     """
+    logs.configure(level="warning")
     logs.install_crash_hooks()
     try:
         code = run_command(sys.argv[1:])
