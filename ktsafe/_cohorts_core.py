@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ktsafe import _locations_core as locations
-from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, NONE, T_DEN, T_NUM, K, Rule, Table
+from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, NONE, RESERVE, T_DEN, T_NUM, K, Rule, Table
 from ktsafe._random_core import below, uniform
 
 
@@ -120,6 +120,37 @@ def _reduce(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def _fit(
+    pool: Pool,
+    rule: Rule,
+    members: NDArray[np.int32],
+    count: int,
+    free: int,
+    largest: int,
+    scratch: Scratch,
+) -> int:
+    """Leave in `scratch.base` what members share beside `free` others; return the size needed."""
+    base = scratch.base
+    n_columns = len(base)
+    for x in range(n_columns):
+        base[x] = 0
+    for i in range(count):
+        v = members[i]
+        for x in range(n_columns):
+            base[x] = max(base[x], pool.rows[v, x])
+    size = largest
+    for j in range(len(rule.offsets) - 1):
+        low, high = rule.offsets[j], rule.offsets[j + 1]
+        total = 0
+        for x in range(low, high):
+            total += base[x]
+        if total + free > size and free > 0:
+            total = _reduce(pool, members, count, low, high, size - free, free, scratch)
+        size = max(size, total + free)
+    return size
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def shape(
     pool: Pool, rule: Rule, members: NDArray[np.int32], count: int, scratch: Scratch
 ) -> tuple[int, int]:
@@ -131,26 +162,20 @@ def shape(
     so they are similar. Insertion cannot go below what a member has; what exceeds the base is
     counted as its free part.
     """
-    base = scratch.base
-    n_columns = len(base)
     largest = 0
-    for x in range(n_columns):
-        base[x] = 0
     for i in range(count):
-        v = members[i]
-        largest = max(largest, pool.sizes[v])
-        for x in range(n_columns):
-            base[x] = max(base[x], pool.rows[v, x])
-    size = largest
-    free = largest * rule.limits[T_NUM] // rule.limits[T_DEN]
-    for j in range(len(rule.offsets) - 1):
-        low, high = rule.offsets[j], rule.offsets[j + 1]
-        total = 0
-        for x in range(low, high):
-            total += base[x]
-        if total + free > size and free > 0:
-            total = _reduce(pool, members, count, low, high, size - free, free, scratch)
-        size = max(size, total + free)
+        largest = max(largest, pool.sizes[members[i]])
+    num, den = rule.limits[T_NUM], rule.limits[T_DEN]
+    free = largest * num // den
+    size = _fit(pool, rule, members, count, free, largest, scratch)
+    # A larger neighbourhood allows more freedom, which may make it smaller again.
+    more = size * num // den
+    if more > free:
+        least = (more * den + num - 1) // num
+        smaller = _fit(pool, rule, members, count, more, max(largest, least), scratch)
+        if smaller <= size:
+            return smaller, more
+        size = _fit(pool, rule, members, count, free, largest, scratch)
     return size, free
 
 
@@ -163,9 +188,47 @@ def lacking(rule: Rule, count: int, sensitive: int) -> int:
 
 @njit(cache=True, fastmath=False, nogil=True)
 def price(rule: Rule, size: int, count: int, sensitive: int) -> int:
-    """Return twice what a cohort costs, up to a constant: an edge can serve two vertices."""
+    """Return twice what a cohort costs, up to a constant: an edge can serve two vertices.
+
+    A cohort whose share of sensitive members is at its limit soon gets a similar neighbour that
+    exceeds it; that risk is priced like half a member more.
+    """
+    limits = rule.limits
     inserted = lacking(rule, count, sensitive)
-    return (count + inserted) * size + 2 * inserted
+    total = (count + inserted) * size + 2 * inserted
+    if (sensitive + limits[RESERVE]) * limits[ALPHA_DEN] > limits[ALPHA_NUM] * (count + inserted):
+        total += size // 2
+    return total
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def lookalikes(pool: Pool, reach: int, wanted: int) -> NDArray[np.int32]:
+    """Return for each vertex the `wanted` others within `reach` ranks with the closest rows.
+
+    Where there are fewer, a vertex stands for itself.
+    """
+    n = len(pool.sizes)
+    nearest = np.empty((n, wanted), dtype=np.int32)
+    distance = np.empty(wanted, dtype=np.int64)
+    for i in range(n):
+        nearest[i, :] = i
+        distance[:] = np.iinfo(np.int64).max
+        for other in range(max(0, i - reach), min(n, i + reach + 1)):
+            if other == i:
+                continue
+            total = np.int64(0)
+            for x in range(pool.rows.shape[1]):
+                total += abs(pool.rows[i, x] - pool.rows[other, x])
+            if total >= distance[wanted - 1]:
+                continue
+            at = wanted - 1
+            while at > 0 and distance[at - 1] > total:
+                distance[at] = distance[at - 1]
+                nearest[i, at] = nearest[i, at - 1]
+                at -= 1
+            distance[at] = total
+            nearest[i, at] = other
+    return nearest
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -174,13 +237,13 @@ def improve(
     rule: Rule,
     cohort: NDArray[np.int32],
     steps: int,
-    reach: int,
+    nearest: NDArray[np.int32],
     temperatures: tuple[float, float],
     random: NDArray[np.uint64],
 ) -> None:
     """Anneal the cohorts of one class, in place: swap two members, or move one.
 
-    Partners are drawn within `reach` ranks of degree; the temperature falls geometrically from
+    Whoever takes a member's place looks like another member (`nearest`); the temperature falls geometrically from
     the first to the second of `temperatures`, in stubs. `random` is the state of a generator.
     """
     n = len(cohort)
@@ -213,10 +276,12 @@ def improve(
     for _ in range(steps):
         temperature *= cooling
         v = below(random, n)
-        u = v + below(random, 2 * reach + 1) - reach
-        if u < 0 or u >= n or cohort[u] == cohort[v]:
+        a = cohort[v]
+        model = members[a, below(random, count[a])]
+        u = nearest[model, below(random, nearest.shape[1])]
+        b = cohort[u]
+        if a == b or model == v:
             continue
-        a, b = cohort[v], cohort[u]
         is_move = uniform(random) < 0.1 and count[a] > rule.limits[K] and count[b] < room
         worst = prices[a] + prices[b] - temperature * np.log(1.0 - uniform(random))
         if is_move:

@@ -17,14 +17,15 @@ NONE = -1
 TOO_FEW, TOO_SENSITIVE = 1, 2
 
 # Positions in `Rule.limits`.
-WIDTH, T_NUM, T_DEN, K, ALPHA_NUM, ALPHA_DEN = range(6)
+WIDTH, T_NUM, T_DEN, K, ALPHA_NUM, ALPHA_DEN, RESERVE = range(7)
 
 
 class Rule(NamedTuple):
     """When two vertices are similar and a protection set suffices, in whole numbers.
 
     `offsets` (q + 1) bounds the columns of each quasi-identifier in a histogram row; `limits`
-    holds the greatest degree difference, t and alpha as fractions, and k.
+    holds the greatest degree difference, t and alpha as fractions, k, and how many further
+    sensitive vertices a new cohort should be able to bear.
     """
 
     offsets: NDArray[np.int64]

@@ -24,8 +24,6 @@ Effort = Literal["fast", "balanced", "thorough"]
 Progress = Callable[[str, float], None]
 
 ROUNDS_MAX = 40
-# In the first rounds too many sensitive vertices move; later, harmless ones are put beside them.
-DILUTE_FROM = 1
 EMPTY = np.zeros(0, dtype=np.int32)
 SWAPS = {"fast": 0, "balanced": 100, "thorough": 1000}
 
@@ -132,7 +130,7 @@ def _search(
             return round_, working
         report("anonymize", round_ / ROUNDS_MAX)
         # Step 1: settle. What is safe without the others stays; the others are lifted.
-        diluted = dilute(working, table) if round_ >= DILUTE_FROM else EMPTY
+        diluted = dilute(working, table, everywhere=round_ >= 2) if round_ else EMPTY
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
         # Step 2: targets.
         wants = choose_targets(

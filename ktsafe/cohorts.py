@@ -24,7 +24,10 @@ from ktsafe.params import PrivacyParams
 from ktsafe.working import WorkingGraph
 
 TEMPERATURES = (3.0, 0.5)
+LOOKALIKE_REACH, LOOKALIKES = 150, 20
 STAND_MAX = 10
+# Share of alpha beyond which a class has hardly room to move sensitive vertices to.
+HOPELESS_SHARE = 0.8
 # Beyond this many classes a table of class pairs costs more memory than it is worth.
 CLASSES_PAIRED_MAX = 1500
 
@@ -57,13 +60,22 @@ class Targets:
     cohort: NDArray[np.int64]
 
 
-def dilute(working: WorkingGraph, table: LocationTable) -> NDArray[np.int32]:
+def dilute(working: WorkingGraph, table: LocationTable, *, everywhere: bool) -> NDArray[np.int32]:
     """Insert harmless vertices where protection sets are large enough but too sensitive.
+
+    Unless `everywhere`, only in classes that are so sensitive as a whole that moving sensitive
+    vertices to other cohorts is of no use.
 
     They are counted at the location at once; they still have to get there.
     """
     t, limits = table.arrays, table.rule.limits
     crowded = (t.population > 0) & (t.ps_size >= limits[_locations_core.K])
+    if not everywhere:
+        g, n_classes = working.arrays, working.space.n_classes
+        n = np.bincount(g.cls, minlength=n_classes)
+        sensitive = np.bincount(g.cls, g.is_sensitive, minlength=n_classes)
+        alpha = limits[_locations_core.ALPHA_NUM] / limits[_locations_core.ALPHA_DEN]
+        crowded &= (sensitive > HOPELESS_SHARE * alpha * n)[t.cls]
     places: list[int] = []
     for at in np.flatnonzero(crowded):
         missing = int(_locations_core.missing_harmless(t, table.rule, at))
@@ -163,8 +175,8 @@ def _stand(
         ],
         dtype=np.bool_,
     )
-    kept = members[stands[compact.reshape(-1)]] if len(members) else members
-    kept = _lift_cohorts(working, table, working.cohort[kept])
+    standing = members[stands[compact.reshape(-1)]] if len(members) else members
+    kept = _lift_cohorts(working, table, working.cohort[standing])
     working.stood[kept] += 1
     return kept, np.setdiff1d(lifted, kept).astype(np.int32)
 
@@ -173,7 +185,7 @@ def _lift_cohorts(
     working: WorkingGraph, table: LocationTable, cohorts: NDArray[np.int64]
 ) -> NDArray[np.int32]:
     """Return all members of the given cohorts, lifted."""
-    members = np.flatnonzero(np.isin(working.cohort, cohorts)).astype(np.int32)
+    members: NDArray[np.int32] = np.flatnonzero(np.isin(working.cohort, cohorts)).astype(np.int32)
     for v in members[table.arrays.of_vertex[members] != NONE]:
         _locations_core.lift(table.arrays, table.rule, v, int(working.arrays.is_sensitive[v]))
     return members
@@ -200,7 +212,8 @@ def _adopt(
     pool = core.Pool(g.hist[everyone], g.degree[everyone] + 1, g.is_sensitive[everyone])
     best = core.adopt(pool, table.rule, order, start, len(others))
     working.cohort[block] = np.where(best == NONE, NONE, labels[best])
-    return block[best == NONE]
+    alone: NDArray[np.int32] = block[best == NONE]
+    return alone
 
 
 def _joined_parts(parts: list[Targets], first_cohort: int) -> Targets:
@@ -278,13 +291,16 @@ def _cohort_targets(
     pool = core.Pool(g.hist[block], g.degree[block] + 1, g.is_sensitive[block])
     cohort = _seeded(pool, table.rule, params)
     n_cohorts = int(cohort.max()) + 1
+    has_room = pool.is_sensitive.mean() <= HOPELESS_SHARE * params.alpha
+    limits = table.rule.limits.copy()
+    limits[_locations_core.RESERVE] = int(has_room)
     if n_cohorts > 1 and swaps_per_vertex:
         core.improve(
             pool,
-            table.rule,
+            table.rule._replace(limits=limits),
             cohort,
             swaps_per_vertex * len(block),
-            3 * params.group_size_min,
+            core.lookalikes(pool, LOOKALIKE_REACH, LOOKALIKES),
             TEMPERATURES,
             rng.integers(1 << 63, size=1, dtype=np.uint64),
         )

@@ -31,6 +31,7 @@ def similarity_rule(space: QuasiIdentifierSpace, params: PrivacyParams) -> core.
             params.k,
             params.alpha.numerator,
             params.alpha.denominator,
+            0,
         ],
         dtype=np.int64,
     )
