@@ -33,6 +33,7 @@ def main() -> None:
     parser.add_argument("--kafka", help="bootstrap server; without it only files")
     parser.add_argument("--kills", type=int, default=0)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--variant", default="", help="only variants whose name holds this text")
     parser.add_argument("--ways", nargs="+", choices=["files", "kafka"])
     parser.add_argument("--only", choices=FEEDS, help="one of the feeds")
     given = parser.parse_args()
@@ -55,6 +56,8 @@ def main() -> None:
         expected = None
         for way in ways:
             for variant, partitions in variants.items():
+                if given.variant not in variant:
+                    continue
                 graph = trial(
                     f"{name}, {variant}",
                     way,
