@@ -3,6 +3,9 @@
 PYTHON ?= python3
 SEED ?= 1
 NAME ?=
+DATA ?=
+KAFKA ?=
+KILLS ?= 0
 
 VENV := .venv
 STAMP := $(VENV)/.installed
@@ -15,7 +18,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format typecheck check bench simulate integration broker-start \
+.PHONY: help run test lint format typecheck check bench trials simulate integration broker-start \
 	broker-stop prometheus wheel constraints clean java
 
 help: ## print this list
@@ -45,6 +48,9 @@ check: lint typecheck test ## all that must pass before a change goes in
 
 bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 	$(RUN) -m tests.benchmarks $(NAME)
+
+trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
+	$(RUN) -m tests.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)
 
 simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
 	$(RUN) -m pytest tests/stream/test_service.py --hypothesis-seed=$(SEED)
