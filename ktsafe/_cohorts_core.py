@@ -243,8 +243,9 @@ def improve(
 ) -> None:
     """Anneal the cohorts of one class, in place: swap two members, or move one.
 
-    Whoever takes a member's place looks like another member (`nearest`); the temperature falls geometrically from
-    the first to the second of `temperatures`, in stubs. `random` is the state of a generator.
+    Whoever takes a member's place looks like another member (`nearest`). The temperature falls
+    geometrically from the first to the second of `temperatures`, in stubs; `random` is the state
+    of a generator.
     """
     n = len(cohort)
     n_cohorts = cohort.max() + 1

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ktsafe.cohorts import choose_targets, dilute
 from ktsafe.errors import Infeasible
-from ktsafe.fallback import disjoint_copies
+from ktsafe.fallback import add_companions, disjoint_copies
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.matching import absorb_leftovers, insert_for_leftovers, match_wants
@@ -23,7 +23,9 @@ from ktsafe.working import WorkingGraph
 Effort = Literal["fast", "balanced", "thorough"]
 Progress = Callable[[str, float], None]
 
-ROUNDS_MAX = 40
+# Rounds of the search, and rounds in all: what is left after the search gets companions.
+SEARCH_ROUNDS_MAX = 12
+ROUNDS_MAX = 24
 EMPTY = np.zeros(0, dtype=np.int32)
 SWAPS = {"fast": 0, "balanced": 100, "thorough": 1000}
 
@@ -129,6 +131,9 @@ def _search(
             trim(working, table, rng, passes_max=1 if effort == "fast" else 4)
             return round_, working
         report("anonymize", round_ / ROUNDS_MAX)
+        if round_ >= SEARCH_ROUNDS_MAX:
+            add_companions(working, table, unsafe, params)
+            continue
         # Step 1: settle. What is safe without the others stays; the others are lifted.
         diluted = dilute(working, table, everywhere=round_ >= 2) if round_ else EMPTY
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))

@@ -5,8 +5,43 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe import _matching_core
 from ktsafe.graph import AttributedGraph
+from ktsafe.locations import LocationTable
 from ktsafe.params import PrivacyParams
+from ktsafe.working import WorkingGraph
+
+
+def add_companions(
+    working: WorkingGraph,
+    table: LocationTable,
+    unsafe: NDArray[np.int32],
+    params: PrivacyParams,
+) -> None:
+    """Give each unsafe location m inserted vertices, connected to inserted neighbours only.
+
+    The m centres see the same classes as the vertex they accompany. Their neighbours form rings
+    in which all of one class see equally many centres, so that these, too, share one location.
+    Nothing that exists changes, and harmless vertices never hurt a protection set that is large
+    enough; a neighbour's location may still be too sensitive, which a further call repairs.
+    """
+    _, first = np.unique(table.arrays.of_vertex[unsafe], return_index=True)
+    chosen = unsafe[first]
+    hist = working.joint_histograms(chosen)
+    for v, row in zip(chosen, hist, strict=True):
+        count = params.group_size_min
+        centres = working.add_vertices(np.repeat(working.arrays.cls[v : v + 1], count))
+        edges = []
+        for c in np.flatnonzero(row):
+            wanted = int(row[c])
+            ring = working.add_vertices(np.full(max(count, wanted), c, dtype=np.int32))
+            near = np.repeat(np.arange(count), wanted)
+            far = (near + np.tile(np.arange(wanted), count)) % len(ring)
+            edges.append(np.column_stack((centres[near], ring[far])))
+        if edges:
+            planned = np.ascontiguousarray(np.concatenate(edges))
+            working.reserve_edges(len(planned))
+            _matching_core.insert_edges(working.arrays, planned)
 
 
 def disjoint_copies(
