@@ -1,10 +1,12 @@
 """The service as a process, on a real broker."""
 
+import json
 import signal
 import subprocess
 
 import pytest
 
+from stream.cli import run_command
 from stream.errors import Exit
 from tests import feeds, services
 from tests.trials import running
@@ -42,8 +44,11 @@ def test_a_topic_of_another_state_is_refused(tmp_path, cluster):
     first = kafka_site(tmp_path / "a", partitions, cluster)
     first.drain()
     second = kafka_site(tmp_path / "b", partitions, cluster)
-    first.config.write_text(second.config.read_text().replace("releases-", "releases-of-"))
-    assert first.start("--drain").wait(60) in {Exit.MISMATCH, Exit.USAGE}
+    topics = [site.settings.config.source.topic for site in (first, second)]
+    first.config.write_text(first.config.read_text().replace(*topics))
+    assert first.start("--drain").wait(60) == Exit.MISMATCH
+    last = (first.folder / "log.txt").read_text().strip().splitlines()[-1]
+    assert topics[1] in last
 
 
 def test_an_unreachable_broker_ends_in_one_paragraph(tmp_path):
@@ -73,3 +78,41 @@ def test_sigterm_stops_cleanly_and_the_next_start_continues(tmp_path, cluster):
     assert process.wait(60) == Exit.OK
     site.drain()
     services.check(site, partitions, tmp_path / "read")
+
+
+def test_topics_are_created_checked_and_read_back(tmp_path, cluster, capsys):
+    """`topics create`, `topics check`, `run`, `releases read`: all of it by command, on Kafka."""
+    site = running.site(
+        tmp_path / "site",
+        attributes=services.ATTRIBUTES,
+        source='kind = "kafka"\ntopic = "cli-events"',
+        sink='kind = "kafka"\ntopic = "cli-releases"',
+        every="month",
+        kafka=f'\n[kafka]\nbootstrap_servers = ["{cluster.bootstrap}"]\n',
+    )
+    text = site.config.read_text()
+    letters = 'kind = "files"\npath = "dead-letters.jsonl"'
+    assert letters in text
+    site.config.write_text(text.replace(letters, 'kind = "kafka"\ntopic = "cli-dead-letters"'))
+    config = str(site.config)
+    assert run_command(["topics", "check", config]) == Exit.MISMATCH
+    assert "there is no such topic" in capsys.readouterr().out
+    assert run_command(["topics", "create", config, "--partitions", "2", "--json"]) == Exit.OK
+    created = json.loads(capsys.readouterr().out)
+    assert created == {
+        "created": ["cli-events", "cli-releases", "cli-dead-letters"],
+        "found": [],
+    }
+    assert run_command(["topics", "check", config]) == Exit.OK
+    feed = services.small_feed(people=60)
+    running.send(cluster.bootstrap, "cli-events", [feed[::2], feed[1::2]])
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    capsys.readouterr()
+    everything = ["releases", "read", config, "--into", str(tmp_path / "all"), "--all", "--json"]
+    assert run_command(everything) == Exit.OK
+    ids = [json.loads(line)["release_id"] for line in capsys.readouterr().out.splitlines()]
+    assert len(ids) >= 3
+    assert ids == sorted(ids)
+    assert run_command(["releases", "read", config, "--into", str(tmp_path / "one")]) == Exit.OK
+    assert [path.name for path in (tmp_path / "one").iterdir()] == ids[-1:]
+    assert run_command(["verify", str(tmp_path / "all")]) == Exit.OK

@@ -186,15 +186,7 @@ def kafka_site(
         TopicSpec(name=f"releases-{run}", role=Role.RELEASES),
     ]
     create_topics(KafkaSettings(bootstrap_servers=(server,)), specs)
-    producer = KafkaProducer(bootstrap_servers=server, compression_type="lz4", linger_ms=20)
-    failures: list[Exception] = []
-    for number, events in enumerate(partitions):
-        for event in events:
-            sent = producer.send(f"events-{run}", json.dumps(event).encode(), partition=number)
-            sent.add_errback(failures.append)
-    producer.flush()
-    producer.close()
-    assert not failures, failures[0]
+    send(server, f"events-{run}", partitions)
     return site(
         folder,
         attributes=attributes,
@@ -203,6 +195,19 @@ def kafka_site(
         every=every,
         kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
     )
+
+
+def send(server: str, topic: str, partitions: Sequence[Sequence[feeds.Event]]) -> None:
+    """Send a feed to a topic, as dealt out to its partitions."""
+    producer = KafkaProducer(bootstrap_servers=server, compression_type="lz4", linger_ms=20)
+    failures: list[Exception] = []
+    for number, events in enumerate(partitions):
+        for event in events:
+            sent = producer.send(topic, json.dumps(event).encode(), partition=number)
+            sent.add_errback(failures.append)
+    producer.flush()
+    producer.close()
+    assert not failures, failures[0]
 
 
 def write_feed(folder: Path, partitions: Sequence[Sequence[feeds.Event]]) -> list[str]:
