@@ -27,7 +27,39 @@ Progress = Callable[[str, float], None]
 SEARCH_ROUNDS_MAX = 12
 ROUNDS_MAX = 24
 EMPTY = np.zeros(0, dtype=np.int32)
-SWAPS = {"fast": 0, "balanced": 100, "thorough": 1000}
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """What an effort may spend, in moves rather than seconds, so that results repeat.
+
+    Attributes
+    ----------
+    swaps_per_vertex:
+        Steps of the cohort search.
+    trim_passes_max:
+        Passes over the inserted edges.
+    elements_max, searches_max:
+        Small graphs are searched several times, the cheapest result counts: as often as their
+        vertices and edges fit into `elements_max`, at most `searches_max` times.
+    """
+
+    swaps_per_vertex: int
+    trim_passes_max: int
+    elements_max: int
+    searches_max: int
+
+    def searches(self, graph: AttributedGraph) -> int:
+        """Return how often `graph` is searched."""
+        size = max(graph.n_vertices + graph.n_edges, 1)
+        return min(self.searches_max, max(1, self.elements_max // size))
+
+
+BUDGETS: dict[Effort, Budget] = {
+    "fast": Budget(10, 1, 0, 1),
+    "balanced": Budget(100, 4, 30_000, 4),
+    "thorough": Budget(1000, 6, 200_000, 16),
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -55,7 +87,7 @@ class Anonymized:
     n_original:
         Number of original vertices.
     rounds:
-        Rounds of settling, matching and inserting until all were safe.
+        Rounds of settling, matching and inserting, over all searches.
     used_fallback:
         Whether the disjoint copies were cheaper, or the only way.
     """
@@ -99,26 +131,31 @@ def anonymize(
         If the vertices that must be inserted cannot be non-sensitive.
     """
     report = progress or (lambda _phase, _fraction: None)
-    rounds, working = _search(graph, params, rng, options.effort, report)
-    m = params.group_size_min
-    copies_cost = (m - 1) * (graph.n_vertices + graph.n_edges)
-    if working is None or working.cost > copies_cost:
+    budget = BUDGETS[options.effort]
+    searches = budget.searches(graph)
+    best: WorkingGraph | None = None
+    rounds = 0
+    for search, own_rng in enumerate(rng.spawn(searches)):
+        spent, working = _search(graph, params, own_rng, budget)
+        rounds += spent
+        if working is not None and (best is None or working.cost < best.cost):
+            best = working
+        report("anonymize", (search + 1) / searches)
+    copies_cost = (params.group_size_min - 1) * (graph.n_vertices + graph.n_edges)
+    used_fallback = best is None or best.cost > copies_cost
+    if best is None or used_fallback:
         classes, edges = disjoint_copies(graph, params)
-        return Anonymized(
-            _with_inserted(graph, classes, edges, rng), graph.n_vertices, rounds, True
-        )
-    report("done", 1.0)
-    inserted = working.arrays.cls[graph.n_vertices : working.n]
-    released = _with_inserted(graph, inserted, working.inserted_edges, rng)
-    return Anonymized(released, graph.n_vertices, rounds, False)
+    else:
+        classes, edges = best.arrays.cls[graph.n_vertices : best.n], best.inserted_edges
+    released = _with_inserted(graph, classes, edges, rng)
+    return Anonymized(released, graph.n_vertices, rounds, used_fallback)
 
 
 def _search(
     graph: AttributedGraph,
     params: PrivacyParams,
     rng: np.random.Generator,
-    effort: Effort,
-    report: Progress,
+    budget: Budget,
 ) -> tuple[int, WorkingGraph | None]:
     """Insert until every vertex is safe; None where the rounds are spent before."""
     space = QuasiIdentifierSpace.of_graph(graph)
@@ -128,22 +165,30 @@ def _search(
         table = LocationTable(working, rule, _degree_caps(working))
         unsafe = table.unsafe_vertices()
         if not len(unsafe):
-            trim(working, table, rng, passes_max=1 if effort == "fast" else 4)
+            # Step 5: take back what nobody needs.
+            trim(working, table, rng, passes_max=budget.trim_passes_max)
             return round_, working
-        report("anonymize", round_ / ROUNDS_MAX)
         if round_ >= SEARCH_ROUNDS_MAX:
             add_companions(working, table, unsafe, params)
             continue
-        # Step 1: settle. What is safe without the others stays; the others are lifted.
+        # Step 1: settle. What is safe without the others stays; the others are lifted. Where
+        # moving did not help in the first rounds, harmless vertices dilute sensitive ones.
         diluted = dilute(working, table, everywhere=round_ >= 2) if round_ else EMPTY
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
-        # Step 2: targets.
+        # Step 2: targets, by cohorts.
         wants = choose_targets(
-            working, table, lifted, diluted, params, rng, swaps_per_vertex=SWAPS[effort]
+            working,
+            table,
+            lifted,
+            diluted,
+            params,
+            rng,
+            swaps_per_vertex=budget.swaps_per_vertex,
         )
-        # Step 3: serve the wants.
+        # Step 3: serve wants by wants, then by settled vertices that can bear it.
         match_wants(working, wants, rng)
         absorb_leftovers(working, table, wants, rng, tries_max=200)
+        # Step 4: insert vertices for the rest; what they want is served next round.
         insert_for_leftovers(working, table, wants, rng)
     return ROUNDS_MAX, None
 
