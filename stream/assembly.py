@@ -161,9 +161,8 @@ def places(settings: Settings) -> dict[str, str]:
         found["dead"] = f"topic {config.dead_letters.topic}"
     found["private"] = f"{private_folder(settings)} (true graph, who is who, audits: never publish)"
     if config.metrics.enabled:
-        found["metrics"] = (
-            f"http://{config.metrics.host}:{config.metrics.port}/metrics while it runs"
-        )
+        port = config.metrics.port or "(a free port, see the log)"
+        found["metrics"] = f"http://{config.metrics.host}:{port}/metrics, while it runs"
     return found
 
 

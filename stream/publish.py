@@ -188,7 +188,8 @@ class Publisher:
             record.release_id, record.slot_us, record.n_vertices, record.n_edges
         )
         log.info(
-            "release published; safe by itself, not in series (w=1)",
+            "release published",
+            w=1,
             release_id=record.release_id,
             vertices=record.n_vertices,
             edges=record.n_edges,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -71,9 +73,11 @@ def demo(
         typer.echo(f"{feed}: {count:,} events", err=True)
     path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
     code = run(path, drain=True)
+    # As it was called: a checkout's program is not on the path.
+    program = sys.argv[0] if os.sep in sys.argv[0] else "ktsafe"
     typer.echo(
-        f"try       ktsafe verify {folder / 'releases'}\n"
-        f"          ktsafe config example, to write your own configuration",
+        f"try       {program} verify {folder / 'releases'}\n"
+        f"          {program} config example, to write your own configuration",
         err=True,
     )
     return code
