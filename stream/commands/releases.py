@@ -13,7 +13,7 @@ from typing import Annotated
 import typer
 
 from connectors.base import ReleaseBundle, ReleaseReader
-from stream.errors import Exit
+from stream.errors import ConfigError, Exit
 
 app = typer.Typer(help="Read published releases.", no_args_is_help=True)
 
@@ -25,11 +25,20 @@ def releases() -> None:
 
 @app.command("read")
 def read(
-    config: Annotated[
-        Path,
-        typer.Argument(help="A configuration whose [sink] names the releases.", metavar="CONFIG"),
-    ],
     into: Annotated[Path, typer.Option(help="Folder to rebuild releases in.")],
+    config: Annotated[
+        Path | None,
+        typer.Argument(help="A configuration whose [sink] names the releases.", metavar="[CONFIG]"),
+    ] = None,
+    folder: Annotated[
+        Path | None, typer.Option(help="Read this folder of releases instead.")
+    ] = None,
+    kafka: Annotated[
+        str | None, typer.Option(help="Read from these brokers instead: host:port[,host:port].")
+    ] = None,
+    topic: Annotated[
+        str | None, typer.Option(help="The topic of the releases, with --kafka.")
+    ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="All releases, not just the latest.")
     ] = False,
@@ -37,10 +46,7 @@ def read(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object each.")] = False,
 ) -> int:
     """Rebuild complete releases, every byte checked: the latest, all, or as they appear."""
-    from stream import assembly
-    from stream import config as configuration
-
-    reader = assembly.release_reader(configuration.load(config))
+    reader = _reader(config, folder, kafka, topic)
     into.mkdir(parents=True, exist_ok=True)
     with closing(reader):
         if every or follow:
@@ -53,6 +59,28 @@ def read(
     if not found:
         typer.echo("no complete release there yet", err=True)
     return Exit.OK
+
+
+def _reader(
+    config: Path | None, folder: Path | None, kafka: str | None, topic: str | None
+) -> ReleaseReader:
+    """Return a reader of the one place that was named."""
+    from connectors.files import FileReleaseReader
+    from stream import assembly
+    from stream import config as configuration
+
+    if (config, folder, kafka).count(None) != 2 or (kafka is None) != (topic is None):
+        msg = "Name one place to read from."
+        raise ConfigError(msg, hint="CONFIG, or --folder DIR, or --kafka HOST:PORT --topic NAME.")
+    if config is not None:
+        return assembly.release_reader(configuration.load(config))
+    if folder is not None:
+        return FileReleaseReader(folder)
+    assert kafka is not None
+    assert topic is not None
+    from connectors.kafka_topics import KafkaReleaseReader, KafkaSettings
+
+    return KafkaReleaseReader(KafkaSettings(bootstrap_servers=tuple(kafka.split(","))), topic)
 
 
 def _read_latest(reader: ReleaseReader, into: Path, *, as_json: bool) -> bool:

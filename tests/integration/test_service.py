@@ -115,4 +115,8 @@ def test_topics_are_created_checked_and_read_back(tmp_path, cluster, capsys):
     assert ids == sorted(ids)
     assert run_command(["releases", "read", config, "--into", str(tmp_path / "one")]) == Exit.OK
     assert [path.name for path in (tmp_path / "one").iterdir()] == ids[-1:]
+    place = ["--kafka", cluster.bootstrap, "--topic", "cli-releases"]
+    assert run_command(["releases", "read", *place, "--into", str(tmp_path / "two")]) == Exit.OK
+    assert [path.name for path in (tmp_path / "two").iterdir()] == ids[-1:]
+    assert run_command(["releases", "read", *place[:2], "--into", "x"]) == Exit.USAGE
     assert run_command(["verify", str(tmp_path / "all")]) == Exit.OK
