@@ -21,7 +21,8 @@ class Wants(NamedTuple):
 
     Vertex `vertices[i]` shall get `stubs[i]` more neighbours: for each attribute j, those that
     `residual[i]` asks for by column, and `free[i, j]` of any value. Rows of equal `group` share
-    their target; those that are `firm` must reach it.
+    their target; those that are `firm` must reach it. `columns` (classes, attributes) says where
+    a neighbour of each class counts in `residual`.
     """
 
     vertices: NDArray[np.int32]
@@ -30,48 +31,49 @@ class Wants(NamedTuple):
     stubs: NDArray[np.int32]
     group: NDArray[np.int64]
     firm: NDArray[np.bool_]
+    columns: NDArray[np.int64]
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def accepts(g: Working, w: Wants, i: int, cls: int, exactly: bool) -> bool:
+def accepts(w: Wants, i: int, cls: int, exactly: bool) -> bool:
     """Whether vertex i still wants a neighbour of this class (`exactly`: without freedom)."""
     if w.stubs[i] <= 0:
         return False
-    for j in range(g.columns.shape[1]):
-        if w.residual[i, g.columns[cls, j]] <= 0 and (exactly or w.free[i, j] <= 0):
+    for j in range(w.columns.shape[1]):
+        if w.residual[i, w.columns[cls, j]] <= 0 and (exactly or w.free[i, j] <= 0):
             return False
     return True
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def take(g: Working, w: Wants, i: int, cls: int) -> None:
+def take(w: Wants, i: int, cls: int) -> None:
     """Note that vertex i got a neighbour of this class, which it accepts."""
     w.stubs[i] -= 1
-    for j in range(g.columns.shape[1]):
-        x = g.columns[cls, j]
+    for j in range(w.columns.shape[1]):
+        x = w.columns[cls, j]
         if w.residual[i, x] <= 0:
             w.free[i, j] -= 1
         w.residual[i, x] -= 1
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def untake(g: Working, w: Wants, i: int, cls: int) -> None:
+def untake(w: Wants, i: int, cls: int) -> None:
     """Undo the latest `take` of this class."""
     w.stubs[i] += 1
-    for j in range(g.columns.shape[1]):
-        x = g.columns[cls, j]
+    for j in range(w.columns.shape[1]):
+        x = w.columns[cls, j]
         w.residual[i, x] += 1
         if w.residual[i, x] <= 0:
             w.free[i, j] += 1
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _accepts_any(g: Working, w: Wants, i: int) -> bool:
+def _accepts_any(w: Wants, i: int) -> bool:
     """Whether vertex i wants nothing, or accepts some class."""
     if w.stubs[i] <= 0:
         return True
-    for b in range(g.columns.shape[0]):  # noqa: SIM110 -- numba compiles no generator
-        if accepts(g, w, i, b, False):
+    for b in range(w.columns.shape[0]):  # noqa: SIM110 -- numba compiles no generator
+        if accepts(w, i, b, False):
             return True
     return False
 
@@ -80,57 +82,57 @@ def _accepts_any(g: Working, w: Wants, i: int) -> bool:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _leads_on_two(g: Working, w: Wants, i: int) -> bool:
+def _leads_on_two(w: Wants, i: int) -> bool:
     """Whether vertex i can get its next two neighbours, or all, from existing classes."""
     if w.stubs[i] <= 0:
         return True
-    for b in range(g.columns.shape[0]):
-        if accepts(g, w, i, b, False):
-            take(g, w, i, b)
-            possible = _accepts_any(g, w, i)
-            untake(g, w, i, b)
+    for b in range(w.columns.shape[0]):
+        if accepts(w, i, b, False):
+            take(w, i, b)
+            possible = _accepts_any(w, i)
+            untake(w, i, b)
             if possible:
                 return True
     return False
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _leads_on_three(g: Working, w: Wants, i: int) -> bool:
+def _leads_on_three(w: Wants, i: int) -> bool:
     """Whether vertex i can get its next three neighbours, or all, from existing classes."""
     if w.stubs[i] <= 0:
         return True
-    for b in range(g.columns.shape[0]):
-        if accepts(g, w, i, b, False):
-            take(g, w, i, b)
-            possible = _leads_on_two(g, w, i)
-            untake(g, w, i, b)
+    for b in range(w.columns.shape[0]):
+        if accepts(w, i, b, False):
+            take(w, i, b)
+            possible = _leads_on_two(w, i)
+            untake(w, i, b)
             if possible:
                 return True
     return False
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def take_wisely(g: Working, w: Wants, i: int, cls: int) -> bool:
+def take_wisely(w: Wants, i: int, cls: int) -> bool:
     """Take an acceptable neighbour of this class unless what remains could not be had.
 
     Wants are counted per attribute, so the last ones can ask for a combination of values that
     nobody has.
     """
-    take(g, w, i, cls)
-    if w.stubs[i] > 3 or _leads_on_three(g, w, i):
+    take(w, i, cls)
+    if w.stubs[i] > 3 or _leads_on_three(w, i):
         return True
-    untake(g, w, i, cls)
+    untake(w, i, cls)
     return False
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def can_go_on(g: Working, w: Wants, i: int) -> bool:
+def can_go_on(w: Wants, i: int) -> bool:
     """Whether vertex i wants nothing, or would take a neighbour of some class."""
     if w.stubs[i] <= 0:
         return True
-    for b in range(g.columns.shape[0]):
-        if accepts(g, w, i, b, False) and take_wisely(g, w, i, b):
-            untake(g, w, i, b)
+    for b in range(w.columns.shape[0]):
+        if accepts(w, i, b, False) and take_wisely(w, i, b):
+            untake(w, i, b)
             return True
     return False
 
@@ -156,24 +158,24 @@ def match(
         a = g.cls[v]
         for step in range(n_classes):
             b = (step + i) % n_classes
-            if not accepts(g, w, i, b, exactly):
+            if not accepts(w, i, b, exactly):
                 continue
             while head[b] < class_start[b + 1] and class_members[head[b]] <= i:
                 head[b] += 1
             for at in range(head[b], class_start[b + 1]):
                 other = class_members[at]
-                if not accepts(g, w, other, a, exactly):
+                if not accepts(w, other, a, exactly):
                     continue
                 u = w.vertices[other]
                 if has_edge(g, u, v):
                     continue
-                if not take_wisely(g, w, i, b):
+                if not take_wisely(w, i, b):
                     break
-                if not take_wisely(g, w, other, a):
-                    untake(g, w, i, b)
+                if not take_wisely(w, other, a):
+                    untake(w, i, b)
                     continue
                 insert_edge(g, u, v)
-                if not accepts(g, w, i, b, exactly):
+                if not accepts(w, i, b, exactly):
                     break
 
 
@@ -238,7 +240,7 @@ def absorb(
         for b in range(len(class_start) - 1):
             length = class_start[b + 1] - class_start[b]
             cap = table.bucket_start[b + 1] - table.bucket_start[b] - 1
-            if length == 0 or not accepts(g, w, i, b, False):
+            if length == 0 or not accepts(w, i, b, False):
                 continue
             query += 1
             tries = 0
@@ -261,13 +263,13 @@ def absorb(
                     if tries >= tries_max:
                         break
                     continue
-                if not take_wisely(g, w, i, b):
+                if not take_wisely(w, i, b):
                     break
                 locations.lift(table, rule, u, sensitive)
                 insert_edge(g, u, v)
                 locations.place(table, rule, u, b, g.degree[u], g.hist[u], sensitive)
                 failed[table.of_vertex[u]] = NONE
-                if not accepts(g, w, i, b, False):
+                if not accepts(w, i, b, False):
                     break
         if w.stubs[i] == 0 and table.of_vertex[v] == NONE:
             locations.place(
@@ -305,7 +307,7 @@ def _serve(
         if served == places:
             break
         i = seekers[at]
-        if not accepts(g, w, i, cls, False):
+        if not accepts(w, i, cls, False):
             continue
         c = g.cls[w.vertices[i]]
         fits = True
@@ -315,7 +317,7 @@ def _serve(
                 break
         if not fits:
             continue
-        if not is_trial and not take_wisely(g, w, i, cls):
+        if not is_trial and not take_wisely(w, i, cls):
             continue
         for j in range(g.columns.shape[1]):
             wanted[g.columns[c, j]] -= 1
@@ -348,7 +350,7 @@ def plan_inserted(
     for b in range(g.columns.shape[0]):
         n_seekers = 0
         for i in range(len(w.vertices)):
-            if accepts(g, w, i, b, False):
+            if accepts(w, i, b, False):
                 seekers[n_seekers] = i
                 n_seekers += 1
         while n_seekers > 0:
@@ -377,7 +379,7 @@ def plan_inserted(
             plan.size[0] += 1
             still = 0
             for at in range(n_seekers):
-                if accepts(g, w, seekers[at], b, False):
+                if accepts(w, seekers[at], b, False):
                     seekers[still] = seekers[at]
                     still += 1
             n_seekers = still

@@ -25,20 +25,20 @@ def demand(g: Working, w: Wants) -> NDArray[np.int64]:
     for i in range(len(w.vertices)):
         if w.stubs[i] > 0:
             for b in range(n_classes):
-                if accepts(g, w, i, b, False):
+                if accepts(w, i, b, False):
                     counts[g.cls[w.vertices[i]], b] += 1
     return counts
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def raise_group(g: Working, w: Wants, rows: NDArray[np.int64], cls: int) -> None:
+def raise_group(w: Wants, rows: NDArray[np.int64], cls: int) -> None:
     """Let every vertex of a group want one more neighbour of class `cls`.
 
     All stay similar, because all get the same; and a want that can be had stays one.
     """
     for i in rows:
         # What a vertex has too much of, it has used freedom for: `untake` gives that back.
-        untake(g, w, i, cls)
+        untake(w, i, cls)
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -62,7 +62,7 @@ def relieve(
         at_row = 0
         while at_row < len(group) and raises < RAISES_MAX:
             i = group[at_row]
-            if can_go_on(g, w, i):
+            if can_go_on(w, i):
                 at_row += 1
                 continue
             best, best_count = NONE, -1
@@ -71,14 +71,14 @@ def relieve(
                 z = order[step]
                 if counts[z, own] <= best_count:
                     continue
-                untake(g, w, i, z)
-                possible = can_go_on(g, w, i)
-                take(g, w, i, z)
+                untake(w, i, z)
+                possible = can_go_on(w, i)
+                take(w, i, z)
                 if possible:
                     best, best_count = z, counts[z, own]
             if best == NONE:
                 best = order[at % n_classes]
-            raise_group(g, w, group, best)
+            raise_group(w, group, best)
             counts[best, own] = max(0, counts[best, own] - len(group))
             raises += 1
         raised += raises
@@ -112,7 +112,7 @@ def serve_demand(
                 best, best_count = z, count
         if best_count * 5 < size * 4:
             continue
-        raise_group(g, w, rows[start[at] : start[at + 1]], best)
+        raise_group(w, rows[start[at] : start[at + 1]], best)
         counts[best, own] -= size
         waiting[best] -= size
         raised += 1

@@ -124,8 +124,8 @@ def choose_targets(
     others = rng.permutation(np.union1d(others, np.setdiff1d(too_sensitive, kept)))
     joined = _join_settled(working, table, others)
     parts = [
-        _settled_targets(table, diluted, table.arrays.of_vertex[diluted]),
-        _settled_targets(table, others, joined),
+        _settled_targets(working, table, diluted, table.arrays.of_vertex[diluted]),
+        _settled_targets(working, table, others, joined),
     ]
     rest = others[joined == NONE]
     g = working.arrays
@@ -208,9 +208,11 @@ def _adopt(
     labels, compact = np.unique(working.cohort[others], return_inverse=True)
     order = np.argsort(compact.reshape(-1), kind="stable").astype(np.int32)
     start = np.concatenate(([0], np.cumsum(np.bincount(compact.reshape(-1)))))
-    everyone = np.concatenate((others, block))
-    pool = core.Pool(g.hist[everyone], g.degree[everyone] + 1, g.is_sensitive[everyone])
-    best = core.adopt(pool, table.rule, order, start, len(others))
+    everyone: NDArray[np.int32] = np.concatenate((others, block)).astype(np.int32)
+    pool = core.Pool(
+        working.target_hist(everyone), g.degree[everyone] + 1, g.is_sensitive[everyone]
+    )
+    best = core.adopt(pool, _target_rule(working, table), order, start, len(others))
     working.cohort[block] = np.where(best == NONE, NONE, labels[best])
     alone: NDArray[np.int32] = block[best == NONE]
     return alone
@@ -257,13 +259,13 @@ def _join_settled(
 
 
 def _settled_targets(
-    table: LocationTable, vertices: NDArray[np.int32], at: NDArray[np.int32]
+    working: WorkingGraph, table: LocationTable, vertices: NDArray[np.int32], at: NDArray[np.int32]
 ) -> Targets:
     """Return the locations `at` (where not `NONE`) as exact targets of vertices."""
     vertices, at = vertices[at != NONE], at[at != NONE]
     return Targets(
         vertices,
-        table.arrays.hist[at],
+        np.ascontiguousarray(table.arrays.hist[at, working.target_columns]),
         table.arrays.degree[at].astype(np.int64) + 1,
         np.zeros(len(at), dtype=np.int64),
         np.arange(len(at), dtype=np.int64),
@@ -288,7 +290,7 @@ def _cohort_targets(
     """Group the vertices of one class, in descending degree, and return what each shall reach."""
     g = working.arrays
     working.stood[block] = 0
-    pool = core.Pool(g.hist[block], g.degree[block] + 1, g.is_sensitive[block])
+    pool = core.Pool(working.target_hist(block), g.degree[block] + 1, g.is_sensitive[block])
     cohort = _seeded(pool, table.rule, params)
     n_cohorts = int(cohort.max()) + 1
     has_room = pool.is_sensitive.mean() <= HOPELESS_SHARE * params.alpha
@@ -297,7 +299,7 @@ def _cohort_targets(
     if n_cohorts > 1 and swaps_per_vertex:
         core.improve(
             pool,
-            table.rule._replace(limits=limits),
+            _target_rule(working, table)._replace(limits=limits),
             cohort,
             swaps_per_vertex * len(block),
             core.lookalikes(pool, LOOKALIKE_REACH, LOOKALIKES),
@@ -315,14 +317,16 @@ def _shared_targets(
 ) -> Targets:
     """Return the shapes of cohorts; insert the vertices that they lack."""
     g = working.arrays
-    pool = core.Pool(g.hist[vertices], g.degree[vertices] + 1, g.is_sensitive[vertices])
+    pool = core.Pool(
+        working.target_hist(vertices), g.degree[vertices] + 1, g.is_sensitive[vertices]
+    )
     n_cohorts = int(cohort.max(initial=-1)) + 1
     members = np.argsort(cohort, kind="stable").astype(np.int32)
     count = np.bincount(cohort, minlength=n_cohorts)
     start = np.concatenate(([0], np.cumsum(count)))
     bases = np.zeros((n_cohorts, pool.rows.shape[1]), dtype=np.int32)
     sizes, frees = np.zeros(n_cohorts, dtype=np.int64), np.zeros(n_cohorts, dtype=np.int64)
-    core.shapes(pool, table.rule, members, start, bases, sizes, frees)
+    core.shapes(pool, _target_rule(working, table), members, start, bases, sizes, frees)
     sensitive = np.bincount(cohort, weights=pool.is_sensitive, minlength=n_cohorts)
     short = [core.lacking(table.rule, int(count[c]), int(sensitive[c])) for c in range(n_cohorts)]
     new_of = np.repeat(np.arange(n_cohorts), short)
@@ -333,6 +337,11 @@ def _shared_targets(
     cohort = np.concatenate((cohort, new_of))
     group = cohort.astype(np.int64)
     return Targets(vertices, bases[cohort], sizes[cohort], frees[cohort], group, group)
+
+
+def _target_rule(working: WorkingGraph, table: LocationTable) -> _locations_core.Rule:
+    """Return the rule with the columns in which targets are chosen."""
+    return table.rule._replace(offsets=working.target_space.offsets)
 
 
 def _seeded(
@@ -360,9 +369,11 @@ def fill_bases(working: WorkingGraph, targets: Targets, rng: np.random.Generator
     leaves the choice, y's neighbours are chosen among the values that want y more than y wants
     them; as far as all attributes leave it, whole existing tuples are chosen.
     """
-    space, classes = working.space, working.arrays.cls[targets.vertices]
+    space, classes = working.target_space, working.arrays.cls[targets.vertices]
     offsets, q = space.offsets, len(space.offsets) - 1
-    residual = np.maximum(targets.base - working.arrays.hist[targets.vertices], 0)
+    if not len(classes):
+        return
+    residual = np.maximum(targets.base - working.target_hist(targets.vertices), 0)
     _, first, group_of = np.unique(targets.group, return_index=True, return_inverse=True)
     missing = np.zeros((len(classes), q), dtype=np.int64)
     shares: list[NDArray[np.float64]] = []
@@ -426,8 +437,8 @@ def _balanced_choices(
 
 def _wants(working: WorkingGraph, targets: Targets, rng: np.random.Generator) -> Wants:
     """Return what each vertex lacks to its target, in descending order of stubs."""
-    g, offsets = working.arrays, working.space.offsets
-    hist = g.hist[targets.vertices]
+    g, offsets = working.arrays, working.target_space.offsets
+    hist = working.target_hist(targets.vertices)
     residual = targets.base - hist
     excess = np.maximum(-residual, 0)
     q = len(offsets) - 1
@@ -444,4 +455,5 @@ def _wants(working: WorkingGraph, targets: Targets, rng: np.random.Generator) ->
         np.ascontiguousarray(targets.group[order]),
         # A vertex inserted beside sensitive ones is of use only where they are.
         (targets.cohort[order] == NONE) & (targets.vertices[order] >= working.n_original),
+        working.target_space.columns,
     )

@@ -66,7 +66,7 @@ class LocationTable:
         self.arrays = core.Table(
             cls=zeros.copy(),
             degree=zeros.copy(),
-            hist=np.zeros((rows, working.space.n_columns), dtype=np.int32),
+            hist=np.zeros((rows, g.hist.shape[1]), dtype=np.int32),
             population=zeros.copy(),
             sensitive=zeros.copy(),
             ps_size=zeros.copy(),

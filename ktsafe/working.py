@@ -21,17 +21,19 @@ class WorkingGraph:
         n = graph.n_vertices
         self.n_original = n
         self.space = space
+        self.target_space, self.target_columns, columns = _target_space(space)
+        self.n_columns = int(columns.max(initial=-1)) + 1
         self.original_edges = graph.edges
         self.cohort = np.full(n, -1, dtype=np.int64)
         self.n_cohorts = 0
         self.stood = np.zeros(n, dtype=np.int64)
         self.arrays = core.Working(
             size=np.array([n, 0, 0], dtype=np.int64),
-            columns=space.columns,
+            columns=columns,
             cls=graph.qi_classes.copy(),
             is_sensitive=graph.is_sensitive.copy(),
             degree=np.zeros(n, dtype=np.int32),
-            hist=self._own_histograms(graph.qi_classes),
+            hist=_own_histograms(graph.qi_classes, columns, self.n_columns),
             edge_slots=np.full(_slots_for(graph.n_edges), core.EMPTY, dtype=np.int64),
             inserted=np.zeros((0, 2), dtype=np.int32),
         )
@@ -70,7 +72,9 @@ class WorkingGraph:
             cls=np.concatenate((g.cls[:first], classes.astype(np.int32))),
             is_sensitive=np.concatenate((g.is_sensitive[:first], np.zeros(more, dtype=np.bool_))),
             degree=np.concatenate((g.degree[:first], np.zeros(more, dtype=np.int32))),
-            hist=np.concatenate((g.hist[:first], self._own_histograms(classes))),
+            hist=np.concatenate(
+                (g.hist[:first], _own_histograms(classes, g.columns, self.n_columns))
+            ),
         )
         self.cohort = np.concatenate((self.cohort, np.full(more, -1, dtype=np.int64)))
         self.stood = np.concatenate((self.stood, np.zeros(more, dtype=np.int64)))
@@ -115,13 +119,41 @@ class WorkingGraph:
             core.remember_keys(g, keys)
         self.arrays = g
 
-    def _own_histograms(self, classes: NDArray[np.int32]) -> NDArray[np.int32]:
-        """Return histograms that count each vertex alone."""
-        hist = np.zeros((len(classes), self.space.n_columns), dtype=np.int32)
-        rows = np.arange(len(classes))
-        for j in range(self.space.columns.shape[1]):
-            hist[rows, self.space.columns[classes, j]] = 1
-        return hist
+    def target_hist(self, vertices: NDArray[np.int32]) -> NDArray[np.int32]:
+        """Return the closed histograms of vertices in the columns in which targets are chosen."""
+        return np.ascontiguousarray(self.arrays.hist[vertices, self.target_columns])
+
+
+def _target_space(
+    space: QuasiIdentifierSpace,
+) -> tuple[QuasiIdentifierSpace, slice, NDArray[np.int64]]:
+    """Choose between values and whole tuples as what targets count.
+
+    Neighbourhoods within t by tuples are within t for each attribute. Tuples are the stricter
+    count, but where they are few, few combinations of values exist, and wants for single values
+    would hardly ever name one that does. Returns the space for targets, its columns in a
+    histogram row, and for each class all columns in which it counts: the attributes', which the
+    definition judges, first.
+    """
+    few = 1 < space.n_classes <= space.n_columns and not space.is_joint
+    if not few:
+        return space, slice(0, space.n_columns), space.columns
+    classes = np.arange(space.n_classes, dtype=np.int64).reshape(-1, 1)
+    bounds = np.array([0, space.n_classes], dtype=np.int64)
+    joint = QuasiIdentifierSpace(space.tuples, bounds, classes)
+    both = np.hstack((space.columns, space.n_columns + classes))
+    return joint, slice(space.n_columns, space.n_columns + space.n_classes), both
+
+
+def _own_histograms(
+    classes: NDArray[np.int32], columns: NDArray[np.int64], n_columns: int
+) -> NDArray[np.int32]:
+    """Return histograms that count each vertex alone."""
+    hist = np.zeros((len(classes), n_columns), dtype=np.int32)
+    rows = np.arange(len(classes))
+    for j in range(columns.shape[1]):
+        hist[rows, columns[classes, j]] = 1
+    return hist
 
 
 def _slots_for(edges: int) -> int:

@@ -1,0 +1,119 @@
+"""Cohorts: whoever reaches the shape of a cohort is similar to all who do."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe import PrivacyParams
+from ktsafe import _cohorts_core as core
+from ktsafe import _locations_core as locations
+from ktsafe.cohorts import _balanced_choices
+from ktsafe.locations import similarity_rule
+from ktsafe.neighborhoods import QuasiIdentifierSpace
+
+OFFSETS = np.array([0, 3, 5], dtype=np.int64)
+
+
+def _rule(params: PrivacyParams) -> locations.Rule:
+    space = QuasiIdentifierSpace(
+        np.zeros((1, 2), dtype=np.int32), OFFSETS, np.zeros((1, 2), dtype=np.int64)
+    )
+    return similarity_rule(space, params)
+
+
+def _pool(rng: np.random.Generator, n: int, size_max: int) -> core.Pool:
+    sizes = np.sort(rng.integers(1, size_max + 1, n))[::-1].astype(np.int32)
+    rows = np.column_stack(
+        (rng.multinomial(sizes, [0.5, 0.3, 0.2]), rng.multinomial(sizes, [0.7, 0.3]))
+    ).astype(np.int32)
+    return core.Pool(rows, sizes, rng.random(n) < 0.2)
+
+
+def _scratch(n: int) -> core.Scratch:
+    return core.Scratch(np.zeros(5, np.int32), np.zeros(5, np.int32), np.zeros(n, np.int32))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(1, 8), st.sampled_from([6, 30, 90]), st.integers(0, 2**32))
+def test_members_at_the_shape_are_similar(n: int, size_max: int, seed: int) -> None:
+    """Members that fill the base, and the rest as they like within the freedom, are similar."""
+    rng = np.random.default_rng(seed)
+    rule = _rule(PrivacyParams())
+    pool, scratch = _pool(rng, n, size_max), _scratch(n)
+    members = np.arange(n, dtype=np.int32)
+    size, free = core.shape(pool, rule, members, n, scratch)
+    base = scratch.base
+    reached = []
+    for row in pool.rows:
+        full = np.maximum(row, base)
+        for low, high in ((0, 3), (3, 5)):
+            assert np.maximum(row - base, 0)[low:high].sum() <= free
+            assert base[low:high].sum() + free <= size
+        # Bases that are too short are filled equally for all; the freedom is spent at random.
+        for low, high in ((0, 3), (3, 5)):
+            full[low] += size - free - base[low:high].sum()
+            spare = size - full[low:high].sum()
+            full[low:high] += rng.multinomial(spare, np.full(high - low, 1 / (high - low)))
+        reached.append(full.astype(np.int32))
+    for a in reached:
+        for b in reached:
+            assert locations.similar(rule, a, size, b, size)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(20, 60), st.integers(0, 2**32))
+def test_improving_keeps_cohorts_sufficient_and_does_not_cost(n: int, seed: int) -> None:
+    """The search keeps every cohort large enough and ends no dearer than far above its start."""
+    rng = np.random.default_rng(seed)
+    params = PrivacyParams(k=5)
+    rule = _rule(params)
+    pool = _pool(rng, n, 20)
+    cohort = core.seed(pool.is_sensitive, 5, 1, 5)
+    before = np.bincount(cohort)
+    state = np.array([seed], dtype=np.uint64)
+    nearest = core.lookalikes(pool, 10, 4)
+    start = _total_price(pool, rule, cohort)
+    core.improve(pool, rule, cohort, 3000, nearest, (2.0, 0.1), state)
+    after = np.bincount(cohort, minlength=len(before))
+    assert after.sum() == n
+    assert (after >= np.minimum(before, 5)).all()
+    assert _total_price(pool, rule, cohort) <= start
+
+
+def _total_price(pool: core.Pool, rule: locations.Rule, cohort: np.ndarray) -> int:
+    total = 0
+    for c in range(int(cohort.max()) + 1):
+        members = np.flatnonzero(cohort == c).astype(np.int32)
+        size, _ = core.shape(pool, rule, members, len(members), _scratch(len(members)))
+        sensitive = int(pool.is_sensitive[members].sum())
+        total += core.price(rule, size, len(members), sensitive)
+    return total
+
+
+def test_lookalikes_are_the_closest_rows() -> None:
+    """Each vertex's look-alikes are nearest by the sum of absolute differences."""
+    rng = np.random.default_rng(5)
+    pool = _pool(rng, 30, 20)
+    nearest = core.lookalikes(pool, 30, 3)
+    distance = np.abs(pool.rows[:, None, :] - pool.rows[None, :, :]).sum(axis=2)
+    np.fill_diagonal(distance, 10_000)
+    for v in range(30):
+        assert sorted(distance[v, nearest[v]]) == sorted(distance[v])[:3]
+
+
+def test_lacking_counts_for_k_and_alpha() -> None:
+    """Four members of which three are sensitive need eleven harmless ones at alpha = 0.2."""
+    rule = _rule(PrivacyParams(k=10))
+    assert core.lacking(rule, 4, 3) == 11
+    assert core.lacking(rule, 4, 0) == 6
+    assert core.lacking(rule, 12, 2) == 0
+
+
+def test_balanced_choices_answer_one_sided_wants() -> None:
+    """A value that others want chooses those others."""
+    wanted = np.array([[0.0, 8.0], [0.0, 0.0]])
+    share = _balanced_choices(wanted, np.array([0.0, 8.0]))
+    assert share[1, 0] > 0.95
+    assert np.allclose(share.sum(axis=1), 1)
