@@ -80,7 +80,8 @@ class Judge:
             return Ignored()
         try:
             if len(value) > self._record_bytes_max:
-                raise MalformedEvent("too_large", f"{len(value)} bytes")
+                # The source may have cut it already, so that its length is not to be seen here.
+                raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
             return self._accepted(record, events.decode(value))
         except MalformedEvent as error:
             return DeadLetter(record, error.reason, error.detail)

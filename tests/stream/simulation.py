@@ -13,7 +13,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from connectors.base import DeadLetter
+from connectors.base import DeadLetter, DeadLetterSink, Source
 from connectors.memory import (
     Crash,
     Faults,
@@ -119,6 +119,10 @@ class World:
         self.releases = MemoryReleases()
         self.letters: list[DeadLetter] = []
         self.faults = Faults()
+        self.open_source: Callable[[], Source] = lambda: MemorySource(self.log)
+        self.open_dead_letters: Callable[[], DeadLetterSink] = lambda: MemoryDeadLetterSink(
+            self.letters, self.faults
+        )
         self.now_s = 0.0
 
     def extend(self, partition: int, events: Sequence[feeds.Event | bytes | None]) -> None:
@@ -149,8 +153,8 @@ class World:
 
         run_service(
             open_store=lambda: tied(self.open_store()),
-            open_dead_letters=lambda: tied(MemoryDeadLetterSink(self.letters, self.faults)),
-            source=tied(MemorySource(self.log)),
+            open_dead_letters=lambda: tied(self.open_dead_letters()),
+            source=tied(self.open_source()),
             sink=tied(MemoryReleaseSink(self.releases, self.faults)),
             schema=self.schema,
             ingest=IngestSettings(**({"batch_records_max": 3} | (ingest or {}))),
