@@ -53,11 +53,20 @@ class FileDeadLetterSink:
             self._file = None
 
     def _opened(self) -> int:
+        if self._file is not None and not self._in_place(self._file):
+            self.close()
         if self._file is None:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             self._file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
             _cut_unfinished_line(self._file)
         return self._file
+
+    def _in_place(self, file: int) -> bool:
+        """Whether the open file still bears its name: a removed or rotated one is read no more."""
+        try:
+            return os.path.samestat(os.fstat(file), self._path.stat())
+        except FileNotFoundError:
+            return False
 
     def _line(self, letter: DeadLetter) -> bytes:
         record = letter.record
