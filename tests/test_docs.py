@@ -1,0 +1,128 @@
+"""What the README says is what there is: commands, options, codes, reasons, links, examples."""
+
+import itertools
+import re
+from pathlib import Path
+
+import pytest
+import typer.main
+
+from stream import events
+from stream.cli import app
+from stream.errors import Exit
+from stream.graph_files import read_schema
+
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("ops/**/*.md")])
+PROGRAM = typer.main.get_command(app)
+OWN_FOLDERS = ("connectors", "docs", "ktsafe", "ops", "state", "stream", "tests")
+
+
+_FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def blocks(language):
+    """Return the code blocks of a language."""
+    return [text for found, text in _FENCED.findall(README) if found == language]
+
+
+def spans():
+    """Return the inline code."""
+    return re.findall(r"`([^`\n]+)`", _FENCED.sub("", README))
+
+
+def command_lines():
+    """Return every command line of the program, as words; alternatives (`a|b`) one by one."""
+    shown = [line.partition("#")[0] for block in blocks("") for line in block.splitlines()]
+    lines = []
+    for text in (*spans(), *shown):
+        words = [word.strip("[]").split("\\|") for word in text.partition(">")[0].split()]
+        if words and words[0] == ["ktsafe"]:
+            lines += map(list, itertools.product(*words[1:]))
+    return [line for line in lines if line]
+
+
+def resolved(words):
+    """Return the command that `words` begin with, its name, and the words that follow."""
+    command, name = PROGRAM, []
+    while hasattr(command, "commands") and words and words[0] in command.commands:
+        command = command.commands[words[0]]
+        name.append(words[0])
+        words = words[1:]
+    return command, tuple(name), words
+
+
+def all_commands(group=PROGRAM, name=()):
+    """Yield the name of every command that is no group."""
+    for word, command in group.commands.items():
+        if hasattr(command, "commands"):
+            yield from all_commands(command, (*name, word))
+        else:
+            yield (*name, word)
+
+
+def test_the_library_example_runs():
+    """The Python block runs as it stands; its own assertion holds."""
+    (code,) = blocks("python")
+    exec(compile(code, "README.md", "exec"), {})  # noqa: S102 -- our own text
+
+
+@pytest.mark.parametrize("line", command_lines(), ids=" ".join)
+def test_every_command_named_exists_with_its_options(line):
+    """No command line of the README names a command or an option that is not there."""
+    command, name, rest = resolved(line)
+    assert name, line
+    assert not hasattr(command, "commands"), f"{line} stops at a group"
+    options = {option for parameter in command.params for option in parameter.opts}
+    assert {word for word in rest if word.startswith("--")} <= options
+
+
+def test_every_command_is_named():
+    """The table of commands has them all."""
+    assert len(command_lines()) > 20
+    named = {resolved(line)[1] for line in command_lines()}
+    assert set(all_commands()) <= named
+    table = " ".join(line for line in README.splitlines() if line.startswith("| `ktsafe "))
+    assert not [name for name in all_commands() if f"`ktsafe {name[0]}" not in table]
+
+
+def test_exit_codes_are_those_of_the_program():
+    """The list of exit codes is complete and in order."""
+    (text,) = re.findall(r"^Exit codes: (.*)\.$", README, re.MULTILINE)
+    assert [int(part.split()[0]) for part in text.split("; ")] == [int(code) for code in Exit]
+
+
+def test_reasons_of_dead_letters_are_those_of_the_program():
+    """Every reason is named, in the program's order."""
+    (text,) = re.findall(r"dead letters with a reason \(([^)]*)\)", README)
+    assert tuple(re.findall(r"`([^`]+)`", text)) == events.REASONS
+
+
+def test_event_and_schema_examples_are_valid(tmp_path):
+    """What the README shows to be copied is accepted."""
+    (lines,) = blocks("json")
+    kinds = [events.decode(line.encode()).__struct_config__.tag for line in lines.splitlines()]
+    assert tuple(kinds) == events.EVENT_TYPES
+    (schema,) = blocks("toml")
+    (tmp_path / "schema.toml").write_text(schema)
+    assert read_schema(tmp_path / "schema.toml").sensitive_values
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(page):
+    """Links to files of the project name files that are there."""
+    targets = re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8"))
+    missing = [t for t in targets if "://" not in t and not (page.parent / t).exists()]
+    assert not missing
+
+
+def test_files_and_targets_named_exist():
+    """Paths in backquotes are there, and so are the targets of make."""
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    paths = [s for s in spans() if re.fullmatch(rf"({'|'.join(OWN_FOLDERS)})/[\w./-]+", s)]
+    assert len(paths) > 5
+    assert not [path for path in paths if not (ROOT / path).exists()]
+    named = re.findall(r"\bmake ([a-z-]+)", "\n".join([*spans(), *blocks("")]))
+    assert {"run", "test"} <= set(named)
+    assert not [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)]
