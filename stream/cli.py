@@ -14,6 +14,7 @@ import typer  # noqa: E402 -- the cache must be settled first
 from stream import logs  # noqa: E402
 from stream.commands import (  # noqa: E402
     anonymize,
+    compare,
     config,
     demo,
     feed,
@@ -37,6 +38,7 @@ app.command("run")(run.run)
 app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize_files)
 app.command("verify")(verify.verify_folders)
+app.command("compare")(compare.compare)
 app.command("rebase")(rebase.rebase)
 app.add_typer(feed.app, name="feed")
 app.add_typer(releases.app, name="releases")
