@@ -19,6 +19,7 @@ import numpy as np
 from connectors.base import MANIFEST
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.audit import audit_release
+from ktsafe.errors import NotKTSafe
 from ktsafe.verify import verify
 from state.ledger import PendingCut, ReleaseRecord, Status
 from state.store import GraphSnapshot
@@ -123,11 +124,7 @@ class Snapshotter:
             )
             files = release_files.write_release(folder, anonymized.graph, ids, header)
         with self._phase("verify", timings):
-            release = read_release(folder)
-            verdict = verify(
-                release.quasi_identifiers(), release.is_sensitive(), release.edges, release.params
-            )
-            verdict.raise_if_unsafe()
+            _check_bytes(folder, settings.params)
         with self._phase("audit", timings):
             figures: dict[str, Any] = {
                 "release_id": release_id,
@@ -164,3 +161,18 @@ class Snapshotter:
     def _check_cancelled(self, _phase: str, _done: float) -> None:
         if self._cancelled():
             raise Cancelled
+
+
+def _check_bytes(folder: Path, params: PrivacyParams) -> None:
+    """Judge a staged release by its bytes, against the service's parameters, not its own word.
+
+    Raises
+    ------
+    NotKTSafe
+        If it is not kt-safe, or claims other parameters than it was judged by.
+    """
+    release = read_release(folder)
+    verdict = verify(release.quasi_identifiers(), release.is_sensitive(), release.edges, params)
+    verdict.raise_if_unsafe()
+    if release.params != params:
+        raise NotKTSafe("The manifest claims other parameters.", hint="Do not publish this graph.")

@@ -1,5 +1,7 @@
 """The whole service in simulated time: what is published, when, and after which misfortune."""
 
+import dataclasses
+
 import pytest
 
 from connectors.errors import SinkConflict
@@ -8,7 +10,7 @@ from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
 from state.rocksdb import RocksDBStore
-from stream import snapshotter
+from stream import release_files, snapshotter
 from stream.loop import Clock
 from tests import feeds
 from tests.stream.simulation import SCHEMA, SLOT_US, Tripwire, World, event
@@ -187,6 +189,20 @@ def test_an_unsafe_release_is_stopped_by_the_real_verifier(tmp_path, monkeypatch
     world = World(tmp_path, PARTITIONS, params=PrivacyParams(k=4, alpha="1/2"))
     counts = world.run()
     assert counts.withheld["unsafe"] == 4
+    assert not world.releases.releases
+
+
+def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch):
+    """The gate judges by the service's parameters; what claims others is not published."""
+    write_release = release_files.write_release
+
+    def boasting(folder, graph, ids, header):
+        claim = dataclasses.replace(header, params=PrivacyParams(k=1, alpha=1))
+        return write_release(folder, graph, ids, claim)
+
+    monkeypatch.setattr(release_files, "write_release", boasting)
+    world = World(tmp_path, PARTITIONS)
+    assert world.run().withheld["unsafe"] == 4
     assert not world.releases.releases
 
 
