@@ -67,6 +67,10 @@ def untake(w: Wants, i: int, cls: int) -> None:
             w.free[i, j] += 1
 
 
+# With more classes than this, looking several neighbours ahead takes longer than it saves.
+LOOKAHEAD_CLASSES_MAX = 256
+
+
 @njit(cache=True, fastmath=False, nogil=True)
 def _accepts_any(w: Wants, i: int) -> bool:
     """Whether vertex i wants nothing, or accepts some class."""
@@ -119,7 +123,13 @@ def take_wisely(w: Wants, i: int, cls: int) -> bool:
     nobody has.
     """
     take(w, i, cls)
-    if w.stubs[i] > 3 or _leads_on_three(w, i):
+    if w.stubs[i] > 3:
+        return True
+    if w.columns.shape[0] > LOOKAHEAD_CLASSES_MAX:
+        possible = _accepts_any(w, i)
+    else:
+        possible = _leads_on_three(w, i)
+    if possible:
         return True
     untake(w, i, cls)
     return False
@@ -130,6 +140,8 @@ def can_go_on(w: Wants, i: int) -> bool:
     """Whether vertex i wants nothing, or would take a neighbour of some class."""
     if w.stubs[i] <= 0:
         return True
+    if w.columns.shape[0] > LOOKAHEAD_CLASSES_MAX:
+        return _accepts_any(w, i)
     for b in range(w.columns.shape[0]):
         if accepts(w, i, b, False) and take_wisely(w, i, b):
             untake(w, i, b)
@@ -230,20 +242,22 @@ def absorb(
     """Serve leftover stubs by settled vertices that stay safe, and break no one, with one more.
 
     `by_class[class_start[b]:class_start[b + 1]]` are the vertices of class b; the search starts
-    at a place that depends on `offset` and looks at `tries_max` distinct locations.
+    at a place that depends on `offset` and tries `tries_max` locations in vain per vertex.
     """
     failed = np.full(len(table.cls), NONE, dtype=np.int64)
     row = np.zeros(table.hist.shape[1], dtype=np.int32)
     query = 0
     for i in range(len(w.vertices)):
         v = w.vertices[i]
+        tries = 0
         for b in range(len(class_start) - 1):
             length = class_start[b + 1] - class_start[b]
             cap = table.bucket_start[b + 1] - table.bucket_start[b] - 1
+            if tries >= tries_max:
+                break
             if length == 0 or not accepts(w, i, b, False):
                 continue
             query += 1
-            tries = 0
             for step in range(length):
                 u = by_class[class_start[b] + (offset + 7919 * query + step) % length]
                 at = table.of_vertex[u]

@@ -15,6 +15,8 @@ from ktsafe._working_core import Working
 
 # How often one pass may raise one group.
 RAISES_MAX = 4
+# How many classes are tried for a raise.
+CANDIDATES_MAX = 128
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -67,7 +69,7 @@ def relieve(
                 continue
             best, best_count = NONE, -1
             own = g.cls[w.vertices[i]]
-            for step in range(n_classes):
+            for step in range(min(n_classes, CANDIDATES_MAX)):
                 z = order[step]
                 if counts[z, own] <= best_count:
                     continue

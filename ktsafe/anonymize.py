@@ -14,7 +14,7 @@ from ktsafe.errors import Infeasible
 from ktsafe.fallback import add_companions, disjoint_copies
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.locations import LocationTable, similarity_rule
-from ktsafe.matching import absorb_leftovers, insert_for_leftovers, match_wants
+from ktsafe.matching import RAISES_PER_ROUND, absorb_leftovers, insert_for_leftovers, match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.params import PrivacyParams
 from ktsafe.trimming import trim
@@ -187,18 +187,26 @@ def _search(
         )
         # Step 3: serve wants by wants, then by settled vertices that can bear it.
         match_wants(working, wants, rng)
-        absorb_leftovers(working, table, wants, rng, tries_max=200)
+        absorb_leftovers(working, table, wants, rng, tries_max=400)
         # Step 4: insert vertices for the rest; what they want is served next round.
         insert_for_leftovers(working, table, wants, rng)
     return ROUNDS_MAX, None
 
 
 def _degree_caps(working: WorkingGraph) -> NDArray[np.int64]:
-    """Return a degree per class that a round can hardly exceed, and never may."""
+    """Return a degree per class that no vertex of it can exceed in one round.
+
+    A target is at most the sum of the columns' maxima over the class, plus its freedom, which is
+    at most the largest degree. A round raises a cohort at most `RAISES_PER_ROUND` times, and a
+    settled vertex absorbs no more than the cap allows.
+    """
     g, n = working.arrays, working.n
+    highest = np.zeros((working.space.n_classes, working.n_columns), dtype=np.int64)
+    np.maximum.at(highest, g.cls[:n], g.hist[:n])
     caps = np.zeros(working.space.n_classes, dtype=np.int64)
     np.maximum.at(caps, g.cls[:n], g.degree[:n].astype(np.int64))
-    return 2 * caps + 64
+    caps += highest.sum(axis=1) + 1
+    return 2 * caps + RAISES_PER_ROUND + 64
 
 
 def _with_inserted(

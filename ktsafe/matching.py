@@ -16,10 +16,11 @@ from ktsafe._matching_core import Wants
 from ktsafe.locations import LocationTable
 from ktsafe.working import WorkingGraph
 
+PASSES_MAX = 9
+RAISES_PER_ROUND = PASSES_MAX * (raising.RAISES_MAX + 1)
 
-def match_wants(
-    working: WorkingGraph, wants: Wants, rng: np.random.Generator, *, raises_max: int = 8
-) -> None:
+
+def match_wants(working: WorkingGraph, wants: Wants, rng: np.random.Generator) -> None:
     """Insert edges that serve two wants each, neediest vertices first.
 
     Where more wants are left than partners, whole cohorts are raised by one common neighbour, so
@@ -27,13 +28,13 @@ def match_wants(
     """
     start, members = _grouped(working.arrays.cls[wants.vertices], working.space.n_classes)
     group_start, rows = _cohort_rows(working, wants, rng)
-    for round_ in range(raises_max + 1):
+    for pass_ in range(PASSES_MAX):
         counts = raising.demand(working.arrays, wants)
         classes = rng.permutation(working.space.n_classes)
         raised = raising.relieve(working.arrays, wants, counts, group_start, rows, classes)
-        if 0 < round_ < raises_max:
+        if 0 < pass_ < PASSES_MAX - 1:
             raised += raising.serve_demand(working.arrays, wants, counts, group_start, rows)
-        if round_ and not raised:
+        if pass_ and not raised:
             break
         working.reserve_edges(int(wants.stubs.sum()))
         for exactly in (True, False):
