@@ -6,12 +6,13 @@ import csv
 import itertools
 import json
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, Any, TextIO, get_args
+from typing import Annotated, TextIO, get_args
 
 import typer
+from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
@@ -28,11 +29,13 @@ COST = (
     ("x bound", "times_lower_bound", "{:.2f}"),
     ("seconds", "seconds", "{:.1f}"),
     ("MiB", "peak_mib", "{:.0f}"),
+)
+PRIVACY = (
     ("unsafe", "unsafe_vertices", "{:,}"),
     ("k real", "k_real_min", "{:,}"),
-    ("below k", "k_real_share_below_k", "{:.1%}"),
+    ("below", "k_real_share_below_k", "{:.1%}"),
     ("k known", "k_known_min", "{:,}"),
-    ("below k", "k_known_share_below_k", "{:.1%}"),
+    ("below", "k_known_share_below_k", "{:.1%}"),
     ("over alpha", "alpha_real_above", "{:,}"),
 )
 UTILITY = (
@@ -177,57 +180,44 @@ def _code(rows: list[Row]) -> Exit:
 
 
 def _print(rows: list[Row], *, utility: bool) -> None:
-    """Print one table on cost and privacy, and one on utility."""
+    """Print what the cells have in common, then a table on each matter: narrow ones fit."""
     # Where nobody looks at a terminal, nothing needs to be squeezed into one.
     console = Console(width=None if sys.stdout.isatty() else 200, highlight=False)
     first = rows[0]
     parameters = list(Cell.__dataclass_fields__)
     varied = [name for name in parameters if any(row[name] != first[name] for row in rows)]
     fixed = ", ".join(f"{n} {first[n]}" for n in parameters if n not in varied and first[n] != "")
-    title = f"{first.get('vertices', '?')} vertices, {first.get('edges', '?')} edges; {fixed}"
-    cost = Table(title=title, title_justify="left")
-    _fill(cost, rows, varied, [(head, _one(key, form)) for head, key, form in COST])
-    console.print(cost)
+    size = f"{first.get('vertices', '?')} vertices, {first.get('edges', '?')} edges"
+    console.print(f"{size}; {fixed}")
+    matters = [("Cost", COST, _one), ("Privacy of the real vertices", PRIVACY, _one)]
     if utility:
-        shown = [(head, _one(key, form)) for head, key, form in UTILITY]
-        shown += [(head, _change(key, form)) for head, key, form in STRUCTURE]
-        shown.append(("assortativity", _assortativity))
-        table = Table(title="Utility: true graph > release", title_justify="left")
-        _fill(table, rows, varied, shown)
+        matters.append(("Utility", UTILITY, _one))
+        matters.append(("Structure, true > released", STRUCTURE, _change))
+        matters.append(("Assortativity, true > released", _assortativities(rows), _change))
+    for title, columns, show in matters:
+        table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+        for head in [*varied, "outcome"]:
+            table.add_column(head, overflow="fold")
+        for head, _, _ in columns:
+            # Folded, not cut: half a number would be a wrong one.
+            table.add_column(head, justify="right", overflow="fold")
+        for row in rows:
+            names = [str(row[name]) for name in [*varied, "outcome"]]
+            table.add_row(*names, *(show(row, key, form) for _, key, form in columns))
         console.print(table)
 
 
-def _fill(
-    table: Table, rows: list[Row], varied: list[str], shown: list[tuple[str, Callable[[Row], str]]]
-) -> None:
-    for head in [*varied, "outcome"]:
-        table.add_column(head)
-    for head, _ in shown:
-        table.add_column(head, justify="right")
-    for row in rows:
-        cells = [str(row[name]) for name in varied] + [row["outcome"]]
-        table.add_row(*cells, *(show(row) for _, show in shown))
+def _assortativities(rows: list[Row]) -> tuple[tuple[str, str, str], ...]:
+    """Return a column for each quasi-identifier that some cell kept."""
+    keys = {key.removesuffix("_original"): None for row in rows for key in row}
+    names = [key for key in keys if key.startswith("assortativity_") and f"{key}_released" in keys]
+    return tuple((name.removeprefix("assortativity_"), name, "{:.2f}") for name in names)
 
 
-def _one(key: str, form: str) -> Callable[[Row], str]:
-    return lambda row: _formatted(row.get(key), form)
-
-
-def _change(key: str, form: str) -> Callable[[Row], str]:
-    return lambda row: " > ".join(
-        _formatted(row.get(f"{key}_{of}"), form) for of in ("original", "released")
-    )
-
-
-def _assortativity(row: Row) -> str:
-    names = [
-        key.removesuffix("_original")
-        for key in row
-        if key.startswith("assortativity_") and key.endswith("_original")
-    ]
-    lines = (f"{n.partition('_')[2]} {_change(n, '{:.2f}')(row)}" for n in names)
-    return "\n".join(lines)
-
-
-def _formatted(value: Any, form: str) -> str:
+def _one(row: Row, key: str, form: str) -> str:
+    value = row.get(key)
     return "-" if value is None else form.format(value)
+
+
+def _change(row: Row, key: str, form: str) -> str:
+    return " > ".join(_one(row, f"{key}_{of}", form) for of in ("original", "released"))
