@@ -10,13 +10,16 @@ import tomllib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, Final, TextIO
 
 import msgspec
 import numpy as np
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
+
+_ENCODING: Final = "utf-8-sig"
+"""UTF-8, with or without the mark that spreadsheets put first."""
 
 
 class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -161,5 +164,5 @@ def _selected(
 
 def _open(path: Path) -> TextIO:
     if path.suffix == ".gz":
-        return io.TextIOWrapper(gzip.open(path, "rb"), encoding="utf-8", newline="")
-    return path.open(encoding="utf-8", newline="")
+        return io.TextIOWrapper(gzip.open(path, "rb"), encoding=_ENCODING, newline="")
+    return path.open(encoding=_ENCODING, newline="")

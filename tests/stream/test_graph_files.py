@@ -37,6 +37,12 @@ def test_a_graph_is_read(tmp_path, suffix):
     assert (found.edges_repeated, found.loops) == (1, 1)
 
 
+def test_the_mark_that_spreadsheets_put_first_is_no_part_of_a_name(tmp_path):
+    """A byte order mark does not hide the first column."""
+    found = read(tmp_path, vertices="\ufeff" + VERTICES, edges="\ufeff" + EDGES)
+    assert found.ids == ["p1", "p2", "p,3"]
+
+
 def test_an_empty_graph_is_read(tmp_path):
     """Header lines alone are a graph without vertices."""
     found = read(tmp_path, "id,gender,health\n", "source,target\n")
