@@ -96,7 +96,7 @@ class ReleaseTable(Table, frozen=True):
     idle_s: Seconds = 60.0
     retry_s: Seconds = 5.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
-    seed: int | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
 class IngestTable(Table, frozen=True):
@@ -155,7 +155,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def path(self, text: str) -> Path:
         """Return a configured path, relative ones from the configuration's folder."""
-        return (self.base / Path(text).expanduser()).resolve()
+        return _resolved(self.base, text)
 
 
 def load(path: Path) -> Settings:
@@ -191,6 +191,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         msg = f"{name}: {error}."
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     _check_together(config, name)
+    _check_private(config, base, name)
     try:
         if config.attributes is not None:
             schema = config.attributes.to_schema()
@@ -232,6 +233,26 @@ def _check_together(config: Config, name: str) -> None:
     if isinstance(config.source, FilesSource) and config.source.paths.count("-") > 1:
         msg = f"{name}: source.paths names standard input twice."
         raise ConfigError(msg)
+
+
+def _check_private(config: Config, base: Path, name: str) -> None:
+    """Refuse to keep what must not be published where releases are handed out."""
+    if not isinstance(config.sink, FilesSink):
+        return
+    public = _resolved(base, config.sink.folder)
+    private = {"state.folder": config.state.folder}
+    if isinstance(config.dead_letters, FilesDeadLetters):
+        private["dead_letters.path"] = config.dead_letters.path
+    for key, text in private.items():
+        if _resolved(base, text).is_relative_to(public):
+            msg = f"{name}: {key} lies in sink.folder."
+            raise ConfigError(
+                msg, hint="It is private, and releases are handed out: keep them apart."
+            )
+
+
+def _resolved(base: Path, text: str) -> Path:
+    return (base / Path(text).expanduser()).resolve()
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:

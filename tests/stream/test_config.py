@@ -45,6 +45,10 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
     ("path", "value", "message"),
     [
         ("what", 1, "what"),
+        ("state.folder", "releases/state", "state.folder lies in sink.folder"),
+        ("state.folder", "x/../releases", "state.folder lies in sink.folder"),
+        ("dead_letters.path", "releases/dead.jsonl", "dead_letters.path lies in sink.folder"),
+        ("release.seed", -1, "release.seed"),
         ("release.evry", "1d", "evry"),
         ("release.every", "soon", "release.every must be a number with a unit"),
         ("release.clock", "moon", "release.clock"),
