@@ -58,6 +58,7 @@ def main() -> None:
     try:
         code = run_command(sys.argv[1:])
     except Exception:  # noqa: BLE001 -- whatever it is, it ends here
+        logs.install_crash_hooks()  # Typer has put its own in place, which would print the text.
         sys.excepthook(*sys.exc_info())
         code = Exit.INTERNAL
     sys.exit(code)
@@ -73,7 +74,8 @@ def run_command(arguments: list[str]) -> int:
     except typer.Exit as error:
         return int(error.exit_code)
     except typer.TyperException as error:
-        typer.echo(f"ktsafe: {error.format_message()}", err=True)
+        if message := error.format_message():  # None where help was asked for by naming nothing.
+            typer.echo(f"ktsafe: {message}", err=True)
         return Exit.USAGE
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("ktsafe: interrupted", err=True)
@@ -82,6 +84,11 @@ def run_command(arguments: list[str]) -> int:
         # The reader of our output went away (`ktsafe ... | head`): nothing is wrong with us.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
+    except OSError as error:
+        if error.filename is None:
+            raise
+        typer.echo(f"ktsafe: {error.filename} cannot be used ({error.strerror}).", err=True)
+        return Exit.USAGE
     return int(result) if isinstance(result, int) else Exit.OK
 
 

@@ -7,7 +7,7 @@ import secrets
 import shutil
 import time
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import typer
 
@@ -29,24 +29,37 @@ def anonymize_files(
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 5,
     hops: Annotated[int, typer.Option(help="Hops that the attacker knows.")] = 1,
-    effort: Annotated[str, typer.Option(help="fast, balanced or thorough.")] = "balanced",
+    effort: Annotated[
+        Literal["fast", "balanced", "thorough"], typer.Option(help="How long to search.")
+    ] = "balanced",
     seed: Annotated[
-        int | None, typer.Option(help="Repeatable output, for tests; default: unpredictable.")
+        int | None,
+        typer.Option(min=0, help="Repeatable output, for tests; default: unpredictable."),
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
     params = PrivacyParams(k=k, t=t, alpha=alpha, epsilon=epsilon, n_hops=hops)  # type: ignore[arg-type]
-    for folder in (out, audit):
-        if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-            msg = f"{folder} exists already."
-            raise InvalidGraph(msg, hint="Name a new folder: releases are never overwritten.")
+    _check_folders(out, audit)
     report = _anonymized(vertices, edges, schema, out, audit, params, effort, seed)
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
         _print(report)
     return Exit.OK
+
+
+def _check_folders(out: Path, audit: Path) -> None:
+    """Refuse folders that exist, and a private audit that would be handed out with the release."""
+    for folder in (out, audit):
+        if folder.exists():
+            msg = f"{folder} exists already."
+            raise InvalidGraph(msg, hint="Name a new folder: releases are never overwritten.")
+    if audit.resolve().is_relative_to(out.resolve()):
+        msg = f"{audit} lies in {out}."
+        raise InvalidGraph(
+            msg, hint="The audit says who is who: name a folder that is not published."
+        )
 
 
 def _anonymized(
@@ -56,7 +69,7 @@ def _anonymized(
     out: Path,
     audit: Path,
     params: PrivacyParams,
-    effort: str,
+    effort: Literal["fast", "balanced", "thorough"],
     seed: int | None,
 ) -> dict[str, Any]:
     # Compiled kernels load slowly, so that only commands in need of them pay.
@@ -69,7 +82,7 @@ def _anonymized(
     from stream.graph_files import read_graph, read_schema
     from stream.release_read import read_release
 
-    options = AnonymizeOptions(effort=effort)  # type: ignore[arg-type]
+    options = AnonymizeOptions(effort=effort)
     source = read_graph(vertices, edges, read_schema(schema_file))
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)

@@ -55,8 +55,10 @@ def demo(
     folder: Annotated[Path, typer.Option("--dir", help="Where everything goes.")] = Path("var"),
     people: Annotated[int, typer.Option(min=1, help="People in the generated network.")] = 2_000,
     days: Annotated[int, typer.Option(min=1, help="Simulated days.")] = 365,
-    seed: Annotated[int, typer.Option(help="Same seed, same feed.")] = 1,
-    port: Annotated[int, typer.Option(help="Port of the metrics; 0 picks a free one.")] = 9464,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same feed.")] = 1,
+    port: Annotated[
+        int, typer.Option(min=0, max=65_535, help="Port of the metrics; 0 picks a free one.")
+    ] = 9464,
 ) -> int:
     """Generate a social feed, consume it, publish verified monthly releases, and say where.
 

@@ -30,7 +30,7 @@ def generate(
     ] = "-",
     people: Annotated[int, typer.Option(min=1, help="People who join in all.")] = 1_000,
     days: Annotated[int, typer.Option(min=1, help="Simulated days.")] = 365,
-    seed: Annotated[int, typer.Option(help="Same seed, same feed.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same feed.")] = 1,
     schema_out: Annotated[
         Path | None, typer.Option(help="Also write the feed's schema file here.")
     ] = None,

@@ -15,6 +15,8 @@ from stream.errors import Exit
 from tests import feeds, services
 from tests.trials import running
 
+NO_FILES = ["--vertices=x", "--edges=x", "--schema=x"]
+
 
 def site_of(tmp_path, partitions):
     return running.files_site(tmp_path / "site", partitions, services.ATTRIBUTES, "month")
@@ -169,14 +171,43 @@ def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):
 def test_an_unexpected_error_shows_its_place_and_not_its_text(tmp_path):
     """Exit 3 and one log line; the text of the error, which may hold an id, stays inside."""
     code = (
-        "import sys; from stream import cli\n"
+        "import sys; from stream import cli, config\n"
         "def broken(*a, **k): raise RuntimeError('secret-person')\n"
-        "cli.app = broken; cli.main()"
+        "config.load = broken; sys.argv[1:] = ['config', 'check', 'x']; cli.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == Exit.INTERNAL
     assert "RuntimeError" in done.stderr
     assert "secret" not in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["feed", "generate", "--out", "/proc/ktsafe.jsonl"], "/proc/ktsafe.jsonl cannot be used"),
+        (["feed", "generate", "--seed", "-1"], "--seed"),
+        (["anonymize", *NO_FILES, "--out=o", "--audit=o/audit"], "o/audit lies in o"),
+        (["anonymize", *NO_FILES, "--out=o", "--audit=o"], "o lies in o"),
+        (["anonymize", *NO_FILES, "--out=o", "--audit=a"], "x cannot be read"),
+        (["anonymize", "--effort", "lazy"], "balanced"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_one_line(tmp_path, monkeypatch, capsys, arguments, words):
+    """Arguments that cannot work end with code 2, and nothing is written."""
+    monkeypatch.chdir(tmp_path)
+    assert run_command(arguments) == Exit.USAGE
+    (message,) = capsys.readouterr().err.splitlines()
+    assert message.startswith("ktsafe: ")
+    assert words in message
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_group_without_a_command_prints_its_help_alone(capsys):
+    """Help on standard output, no empty complaint on standard error."""
+    assert run_command(["config"]) == Exit.USAGE
+    found = capsys.readouterr()
+    assert "Usage" in found.out
+    assert not found.err
 
 
 def test_anonymize_then_verify_from_files(tmp_path, capsys):
