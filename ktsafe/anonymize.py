@@ -27,6 +27,7 @@ Progress = Callable[[str, float], None]
 SEARCH_ROUNDS_MAX = 12
 ROUNDS_MAX = 24
 EMPTY = np.zeros(0, dtype=np.int32)
+RARE_CLASSES_MIN = 64
 
 
 @dataclasses.dataclass(frozen=True)
@@ -132,7 +133,7 @@ def anonymize(
     """
     report = progress or (lambda _phase, _fraction: None)
     budget = BUDGETS[options.effort]
-    searches = budget.searches(graph)
+    searches = 0 if _is_mostly_rare(graph, params) else budget.searches(graph)
     best: WorkingGraph | None = None
     rounds = 0
     for search, own_rng in enumerate(rng.spawn(searches)):
@@ -141,7 +142,8 @@ def anonymize(
         if working is not None and (best is None or working.cost < best.cost):
             best = working
         report("anonymize", (search + 1) / searches)
-    copies_cost = (params.group_size_min - 1) * (graph.n_vertices + graph.n_edges)
+    report("anonymize", 1.0)
+    copies_cost = _copies_cost(graph, params)
     used_fallback = best is None or best.cost > copies_cost
     if best is None or used_fallback:
         classes, edges = disjoint_copies(graph, params)
@@ -151,17 +153,35 @@ def anonymize(
     return Anonymized(released, graph.n_vertices, rounds, used_fallback)
 
 
+def _copies_cost(graph: AttributedGraph, params: PrivacyParams) -> int:
+    """Return the cost of `disjoint_copies`, which no release needs to exceed."""
+    return (params.group_size_min - 1) * (graph.n_vertices + graph.n_edges)
+
+
+def _is_mostly_rare(graph: AttributedGraph, params: PrivacyParams) -> bool:
+    """Whether cohorts would consist of inserted vertices mostly, in a great many classes.
+
+    Nothing is then to be gained over copies, and the search over pairs of classes takes long.
+    """
+    counts = np.bincount(graph.qi_classes)
+    lacking = np.maximum(params.group_size_min - counts, 0).sum()
+    return len(counts) > RARE_CLASSES_MIN and bool(lacking > graph.n_vertices)
+
+
 def _search(
     graph: AttributedGraph,
     params: PrivacyParams,
     rng: np.random.Generator,
     budget: Budget,
 ) -> tuple[int, WorkingGraph | None]:
-    """Insert until every vertex is safe; None where the rounds are spent before."""
+    """Insert until every vertex is safe; None where rounds or cost are spent before."""
     space = QuasiIdentifierSpace.of_graph(graph)
     rule = similarity_rule(space, params)
     working = WorkingGraph(graph, space)
     for round_ in range(ROUNDS_MAX):
+        # What trimming takes back is far less than half.
+        if working.cost > 2 * _copies_cost(graph, params):
+            return round_, None
         table = LocationTable(working, rule, _degree_caps(working))
         unsafe = table.unsafe_vertices()
         if not len(unsafe):
