@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import dataclasses
 import multiprocessing
+import os
 import resource
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -136,6 +138,7 @@ def _work(connection: Connection, cell: Cell, task: Task) -> None:
     """Measure one cell and send what was found: the whole life of a process."""
     logs.configure(level="warning")
     logs.install_crash_hooks()
+    threading.Thread(target=_end_with_parent, daemon=True).start()
 
     def progress(phase: str, done: float) -> None:
         connection.send((phase, float(done)))
@@ -149,6 +152,14 @@ def _work(connection: Connection, cell: Cell, task: Task) -> None:
     except Exception:  # noqa: BLE001 -- the other cells go on
         sys.excepthook(*sys.exc_info())
         connection.send({"outcome": "failed"})
+
+
+def _end_with_parent() -> None:
+    """Wait for the end of the process that started this one, however it ends, and follow it."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)
 
 
 def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
