@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -85,10 +86,13 @@ def run_command(arguments: list[str]) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.OK
     except OSError as error:
-        if error.filename is None:
+        if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
-        typer.echo(f"ktsafe: {error.filename} cannot be used ({error.strerror}).", err=True)
+        subject = error.filename or "the output"
+        typer.echo(f"ktsafe: {subject} cannot be used ({error.strerror}).", err=True)
         return Exit.USAGE
+    if result == Exit.INTERRUPTED:  # What Typer makes of Ctrl-C.
+        typer.echo("ktsafe: interrupted", err=True)
     return int(result) if isinstance(result, int) else Exit.OK
 
 

@@ -1,5 +1,6 @@
 """The service as its users run it: a process, files, signals, exit codes."""
 
+import contextlib
 import json
 import shutil
 import signal
@@ -200,6 +201,30 @@ def test_what_cannot_be_done_is_said_in_one_line(tmp_path, monkeypatch, capsys, 
     assert message.startswith("ktsafe: ")
     assert words in message
     assert not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_said_in_one_line(monkeypatch, capsys):
+    """Output that finds no room ends the command, without a crash report."""
+    with open("/dev/full", "w") as full:  # noqa: PTH123
+        monkeypatch.setattr("sys.stdout", full)
+        assert run_command(["feed", "generate", "--people", "1000"]) == Exit.USAGE
+        monkeypatch.undo()
+        with contextlib.suppress(OSError):
+            full.close()
+    assert capsys.readouterr().err == (
+        "ktsafe: the output cannot be used (No space left on device).\n"
+    )
+
+
+def test_an_interrupt_is_said_and_has_its_code(monkeypatch, capsys):
+    """Ctrl-C while a command works ends it with 130 and a word."""
+
+    def interrupted(path):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("stream.config.load", interrupted)
+    assert run_command(["config", "check", "x"]) == Exit.INTERRUPTED
+    assert capsys.readouterr().err.strip() == "ktsafe: interrupted"
 
 
 def test_a_group_without_a_command_prints_its_help_alone(capsys):
