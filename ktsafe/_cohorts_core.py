@@ -232,6 +232,32 @@ def lookalikes(pool: Pool, reach: int, wanted: int) -> NDArray[np.int32]:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def _sizes(cohort: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the number of members of every cohort."""
+    count = np.zeros(cohort.max() + 1, dtype=np.int64)
+    for c in cohort:
+        count[c] += 1
+    return count
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def _prices(
+    pool: Pool,
+    rule: Rule,
+    members: NDArray[np.int32],
+    count: NDArray[np.int64],
+    sensitive: NDArray[np.int64],
+    scratch: Scratch,
+) -> NDArray[np.int64]:
+    """Return the price of every cohort."""
+    prices = np.zeros(len(count), dtype=np.int64)
+    for c in range(len(count)):
+        size, _ = shape(pool, rule, members[c], count[c], scratch)
+        prices[c] = price(rule, size, count[c], sensitive[c])
+    return prices
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def improve(
     pool: Pool,
     rule: Rule,
@@ -248,15 +274,11 @@ def improve(
     of a generator.
     """
     n = len(cohort)
-    n_cohorts = cohort.max() + 1
-    count = np.zeros(n_cohorts, dtype=np.int64)
-    for i in range(n):
-        count[cohort[i]] += 1
+    count = _sizes(cohort)
     room = count.max() + rule.limits[K]
-    members = np.zeros((n_cohorts, room), dtype=np.int32)
+    members = np.zeros((len(count), room), dtype=np.int32)
     place = np.zeros(n, dtype=np.int64)
-    sensitive = np.zeros(n_cohorts, dtype=np.int64)
-    prices = np.zeros(n_cohorts, dtype=np.int64)
+    sensitive = np.zeros(len(count), dtype=np.int64)
     scratch = Scratch(
         np.zeros(pool.rows.shape[1], dtype=np.int32),
         np.zeros(pool.rows.shape[1], dtype=np.int32),
@@ -269,9 +291,7 @@ def improve(
         place[i] = count[c]
         count[c] += 1
         sensitive[c] += pool.is_sensitive[i]
-    for c in range(n_cohorts):
-        size, _ = shape(pool, rule, members[c], count[c], scratch)
-        prices[c] = price(rule, size, count[c], sensitive[c])
+    prices = _prices(pool, rule, members, count, sensitive, scratch)
     cooling = (temperatures[1] / temperatures[0]) ** (1.0 / max(steps, 1))
     temperature = temperatures[0]
     for _ in range(steps):

@@ -23,7 +23,7 @@ TEXTS = sorted(
 MODULE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70
 """Of a function's body without its docstring."""
-LONGER = {"ktsafe/_cohorts_core.py:improve": 72}
+LONGER: dict[str, int] = {}
 """Functions tolerated at a greater length, which may only shrink."""
 
 FORBIDDEN = {
