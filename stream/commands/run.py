@@ -43,7 +43,7 @@ def describe(counts: Counts, places: dict[str, str]) -> str:
     if counts.attributes_dropped:
         lines.append(f"          {counts.attributes_dropped:,} attributes outside the schema")
     if not counts.records:
-        lines.append("          nothing new since the last run: the feed was consumed before")
+        lines.append("          nothing new: the feed is empty, or was consumed before")
     lines.append(f"published {len(counts.published):,} releases, each verified kt-safe before")
     if counts.published:
         release_id, vertices, edges = counts.published[-1]

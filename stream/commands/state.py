@@ -30,15 +30,22 @@ def backup(
     from stream import config as configuration
 
     settings = configuration.load(config)
+    folder = assembly.private_folder(settings)
+    if not (folder / "store").is_dir():
+        hint = "there is no state yet. Name the configuration of a service that has run."
+        raise StateUnusable("back up state", str(folder), hint)
     if to.exists():
         hint = "it exists already. Name a new folder."
         raise StateUnusable("back up state", str(to), hint)
+    if to.resolve().is_relative_to(folder):
+        hint = "it lies in what is to be backed up. Name a folder elsewhere."
+        raise StateUnusable("back up state", str(to), hint)
     store = assembly.open_store(settings)  # Holds the lock, so that nothing changes meanwhile.
     try:
-        _copy(assembly.private_folder(settings), to)
+        _copy(folder, to)
     finally:
         store.close()
-    typer.echo(f"{to}: backup of {assembly.private_folder(settings)}; keep it private")
+    typer.echo(f"{to}: backup of {folder}; keep it private")
     return Exit.OK
 
 

@@ -11,6 +11,7 @@ import time
 
 import pytest
 
+from stream import assembly
 from stream.cli import run_command
 from stream.errors import Exit
 from tests import feeds, services
@@ -156,10 +157,20 @@ def test_a_backup_restores_state_and_ledger(tmp_path, capsys):
     assert site.releases(tmp_path / "after") == before
 
 
+def test_a_backup_of_nothing_or_into_itself_is_refused(tmp_path, capsys):
+    """A wrong configuration makes no empty backup, and no state folder either."""
+    site = site_of(tmp_path, [services.small_feed(people=5)])
+    state = site.folder / "state"
+    assert run_command(["state", "backup", str(site.config), str(tmp_path / "b")]) == Exit.STATE
+    assert "no state yet" in capsys.readouterr().err
+    assert not state.exists()
+    assembly.open_store(site.settings).close()
+    assert run_command(["state", "backup", str(site.config), str(state / "b")]) == Exit.STATE
+    assert "lies in" in capsys.readouterr().err
+
+
 def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):
     """The store's lock is held; the error says so."""
-    from stream import assembly  # noqa: PLC0415
-
     site = site_of(tmp_path, [services.small_feed(people=5)])
     store = assembly.open_store(site.settings)
     try:
