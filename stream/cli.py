@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from importlib.metadata import version
+from typing import Annotated
 
 from stream import kernels
 
@@ -30,11 +32,30 @@ from stream.errors import EXPECTED, Exit, exit_code  # noqa: E402
 
 app = typer.Typer(
     name="ktsafe",
-    help="Publish a social network's graph, release by release, without giving its people away.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
 )
+
+
+def _say_version(asked: bool) -> None:
+    if asked:
+        typer.echo(f"ktsafe {version('ktsafe')}")
+        raise typer.Exit
+
+
+@app.callback()
+def ktsafe(
+    _asked: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_say_version, is_eager=True, help="Say which version this is."
+        ),
+    ] = False,
+) -> None:
+    """Publish a social network's graph, release by release, without giving its people away."""
+
+
 app.command("run")(run.run)
 app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize_files)

@@ -1,6 +1,7 @@
 """The service as its users run it: a process, files, signals, exit codes."""
 
 import contextlib
+import importlib.metadata
 import json
 import shutil
 import signal
@@ -244,6 +245,12 @@ def test_a_group_without_a_command_prints_its_help_alone(capsys):
     found = capsys.readouterr()
     assert "Usage" in found.out
     assert not found.err
+
+
+def test_the_version_is_told(capsys):
+    """`ktsafe --version` names the installed version and does nothing else."""
+    assert run_command(["--version"]) == Exit.OK
+    assert capsys.readouterr().out == f"ktsafe {importlib.metadata.version('ktsafe')}\n"
 
 
 def test_anonymize_then_verify_from_files(tmp_path, capsys):
