@@ -42,7 +42,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
     if kernels.is_cold():
-        log.info(kernels.COLD_NOTICE)
+        log.info("kernels are compiled once now, which takes a minute or two")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
         observer: Observer = summary

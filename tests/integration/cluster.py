@@ -10,6 +10,7 @@ from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topic
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition  # isort: skip
 from kafka.admin import ConfigResource, ConfigResourceType  # isort: skip
+from kafka.errors import NodeNotReadyError  # isort: skip
 from kafka.net.inet import KafkaNetSocket  # isort: skip
 
 
@@ -30,19 +31,45 @@ def close_refused_sockets() -> None:
     KafkaNetSocket.sock_connect = sock_connect
 
 
+class Admin:
+    """Administers a cluster with a client of its own for every call.
+
+    A client that lived through a restart of its only broker knows no node for a while; tests that
+    stop the broker would make others fail.
+    """
+
+    def __init__(self, bootstrap: str) -> None:
+        self._bootstrap = bootstrap
+
+    def __getattr__(self, name: str) -> Any:
+        def call(*args: Any, **kwargs: Any) -> Any:
+            deadline = time.monotonic() + 20
+            while True:
+                client = KafkaAdminClient(bootstrap_servers=self._bootstrap)
+                try:
+                    return getattr(client, name)(*args, **kwargs)
+                except NodeNotReadyError:
+                    if time.monotonic() > deadline:
+                        raise
+                    time.sleep(0.2)
+                finally:
+                    client.close()
+
+        return call
+
+
 class Cluster:
     """Clients of one broker."""
 
     def __init__(self, bootstrap: str) -> None:
         self.bootstrap = bootstrap
-        self.admin = KafkaAdminClient(bootstrap_servers=bootstrap)
+        self.admin = Admin(bootstrap)
         self.producer = KafkaProducer(
             bootstrap_servers=bootstrap, max_request_size=12 * 1024 * 1024, metrics_enabled=False
         )
 
     def close(self) -> None:
         self.producer.close(timeout=5)
-        self.admin.close()
 
     def write(self, topic: str, partition: int, values: list[bytes | None], **fields: Any) -> None:
         """Append records."""
