@@ -16,19 +16,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
 from ktsafe import AttributedGraph
 from state.changes import Change
 from state.ledger import Ledger, PendingCut
-
-
-class TopicPartitionKey(NamedTuple):
-    """A partition as the store keys it; equal to `connectors.base.TopicPartition` as a tuple."""
-
-    topic: str
-    partition: int
 
 
 class Position(NamedTuple):
@@ -101,8 +91,3 @@ class GraphStore(Protocol):
 
     def close(self) -> None:
         """Release every handle and the lock. Safe to call twice."""
-
-
-def edge_array(edges: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
-    """Return an edge list as int64 of shape (m, 2), also when it is empty."""
-    return np.array(edges, dtype=np.int64).reshape(-1, 2)

@@ -41,7 +41,7 @@ class Observer:
         """Release slots fell due while one was in flight, or were crossed in one jump."""
 
     def release_phase(self, phase: str, seconds: float) -> None:
-        """A phase of a release ended: "anonymize", "verify", "stage", "publish"."""
+        """A phase of a release ended: "anonymize", "stage", "verify", "audit", "publish"."""
 
     def release_published(
         self, release_id: str, nominal_us: int, vertices: int, edges: int
