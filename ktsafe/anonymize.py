@@ -3,64 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.cohorts import choose_targets, dilute
+from ktsafe.cohort_search import Effort, Progress, cheapest_supergraph, copies_cost
 from ktsafe.errors import Infeasible
-from ktsafe.fallback import add_companions, disjoint_copies
+from ktsafe.fallback import disjoint_copies
 from ktsafe.graph import MISSING, AttributedGraph
-from ktsafe.locations import LocationTable, similarity_rule
-from ktsafe.matching import RAISES_PER_ROUND, absorb_leftovers, insert_for_leftovers, match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.params import PrivacyParams
-from ktsafe.trimming import trim
-from ktsafe.working import WorkingGraph
-
-Effort = Literal["fast", "balanced", "thorough"]
-Progress = Callable[[str, float], None]
-
-# Rounds of the search, and rounds in all: what is left after the search gets companions.
-SEARCH_ROUNDS_MAX = 12
-ROUNDS_MAX = 24
-EMPTY = np.zeros(0, dtype=np.int32)
-RARE_CLASSES_MIN = 64
-
-
-@dataclasses.dataclass(frozen=True)
-class Budget:
-    """What an effort may spend, in moves rather than seconds, so that results repeat.
-
-    Attributes
-    ----------
-    swaps_per_vertex:
-        Steps of the cohort search.
-    trim_passes_max:
-        Passes over the inserted edges.
-    elements_max, searches_max:
-        Small graphs are searched several times, the cheapest result counts: as often as their
-        vertices and edges fit into `elements_max`, at most `searches_max` times.
-    """
-
-    swaps_per_vertex: int
-    trim_passes_max: int
-    elements_max: int
-    searches_max: int
-
-    def searches(self, graph: AttributedGraph) -> int:
-        """Return how often `graph` is searched."""
-        size = max(graph.n_vertices + graph.n_edges, 1)
-        return min(self.searches_max, max(1, self.elements_max // size))
-
-
-BUDGETS: dict[Effort, Budget] = {
-    "fast": Budget(10, 1, 0, 1),
-    "balanced": Budget(100, 4, 30_000, 4),
-    "thorough": Budget(1000, 6, 200_000, 16),
-}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -105,7 +57,7 @@ def anonymize(
     *,
     rng: np.random.Generator,
     options: AnonymizeOptions = AnonymizeOptions(),
-    progress: Callable[[str, float], None] | None = None,
+    progress: Progress | None = None,
 ) -> Anonymized:
     """Return a kt-safe supergraph of `graph`.
 
@@ -132,101 +84,14 @@ def anonymize(
         If the vertices that must be inserted cannot be non-sensitive.
     """
     report = progress or (lambda _phase, _fraction: None)
-    budget = BUDGETS[options.effort]
-    searches = 0 if _is_mostly_rare(graph, params) else budget.searches(graph)
-    best: WorkingGraph | None = None
-    rounds = 0
-    for search, own_rng in enumerate(rng.spawn(searches)):
-        spent, working = _search(graph, params, own_rng, budget)
-        rounds += spent
-        if working is not None and (best is None or working.cost < best.cost):
-            best = working
-        report("anonymize", (search + 1) / searches)
-    report("anonymize", 1.0)
-    copies_cost = _copies_cost(graph, params)
-    used_fallback = best is None or best.cost > copies_cost
+    rounds, best = cheapest_supergraph(graph, params, options.effort, rng, report)
+    used_fallback = best is None or best.cost > copies_cost(graph, params)
     if best is None or used_fallback:
         classes, edges = disjoint_copies(graph, params)
     else:
         classes, edges = best.arrays.cls[graph.n_vertices : best.n], best.inserted_edges
     released = _with_inserted(graph, classes, edges, rng)
     return Anonymized(released, graph.n_vertices, rounds, used_fallback)
-
-
-def _copies_cost(graph: AttributedGraph, params: PrivacyParams) -> int:
-    """Return the cost of `disjoint_copies`, which no release needs to exceed."""
-    return (params.group_size_min - 1) * (graph.n_vertices + graph.n_edges)
-
-
-def _is_mostly_rare(graph: AttributedGraph, params: PrivacyParams) -> bool:
-    """Whether cohorts would consist of inserted vertices mostly, in a great many classes.
-
-    Nothing is then to be gained over copies, and the search over pairs of classes takes long.
-    """
-    counts = np.bincount(graph.qi_classes)
-    lacking = np.maximum(params.group_size_min - counts, 0).sum()
-    return len(counts) > RARE_CLASSES_MIN and bool(lacking > graph.n_vertices)
-
-
-def _search(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    rng: np.random.Generator,
-    budget: Budget,
-) -> tuple[int, WorkingGraph | None]:
-    """Insert until every vertex is safe; None where rounds or cost are spent before."""
-    space = QuasiIdentifierSpace.of_graph(graph)
-    rule = similarity_rule(space, params)
-    working = WorkingGraph(graph, space)
-    for round_ in range(ROUNDS_MAX):
-        # What trimming takes back is far less than half.
-        if working.cost > 2 * _copies_cost(graph, params):
-            return round_, None
-        table = LocationTable(working, rule, _degree_caps(working))
-        unsafe = table.unsafe_vertices()
-        if not len(unsafe):
-            # Step 5: take back what nobody needs.
-            trim(working, table, rng, passes_max=budget.trim_passes_max)
-            return round_, working
-        if round_ >= SEARCH_ROUNDS_MAX:
-            add_companions(working, table, unsafe, params)
-            continue
-        # Step 1: settle. What is safe without the others stays; the others are lifted. Where
-        # moving did not help in the first rounds, harmless vertices dilute sensitive ones.
-        diluted = dilute(working, table, everywhere=round_ >= 2) if round_ else EMPTY
-        lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
-        # Step 2: targets, by cohorts.
-        wants = choose_targets(
-            working,
-            table,
-            lifted,
-            diluted,
-            params,
-            rng,
-            swaps_per_vertex=budget.swaps_per_vertex,
-        )
-        # Step 3: serve wants by wants, then by settled vertices that can bear it.
-        match_wants(working, wants, rng)
-        absorb_leftovers(working, table, wants, rng, tries_max=400)
-        # Step 4: insert vertices for the rest; what they want is served next round.
-        insert_for_leftovers(working, table, wants, rng)
-    return ROUNDS_MAX, None
-
-
-def _degree_caps(working: WorkingGraph) -> NDArray[np.int64]:
-    """Return a degree per class that no vertex of it can exceed in one round.
-
-    A target is at most the sum of the columns' maxima over the class, plus its freedom, which is
-    at most the largest degree. A round raises a cohort at most `RAISES_PER_ROUND` times, and a
-    settled vertex absorbs no more than the cap allows.
-    """
-    g, n = working.arrays, working.n
-    highest = np.zeros((working.space.n_classes, working.n_columns), dtype=np.int64)
-    np.maximum.at(highest, g.cls[:n], g.hist[:n])
-    caps = np.zeros(working.space.n_classes, dtype=np.int64)
-    np.maximum.at(caps, g.cls[:n], g.degree[:n].astype(np.int64))
-    caps += highest.sum(axis=1) + 1
-    return 2 * caps + RAISES_PER_ROUND + 64
 
 
 def _with_inserted(

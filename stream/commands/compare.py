@@ -16,7 +16,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.anonymize import Effort
+from ktsafe.cohort_search import Effort
 from ktsafe.errors import InvalidParams
 from stream import comparison, kernels
 from stream.commands.progress import phases

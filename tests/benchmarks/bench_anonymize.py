@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.anonymize import BUDGETS
+from ktsafe.cohort_search import BUDGETS
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.lower_bound import insertion_lower_bound
 from ktsafe.verify import verify_graph
