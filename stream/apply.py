@@ -13,7 +13,7 @@ from connectors.base import DeadLetter, Record
 from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
 from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from stream import events
+from stream import envelopes, events
 from stream.events import MalformedEvent
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
@@ -50,6 +50,8 @@ class Judge:
         Greater values are dead-lettered undecoded.
     clocks:
         M_p of every partition as stored; None or absent before the first event.
+    event_format:
+        How events are wrapped in records.
     """
 
     def __init__(
@@ -59,7 +61,9 @@ class Judge:
         lateness_max_us: int,
         record_bytes_max: int,
         clocks: Mapping[tuple[str, int], int | None],
+        event_format: envelopes.Format = "plain",
     ) -> None:
+        self._decode = envelopes.decoder(event_format)
         self._attributes = frozenset(schema.attributes)
         self._bucketed = frozenset(schema.buckets)
         self._schema = schema
@@ -82,7 +86,7 @@ class Judge:
             if len(value) > self._record_bytes_max:
                 # The source may have cut it already, so that its length is not to be seen here.
                 raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
-            return self._accepted(record, events.decode(value))
+            return self._accepted(record, self._decode(record))
         except MalformedEvent as error:
             return DeadLetter(record, error.reason, error.detail)
 

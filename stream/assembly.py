@@ -68,6 +68,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
                 checkpoint_interval_s=config.ingest.checkpoint_interval_s,
                 record_bytes_max=config.ingest.record_bytes_max,
                 lateness_max_s=config.ingest.lateness_max_s,
+                event_format=config.source.event_format,
             ),
             loop=_loop_settings(settings, drain=drain),
             build=BuildSettings(

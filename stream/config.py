@@ -15,6 +15,7 @@ import msgspec
 from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import KtsafeError
+from stream.envelopes import Format
 from stream.errors import ConfigError
 from stream.graph_files import AttributesTable, read_schema
 from stream.slots import Slots, parse_slots
@@ -35,12 +36,14 @@ class FilesSource(Table, frozen=True, tag_field="kind", tag="files"):
     paths: Annotated[list[str], msgspec.Meta(min_length=1)]
     topic: Name = "feed"
     follow: bool = False
+    event_format: Format = "plain"
 
 
 class KafkaSource(Table, frozen=True, tag_field="kind", tag="kafka"):
     """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
 
     topic: Name
+    event_format: Format = "plain"
 
 
 class FilesSink(Table, frozen=True, tag_field="kind", tag="files"):

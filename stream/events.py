@@ -14,12 +14,14 @@ fields are ignored, so that producers may add some.
 from __future__ import annotations
 
 import datetime
-from typing import Annotated, Final
+from typing import Annotated, Final, TypeVar
 
 import msgspec
 
 ID_BYTES_MAX: Final = 1024
 ATTRIBUTE_BYTES_MAX: Final = 1024
+
+T = TypeVar("T")
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _MICROSECOND: Final = datetime.timedelta(microseconds=1)
@@ -106,8 +108,19 @@ def decode(value: bytes) -> Event:
     MalformedEvent
         With the reason why it holds none.
     """
+    return decoded(_decoder, value)
+
+
+def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
+    """Return what `decoder` makes of `value`.
+
+    Raises
+    ------
+    MalformedEvent
+        With the reason why it makes nothing of it.
+    """
     try:
-        return _decoder.decode(value)
+        return decoder.decode(value)
     except msgspec.ValidationError as error:
         raise _classified(str(error)) from None
     except UnicodeDecodeError:

@@ -16,6 +16,7 @@ from state.changes import Change
 from state.ledger import PendingCut
 from state.store import GraphStore, Position
 from stream.apply import Accepted, Judge
+from stream.envelopes import Format
 from stream.observer import Observer
 
 Admits = Callable[[tuple[str, int], int], bool]
@@ -38,6 +39,8 @@ class IngestSettings:
         Greater records are dead-lettered.
     lateness_max_s:
         How far an event may lie behind the newest one of its partition.
+    event_format:
+        How events are wrapped in records.
     """
 
     batch_records_max: int = 2_000
@@ -45,6 +48,7 @@ class IngestSettings:
     poll_timeout_s: float = 0.2
     record_bytes_max: int = 1_048_576
     lateness_max_s: int = 604_800
+    event_format: Format = "plain"
 
 
 class Ingest:
@@ -79,6 +83,7 @@ class Ingest:
             lateness_max_us=settings.lateness_max_s * 1_000_000,
             record_bytes_max=settings.record_bytes_max,
             clocks={partition: p.time_us_max for partition, p in stored.items()},
+            event_format=settings.event_format,
         )
         self._offsets = {partition: p.next_offset for partition, p in stored.items()}
         self._identity = store.source_identity()

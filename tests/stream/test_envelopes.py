@@ -1,0 +1,84 @@
+"""CloudEvents carry the same events as plain records, in both modes of the Kafka binding."""
+
+import json
+
+import pytest
+
+from connectors.base import Record
+from stream import envelopes, events
+from stream.events import REASONS, MalformedEvent
+
+TIME = "2026-01-01T00:00:00Z"
+BODIES = [
+    ("vertex.upsert", {"id": "p1", "attributes": {"gender": "f", "age": None}}),
+    ("vertex.delete", {"id": "p1"}),
+    ("edge.add", {"source": "p1", "target": "p2"}),
+    ("edge.remove", {"source": "p1", "target": "p2"}),
+]
+decode = envelopes.decoder("cloudevents")
+
+
+def record(value, headers=()):
+    return Record("feed", 0, 0, 1, None, value, headers)
+
+
+def structured(kind, data, **more):
+    context = {"specversion": "1.0", "id": "e1", "source": "/app", "type": kind, "time": TIME}
+    return record(json.dumps(context | {"data": data} | more).encode())
+
+
+def binary(kind, data, **more):
+    headers = {"ce_specversion": "1.0", "ce_id": "e1", "ce_source": "/app"}
+    headers |= {"ce_type": kind, "ce_time": TIME} | more
+    pairs = [(name, text.encode()) for name, text in headers.items()]
+    return record(json.dumps(data).encode(), pairs)
+
+
+@pytest.mark.parametrize("wrap", [structured, binary])
+@pytest.mark.parametrize("prefix", ["", "org.example."])
+@pytest.mark.parametrize(("kind", "data"), BODIES)
+def test_an_envelope_carries_the_event_of_a_plain_record(wrap, prefix, kind, data):
+    """Type, time and fields are those of the plain record; a producer's prefix is dropped."""
+    plain = events.decode(json.dumps({"type": kind, "time": TIME} | data).encode())
+    assert decode(wrap(prefix + kind, data)) == plain
+
+
+def test_a_plain_record_is_decoded_as_ever():
+    """Without the option nothing changes."""
+    value = b'{"type":"vertex.delete","id":"p1"}'
+    assert envelopes.decoder("plain")(record(value)) == events.decode(value)
+
+
+def test_the_time_of_the_envelope_counts():
+    """A time inside the data is ignored; without one the record's own timestamp will count."""
+    assert decode(structured("vertex.delete", {"id": "a", "time": 5})).time.year == 2026
+    bare = json.dumps({"specversion": "1.0", "type": "vertex.delete", "data": {"id": "a"}})
+    assert decode(record(bare.encode())).time is None
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason"),
+    [
+        (record(b"SECRET"), "malformed_json"),
+        (record(b'{"type":"vertex.delete","id":"SECRET"}'), "missing_field"),
+        (record(b'{"specversion":"1.0","type":"vertex.delete"}'), "missing_field"),
+        (structured("SECRET", {"id": "a"}), "unknown_event_type"),
+        (structured("vertex.delete", {"id": 7}), "wrong_type"),
+        (structured("vertex.delete", {}), "missing_field"),
+        (structured("vertex.delete", "SECRET"), "wrong_type"),
+        (structured("vertex.delete", {"id": "a"}, specversion="0.3"), "wrong_type"),
+        (structured("vertex.delete", {"id": "a"}, time="SECRET"), "bad_time"),
+        (structured("vertex.delete", {"id": "a"}, time="2026-01-01T00:00:00"), "bad_time"),
+        (binary("vertex.delete", {"id": "a"}, ce_time="SECRET"), "bad_time"),
+        (binary("SECRET", {"id": "a"}), "unknown_event_type"),
+        (record(b"{}", [("ce_specversion", b"1.0")]), "missing_field"),
+        (record(b"{}", [("ce_specversion", b"\xff"), ("ce_type", b"edge.add")]), "not_utf8"),
+    ],
+)
+def test_bad_envelopes_have_a_reason_without_values(bad, reason):
+    """The reason is of the fixed list, and neither it nor its detail repeats the record."""
+    with pytest.raises(MalformedEvent) as caught:
+        decode(bad)
+    assert caught.value.reason == reason
+    assert reason in REASONS
+    assert "SECRET" not in str(caught.value)
