@@ -6,6 +6,8 @@ NAME ?=
 DATA ?=
 KAFKA ?=
 KILLS ?= 0
+# Processes that share the tests; those with a broker stay in one.
+TEST_WORKERS ?= 2
 
 VENV := .venv
 STAMP := $(VENV)/.installed
@@ -31,7 +33,7 @@ run: $(STAMP) ## generate a social feed, run the service on it, publish verified
 test: $(STAMP) ## run all tests; those with a Kafka broker need Java and Maven, else they are skipped
 	@$(MAKE) -s java 2>/dev/null || echo "Without Java and Maven the Kafka tests are skipped" \
 		"(Debian: apt-get install default-jre-headless maven)."
-	$(RUN) -m pytest
+	$(RUN) -m pytest -n $(TEST_WORKERS) --dist loadgroup
 
 lint: $(STAMP) ## check style and formatting
 	$(RUN) -m ruff check $(CODE)
