@@ -1,51 +1,46 @@
-"""One kt-safe release of one graph, at low cost (insertion of vertices and edges only)."""
+"""One kt-safe release of one graph: prepared, planned by a strategy, and completed."""
 
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.cohort_search import Effort, Progress, cheapest_supergraph, copies_cost
 from ktsafe.errors import Infeasible
-from ktsafe.fallback import disjoint_copies
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
+from ktsafe.strategies import Plan, Progress, strategy_named
 
+__all__ = ["AnonymizeOptions", "Anonymized", "anonymize"]
 
-@dataclasses.dataclass(frozen=True)
-class AnonymizeOptions:
-    """How to search; no option weakens the guarantee.
-
-    Attributes
-    ----------
-    effort:
-        How much search a lower cost is worth.
-    """
-
-    effort: Effort = "balanced"
+DEFAULTS = AnonymizeOptions()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Anonymized:
-    """A kt-safe graph and private figures about how it came to be.
+    """A released graph and private figures about how it came to be.
 
     Attributes
     ----------
     graph:
-        Vertices 0..n_original-1 are the originals in order with unchanged attributes; the rest
-        are inserted.
+        The released graph.
+    origin:
+        int32, shape (released vertices,): the original vertex behind each, -1 for an inserted
+        one. Original vertices that it does not name are withheld.
     n_original:
-        Number of original vertices.
+        Number of original vertices, withheld ones included.
     rounds:
-        Rounds of settling, matching and inserting, over all searches.
+        Rounds of the search.
     used_fallback:
-        Whether the disjoint copies were cheaper, or the only way.
+        Whether disjoint copies were cheaper than what the search found, or the only way.
     """
 
     graph: AttributedGraph
+    origin: NDArray[np.int32]
     n_original: int
     rounds: int
     used_fallback: bool
@@ -56,14 +51,11 @@ def anonymize(
     params: PrivacyParams,
     *,
     rng: np.random.Generator,
-    options: AnonymizeOptions = AnonymizeOptions(),
+    options: AnonymizeOptions = DEFAULTS,
+    executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Anonymized:
-    """Return a kt-safe supergraph of `graph`.
-
-    Rounds of: settle what is safe, give the others targets (`cohorts`), serve their wants among
-    each other, by settled vertices, and by inserted ones (`matching`). If that neither ends nor
-    beats them, disjoint copies (`fallback`) are released.
+    """Return a release of `graph`; kt-safe unless the strategy is one that is for comparison.
 
     Parameters
     ----------
@@ -75,6 +67,9 @@ def anonymize(
         The only randomness: the same graph, parameters, options and seed give the same release.
     options:
         How to search.
+    executor:
+        Runs parts of the work, if given; the release is the same without. None: all work is done
+        in the calling thread.
     progress:
         Called with the name of the phase and the fraction of the work that is done.
 
@@ -82,28 +77,23 @@ def anonymize(
     ------
     Infeasible
         If the vertices that must be inserted cannot be non-sensitive.
+    InvalidParams
+        If the options name no strategy.
     """
+    strategy = strategy_named(options.strategy)
     report = progress or (lambda _phase, _fraction: None)
-    rounds, best = cheapest_supergraph(graph, params, options.effort, rng, report)
-    used_fallback = best is None or best.cost > copies_cost(graph, params)
-    if best is None or used_fallback:
-        classes, edges = disjoint_copies(graph, params)
-    else:
-        classes, edges = best.arrays.cls[graph.n_vertices : best.n], best.inserted_edges
-    released = _with_inserted(graph, classes, edges, rng)
-    return Anonymized(released, graph.n_vertices, rounds, used_fallback)
+    plan = strategy(graph, params, rng=rng, options=options, executor=executor, report=report)
+    released = _planned(graph, plan, rng)
+    origin = np.arange(released.n_vertices, dtype=np.int32)
+    origin[graph.n_vertices :] = -1
+    return Anonymized(released, origin, graph.n_vertices, plan.rounds, plan.used_fallback)
 
 
-def _with_inserted(
-    graph: AttributedGraph,
-    inserted: NDArray[np.int32],
-    edges: NDArray[np.int32],
-    rng: np.random.Generator,
-) -> AttributedGraph:
-    """Return `graph` plus inserted vertices of the given classes and inserted edges."""
+def _planned(graph: AttributedGraph, plan: Plan, rng: np.random.Generator) -> AttributedGraph:
+    """Return the planned release; inserted vertices get sensitive attributes."""
     categories = graph.categories
     codes = graph.codes
-    if len(inserted):
+    if len(plan.inserted):
         allowed = [
             code
             for code, text in enumerate(categories[-1])
@@ -116,10 +106,8 @@ def _with_inserted(
             categories = (*categories[:-1], (*categories[-1], MISSING))
             allowed = [len(categories[-1]) - 1]
         weights = 1 + np.bincount(codes[:, -1], minlength=len(categories[-1]))[allowed]
-        rows = np.empty((len(inserted), codes.shape[1]), dtype=np.int32)
-        rows[:, :-1] = QuasiIdentifierSpace.of_graph(graph).tuples[inserted]
-        rows[:, -1] = rng.choice(allowed, size=len(inserted), p=weights / weights.sum())
+        rows = np.empty((len(plan.inserted), codes.shape[1]), dtype=np.int32)
+        rows[:, :-1] = QuasiIdentifierSpace.of_graph(graph).tuples[plan.inserted]
+        rows[:, -1] = rng.choice(allowed, size=len(rows), p=weights / weights.sum())
         codes = np.concatenate((codes, rows))
-    return AttributedGraph.from_codes(
-        graph.schema, categories, codes, np.concatenate((graph.edges, edges))
-    )
+    return AttributedGraph.from_codes(graph.schema, categories, codes, plan.edges)

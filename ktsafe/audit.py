@@ -18,7 +18,7 @@ def audit_release(
     released: AttributedGraph,
     params: PrivacyParams,
     *,
-    original_of: NDArray[np.int64] | None = None,
+    original_of: NDArray[np.integer[Any]] | None = None,
 ) -> dict[str, Any]:
     """Return the JSON-ready audit of a release. It is private: it tells who is real.
 
@@ -29,7 +29,7 @@ def audit_release(
     params:
         The parameters of the release.
     original_of:
-        int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
         None: the first vertices are the originals in order.
 
     Returns
@@ -59,7 +59,7 @@ def cost_parts(
     released: AttributedGraph,
     params: PrivacyParams,
     *,
-    original_of: NDArray[np.int64] | None = None,
+    original_of: NDArray[np.integer[Any]] | None = None,
 ) -> dict[str, Any]:
     """Return Cost(G, G') = |V delta V'| + |E delta E'| in its parts, and its yardsticks.
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,12 +13,11 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.matching import RAISES_PER_ROUND, absorb_leftovers, insert_for_leftovers, match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
+from ktsafe.strategies import Progress
 from ktsafe.trimming import trim
 from ktsafe.working import WorkingGraph
-
-Effort = Literal["fast", "balanced", "thorough"]
-Progress = Callable[[str, float], None]
 
 # Rounds of the search, and rounds in all: what is left after the search gets companions.
 SEARCH_ROUNDS_MAX = 12

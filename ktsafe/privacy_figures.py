@@ -128,7 +128,7 @@ def privacy_figures(
     released: AttributedGraph,
     params: PrivacyParams,
     *,
-    original_of: NDArray[np.int64] | None = None,
+    original_of: NDArray[np.integer[Any]] | None = None,
     pairs_max: int = PAIRS_MAX,
 ) -> PrivacyFigures:
     """Measure the privacy of every real vertex of a release.
@@ -140,7 +140,7 @@ def privacy_figures(
     params:
         The parameters of the release.
     original_of:
-        int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
         None: the first vertices are the originals in order.
     pairs_max:
         Comparisons that `k_known` may take before an even sample is asked instead.
@@ -180,7 +180,9 @@ def privacy_figures(
 
 
 def checked_original_of(
-    original: AttributedGraph, released: AttributedGraph, original_of: NDArray[np.int64] | None
+    original: AttributedGraph,
+    released: AttributedGraph,
+    original_of: NDArray[np.integer[Any]] | None,
 ) -> NDArray[np.int64]:
     """Return `original_of`, by default the identity on the first vertices, or raise."""
     n, n_original = released.n_vertices, original.n_vertices

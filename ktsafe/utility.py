@@ -30,7 +30,7 @@ def utility_figures(
     released: AttributedGraph,
     *,
     rng: np.random.Generator,
-    original_of: NDArray[np.int64] | None = None,
+    original_of: NDArray[np.integer[Any]] | None = None,
 ) -> dict[str, Any]:
     """Return the JSON-ready utility figures of a release.
 
@@ -42,7 +42,7 @@ def utility_figures(
         Draws the pairs whose distance is measured, and the order of vertices in communities. The
         same graphs and seed give the same figures.
     original_of:
-        int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
         None: the first vertices are the originals in order.
 
     Returns

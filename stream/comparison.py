@@ -186,11 +186,12 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     started = time.perf_counter()
     try:
         rng = np.random.default_rng(task.seed)
-        released = anonymize(graph, params, rng=rng, options=options, progress=progress).graph
+        result = anonymize(graph, params, rng=rng, options=options, progress=progress)
     except (Infeasible, NotKTSafe) as error:
         outcome: Outcome = "infeasible" if isinstance(error, Infeasible) else "unsafe"
         return {**size, "outcome": outcome}
     seconds = time.perf_counter() - started
+    released = result.graph
     progress("verifying", 1.0)
     verdict = verify_graph(released, params)
     found = {
@@ -204,11 +205,13 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
         "candidates_min": verdict.min_k,
     }
     progress("auditing", 1.0)
-    found |= _audit_columns(audit_release(graph, released, params))
+    found |= _audit_columns(audit_release(graph, released, params, original_of=result.origin))
     if task.utility:
         progress("measuring utility", 1.0)
         rng = np.random.default_rng(task.seed)
-        found |= _utility_columns(utility_figures(graph, released, rng=rng))
+        found |= _utility_columns(
+            utility_figures(graph, released, rng=rng, original_of=result.origin)
+        )
     return found
 
 

@@ -19,7 +19,7 @@ import io
 import json
 import os
 import secrets
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -104,18 +104,23 @@ def write_release(
 def write_audit(
     folder: Path,
     ids: Sequence[str],
-    originals: Sequence[str],
+    originals: Iterable[str],
     figures: Mapping[str, Any],
 ) -> None:
     """Write the private audit, readable by its owner only.
 
-    `originals` names the first vertices; the rest are inserted and map to nothing.
+    `originals` names whoever is behind each released vertex; an inserted one maps to nothing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pairs = ((ids[v], originals[v] if v < len(originals) else "") for v in range(len(ids)))
+    pairs = zip(ids, originals, strict=True)
     write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs)))
     write_synced(folder / AUDIT, [json.dumps(figures, indent=2, sort_keys=True) + "\n"])
     sync_folder(folder)
+
+
+def originals_behind(origin: NDArray[np.int32], originals: Sequence[str]) -> list[str]:
+    """Return the original id behind each released vertex; empty where `origin` is negative."""
+    return [originals[v] if v >= 0 else "" for v in origin.tolist()]
 
 
 def write_synced(path: Path, texts: Iterator[str] | list[str]) -> str:

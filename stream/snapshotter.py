@@ -128,10 +128,16 @@ class Snapshotter:
             figures: dict[str, Any] = {
                 "release_id": release_id,
                 "nominal_time": rfc3339(cut.slot_us),
-                **audit_release(snapshot.graph, anonymized.graph, settings.params),
+                **audit_release(
+                    snapshot.graph,
+                    anonymized.graph,
+                    settings.params,
+                    original_of=anonymized.origin,
+                ),
             }
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
-            release_files.write_audit(settings.audit_dir / release_id, ids, snapshot.ids, figures)
+            behind = release_files.originals_behind(anonymized.origin, snapshot.ids)
+            release_files.write_audit(settings.audit_dir / release_id, ids, behind, figures)
         return ReleaseRecord(
             index=index,
             release_id=release_id,

@@ -101,9 +101,10 @@ def _anonymized(
     if not verdict.is_safe:
         shutil.rmtree(out)
         verdict.raise_if_unsafe()
-    figures = audit_release(source.graph, result.graph, params)
+    figures = audit_release(source.graph, result.graph, params, original_of=result.origin)
     figures["seconds"] = {"anonymize": round(seconds, 3)}
-    release_files.write_audit(audit, ids, source.ids, figures)
+    behind = release_files.originals_behind(result.origin, source.ids)
+    release_files.write_audit(audit, ids, behind, figures)
     return {
         "release": str(out),
         "audit": str(audit),

@@ -16,8 +16,8 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.cohort_search import Effort
 from ktsafe.errors import InvalidParams
+from ktsafe.options import Effort
 from stream import comparison, kernels
 from stream.commands.progress import phases
 from stream.comparison import Cell, Row, Task

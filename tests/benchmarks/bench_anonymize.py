@@ -47,7 +47,7 @@ def main() -> int:
     failed = 0
     for name, graph in graphs:
         if not wanted or name in wanted:
-            failed += report(name, graph, AnonymizeOptions(arguments.effort)) > 0
+            failed += report(name, graph, AnonymizeOptions(effort=arguments.effort)) > 0
     return failed
 
 

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AttributedGraph, Infeasible, PrivacyParams, Schema
+from ktsafe import AttributedGraph, Infeasible, InvalidParams, PrivacyParams, Schema
 from ktsafe.anonymize import AnonymizeOptions, anonymize
+from ktsafe.options import Effort
+from ktsafe.strategies import STRATEGIES, strategy_named
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 LONG = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-OPTIONS = st.sampled_from([AnonymizeOptions(effort) for effort in ("fast", "balanced", "thorough")])
+OPTIONS = st.sampled_from([AnonymizeOptions(effort=effort) for effort in get_args(Effort)])
 
 
 @LONG
@@ -25,6 +29,7 @@ def test_every_release_is_safe_and_contains_the_original(
     released, n = outcome.graph, graph.n_vertices
     assert unsafe_by_definition(released, params) == []
     assert outcome.n_original == n
+    assert outcome.origin.tolist() == [*range(n), *[-1] * (released.n_vertices - n)]
     for v in range(n):
         assert released.values(v) == graph.values(v)
     assert {*map(tuple, graph.edges.tolist())} <= {*map(tuple, released.edges.tolist())}
@@ -51,7 +56,7 @@ def test_inserted_vertices_get_the_missing_value_where_all_values_are_sensitive(
     schema = Schema((), "s", frozenset({"yes"}))
     graph = AttributedGraph.from_columns(schema, {"s": ["yes"] * 3}, [(0, 1)])
     outcome = anonymize(graph, PrivacyParams(k=2), rng=np.random.default_rng(0))
-    inserted = range(outcome.n_original, outcome.graph.n_vertices)
+    inserted = np.flatnonzero(outcome.origin < 0)
     assert len(inserted) > 0
     assert {outcome.graph.values(v)["s"] for v in inserted} == {"-"}
 
@@ -77,3 +82,17 @@ def test_progress_ends_at_one() -> None:
     )
     assert seen == sorted(seen)
     assert seen[-1] == 1.0
+
+
+def test_unknown_strategies_are_refused() -> None:
+    """The error names what there is."""
+    graph = AttributedGraph.from_columns(Schema((), "s", frozenset()), {"s": ["no"]}, [])
+    options = AnonymizeOptions(strategy="magic")
+    with pytest.raises(InvalidParams, match="There are cohort"):
+        anonymize(graph, PrivacyParams(k=1), rng=np.random.default_rng(0), options=options)
+
+
+@pytest.mark.parametrize("name", STRATEGIES)
+def test_every_registered_strategy_exists(name: str) -> None:
+    """Each entry names a function that can be loaded."""
+    assert callable(strategy_named(name))

@@ -97,7 +97,7 @@ def test_changed_bytes_are_noticed(tmp_path, name):
 
 def test_the_private_audit_is_for_its_owner_only(tmp_path):
     """Mode 0600; inserted vertices map to nothing."""
-    release_files.write_audit(tmp_path / "a", ["y", "x", "z"], ["p1", "p2"], {"cost": 1})
+    release_files.write_audit(tmp_path / "a", ["y", "x", "z"], ["p1", "p2", ""], {"cost": 1})
     for name in ("mapping.csv", "audit.json"):
         assert stat.S_IMODE((tmp_path / "a" / name).stat().st_mode) == 0o600
     mapping = (tmp_path / "a" / "mapping.csv").read_text().splitlines()

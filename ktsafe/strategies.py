@@ -1,0 +1,113 @@
+"""The registry of strategies: functions that plan one release, by name.
+
+A strategy sees the graph that is to be released, with all its vertices, and plans which vertices
+and edges the release has. What is done to people beforehand and to inserted vertices afterwards
+is the same for all of them (`ktsafe.anonymize`).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import Protocol, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidParams
+from ktsafe.graph import AttributedGraph
+from ktsafe.options import AnonymizeOptions
+from ktsafe.params import PrivacyParams
+
+Progress = Callable[[str, float], None]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Plan:
+    """What a strategy wants to release: all vertices of its graph, and inserted ones.
+
+    Attributes
+    ----------
+    inserted:
+        int32, shape (i,): quasi-identifier class of each inserted vertex, one that occurs in the
+        graph. Inserted vertices are numbered from n on.
+    edges:
+        int32, shape (m, 2): all edges of the release, original and inserted ones.
+    rounds:
+        Rounds of the search.
+    used_fallback:
+        Whether the search did not end, or not cheaper than disjoint copies.
+    """
+
+    inserted: NDArray[np.int32]
+    edges: NDArray[np.int32]
+    rounds: int = 0
+    used_fallback: bool = False
+
+
+class Strategy(Protocol):
+    """Plans one release.
+
+    The random generator is the only randomness; a given executor may change the time that it
+    takes, never the plan. `report` takes the name of a phase and the fraction that is done.
+    """
+
+    def __call__(
+        self,
+        graph: AttributedGraph,
+        params: PrivacyParams,
+        *,
+        rng: np.random.Generator,
+        options: AnonymizeOptions,
+        executor: Executor | None,
+        report: Progress,
+    ) -> Plan:
+        """Return the plan of a release of `graph`."""
+        ...  # pragma: no cover
+
+
+@dataclasses.dataclass(frozen=True)
+class Entry:
+    """A strategy of the registry.
+
+    Attributes
+    ----------
+    module, function:
+        Where it is; loaded when it is first asked for, since kernels load slowly.
+    summary:
+        What it does, in a few words for people.
+    is_safe:
+        Whether its releases are kt-safe by construction. Others are for comparison.
+    """
+
+    module: str
+    function: str
+    summary: str
+    is_safe: bool
+
+
+STRATEGIES: dict[str, Entry] = {
+    "cohort": Entry(
+        "ktsafe.cohort_strategy",
+        "cohort",
+        "cohorts of equal targets, served by edges between real vertices",
+        is_safe=True,
+    ),
+}
+
+
+def strategy_named(name: str) -> Strategy:
+    """Return the strategy of a name.
+
+    Raises
+    ------
+    InvalidParams
+        If there is none of that name.
+    """
+    entry = STRATEGIES.get(name)
+    if entry is None:
+        msg = f"There is no strategy {name!r}."
+        raise InvalidParams(msg, hint=f"There are {', '.join(STRATEGIES)}.")
+    return cast("Strategy", getattr(importlib.import_module(entry.module), entry.function))
