@@ -96,8 +96,9 @@ class Broker:
         command += [f"-DoutputDirectory={self.libs}", "-DincludeScope=runtime"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
-            tail = "\n".join((done.stdout + done.stderr).strip().splitlines()[-5:])
-            raise BrokerError(f"Maven could not fetch the Kafka server:\n{tail}")
+            said = (done.stdout + done.stderr).strip().splitlines()
+            causes = [line for line in said if "ERROR" in line] or said
+            raise BrokerError("\n".join(["Maven could not fetch the Kafka server:", *causes[:3]]))
         self._stamp().write_bytes((HERE / "pom.xml").read_bytes())
 
     def start(self) -> Running:
