@@ -154,6 +154,23 @@ class Database:
         except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
             raise _named("flush the store", self.path, error) from None
 
+    def scrub(self) -> None:
+        """Make all that was overwritten or deleted unreadable from the files of the database.
+
+        Every column family goes from the log to a table, and every table is written anew. RocksDB
+        removes the old files itself.
+        """
+        options = rocksdict.CompactOptions()
+        options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
+        try:
+            # All are flushed before any is compacted: a log goes only when none needs it.
+            for family in self._families.values():
+                family.flush()
+            for family in self._families.values():
+                family.compact_range(None, None, options)
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("scrub the store", self.path, error) from None
+
     def checkpoint(self, path: Path) -> None:
         """Make a second database at `path` of the state as of now, of hard links mostly."""
         try:

@@ -34,4 +34,4 @@ class StateCorrupted(StateError):
 
 
 class StateMismatch(StateError):
-    """The store belongs to another source, schema, parameter set or newer format."""
+    """The store belongs to another source, schema, parameter set or format."""

@@ -62,7 +62,7 @@ def make_folder(folder: Path) -> bool:
     StateUnusable
         If the folder cannot be made or read.
     StateMismatch
-        If the store has a newer format.
+        If the store has another format.
     StateCorrupted
         If a store was finished here and its database is gone.
     """
@@ -142,18 +142,24 @@ def sync_folder(folder: Path) -> None:
 
 
 def check_format(version: int, path: Path) -> None:
-    """Refuse a store written by a later version.
+    """Refuse a store written by another version.
 
     Raises
     ------
     StateMismatch
     """
-    if version > keys.FORMAT:
-        raise StateMismatch(
-            "open the store",
-            str(path),
-            f"It has format {version}; this version reads up to {keys.FORMAT}. Upgrade ktsafe.",
-        )
+    if version == keys.FORMAT:
+        return
+    remedy = (
+        "Upgrade ktsafe."
+        if version > keys.FORMAT
+        else "It is older than the first release: move it away, and it is built from the feed."
+    )
+    raise StateMismatch(
+        "open the store",
+        str(path),
+        f"It has format {version}; this version reads format {keys.FORMAT}. {remedy}",
+    )
 
 
 def corrupted(path: Path) -> StateCorrupted:

@@ -1,14 +1,18 @@
 """Key and value layouts, one column family each. Integers are big-endian.
 
-    vertices   <number:u32>          -> msgpack [id, alias, up, down, {attribute: [mark, value]}]
+    vertices   <number:u32>          -> msgpack [id, alias, up, down, {attribute: [mark, value]},
+                                                 life]
     edges      <low:u32><high:u32>   -> <present:u8><origin:u32><time_us:i64><offset:i64>
     meta       format | schema | secret | origins | attributes | identity | progress
                position/<origin:u32> -> msgpack [next_offset, time_us_max]
     ledger     cut | count | sequence/<n:u64> | release/<index:u64>          -> JSON
+               pages                 -> msgpack {name: digest}
+    pages      <name>                -> bytes, the mechanism's own
 
 While a vertex exists its record holds the person's id; else only the alias, a keyed hash of it. So
 no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given
-anew after they are freed.
+anew after they are freed; a life is a number that is never given again, one per person and
+existence: whoever is deleted and comes back has another one.
 A mark is [time_us, origin, offset], the origin a position in `origins`.
 """
 
@@ -18,14 +22,15 @@ import hashlib
 import struct
 from typing import Final
 
-FORMAT: Final = 1
-"""Version of everything drawn above; a store of a later one is refused."""
+FORMAT: Final = 2
+"""Version of everything drawn above; a store of another is refused."""
 
 META: Final = "meta"
 VERTICES: Final = "vertices"
 EDGES: Final = "edges"
 LEDGER: Final = "ledger"
-FAMILIES: Final = (META, VERTICES, EDGES, LEDGER)
+PAGES: Final = "pages"
+FAMILIES: Final = (META, VERTICES, EDGES, LEDGER, PAGES)
 
 META_FORMAT: Final = b"format"
 META_SCHEMA: Final = b"schema"

@@ -10,7 +10,8 @@
 from __future__ import annotations
 
 import enum
-from typing import Protocol
+from collections.abc import Mapping
+from typing import Final, Protocol
 
 import msgspec
 
@@ -23,11 +24,16 @@ class Status(enum.StrEnum):
 
 
 class Sequence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """What is fixed for a sequence of releases; any change needs a new sequence."""
+    """What is fixed for a sequence of releases; any change needs a new sequence.
+
+    `secret` (hexadecimal, private) is what the randomness of its releases is drawn from, so that a
+    release that is built again after a crash comes out the same.
+    """
 
     sequence_id: str
     inputs_digest: str
     started_us: int
+    secret: str = ""
 
 
 class PendingCut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -41,7 +47,10 @@ class PendingCut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """One release: its cut and its bytes (name to sha256, the manifest included)."""
+    """One release: its cut and its bytes (name to sha256, the manifest included).
+
+    `n_lives` is how many lives the store had given by the cut: see `GraphStore.gone`.
+    """
 
     index: int
     release_id: str
@@ -52,16 +61,34 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     status: Status
     n_vertices: int
     n_edges: int
+    n_lives: int = 0
+
+
+NO_PAGES: Final[Mapping[str, bytes | None]] = {}
 
 
 class Ledger(Protocol):
-    """The durable list of releases. Every call that writes is synced before it returns."""
+    """The durable list of releases. Every call that writes is synced before it returns.
+
+    Beside the releases it keeps the *pages* of the current sequence: what the mechanism must
+    remember from release to release, as named bytes. They change with a release that is staged, in
+    the same write, and go when another sequence starts.
+    """
 
     def sequence(self) -> Sequence | None:
         """Return the current sequence, None before the first."""
 
     def start_sequence(self, sequence: Sequence) -> None:
-        """Record the sequence that following releases belong to."""
+        """Record the sequence that following releases belong to; the former one's pages go."""
+
+    def pages(self) -> dict[str, bytes]:
+        """Return the pages as of the last staged release of this sequence ({} before it).
+
+        Raises
+        ------
+        StateCorrupted
+            If one does not read back as written.
+        """
 
     def pending_cut(self) -> PendingCut | None:
         """Return the cut taken but not yet staged."""
@@ -75,8 +102,11 @@ class Ledger(Protocol):
     def releases(self) -> list[ReleaseRecord]:
         """Return all releases in order."""
 
-    def stage(self, record: ReleaseRecord) -> None:
-        """Append `record` (status STAGED, index one above the last) and consume the pending cut."""
+    def stage(self, record: ReleaseRecord, pages: Mapping[str, bytes | None] = NO_PAGES) -> None:
+        """Append `record` (status STAGED, index one above the last) and consume the pending cut.
+
+        `pages` are those that changed, None where one goes; all of it is one write.
+        """
 
     def mark_published(self, release_id: str) -> None:
         """Record that the sink confirmed the release. Repeating it does nothing."""

@@ -2,42 +2,60 @@
 
 cut                 the pending cut, while there is one
 count               how many releases and sequences there must be (a check on reading)
+pages               the digest of every page there must be (a check on reading), by name
 sequence/<n:u64>    every sequence, the last one current
 release/<index:u64> every release, for ever
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, Protocol
 
 import msgspec
 
-from state.ledger import PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import NO_PAGES, PendingCut, ReleaseRecord, Sequence, Status
 
 CUT: Final = b"cut"
 COUNT: Final = b"count"
+PAGES: Final = b"pages"
 SEQUENCE: Final = b"sequence/"
 RELEASE: Final = b"release/"
 
-EMPTY: Final = {COUNT: b"[0,0]"}
+EMPTY: Final = {COUNT: b"[0,0,0]"}
 """What a new ledger holds."""
 
 Writes = dict[bytes, bytes | None]
 """Values by key; None deletes."""
 
+DIGEST_BYTES: Final = 16
+
+
+class Storage(Protocol):
+    """Where a ledger is kept."""
+
+    def write(self, entries: Writes, pages: Writes) -> None:
+        """Make a few writes, of the ledger and of pages, durable in one step."""
+
+    def read_pages(self, names: list[bytes]) -> list[bytes | None]:
+        """Return the pages of these names, None where there is none."""
+
+    def cut_gone(self) -> None:
+        """The pending cut is consumed or dropped: its frozen state may go."""
+
 
 class LedgerLog:
-    """The ledger, resident, with every change written through before it counts.
+    """The ledger, resident but for the pages; every change is written through before it counts.
 
     Parameters
     ----------
     entries:
         What was stored.
-    write:
-        Makes a few writes durable in one step.
-    cut_gone:
-        Called once the pending cut is consumed or dropped: its frozen state may go.
+    storage:
+        Where changes go.
+    damaged:
+        Makes the error of pages that do not read back as written.
 
     Raises
     ------
@@ -49,11 +67,12 @@ class LedgerLog:
         self,
         entries: Mapping[bytes, bytes],
         *,
-        write: Callable[[Writes], None],
-        cut_gone: Callable[[], None],
+        storage: Storage,
+        damaged: Callable[[], Exception],
     ) -> None:
-        self._write = write
-        self._cut_gone = cut_gone
+        self._storage = storage
+        self._damaged = damaged
+        self._page_digests: dict[str, bytes] = {}
         self._sequences: list[Sequence] = []
         self._releases: list[ReleaseRecord] = []
         self._cut: PendingCut | None = None
@@ -64,9 +83,11 @@ class LedgerLog:
                 self._sequences.append(msgspec.json.decode(value, type=Sequence))
             elif key.startswith(RELEASE):
                 self._releases.append(msgspec.json.decode(value, type=ReleaseRecord))
+            elif key == PAGES:
+                self._page_digests = msgspec.msgpack.decode(value, type=dict[str, bytes])
             elif key != COUNT:
                 raise ValueError("the ledger holds an unknown entry")
-        if entries.get(COUNT) != self._count(0, 0):
+        if entries.get(COUNT) != self._count(0, 0, len(self._page_digests)):
             raise ValueError("the ledger lacks entries")
 
     def sequence(self) -> Sequence | None:
@@ -74,7 +95,7 @@ class LedgerLog:
         return self._sequences[-1] if self._sequences else None
 
     def start_sequence(self, sequence: Sequence) -> None:
-        """Record the sequence that following releases belong to.
+        """Record the sequence that following releases belong to; the former one's pages go.
 
         Raises
         ------
@@ -84,8 +105,32 @@ class LedgerLog:
         if any(known.sequence_id == sequence.sequence_id for known in self._sequences):
             raise ValueError("a sequence starts once")
         key = SEQUENCE + len(self._sequences).to_bytes(8, "big")
-        self._write({key: msgspec.json.encode(sequence), COUNT: self._count(1, 0)})
+        self._storage.write(
+            {key: msgspec.json.encode(sequence), COUNT: self._count(1, 0, 0), PAGES: None},
+            {name.encode(): None for name in self._page_digests},
+        )
         self._sequences.append(sequence)
+        self._page_digests = {}
+
+    def pages(self) -> dict[str, bytes]:
+        """Return the pages as of the last staged release of this sequence ({} before it).
+
+        Raises
+        ------
+        StateCorrupted
+            If one does not read back as written.
+        """
+        names = sorted(self._page_digests)
+        values = self._storage.read_pages([name.encode() for name in names])
+        pages = dict(zip(names, values, strict=True))
+        whole = {
+            name: page
+            for name, page in pages.items()
+            if page is not None and _digest(page) == self._page_digests[name]
+        }
+        if len(whole) != len(pages):
+            raise self._damaged()
+        return whole
 
     def pending_cut(self) -> PendingCut | None:
         """Return the cut taken but not yet staged."""
@@ -111,9 +156,9 @@ class LedgerLog:
         """Give up the pending cut (its release was withheld); its frozen state is freed."""
         if self._cut is None:
             return
-        self._write({CUT: None})
+        self._storage.write({CUT: None}, {})
         self._cut = None
-        self._cut_gone()
+        self._storage.cut_gone()
 
     def last(self) -> ReleaseRecord | None:
         """Return the last release, staged or published."""
@@ -123,8 +168,8 @@ class LedgerLog:
         """Return all releases in order."""
         return list(self._releases)
 
-    def stage(self, record: ReleaseRecord) -> None:
-        """Append `record` and consume the pending cut: the point of no return.
+    def stage(self, record: ReleaseRecord, pages: Mapping[str, bytes | None] = NO_PAGES) -> None:
+        """Append `record`, change `pages` and consume the cut: the point of no return.
 
         Raises
         ------
@@ -142,16 +187,20 @@ class LedgerLog:
             raise ValueError("a release belongs to the current sequence")
         if self._cut is None or record.slot_us != self._cut.slot_us:
             raise ValueError("a release belongs to the pending cut")
-        self._write(
+        digests = self._digests_with(pages)
+        self._storage.write(
             {
                 _release_key(record): msgspec.json.encode(record),
-                COUNT: self._count(0, 1),
+                COUNT: self._count(0, 1, len(digests)),
+                PAGES: msgspec.msgpack.encode(digests) if digests else None,
                 CUT: None,
-            }
+            },
+            {name.encode(): page for name, page in pages.items()},
         )
         self._releases.append(record)
+        self._page_digests = digests
         self._cut = None
-        self._cut_gone()
+        self._storage.cut_gone()
 
     def mark_published(self, release_id: str) -> None:
         """Record that the sink confirmed the release. Repeating it does nothing.
@@ -169,13 +218,25 @@ class LedgerLog:
         if record.status is Status.PUBLISHED:
             return
         published = msgspec.structs.replace(record, status=Status.PUBLISHED)
-        self._write({_release_key(record): msgspec.json.encode(published)})
+        self._storage.write({_release_key(record): msgspec.json.encode(published)}, {})
         self._releases[position] = published
 
-    def _count(self, more_sequences: int, more_releases: int) -> bytes:
-        return msgspec.json.encode(
-            [len(self._sequences) + more_sequences, len(self._releases) + more_releases]
-        )
+    def _count(self, more_sequences: int, more_releases: int, pages: int) -> bytes:
+        sequences = len(self._sequences) + more_sequences
+        return msgspec.json.encode([sequences, len(self._releases) + more_releases, pages])
+
+    def _digests_with(self, changed: Mapping[str, bytes | None]) -> dict[str, bytes]:
+        digests = dict(self._page_digests)
+        for name, page in changed.items():
+            if page is None:
+                digests.pop(name, None)
+            else:
+                digests[name] = _digest(page)
+        return digests
+
+
+def _digest(page: bytes) -> bytes:
+    return hashlib.blake2b(page, digest_size=DIGEST_BYTES).digest()
 
 
 def _release_key(record: ReleaseRecord) -> bytes:

@@ -25,7 +25,9 @@ class MemoryStore:
         self._positions: dict[tuple[str, int], Position] = {}
         self._identity: dict[str, str] = {}
         self._frozen: FrozenArrays | None = None
-        self._ledger = LedgerLog(EMPTY, write=_nowhere, cut_gone=self._cut_gone)
+        self._n_scrubbed = 0
+        self._pages: dict[bytes, bytes] = {}
+        self._ledger = LedgerLog(EMPTY, storage=self, damaged=_impossible)
 
     @property
     def ledger(self) -> LedgerLog:
@@ -74,6 +76,18 @@ class MemoryStore:
         self._apply(self._graph.forget(numbers, edge_keys, self._read(numbers)))
         return len(numbers) + len(edge_keys)
 
+    def erasures_pending(self) -> int:
+        """Return how many lives ended since the last `scrub`."""
+        return self._graph.vertices.n_ended - self._n_scrubbed
+
+    def scrub(self) -> None:
+        """Note that nothing is left: what is overwritten in memory is gone."""
+        self._n_scrubbed = self._graph.vertices.n_ended
+
+    def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
+        """Return for each person whether no life among the first `n_lives` goes on."""
+        return self._graph.vertices.gone(ids, n_lives)
+
     def size_bytes(self) -> int:
         """Return 0: nothing is on disk."""
         return 0
@@ -95,9 +109,25 @@ class MemoryStore:
             else:
                 self._records[number] = record
 
-    def _cut_gone(self) -> None:
+    # Storage of the ledger, which holds all but the pages itself
+
+    def write(self, entries: Writes, pages: Writes) -> None:
+        """Keep the pages."""
+        del entries
+        for name, page in pages.items():
+            if page is None:
+                self._pages.pop(name, None)
+            else:
+                self._pages[name] = page
+
+    def read_pages(self, names: list[bytes]) -> list[bytes | None]:
+        """Return the pages of these names."""
+        return [self._pages.get(name) for name in names]
+
+    def cut_gone(self) -> None:
+        """Forget the frozen state."""
         self._frozen = None
 
 
-def _nowhere(_writes: Writes) -> None:
-    """Keep nothing: the ledger holds its entries itself."""
+def _impossible() -> Exception:
+    return AssertionError("memory does not keep what was written")

@@ -36,12 +36,19 @@ class Progress(msgspec.Struct, array_like=True, frozen=True):
         Rows there must be in the column families of these names.
     cut_commits:
         Value of `commits` at the pending release cut; -1 without one.
+    n_lives:
+        Lives given so far.
+    n_ended, n_scrubbed:
+        Lives that ended so far, and how many of them were so when the store was last scrubbed.
     """
 
     commits: int = 0
     n_vertices: int = 0
     n_edges: int = 0
     cut_commits: int = -1
+    n_lives: int = 0
+    n_ended: int = 0
+    n_scrubbed: int = 0
 
 
 @dataclasses.dataclass(slots=True)
@@ -95,7 +102,7 @@ def recover(database: Database, schema: Schema) -> Recovered:
     StateCorrupted
         If anything does not read back as written.
     StateMismatch
-        If the store has a newer format.
+        If the store has another format.
     """
     meta = dict(database.scan(keys.META))
     try:
@@ -104,7 +111,7 @@ def recover(database: Database, schema: Schema) -> Recovered:
         names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
         attributes = msgspec.json.decode(meta.get(keys.META_ATTRIBUTES, b"[]"), type=list[str])
         graph = ResidentGraph(schema, attributes, Origins(names), meta[keys.META_SECRET])
-        n_vertices = _load_vertices(graph, database)
+        n_vertices = _load_vertices(graph, database, progress)
         n_edges = _load_edges(graph, database)
         _check((n_vertices, n_edges) == (progress.n_vertices, progress.n_edges))
         graph.recount()
@@ -131,11 +138,11 @@ def _check(holds: bool) -> None:
         raise ValueError("rows are missing or impossible")
 
 
-def _load_vertices(graph: ResidentGraph, database: Database) -> int:
+def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress) -> int:
     coded: list[tuple[int, VertexRecord]] = []
     unpack, decode = keys.VERTEX_KEY.unpack, _record_decoder.decode
 
-    def entries() -> Iterator[tuple[int, str | bytes, Mark | None]]:
+    def entries() -> Iterator[tuple[int, str | bytes, Mark | None, int | None]]:
         for key, value in database.scan(keys.VERTICES):
             (number,) = unpack(key)
             record = decode(value)
@@ -143,9 +150,10 @@ def _load_vertices(graph: ResidentGraph, database: Database) -> int:
                 raise ValueError("a vertex both exists and does not")
             if record.attributes:
                 coded.append((number, record))
-            yield number, record.label, record.down
+            yield number, record.label, record.down, record.life
 
-    graph.vertices.load(entries())
+    graph.vertices.load(entries(), progress.n_lives)
+    graph.vertices.n_ended = progress.n_ended
     for number, record in coded:
         graph.load_codes(number, record)
     return graph.vertices.n_held

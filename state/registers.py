@@ -63,6 +63,8 @@ class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
         The last change that made it exist, and the last that deleted it.
     attributes:
         By attribute number: the stamp and the raw value (None: missing).
+    life:
+        The number of this existence while it lasts, else None; never given again.
     """
 
     id: str | None = None
@@ -70,6 +72,7 @@ class VertexRecord(msgspec.Struct, array_like=True, forbid_unknown_fields=True):
     up: Mark | None = None
     down: Mark | None = None
     attributes: dict[int, tuple[Mark, str | None]] = msgspec.field(default_factory=dict)
+    life: int | None = None
 
     @property
     def label(self) -> str | bytes:

@@ -155,6 +155,8 @@ class ResidentGraph:
             low=column(edges.low),
             high=column(edges.high),
             present=column(edges.present).astype(np.bool_),
+            lives=column(vertices.lives),
+            n_lives=vertices.n_lives,
         )
 
     def load_codes(self, number: int, record: VertexRecord) -> None:
@@ -209,6 +211,7 @@ class ResidentGraph:
         if not vertices.exists[number]:
             vertices.appear(number, vertex_id)
             record.id, record.alias = vertex_id, None
+            record.life = vertices.lives[number]
             self._count_around(number, 1)
         for attribute in values:
             value = record.attributes[attribute][1]
@@ -227,7 +230,10 @@ class ResidentGraph:
                 self._drop_edge(edge_key(number, other), keep=number)
         if record.up is None and vertices.exists[number]:
             self._count_around(number, -1)
-            record.id, record.alias = None, vertices.vanish(number)
+            record.id, record.alias, record.life = None, vertices.vanish(number), None
+        elif vertices.exists[number]:
+            vertices.live_again(number)
+            record.life = vertices.lives[number]
         for attribute, position in self._position_of.items():
             if attribute not in record.attributes:
                 vertices.set_code(number, position, None)

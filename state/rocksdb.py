@@ -78,8 +78,8 @@ class RocksDBStore:
         try:
             self._ledger = LedgerLog(
                 dict(database.scan(keys.LEDGER)),
-                write=self._write_ledger,
-                cut_gone=self._frozen.clear,
+                storage=_LedgerStorage(self),
+                damaged=lambda: corrupted(path),
             )
         except (ValueError, msgspec.DecodeError) as error:
             raise corrupted(path) from error
@@ -106,7 +106,7 @@ class RocksDBStore:
         StateCorrupted
             If the store does not read back as written.
         StateMismatch
-            If it has a newer format or another schema.
+            If it has another format or another schema.
         """
         folder = Path(path)
         with ExitStack() as undo:
@@ -201,6 +201,30 @@ class RocksDBStore:
                     self._write(touched, {}, None, {})
             return len(numbers) + len(edge_keys)
 
+    def erasures_pending(self) -> int:
+        """Return how many lives ended since the last `scrub`: bytes of them may be on disk."""
+        return self._graph.vertices.n_ended - self._progress.n_scrubbed
+
+    def scrub(self) -> None:
+        """Rewrite the tables until no byte of deleted persons is left in them or in the log.
+
+        1. Write every column family from the log to tables; the log before it goes.
+        2. Compact: what was overwritten or deleted goes with the old tables.
+        3. Note how many lives had ended at step 1. A crash before it repeats the work.
+        """
+        with self._lock:
+            self._check_usable()
+            n_ended = self._graph.vertices.n_ended
+            self._database.scrub()
+            with self._all_or_closed("scrub"):
+                self._progress = msgspec.structs.replace(self._progress, n_scrubbed=n_ended)
+                self._write(Touched({}, {}), {}, None, {})
+
+    def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
+        """Return for each person whether no life among the first `n_lives` goes on."""
+        with self._lock:
+            return self._graph.vertices.gone(ids, n_lives)
+
     def size_bytes(self) -> int:
         """Return the bytes of all files; those shared with a frozen state count once."""
         return size_bytes(self._path)
@@ -265,6 +289,9 @@ class RocksDBStore:
             n_vertices=self._graph.vertices.n_held,
             n_edges=len(self._graph.edges.rows),
             cut_commits=commits if ledger else self._progress.cut_commits,
+            n_lives=self._graph.vertices.n_lives,
+            n_ended=self._graph.vertices.n_ended,
+            n_scrubbed=self._progress.n_scrubbed,
         )
         meta[keys.META_PROGRESS] = msgspec.msgpack.encode(progress)
         batch.write(keys.META, meta)
@@ -294,15 +321,32 @@ class RocksDBStore:
                 value = pack_value(present[row], origin[row], time[row], offset[row])
                 put(pack(key), value, handle)
 
-    def _write_ledger(self, writes: Writes) -> None:
+    def _write_ledger(self, entries: Writes, pages: Writes) -> None:
         with self._lock:
             self._check_usable()
             with self._all_or_closed("write the ledger"):
                 batch = self._database.batch()
-                batch.write(keys.LEDGER, writes)
+                batch.write(keys.LEDGER, entries)
+                batch.write(keys.PAGES, pages)
                 self._database.commit(batch)
                 # What no feed can rebuild does not stay in the tail of a log for long.
                 self._database.flush(keys.LEDGER)
+                if pages:
+                    self._database.flush(keys.PAGES)
+
+    def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
+        with self._lock:
+            self._check_usable()
+            return self._database.get_many(keys.PAGES, names)
+
+
+class _LedgerStorage:
+    """What the ledger sees of the store."""
+
+    def __init__(self, store: RocksDBStore) -> None:
+        self.write = store._write_ledger  # noqa: SLF001 -- one thing in two classes
+        self.read_pages = store._read_pages  # noqa: SLF001
+        self.cut_gone = store._frozen.clear  # noqa: SLF001
 
 
 def open_store(

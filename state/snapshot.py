@@ -34,6 +34,10 @@ class FrozenArrays:
         int32, shape (R,): the ends of every edge row; -1 where a row is free.
     present:
         bool, shape (R,): whether the edge is there as soon as both ends exist.
+    lives:
+        int64, shape (N,): the life of every number whose vertex exists, -1 for the others.
+    n_lives:
+        How many lives were given so far.
     """
 
     schema: Schema
@@ -44,6 +48,8 @@ class FrozenArrays:
     low: NDArray[np.int32]
     high: NDArray[np.int32]
     present: NDArray[np.bool_]
+    lives: NDArray[np.int64]
+    n_lives: int
 
     def snapshot(self) -> GraphSnapshot:
         """Return the graph: vertices by number, categories sorted and only those in use.
@@ -62,6 +68,8 @@ class FrozenArrays:
             graph=AttributedGraph.from_codes(self.schema, categories, codes, edges),
             ids=[vertex_id for vertex_id in ids if isinstance(vertex_id, str)],
             edges_waiting=int(len(both) - np.count_nonzero(both)),
+            lives=self.lives[numbers],
+            n_lives=self.n_lives,
         )
 
     def _recoded(self, codes: NDArray[np.int32]) -> tuple[list[list[str]], NDArray[np.int32]]:

@@ -16,6 +16,9 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Protocol
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ktsafe import AttributedGraph
 from state.changes import Change
 from state.ledger import Ledger, PendingCut
@@ -35,13 +38,16 @@ class Position(NamedTuple):
 class GraphSnapshot:
     """The true graph at a checkpoint boundary, detached from the store.
 
-    `ids[v]` is the person at vertex v of `graph`. Vertices are in the store's own order, which
-    carries no meaning.
+    `ids[v]` is the person at vertex v of `graph`, and `lives[v]` (int64) the number of this
+    existence: whoever is deleted and comes back has another one, and none is given twice; `n_lives`
+    were given so far. Vertices are in the store's own order, which carries no meaning.
     """
 
     graph: AttributedGraph
     ids: Sequence[str]
     edges_waiting: int
+    lives: NDArray[np.int64]
+    n_lives: int
 
 
 class GraphStore(Protocol):
@@ -81,6 +87,22 @@ class GraphStore(Protocol):
         """Forget tombstones older than `horizon_us`, which no accepted event can precede.
 
         Returns the number forgotten.
+        """
+
+    def erasures_pending(self) -> int:
+        """Return how many lives ended since the last `scrub`: bytes of them may be on disk."""
+
+    def scrub(self) -> None:
+        """Rewrite what is stored until no byte of deleted persons is left in the store.
+
+        The state of a pending release cut keeps its own; drop the cut or stage its release first.
+        """
+
+    def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
+        """Return for each person whether no life among the first `n_lives` goes on.
+
+        With the `n_lives` of a release: whether the one who stands in it was deleted since, even
+        if a person of the same id exists again.
         """
 
     def size_bytes(self) -> int:

@@ -35,6 +35,9 @@ class VertexTable:
         self.labels: list[str | bytes | None] = []  # by number; None: the number is free
         self.exists = bytearray()
         self.downs: dict[int, Mark] = {}
+        self.lives = array("q")  # by number; -1 while the vertex does not exist
+        self.n_lives = 0  # given so far
+        self.n_ended = 0  # lives that ended so far
         self.codes = [array("i") for _ in schema.attributes]
         self.categories = [[MISSING] for _ in schema.attributes]
         self._schema = schema
@@ -73,6 +76,7 @@ class VertexTable:
             assert number <= NUMBER_MAX
             self.labels.append(label)
             self.exists.append(False)
+            self.lives.append(-1)
             for column in self.codes:
                 column.append(0)
         self._absent[label] = number
@@ -87,13 +91,19 @@ class VertexTable:
         heapq.heappush(self._free, number)
 
     def appear(self, number: int, vertex_id: str) -> None:
-        """The vertex exists from now on, under its id."""
+        """The vertex exists from now on, under its id, and with a new life."""
         label = self.labels[number]
         assert isinstance(label, bytes)
         del self._absent[label]
         self.labels[number] = vertex_id
         self.numbers[vertex_id] = number
         self.exists[number] = True
+        self._begin_life(number)
+
+    def live_again(self, number: int) -> None:
+        """What was known of the vertex is deleted, and it exists all the same: by later news."""
+        self.n_ended += 1
+        self._begin_life(number)
 
     def vanish(self, number: int) -> bytes:
         """The vertex exists no more; its id is forgotten. Returns the keyed hash in its place."""
@@ -104,23 +114,38 @@ class VertexTable:
         self.labels[number] = label
         self._absent[label] = number
         self.exists[number] = False
+        self.lives[number] = -1
+        self.n_ended += 1
         return label
 
-    def load(self, entries: Iterable[tuple[int, str | bytes, Mark | None]]) -> None:
-        """Fill an empty table from (number, label, down), numbers ascending.
+    def gone(self, ids: Iterable[str], n_lives: int) -> list[bool]:
+        """Return for each person whether no life among the first `n_lives` goes on."""
+        numbers, lives = self.numbers, self.lives
+        return [
+            (number := numbers.get(vertex_id)) is None or lives[number] >= n_lives
+            for vertex_id in ids
+        ]
+
+    def load(
+        self, entries: Iterable[tuple[int, str | bytes, Mark | None, int | None]], n_lives: int
+    ) -> None:
+        """Fill an empty table from (number, label, down, life), numbers ascending.
 
         Raises
         ------
         ValueError
-            If a number or a label comes twice, or a number is out of range.
+            If a number, a label or a life comes twice, or a number or a life is out of range.
         """
-        for number, label, down in entries:
+        lives: list[int] = []
+        for number, label, down, life in entries:
             if not len(self.labels) <= number <= NUMBER_MAX:
                 raise ValueError("vertex numbers do not ascend")
             while len(self.labels) < number:
                 self._free.append(len(self.labels))
                 self.labels.append(None)
+                lives.append(-1)
             self.labels.append(label)
+            lives.append(-1 if life is None else life)
             if down is not None:
                 self.downs[number] = down
             if isinstance(label, str):
@@ -129,8 +154,16 @@ class VertexTable:
                 self._absent[label] = number
         if self.n_held != len(self.labels) - len(self._free):
             raise ValueError("two vertices are the same person")
+        known = [life for life in lives if life >= 0]
+        if len(set(known)) != len(self.numbers) or max(known, default=-1) >= n_lives:
+            raise ValueError("a life is missing, double or impossible")
+        self.lives, self.n_lives = array("q", lives), n_lives
         self.exists = bytearray(isinstance(label, str) for label in self.labels)
         self.codes = [array("i", bytes(4 * len(self.labels))) for _ in self.codes]
+
+    def _begin_life(self, number: int) -> None:
+        self.lives[number] = self.n_lives
+        self.n_lives += 1
 
     def set_code(self, number: int, position: int, value: str | None) -> None:
         """Code the raw value of the attribute at a position of the schema."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 import pytest
 
+from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
 from state.ledger_log import CUT, EMPTY, LedgerLog, Writes
 from tests.state.conftest import Handle
@@ -15,23 +16,30 @@ class Storage:
 
     def __init__(self) -> None:
         self.entries: dict[bytes, bytes] = dict(EMPTY)
+        self.pages: dict[bytes, bytes] = {}
         self.cuts_gone = 0
         self.fails = False
 
-    def write(self, writes: Writes) -> None:
+    def write(self, entries: Writes, pages: Writes) -> None:
         if self.fails:
             raise OSError
-        for key, value in writes.items():
-            if value is None:
-                self.entries.pop(key, None)
-            else:
-                self.entries[key] = value
+        for held, writes in ((self.entries, entries), (self.pages, pages)):
+            for key, value in writes.items():
+                if value is None:
+                    held.pop(key, None)
+                else:
+                    held[key] = value
+
+    def read_pages(self, names: list[bytes]) -> list[bytes | None]:
+        return [self.pages.get(name) for name in names]
 
     def cut_gone(self) -> None:
         self.cuts_gone += 1
 
     def ledger(self) -> LedgerLog:
-        return LedgerLog(self.entries, write=self.write, cut_gone=self.cut_gone)
+        return LedgerLog(
+            self.entries, storage=self, damaged=lambda: StateCorrupted("read", "pages", "restore")
+        )
 
 
 @pytest.fixture
@@ -45,7 +53,7 @@ def storage() -> Storage:
 def take(ledger: LedgerLog, slot_us: int) -> None:
     """Take a cut as a store does."""
     cut = PendingCut(slot_us, {"t/0": slot_us})
-    ledger._write(ledger.take_cut(cut))
+    ledger._storage.write(ledger.take_cut(cut), {})
     ledger.cut_taken(cut)
 
 
@@ -201,3 +209,68 @@ def test_every_store_keeps_the_ledger(handle: Handle) -> None:
     handle.store.ledger.mark_published("r1")
     assert handle.reopen().ledger.last() == record(1, status=Status.PUBLISHED)
     assert handle.store.ledger.sequence() == Sequence("s", "digest", 5)
+
+
+def test_pages_change_with_the_release_that_changed_them(handle: Handle) -> None:
+    """Pages are as of the last staged release: written with it, whole after a restart."""
+    ledger = handle.store.ledger
+    ledger.start_sequence(Sequence("s", "digest", 5))
+    assert ledger.pages() == {}
+    expected: dict[str, bytes] = {}
+    steps: list[dict[str, bytes | None]] = [
+        {"a": b"1", "b": b"2" * 9999},
+        {"b": b"", "c": b"\0"},
+        {},
+        {"a": None, "gone": None},
+    ]
+    for index, changed in enumerate(steps, 1):
+        handle.store.commit([], {}, cut=PendingCut(10 * index, {"t/0": 10 * index}))
+        assert handle.store.ledger.pages() == expected
+        handle.store.ledger.stage(record(index), changed)
+        wanted = expected | changed
+        expected = {name: page for name, page in wanted.items() if page is not None}
+        assert handle.store.ledger.pages() == expected
+        assert handle.reopen().ledger.pages() == expected
+    handle.store.ledger.start_sequence(Sequence("s2", "digest", 6))
+    assert handle.store.ledger.pages() == {}
+    assert handle.reopen().ledger.pages() == {}
+
+
+def test_pages_that_were_not_staged_do_not_exist(storage: Storage) -> None:
+    """If staging fails, the pages stay those of the release before."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1), {"a": b"1"})
+    take(ledger, 20)
+    storage.fails = True
+    with pytest.raises(OSError):  # noqa: PT011 -- the storage's own
+        ledger.stage(record(2), {"a": b"2"})
+    assert ledger.pages() == storage.ledger().pages() == {"a": b"1"}
+
+
+@pytest.mark.parametrize("damage", [None, b"", b"2", b"old"])
+def test_a_page_that_is_not_as_written_is_noticed(storage: Storage, damage: bytes | None) -> None:
+    """A page that is lost, cut short, changed, or of an earlier release is never used."""
+    ledger = storage.ledger()
+    for index, page in ((1, b"old"), (2, b"new")):
+        take(ledger, 10 * index)
+        ledger.stage(record(index), {"a": page, "b": b"1"})
+    if damage is None:
+        del storage.pages[b"a"]
+    else:
+        storage.pages[b"a"] = damage
+    for opened in (ledger, storage.ledger()):
+        with pytest.raises(StateCorrupted):
+            opened.pages()
+    ledger.start_sequence(Sequence("s2", "digest", 6))
+    assert ledger.pages() == {}
+
+
+def test_a_lost_table_of_pages_is_noticed(storage: Storage) -> None:
+    """Pages are never taken for none because their table is gone."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1), {"a": b"1"})
+    del storage.entries[b"pages"]
+    with pytest.raises(ValueError, match="lacks"):
+        storage.ledger()

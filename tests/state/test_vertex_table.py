@@ -62,7 +62,7 @@ def test_many_raw_values_are_not_all_remembered() -> None:
 def test_a_load_numbers_on_as_before() -> None:
     """Holes of the loaded numbers are filled first, as they would have been without a restart."""
     table = VertexTable(SCHEMA, SECRET)
-    table.load([(1, "b", None), (4, b"hash", (3, 0, 3))])
+    table.load([(1, "b", None, 5), (4, b"hash", (3, 0, 3), None)], 6)
     assert [table.allocate(person) for person in ("v", "w", "x", "y")] == [0, 2, 3, 5]
     assert table.downs == {4: (3, 0, 3)}
 
@@ -70,14 +70,20 @@ def test_a_load_numbers_on_as_before() -> None:
 @pytest.mark.parametrize(
     "entries",
     [
-        [(1, "a", None), (1, "b", None)],
-        [(1, "a", None), (0, "b", None)],
-        [(0, "a", None), (1, "a", None)],
-        [(0, b"x", None), (1, b"x", None)],
-        [(2**31, "a", None)],
+        [(1, "a", None, 0), (1, "b", None, 1)],
+        [(1, "a", None, 0), (0, "b", None, 1)],
+        [(0, "a", None, 0), (1, "a", None, 1)],
+        [(0, b"x", None, None), (1, b"x", None, None)],
+        [(2**31, "a", None, 0)],
+        [(0, "a", None, 1), (1, "b", None, 1)],
+        [(0, "a", None, 2)],
+        [(0, "a", None, None)],
+        [(0, b"x", None, 0)],
     ],
 )
-def test_an_impossible_load_is_refused(entries: list[tuple[int, str | bytes, None]]) -> None:
-    """Numbers must ascend within int32, and nobody is two vertices."""
-    with pytest.raises(ValueError, match="vert"):
-        VertexTable(SCHEMA, SECRET).load(entries)
+def test_an_impossible_load_is_refused(
+    entries: list[tuple[int, str | bytes, None, int | None]],
+) -> None:
+    """Numbers must ascend within int32, nobody is two vertices, and each lives one known life."""
+    with pytest.raises(ValueError, match=r"vert|life"):
+        VertexTable(SCHEMA, SECRET).load(entries, 2)
