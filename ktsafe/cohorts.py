@@ -15,8 +15,10 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe import _cohort_search_core as search
 from ktsafe import _cohorts_core as core
 from ktsafe import _locations_core
+from ktsafe import _shapes_core as shaping
 from ktsafe._locations_core import NONE
 from ktsafe._matching_core import Wants
 from ktsafe.locations import LocationTable
@@ -135,7 +137,7 @@ def choose_targets(
         if not len(block):
             continue
         alone = block
-        if core.lacking(table.rule, len(block), int(g.is_sensitive[block].sum())):
+        if shaping.lacking(table.rule, len(block), int(g.is_sensitive[block].sum())):
             alone = _adopt(working, table, block)
             adopted = np.setdiff1d(block, alone)
             kept = np.union1d(kept, _lift_cohorts(working, table, working.cohort[adopted]))
@@ -170,7 +172,7 @@ def _stand(
     sensitive = np.bincount(compact.reshape(-1), working.arrays.is_sensitive[members])
     stands = np.array(
         [
-            core.lacking(table.rule, int(c), int(s)) == 0
+            shaping.lacking(table.rule, int(c), int(s)) == 0
             for c, s in zip(count, sensitive, strict=True)
         ],
         dtype=np.bool_,
@@ -209,7 +211,7 @@ def _adopt(
     order = np.argsort(compact.reshape(-1), kind="stable").astype(np.int32)
     start = np.concatenate(([0], np.cumsum(np.bincount(compact.reshape(-1)))))
     everyone: NDArray[np.int32] = np.concatenate((others, block)).astype(np.int32)
-    pool = core.Pool(
+    pool = shaping.Pool(
         working.target_hist(everyone), g.degree[everyone] + 1, g.is_sensitive[everyone]
     )
     best = core.adopt(pool, _target_rule(working, table), order, start, len(others))
@@ -290,16 +292,16 @@ def _cohort_targets(
     """Group the vertices of one class, in descending degree, and return what each shall reach."""
     g = working.arrays
     working.stood[block] = 0
-    pool = core.Pool(working.target_hist(block), g.degree[block] + 1, g.is_sensitive[block])
+    pool = shaping.Pool(working.target_hist(block), g.degree[block] + 1, g.is_sensitive[block])
     cohort = _seeded(pool, table.rule, params)
     n_cohorts = int(cohort.max()) + 1
     has_room = pool.is_sensitive.mean() <= HOPELESS_SHARE * params.alpha
-    limits = table.rule.limits.copy()
-    limits[_locations_core.RESERVE] = int(has_room)
+    rule = _target_rule(working, table)
+    rule.limits[_locations_core.RESERVE] = int(has_room)
     if n_cohorts > 1 and swaps_per_vertex:
-        core.improve(
+        search.improve(
             pool,
-            _target_rule(working, table)._replace(limits=limits),
+            rule,
             cohort,
             swaps_per_vertex * len(block),
             core.lookalikes(pool, LOOKALIKE_REACH, LOOKALIKES),
@@ -317,7 +319,7 @@ def _shared_targets(
 ) -> Targets:
     """Return the shapes of cohorts; insert the vertices that they lack."""
     g = working.arrays
-    pool = core.Pool(
+    pool = shaping.Pool(
         working.target_hist(vertices), g.degree[vertices] + 1, g.is_sensitive[vertices]
     )
     n_cohorts = int(cohort.max(initial=-1)) + 1
@@ -326,9 +328,11 @@ def _shared_targets(
     start = np.concatenate(([0], np.cumsum(count)))
     bases = np.zeros((n_cohorts, pool.rows.shape[1]), dtype=np.int32)
     sizes, frees = np.zeros(n_cohorts, dtype=np.int64), np.zeros(n_cohorts, dtype=np.int64)
-    core.shapes(pool, _target_rule(working, table), members, start, bases, sizes, frees)
+    shaping.shapes(pool, _target_rule(working, table), members, start, bases, sizes, frees)
     sensitive = np.bincount(cohort, weights=pool.is_sensitive, minlength=n_cohorts)
-    short = [core.lacking(table.rule, int(count[c]), int(sensitive[c])) for c in range(n_cohorts)]
+    short = [
+        shaping.lacking(table.rule, int(count[c]), int(sensitive[c])) for c in range(n_cohorts)
+    ]
     new_of = np.repeat(np.arange(n_cohorts), short)
     classes = g.cls[vertices[members[start[new_of]]]]
     new = working.add_vertices(classes)
@@ -340,12 +344,18 @@ def _shared_targets(
 
 
 def _target_rule(working: WorkingGraph, table: LocationTable) -> _locations_core.Rule:
-    """Return the rule with the columns in which targets are chosen."""
-    return table.rule._replace(offsets=working.target_space.offsets)
+    """Return the rule with the columns in which targets are chosen.
+
+    Targets by tuple leave no freedom, so that they contain what every member has.
+    """
+    limits = table.rule.limits.copy()
+    if working.by_tuple:
+        limits[_locations_core.T_NUM] = 0
+    return _locations_core.Rule(working.target_space.offsets, limits)
 
 
 def _seeded(
-    pool: core.Pool, rule: _locations_core.Rule, params: PrivacyParams
+    pool: shaping.Pool, rule: _locations_core.Rule, params: PrivacyParams
 ) -> NDArray[np.int32]:
     """Return consecutive cohorts; a last one that is too small joins the one before it."""
     cohort: NDArray[np.int32] = core.seed(
@@ -357,7 +367,7 @@ def _seeded(
     last = int(cohort.max())
     if last > 0 and (cohort == last).sum() < params.group_size_min:
         merged = cohort >= last - 1
-        if not core.lacking(rule, int(merged.sum()), int(pool.is_sensitive[merged].sum())):
+        if not shaping.lacking(rule, int(merged.sum()), int(pool.is_sensitive[merged].sum())):
             cohort[merged] = last - 1
     return cohort
 
@@ -454,6 +464,7 @@ def _wants(working: WorkingGraph, targets: Targets, rng: np.random.Generator) ->
         np.ascontiguousarray(stubs[order]),
         np.ascontiguousarray(targets.group[order]),
         # A vertex inserted beside sensitive ones is of use only where they are.
-        (targets.cohort[order] == NONE) & (targets.vertices[order] >= working.n_original),
+        working.by_tuple
+        | (targets.cohort[order] == NONE) & (targets.vertices[order] >= working.n_original),
         working.target_space.columns,
     )

@@ -7,8 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
+from ktsafe import _cohort_search_core as search
 from ktsafe import _cohorts_core as core
 from ktsafe import _locations_core as locations
+from ktsafe import _shapes_core as shaping
 from ktsafe.cohorts import _balanced_choices
 from ktsafe.locations import similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
@@ -23,16 +25,17 @@ def _rule(params: PrivacyParams) -> locations.Rule:
     return similarity_rule(space, params)
 
 
-def _pool(rng: np.random.Generator, n: int, size_max: int) -> core.Pool:
+def _pool(rng: np.random.Generator, n: int, size_max: int) -> shaping.Pool:
     sizes = np.sort(rng.integers(1, size_max + 1, n))[::-1].astype(np.int32)
     rows = np.column_stack(
         (rng.multinomial(sizes, [0.5, 0.3, 0.2]), rng.multinomial(sizes, [0.7, 0.3]))
     ).astype(np.int32)
-    return core.Pool(rows, sizes, rng.random(n) < 0.2)
+    return shaping.Pool(rows, sizes, rng.random(n) < 0.2)
 
 
-def _scratch(n: int) -> core.Scratch:
-    return core.Scratch(np.zeros(5, np.int32), np.zeros(5, np.int32), np.zeros(n, np.int32))
+def _scratch(n: int) -> shaping.Scratch:
+    room: shaping.Scratch = shaping.scratch_for(5, n)
+    return room
 
 
 @settings(max_examples=80, deadline=None)
@@ -43,7 +46,7 @@ def test_members_at_the_shape_are_similar(n: int, size_max: int, seed: int) -> N
     rule = _rule(PrivacyParams())
     pool, scratch = _pool(rng, n, size_max), _scratch(n)
     members = np.arange(n, dtype=np.int32)
-    size, free = core.shape(pool, rule, members, n, scratch)
+    size, free = shaping.shape(pool, rule, members, n, scratch)
     base = scratch.base
     reached = []
     for row in pool.rows:
@@ -75,20 +78,20 @@ def test_improving_keeps_cohorts_sufficient_and_does_not_cost(n: int, seed: int)
     state = np.array([seed], dtype=np.uint64)
     nearest = core.lookalikes(pool, 10, 4)
     start = _total_price(pool, rule, cohort)
-    core.improve(pool, rule, cohort, 3000, nearest, (2.0, 0.1), state)
+    search.improve(pool, rule, cohort, 3000, nearest, (2.0, 0.1), state)
     after = np.bincount(cohort, minlength=len(before))
     assert after.sum() == n
     assert (after >= np.minimum(before, 5)).all()
     assert _total_price(pool, rule, cohort) <= start
 
 
-def _total_price(pool: core.Pool, rule: locations.Rule, cohort: np.ndarray) -> int:
+def _total_price(pool: shaping.Pool, rule: locations.Rule, cohort: np.ndarray) -> int:
     total = 0
     for c in range(int(cohort.max()) + 1):
         members = np.flatnonzero(cohort == c).astype(np.int32)
-        size, _ = core.shape(pool, rule, members, len(members), _scratch(len(members)))
+        size, _ = shaping.shape(pool, rule, members, len(members), _scratch(len(members)))
         sensitive = int(pool.is_sensitive[members].sum())
-        total += core.price(rule, size, len(members), sensitive)
+        total += shaping.price(rule, size, len(members), sensitive)
     return total
 
 
@@ -106,9 +109,9 @@ def test_lookalikes_are_the_closest_rows() -> None:
 def test_lacking_counts_for_k_and_alpha() -> None:
     """Four members of which three are sensitive need eleven harmless ones at alpha = 0.2."""
     rule = _rule(PrivacyParams(k=10))
-    assert core.lacking(rule, 4, 3) == 11
-    assert core.lacking(rule, 4, 0) == 6
-    assert core.lacking(rule, 12, 2) == 0
+    assert shaping.lacking(rule, 4, 3) == 11
+    assert shaping.lacking(rule, 4, 0) == 6
+    assert shaping.lacking(rule, 12, 2) == 0
 
 
 def test_balanced_choices_answer_one_sided_wants() -> None:
