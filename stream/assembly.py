@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -75,7 +75,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
                 params=settings.params,
                 options=AnonymizeOptions(effort=config.release.effort),
                 staging_dir=private_folder(settings) / "staging",
-                audit_dir=private_folder(settings) / "audit",
+                audit_dir=audit_folder(settings),
                 seed=config.release.seed,
             ),
             observer=observer,
@@ -148,6 +148,19 @@ def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore
     return RocksDBStore.open(folder / "store", settings.schema, accept_schema=accept_schema)
 
 
+def audit_folder(settings: Settings) -> Path:
+    """Return the folder of the private audits of releases."""
+    return private_folder(settings) / "audit"
+
+
+def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
+    """Blank the dead letters that hold one of these ids; None where they are out of reach."""
+    table = settings.config.dead_letters
+    if not isinstance(table, FilesDeadLetters):
+        return None
+    return files.blank_dead_letters(settings.path(table.path), [name.encode() for name in ids])
+
+
 def places(settings: Settings) -> dict[str, str]:
     """Return where a service's things are, by name, for people."""
     config = settings.config
@@ -198,6 +211,7 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         idle_s=table.idle_s,
         drain=drain,
         lateness_max_s=settings.config.ingest.lateness_max_s,
+        erase_within_s=settings.config.state.erase_within_s,
     )
 
 

@@ -20,6 +20,7 @@ from stream.commands import (  # noqa: E402
     compare,
     config,
     demo,
+    erase,
     feed,
     rebase,
     releases,
@@ -61,6 +62,7 @@ app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize_files)
 app.command("verify")(verify.verify_folders)
 app.command("compare")(compare.compare)
+app.command("erase")(erase.erase)
 app.command("rebase")(rebase.rebase)
 app.add_typer(feed.app, name="feed")
 app.add_typer(releases.app, name="releases")

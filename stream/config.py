@@ -77,6 +77,7 @@ class StateTable(Table, frozen=True):
     """`[state]`: the folder of the true graph, the ledger, staged bytes and private audits."""
 
     folder: str
+    erase_within_s: Seconds = 3600.0
 
 
 class PrivacyTable(Table, frozen=True):

@@ -16,6 +16,7 @@ from connectors.errors import Unavailable
 from state.ledger import PendingCut
 from state.store import GraphStore
 from stream.cut import Cut, EventTimeCut, resume_slot
+from stream.erasure import Eraser
 from stream.ingest import Ingest
 from stream.logs import get_logger
 from stream.observer import Observer
@@ -53,6 +54,8 @@ class LoopSettings:
         Pause between measurements of lag and sizes.
     prune_interval_s:
         Pause between clean-ups of tombstones that no accepted event can precede.
+    erase_within_s:
+        Greatest time from a deletion to the erasure of its last bytes on disk.
     """
 
     slots: Slots
@@ -63,6 +66,7 @@ class LoopSettings:
     lateness_max_s: int = 604_800
     report_interval_s: float = 2.0
     prune_interval_s: float = 300.0
+    erase_within_s: float = 3600.0
     dead_letter_retry_s: float = 5.0
 
 
@@ -85,6 +89,7 @@ class Loop:
         store: GraphStore,
         ingest: Ingest,
         publisher: Publisher,
+        eraser: Eraser,
         *,
         settings: LoopSettings,
         observer: Observer,
@@ -97,6 +102,7 @@ class Loop:
         self._store = store
         self._ingest = ingest
         self._publisher = publisher
+        self._eraser = eraser
         self._settings = settings
         self._observer = observer
         self._wall_us = wall_us
@@ -134,10 +140,13 @@ class Loop:
                 self._checkpoint(None)
             self._release_if_due(sequence.sequence_id)
             self._report()
+            self._eraser.advance()
             if self._settings.drain and not taken and self._drained(sequence.sequence_id):
                 break
         self._observer.ready(False)
         self._checkpoint(None)
+        # A service that will not go on by itself leaves nothing behind.
+        self._eraser.advance(now=self._settings.drain)
 
     def _admits(self, partition: tuple[str, int], time_us: int) -> bool:
         if self._settings.clock is Clock.WALL:

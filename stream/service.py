@@ -25,6 +25,7 @@ from ktsafe import PrivacyParams, Schema
 from state.errors import StateMismatch
 from state.ledger import Ledger, Sequence
 from state.store import GraphStore
+from stream.erasure import Eraser
 from stream.ingest import Ingest, IngestSettings
 from stream.logs import get_logger
 from stream.loop import Loop, LoopSettings
@@ -153,6 +154,7 @@ def run_service(
         stack.callback(source.close)
         offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
         source.open(offsets, store.source_identity())
+        eraser = Eraser(store, build.audit_dir, within_s=loop.erase_within_s, monotonic=monotonic)
         dead_letters = stack.enter_context(closing(open_dead_letters()))
         log.warning("guarantee: each release is safe by itself; releases in series are not (w=1)")
         taker = Ingest(
@@ -169,6 +171,7 @@ def run_service(
             store,
             taker,
             publisher,
+            eraser,
             settings=loop,
             observer=observer,
             wall_us=wall_us,

@@ -148,6 +148,7 @@ class Snapshotter:
             status=Status.STAGED,
             n_vertices=anonymized.graph.n_vertices,
             n_edges=anonymized.graph.n_edges,
+            n_lives=snapshot.n_lives,
         )
 
     def discard(self, release_id: str) -> None:

@@ -124,6 +124,8 @@ class World:
             self.letters, self.faults
         )
         self.now_s = 0.0
+        self.mappings: dict[str, dict[str, str]] = {}
+        """Who was who when a release was confirmed; the files forget who is deleted later."""
 
     def extend(self, partition: int, events: Sequence[feeds.Event | bytes | None]) -> None:
         """Append events to the log."""
@@ -165,7 +167,7 @@ class World:
                 staging_dir=self.folder / "staging",
                 audit_dir=self.folder / "audit",
             ),
-            observer=Observers(summary, observer) if observer else summary,
+            observer=Observers(summary, _Mappings(self), observer or Observer()),
             stopping=stopping,
             executor=Inline(),
             wall_us=lambda: round(self.now_s * 1_000_000),
@@ -199,7 +201,7 @@ class World:
         Insert-only releases contain the true graph of their slot, and ties beyond it.
         """
         files = self.releases.releases[release_id][1]
-        mapping = dict(_rows((self.folder / "audit" / release_id / "mapping.csv").read_text()))
+        mapping = self.mappings[release_id]
         vertices = {
             mapping[row[0]]: dict(zip(self.schema.attributes, row[1:], strict=True))
             for row in _rows(files["vertices.csv"].decode())
@@ -211,6 +213,19 @@ class World:
             if mapping[a] and mapping[b]
         }
         return vertices, ties
+
+
+class _Mappings(Observer):
+    """Keeps the mapping of every release as it is when the sink has confirmed it."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def release_published(
+        self, release_id: str, nominal_us: int, vertices: int, edges: int
+    ) -> None:
+        path = self._world.folder / "audit" / release_id / "mapping.csv"
+        self._world.mappings[release_id] = dict(_rows(path.read_text()))
 
 
 def _rows(text: str) -> list[list[str]]:

@@ -124,7 +124,7 @@ class Site:
     def dead_letters(self) -> int:
         """Return the number of lines in the dead-letter file."""
         path = self.folder / "dead-letters.jsonl"
-        return sum(1 for _ in path.open("rb")) if path.exists() else 0
+        return len(path.read_bytes().splitlines()) if path.exists() else 0
 
 
 def site(
