@@ -1,0 +1,76 @@
+"""Kernels of the candidate sets: how pairs of atoms survive one more release.
+
+Bounds are checked by the caller. An *atom* is a set of objects that no release has told apart.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+class Rows(NamedTuple):
+    """Sets of numbers: row r holds `member[pointer[r]:pointer[r + 1]]`, ascending."""
+
+    pointer: NDArray[np.int64]
+    member: NDArray[np.int64]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def surviving_pairs(
+    before: Rows,
+    children: Rows,
+    parent: NDArray[np.int64],
+    group: NDArray[np.int64],
+    similar: Rows,
+    pointer: NDArray[np.int64],
+    member: NDArray[np.int64],
+) -> None:
+    """Count or list the candidates of every atom after a release.
+
+    Parameters
+    ----------
+    before:
+        The candidates of every former atom.
+    children:
+        The atoms that each former atom has become; the last row holds the newborn ones.
+    parent:
+        Former atom of each atom; for a newborn one the number of former atoms.
+    group:
+        Group of equal protection sets of each atom in this release, -1 if it is absent.
+    similar:
+        For each group the groups that make up its protection set.
+    pointer:
+        Offsets of the rows, filled in if `member` is empty, else used.
+    member:
+        Gets the candidates if it is not empty.
+    """
+    n_former = before.pointer.shape[0] - 1
+    marked = np.full(similar.pointer.shape[0], -1, dtype=np.int64)
+    listing = member.shape[0] > 0
+    for x in range(parent.shape[0]):
+        own = group[x]
+        if own >= 0:
+            for s in range(similar.pointer[own], similar.pointer[own + 1]):
+                marked[similar.member[s]] = x
+        former = parent[x]
+        newborn = former == n_former
+        first = 0 if newborn else before.pointer[former]
+        last = 1 if newborn else before.pointer[former + 1]
+        count = 0
+        for p in range(first, last):
+            other = n_former if newborn else before.member[p]
+            for c in range(children.pointer[other], children.pointer[other + 1]):
+                y = children.member[c]
+                there = group[y]
+                if (own < 0 and there < 0) or (own >= 0 and there >= 0 and marked[there] == x):
+                    if listing:
+                        member[pointer[x] + count] = y
+                    count += 1
+        if listing:
+            member[pointer[x] : pointer[x] + count].sort()
+        else:
+            pointer[x + 1] = pointer[x] + count

@@ -1,0 +1,172 @@
+"""Kernels of the auditor's own profiles: exact integers, no float.
+
+They share nothing with the anonymizer, the sequence engine or the verifier. Bounds are checked by
+the caller.
+
+A *profile* is one run of int64: `degree, code_1 .. code_q, column, count, column, count ...`, where
+a column is `attribute << 32 | code` and the pairs count the values of the closed neighbourhood,
+ascending by column. Equal profiles are equal locations.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+class Profiles(NamedTuple):
+    """Profiles one after another: row r is `flat[pointer[r]:pointer[r + 1]]`."""
+
+    pointer: NDArray[np.int64]
+    flat: NDArray[np.int64]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the compressed adjacency of n vertices and an edge list, shape (m, 2)."""
+    indptr = np.zeros(n + 1, dtype=np.int64)
+    for e in range(edges.shape[0]):
+        indptr[edges[e, 0] + 1] += 1
+        indptr[edges[e, 1] + 1] += 1
+    for v in range(n):
+        indptr[v + 1] += indptr[v]
+    place = indptr[:-1].copy()
+    indices = np.empty(2 * edges.shape[0], dtype=np.int64)
+    for e in range(edges.shape[0]):
+        u = edges[e, 0]
+        v = edges[e, 1]
+        indices[place[u]] = v
+        indices[place[v]] = u
+        place[u] += 1
+        place[v] += 1
+    return indptr, indices
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def profiles(
+    vertices: NDArray[np.int64],
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int64],
+    codes: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return pointer and flat profiles of `vertices`; codes has shape (n, q)."""
+    q = codes.shape[1]
+    capacity = 0
+    degree_max = 0
+    for v in vertices:
+        degree = indptr[v + 1] - indptr[v]
+        degree_max = max(degree_max, degree)
+        capacity += 1 + q + 2 * q * (degree + 1)
+    pointer = np.zeros(vertices.shape[0] + 1, dtype=np.int64)
+    flat = np.empty(capacity, dtype=np.int64)
+    near = np.empty(degree_max + 1, dtype=np.int64)
+    filled = 0
+    for r in range(vertices.shape[0]):
+        v = vertices[r]
+        degree = indptr[v + 1] - indptr[v]
+        flat[filled] = degree
+        filled += 1
+        for a in range(q):
+            flat[filled] = codes[v, a]
+            filled += 1
+        for a in range(q):
+            near[0] = codes[v, a]
+            for i in range(degree):
+                near[i + 1] = codes[indices[indptr[v] + i], a]
+            near[: degree + 1].sort()
+            begin = filled
+            for i in range(degree + 1):
+                column = (a << 32) | near[i]
+                if filled > begin and flat[filled - 2] == column:
+                    flat[filled - 1] += 1
+                else:
+                    flat[filled] = column
+                    flat[filled + 1] = 1
+                    filled += 2
+        pointer[r + 1] = filled
+    return pointer, flat[:filled].copy()
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def are_similar(
+    pointer: NDArray[np.int64],
+    flat: NDArray[np.int64],
+    q: int,
+    rows: tuple[int, int],
+    tolerance: tuple[int, int],
+) -> bool:
+    """Return whether half the L1 distance of every attribute's distributions is at most t.
+
+    That is sum |c1 * n2 - c2 * n1| * denominator <= 2 * numerator * n1 * n2 for t = numerator /
+    denominator.
+    """
+    x = pointer[rows[0]]
+    y = pointer[rows[1]]
+    x_stop = pointer[rows[0] + 1]
+    y_stop = pointer[rows[1] + 1]
+    size_1 = flat[x] + 1
+    size_2 = flat[y] + 1
+    limit = 2 * tolerance[0] * size_1 * size_2
+    x += 1 + q
+    y += 1 + q
+    attribute = 0
+    distance = 0
+    while x < x_stop or y < y_stop:
+        if y == y_stop or (x < x_stop and flat[x] < flat[y]):
+            column = flat[x]
+            part = flat[x + 1] * size_2
+            x += 2
+        elif x == x_stop or flat[y] < flat[x]:
+            column = flat[y]
+            part = flat[y + 1] * size_1
+            y += 2
+        else:
+            column = flat[x]
+            part = abs(flat[x + 1] * size_2 - flat[y + 1] * size_1)
+            x += 2
+            y += 2
+        if column >> 32 != attribute:
+            attribute = column >> 32
+            distance = 0
+        distance += part
+        if distance * tolerance[1] > limit:
+            return False
+    return True
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def similar_pairs(
+    stored: Profiles,
+    q: int,
+    is_new: NDArray[np.bool_],
+    begin: NDArray[np.int64],
+    stop: NDArray[np.int64],
+    tolerance: tuple[int, int],
+    start: int,
+    found: NDArray[np.int64],
+) -> tuple[int, int]:
+    """Write similar pairs of rows with at least one new row to `found`, shape (capacity, 2).
+
+    Row x is compared with rows begin[x]:stop[x], which are of its class and degree band; each pair
+    is written once, no row is paired with itself. The work begins at row `start` and stops before
+    the row whose pairs might not fit. Returns that row and the number of pairs written; the
+    capacity must be at least the widest band.
+    """
+    n = is_new.shape[0]
+    written = 0
+    for x in range(start, n):
+        if not is_new[x]:
+            continue
+        if written + stop[x] - begin[x] > found.shape[0]:
+            return x, written
+        for y in range(begin[x], stop[x]):
+            if y == x or (is_new[y] and y < x):
+                continue
+            if are_similar(stored.pointer, stored.flat, q, (x, y), tolerance):
+                found[written, 0] = x
+                found[written, 1] = y
+                written += 1
+    return n, written

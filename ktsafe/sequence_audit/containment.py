@@ -1,0 +1,226 @@
+"""Whether the truth is in the release, apart from what was declared to be held back.
+
+Every true person is published, every true tie between two published people is shown, and every
+published quasi-identifier is the true one; what is missing must be declared, and a tie may be
+missing no longer than the declared lag. A suppressed value ("-") is counted and is no fault.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.graph import MISSING
+from ktsafe.sequence_audit.release import AuditedRelease, Numbering
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Declared:
+    """What a release is said to hold back.
+
+    Attributes
+    ----------
+    withheld:
+        True people who are not published yet.
+    held_ties:
+        True ties between published people that are not shown (held back, or deleted).
+    held_changes:
+        Published people whose former quasi-identifiers are still shown.
+    lag_max:
+        Greatest number of releases that a tie may be missing from; None means any.
+    """
+
+    withheld: int = 0
+    held_ties: int = 0
+    held_changes: int = 0
+    lag_max: int | None = None
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class TrueGraph:
+    """The true graph at a release's nominal time.
+
+    Attributes
+    ----------
+    people:
+        Whoever exists.
+    values:
+        For each quasi-identifier, as published in the release, its text by person.
+    sensitive_texts:
+        The sensitive attribute's text by person.
+    edges:
+        Integers, shape (m, 2): positions in `people`, each undirected edge once.
+    """
+
+    people: Sequence[Hashable]
+    values: Sequence[Sequence[str]]
+    sensitive_texts: Sequence[str]
+    edges: NDArray[np.int64]
+    declared: Declared = Declared()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Contained:
+    """What of the truth a release shows.
+
+    Attributes
+    ----------
+    is_true:
+        bool, shape (m,): whether each released edge is a true tie.
+    figures:
+        Counts, JSON-ready; private.
+    overdue, unknown_owner, differing:
+        int64, positions of released vertices: ends of ties missing for too long; vertices mapped
+        to somebody who does not exist; vertices with another quasi-identifier than declared.
+    missing_ties:
+        int64, shape (., 2): positions of the ends of true ties that are not shown.
+    sensitive_differs:
+        int64, positions: vertices that show another sensitive value than the true one or "-".
+    """
+
+    is_true: NDArray[np.bool_]
+    figures: dict[str, Any]
+    overdue: NDArray[np.int64]
+    unknown_owner: NDArray[np.int64]
+    differing: NDArray[np.int64]
+    missing_ties: NDArray[np.int64]
+    sensitive_differs: NDArray[np.int64]
+
+
+class Containment:
+    """Follows what is missing from release to release. People are numbers that persist."""
+
+    def __init__(self) -> None:
+        self._missing = np.zeros(0, dtype=np.int64)
+        self._ages = np.zeros(0, dtype=np.int64)
+        self._waiting = np.zeros(0, dtype=np.int64)
+        self._waits = np.zeros(0, dtype=np.int64)
+
+    def copy(self) -> Containment:
+        """Return a record that goes on from here by itself."""
+        other = Containment()
+        other.__dict__.update(self.__dict__)
+        return other
+
+    def add(
+        self,
+        release: AuditedRelease,
+        owner: NDArray[np.int64],
+        truth: TrueGraph,
+        people: NDArray[np.int64],
+    ) -> Contained:
+        """Compare one more release with the truth.
+
+        Parameters
+        ----------
+        owner:
+            int64, shape (n,): number of the person behind each vertex, -1 without one.
+        people:
+            int64: the numbers of the true people.
+        """
+        position, is_published = _places(owner, people)
+        withheld, waits = _aged(people[~is_published], self._waiting, self._waits)
+        shown = _keys(owner[release.edges])
+        true = people[truth.edges]
+        keys = _keys(true)
+        both = is_published[truth.edges].all(axis=1)
+        is_missing = both & ~np.isin(keys, shown)
+        missing, ages = _aged(keys[is_missing], self._missing, self._ages)
+        # Sorted keys belong to the ties in the same order.
+        ends = position[truth.edges[is_missing]][np.argsort(keys[is_missing], kind="stable")]
+        lag_max = truth.declared.lag_max
+        late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
+        differing, suppressed = _differing(release, truth, position, is_published)
+        masked, sensitive_differs = _sensitive(release, truth, position, is_published)
+        self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
+        inserted = ~np.isin(shown, keys)
+        return Contained(
+            is_true=~inserted & (shown >= 0),
+            figures={
+                "withheld_people": len(withheld),
+                "withheld_releases_max": int(waits.max(initial=0)),
+                "missing_ties": len(missing),
+                "missing_releases_max": int(ages.max(initial=0)),
+                "ties_of_withheld_people": int(np.count_nonzero(~both)),
+                "held_changes": len(differing),
+                "suppressed_values": suppressed,
+                "masked_sensitive": masked,
+                "inserted_vertices": int(np.count_nonzero(owner < 0)),
+                "inserted_edges": int(np.count_nonzero(inserted | (shown < 0))),
+            },
+            overdue=np.unique(ends[late]),
+            unknown_owner=np.flatnonzero((owner >= 0) & ~np.isin(owner, people)),
+            differing=differing,
+            missing_ties=ends,
+            sensitive_differs=sensitive_differs,
+        )
+
+
+def _places(
+    owner: NDArray[np.int64], people: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return each person's position, and whether the person is published at all."""
+    if not len(owner):
+        return np.zeros(len(people), dtype=np.int64), np.zeros(len(people), dtype=np.bool_)
+    order = np.argsort(owner, kind="stable")
+    place = np.searchsorted(owner[order], people).clip(max=len(order) - 1)
+    position = order[place]
+    return position, owner[position] == people
+
+
+def _keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a number for each tie of two people, -1 where an end has no owner."""
+    low, high = ends.min(axis=1, initial=2**31), ends.max(axis=1, initial=-1)
+    return np.where(low < 0, -1, (low << 32) | high)
+
+
+def _aged(
+    keys: NDArray[np.int64], before: NDArray[np.int64], ages: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys in order and for how many releases each has been there without a gap."""
+    keys = np.sort(keys)
+    now = np.ones(len(keys), dtype=np.int64)
+    _, here, there = np.intersect1d(keys, before, assume_unique=True, return_indices=True)
+    now[here] += ages[there]
+    return keys, now
+
+
+def _differing(
+    release: AuditedRelease,
+    truth: TrueGraph,
+    position: NDArray[np.int64],
+    is_published: NDArray[np.bool_],
+) -> tuple[NDArray[np.int64], int]:
+    """Return the vertices that show other quasi-identifiers, and the number of suppressed ones."""
+    differs = np.zeros(len(release.ids), dtype=np.bool_)
+    suppressed = 0
+    there = position[is_published]
+    for j, texts in enumerate(release.categories):
+        numbering = Numbering(texts)
+        true = numbering.of(truth.values[j])[is_published]
+        shown = numbering.of(texts)[release.codes[there, j]]
+        hidden = shown == numbering.of([MISSING])[0]
+        suppressed += int(np.count_nonzero(hidden & (true != shown)))
+        differs[there] |= ~hidden & (true != shown)
+    return np.flatnonzero(differs), suppressed
+
+
+def _sensitive(
+    release: AuditedRelease,
+    truth: TrueGraph,
+    position: NDArray[np.int64],
+    is_published: NDArray[np.bool_],
+) -> tuple[int, NDArray[np.int64]]:
+    """Return how many sensitive values are masked, and the vertices that show a wrong one."""
+    if release.sensitive_texts is None:
+        return 0, np.zeros(0, dtype=np.int64)
+    numbering = Numbering([MISSING])
+    true = numbering.of(truth.sensitive_texts)[is_published]
+    there = position[is_published]
+    shown = numbering.of(release.sensitive_texts)[there]
+    masked = int(np.count_nonzero((shown == 0) & (true != 0)))
+    return masked, there[(shown != 0) & (shown != true)]

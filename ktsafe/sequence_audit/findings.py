@@ -1,0 +1,102 @@
+"""What the auditor found in a sequence, in words that name published ids only."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Any, Final
+
+KINDS: Final[Mapping[str, str]] = MappingProxyType(
+    {
+        "not_kt_safe": "fails the strict verifier in this release",
+        "too_few_candidates": "has fewer than k candidates over some set of releases",
+        "too_sensitive": "has candidates over some set of releases that are sensitive above alpha",
+        "undecided": "could not be decided for every set of releases, and counts as unsafe",
+        "linked_too_few_candidates": "has fewer than k candidates for who follows a person's ids",
+        "linked_too_sensitive": "is sensitive above alpha for who follows a person's ids",
+        "linked_undecided": "could not be decided for who follows a person's ids",
+        "change_uncovered": "visibly changed its ties, and fewer than k candidates changed alike",
+        "id_reassigned": "has another owner than its id had before",
+        "owner_twice": "has an owner who is behind another id of the same release too",
+        "owner_unknown": "has an owner who does not exist in the true graph",
+        "mapping_incomplete": "the private mapping does not list exactly the ids of the release",
+        "person_missing": "more people are missing from the release than were declared",
+        "tie_missing": "more ties are missing from the release than were declared",
+        "tie_overdue": "lacks a tie for longer than was declared",
+        "attribute_differs": "shows other quasi-identifiers than the true ones, undeclared",
+        "sensitive_differs": "shows a sensitive value that is neither the true one nor missing",
+        "release_repeated": "a release id occurs twice",
+        "time_order": "nominal times do not ascend",
+        "sequence_reopened": "a sequence goes on after another one began",
+        "params_changed": "parameters changed within a sequence",
+        "schema_changed": "the schema changed within a sequence",
+        "guarantee_changed": "the promised window or cover changed within a sequence",
+    }
+)
+"""Every kind of violation, and what it means."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Violation:
+    """One kind of violation at one release.
+
+    Attributes
+    ----------
+    kind:
+        A key of `KINDS`.
+    count:
+        Vertices concerned, or 1 where it concerns the release as a whole.
+    examples:
+        Published ids of some of them.
+    """
+
+    kind: str
+    release_id: str
+    count: int
+    examples: tuple[str, ...] = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "kind": self.kind,
+            "meaning": KINDS[self.kind],
+            "release_id": self.release_id,
+            "count": self.count,
+            "examples": list(self.examples),
+        }
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Findings:
+    """What the auditor found when a release was added, the sequence so far included.
+
+    Attributes
+    ----------
+    violations:
+        Empty iff the sequence up to this release keeps what is promised.
+    checked:
+        How it was decided: `window`, `alpha_by`, whether there is a `certificate`, and so on.
+    figures:
+        Private figures, JSON-ready.
+    """
+
+    release_id: str
+    violations: Sequence[Violation]
+    checked: Mapping[str, Any]
+    figures: Mapping[str, Any]
+
+    @property
+    def is_safe(self) -> bool:
+        """Whether nothing was found."""
+        return not self.violations
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return JSON-ready values."""
+        return {
+            "release_id": self.release_id,
+            "safe": self.is_safe,
+            "violations": [violation.to_mapping() for violation in self.violations],
+            "checked": dict(self.checked),
+            "figures": dict(self.figures),
+        }

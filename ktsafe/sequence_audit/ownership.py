@@ -1,0 +1,107 @@
+"""Who is behind each published id, over the whole history: never two people, never a late one.
+
+Two views of a history result. *Published*: objects are the published ids of one sequence.
+*Linked*: objects are people wherever their id changes, as somebody sees who follows a person over
+a rebase or a rebirth; an inserted vertex, or a place whose owner has left for good, is an object of
+its own while its id lasts; a place whose owner was published elsewhere since is nobody.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+from collections.abc import Hashable, Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.sequence_audit.release import Numbering, grown
+
+NOBODY = -1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Owned:
+    """One release's vertices with their owners.
+
+    Attributes
+    ----------
+    owner:
+        int64, shape (n,): number of the person behind each vertex, `NOBODY` without one.
+    linked:
+        int64, shape (n,): the linked object of each vertex, `NOBODY` for a place left behind.
+    reassigned, doubled:
+        int64, positions: vertices whose id had another owner, or none, before; and vertices whose
+        owner is behind another vertex of the release too.
+    """
+
+    owner: NDArray[np.int64]
+    linked: NDArray[np.int64]
+    reassigned: NDArray[np.int64]
+    doubled: NDArray[np.int64]
+
+
+class Ownership:
+    """The owners of all published ids so far. Vertices are numbers that persist."""
+
+    def __init__(self) -> None:
+        # Shared by copies: a number, once given, means the same for ever.
+        self._people = Numbering()
+        self._last_owner = np.zeros(0, dtype=np.int64)
+        self._was_seen = np.zeros(0, dtype=np.bool_)
+        # By person: the number that names the object, and the place held last.
+        self._first_vertex = np.zeros(0, dtype=np.int64)
+        self._last_vertex = np.zeros(0, dtype=np.int64)
+
+    @property
+    def was_owned(self) -> NDArray[np.bool_]:
+        """Whether each vertex number ever had an owner."""
+        return self._last_owner >= 0
+
+    def copy(self) -> Ownership:
+        """Return a record that goes on from here by itself."""
+        return copy.copy(self)
+
+    def numbers_of(self, people: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Return the numbers of people, whether or not they were published."""
+        return self._people.of(people)
+
+    def add(
+        self, vertices: NDArray[np.int64], n_numbers: int, owners: Sequence[Hashable | None] | None
+    ) -> Owned:
+        """Take the owners of one more release; None altogether means that nothing is known."""
+        owner = np.full(len(vertices), NOBODY, dtype=np.int64)
+        if owners is not None:
+            has_one = np.array([x is not None for x in owners], dtype=np.bool_)
+            owner[has_one] = self._people.of(x for x in owners if x is not None)
+        last = grown(self._last_owner, n_numbers, NOBODY).copy()
+        seen = grown(self._was_seen, n_numbers, 0).copy()
+        owned = owner >= 0
+        reassigned = np.flatnonzero(owned & seen[vertices] & (last[vertices] != owner))
+        people, times = np.unique(owner[owned], return_counts=True)
+        doubled = np.flatnonzero(np.isin(owner, people[times > 1]) & owned)
+        last[vertices[owned]] = owner[owned]
+        seen[vertices] = True
+        first = grown(self._first_vertex, len(self._people), NOBODY).copy()
+        newcomers = vertices[owned][first[owner[owned]] < 0]
+        first[last[newcomers]] = newcomers
+        place = grown(self._last_vertex, len(self._people), NOBODY).copy()
+        place[owner[owned]] = vertices[owned]
+        self._last_owner, self._was_seen = last, seen
+        self._first_vertex, self._last_vertex = first, place
+        return Owned(owner, self._linked(vertices, owner), reassigned, doubled)
+
+    def _linked(self, vertices: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the linked object of each vertex: the first number of whoever is behind it."""
+        behind = np.where(owner >= 0, owner, self._last_owner[vertices])
+        linked = vertices.copy()
+        known = behind >= 0
+        person = behind[known]
+        is_elsewhere = (owner[known] < 0) & (self._last_vertex[person] != vertices[known])
+        linked[known] = np.where(is_elsewhere, NOBODY, self._first_vertex[person])
+        # Only a history that is broken anyway names one object twice.
+        order = np.argsort(linked, kind="stable")
+        is_repeated = np.zeros(len(linked), dtype=np.bool_)
+        is_repeated[order[1:]] = linked[order[1:]] == linked[order[:-1]]
+        linked[is_repeated] = NOBODY
+        return linked

@@ -1,0 +1,89 @@
+"""Whether ties give themselves away by how long they last.
+
+True ties and inserted ones should not differ in age or survival. Both are compared by the area
+under the ROC curve: the chance that a random true tie is older (survives better) than a random
+inserted one, ties counting half. 0.5 tells nothing; 0 and 1 tell all.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class EdgeAges:
+    """Ages of the published ties, carried from release to release.
+
+    An age is the number of releases without a gap that show the tie, this one included.
+    """
+
+    def __init__(self) -> None:
+        self._keys = np.zeros(0, dtype=np.int64)
+        self._ages = np.zeros(0, dtype=np.int64)
+        self._is_true: NDArray[np.bool_] | None = None
+        self._survival = np.zeros((2, 2), dtype=np.int64)
+
+    def copy(self) -> EdgeAges:
+        """Return ages that go on from here by themselves."""
+        other = EdgeAges()
+        other._keys, other._ages, other._is_true = self._keys, self._ages, self._is_true
+        other._survival = self._survival.copy()
+        return other
+
+    def add(self, keys: NDArray[np.int64], is_true: NDArray[np.bool_] | None) -> dict[str, Any]:
+        """Take the ties of one more release.
+
+        Parameters
+        ----------
+        keys:
+            int64, shape (m,), ascending: a number for each tie.
+        is_true:
+            bool, shape (m,): whether it was a true tie at this release; None if nobody says.
+
+        Returns
+        -------
+        dict
+            `age_auc` of this release and `survival_auc` over all releases so far, None where
+            there is nothing to compare.
+        """
+        place = np.searchsorted(self._keys, keys)
+        is_old = np.zeros(len(keys), dtype=np.bool_)
+        inside = place < len(self._keys)
+        is_old[inside] = self._keys[place[inside]] == keys[inside]
+        ages = np.ones(len(keys), dtype=np.int64)
+        ages[is_old] += self._ages[place[is_old]]
+        if self._is_true is not None:
+            survives = np.zeros(len(self._keys), dtype=np.bool_)
+            survives[place[is_old]] = True
+            cells = 2 * self._is_true + survives
+            self._survival += np.bincount(cells, minlength=4).reshape(2, 2)
+        self._keys, self._ages, self._is_true = keys, ages, is_true
+        return {
+            "age_auc": None if is_true is None else _auc(ages[is_true], ages[~is_true]),
+            "survival_auc": _survival_auc(self._survival),
+        }
+
+
+def _auc(positive: NDArray[np.int64], negative: NDArray[np.int64]) -> float | None:
+    """Return the chance that a positive value exceeds a negative one, ties counting half."""
+    if not len(positive) or not len(negative):
+        return None
+    top = int(max(positive.max(), negative.max())) + 1
+    more, less = np.bincount(positive, minlength=top), np.bincount(negative, minlength=top)
+    below = np.cumsum(less) - less
+    wins = int(more @ (2 * below + less))
+    area: float = wins / (2 * len(positive) * len(negative))
+    return area
+
+
+def _survival_auc(table: NDArray[np.int64]) -> float | None:
+    """Return the area for rows (inserted, true) and columns (gone, survived)."""
+    (gone_inserted, kept_inserted), (gone_true, kept_true) = table.tolist()
+    inserted, true = gone_inserted + kept_inserted, gone_true + kept_true
+    if not inserted or not true:
+        return None
+    half = kept_true * inserted - kept_inserted * true
+    area: float = 0.5 + half / (2 * inserted * true)
+    return area

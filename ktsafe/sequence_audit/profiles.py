@@ -1,0 +1,262 @@
+"""Locations of a release and which are similar, carried from release to release.
+
+A location is a distinct (quasi-identifiers, degree, histogram); PS(v) is a union of locations.
+What the last release has shown already is not looked at again: profiles are built for the vertices
+near a change, and compared for the locations that were not occupied before.
+
+Source: Definitions 2 and 3, one hop, walk reading, from the release's bytes alone. Beware of `t`:
+it bounds the distance of non-sensitive attributes, unlike classical t-closeness.
+"""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import itertools
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.params import PrivacyParams
+from ktsafe.sequence_audit import _profiles_core as core
+from ktsafe.sequence_audit._candidates_core import Rows
+from ktsafe.sequence_audit.release import grown
+
+SIZE_MAX = 10_000_000
+"""Neighbourhoods beyond which the exact comparison could leave int64."""
+
+PAIRS_AT_ONCE = 1_000_000
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Structure:
+    """What a release looks like.
+
+    Attributes
+    ----------
+    vertices:
+        int64, shape (n,): the number of each vertex.
+    group:
+        int64, shape (n,): vertices of one group have equal protection sets.
+    similar:
+        For each group the groups that make up its protection set.
+    gained, lost:
+        int64, shape (., 2): ties that appeared and disappeared since the release before, by
+        vertex numbers.
+    tuple_now, tuple_before:
+        int64, by vertex number: the quasi-identifier tuple in this release and in the one before,
+        -1 where the vertex is absent.
+    """
+
+    vertices: NDArray[np.int64]
+    group: NDArray[np.int64]
+    similar: Rows
+    gained: NDArray[np.int64]
+    lost: NDArray[np.int64]
+    tuple_now: NDArray[np.int64]
+    tuple_before: NDArray[np.int64]
+
+
+class Profiler:
+    """Reads the releases of one sequence, in order. Vertices are numbers that persist."""
+
+    def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
+        self._params = params
+        self._q = n_attributes
+        # Only ever added to, so that copies may share them.
+        self._locations: dict[bytes, int] = {}
+        self._profiles: list[bytes] = []
+        self._tuples: dict[bytes, int] = {}
+        self._tuple_of_location: list[int] = []
+        # By vertex number, as the last release had it; -1 where absent.
+        self._location = np.zeros(0, dtype=np.int64)
+        self._tuple = np.zeros(0, dtype=np.int64)
+        self._codes = np.zeros((0, n_attributes), dtype=np.int64)
+        self._edges = np.zeros(0, dtype=np.int64)
+        self._pairs = np.zeros(0, dtype=np.int64)
+        self.profiles_built = 0
+        self.pairs_compared = 0
+
+    def copy(self) -> Profiler:
+        """Return a profiler that goes on from here by itself."""
+        return copy.copy(self)
+
+    def read(
+        self,
+        vertices: NDArray[np.int64],
+        n_numbers: int,
+        codes: NDArray[np.int64],
+        edges: NDArray[np.int64],
+    ) -> Structure:
+        """Take the next release.
+
+        Parameters
+        ----------
+        vertices:
+            int64, shape (n,): the number of each vertex, below `n_numbers`.
+        codes:
+            int64, shape (n, q), meaning the same in every release.
+        edges:
+            int64, shape (m, 2): positions in `vertices`.
+        """
+        self._location = grown(self._location, n_numbers, -1)
+        self._tuple = grown(self._tuple, n_numbers, -1)
+        self._codes = grown(self._codes, n_numbers, -1)
+        keys = _edge_keys(vertices[edges])
+        gained = np.setdiff1d(keys, self._edges, assume_unique=True)
+        lost = np.setdiff1d(self._edges, keys, assume_unique=True)
+        location = self._locate(vertices, codes, edges, gained, lost)
+        self._pairs = self._similar_locations(self._location, location)
+        tuples = np.full(n_numbers, -1, dtype=np.int64)
+        table = np.array(self._tuple_of_location, dtype=np.int64)
+        tuples[vertices] = table[location[vertices]]
+        group_of_location, similar = _groups(self._pairs)
+        occupied = np.unique(location[vertices])
+        structure = Structure(
+            vertices,
+            group_of_location[np.searchsorted(occupied, location[vertices])],
+            similar,
+            _edge_ends(gained),
+            _edge_ends(lost),
+            tuples,
+            self._tuple,
+        )
+        self._location, self._tuple, self._edges = location, tuples, keys
+        self._codes = self._codes.copy()
+        self._codes[vertices] = codes
+        return structure
+
+    def _locate(
+        self,
+        vertices: NDArray[np.int64],
+        codes: NDArray[np.int64],
+        edges: NDArray[np.int64],
+        gained: NDArray[np.int64],
+        lost: NDArray[np.int64],
+    ) -> NDArray[np.int64]:
+        """Return the location by vertex number, building profiles near changes only."""
+        n = len(vertices)
+        is_moved = self._location[vertices] < 0
+        is_moved |= (self._codes[vertices] != codes).any(axis=1)
+        near_moved = is_moved[edges]
+        is_dirty = is_moved.copy()
+        is_dirty[edges[near_moved[:, 1], 0]] = True
+        is_dirty[edges[near_moved[:, 0], 1]] = True
+        is_end = np.zeros(len(self._location), dtype=np.bool_)
+        is_end[_edge_ends(gained)] = True
+        is_end[_edge_ends(lost)] = True
+        is_dirty |= is_end[vertices]
+        dirty = np.flatnonzero(is_dirty)
+
+        location = np.full(len(self._location), -1, dtype=np.int64)
+        location[vertices] = self._location[vertices]
+        indptr, indices = core.adjacency(n, edges)
+        if n and int(np.diff(indptr).max()) >= SIZE_MAX:
+            raise InvalidGraph(f"A neighbourhood of {SIZE_MAX} or more cannot be audited.")
+        pointer, flat = core.profiles(dirty, indptr, indices, np.ascontiguousarray(codes))
+        raw = flat.tobytes()
+        cuts = (8 * pointer).tolist()
+        location[vertices[dirty]] = [
+            self._number(raw[cuts[r] : cuts[r + 1]]) for r in range(len(dirty))
+        ]
+        self.profiles_built += len(dirty)
+        return location
+
+    def _number(self, profile: bytes) -> int:
+        known = self._locations.get(profile)
+        if known is not None:
+            return known
+        number = self._locations[profile] = len(self._profiles)
+        self._profiles.append(profile)
+        values = profile[8 : 8 * (1 + self._q)]
+        self._tuple_of_location.append(self._tuples.setdefault(values, len(self._tuples)))
+        return number
+
+    def _similar_locations(
+        self, before: NDArray[np.int64], now: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """Return the similar pairs of occupied locations as sorted keys, both directions."""
+        occupied = np.unique(now[now >= 0])
+        is_occupied = np.zeros(len(self._profiles), dtype=np.bool_)
+        is_occupied[occupied] = True
+        was_occupied = np.zeros(len(self._profiles), dtype=np.bool_)
+        was_occupied[before[before >= 0]] = True
+        known = _edge_ends(self._pairs)
+        known = known[is_occupied[known].all(axis=1)]
+        new = self._compared(occupied, ~was_occupied[occupied])
+        own = occupied[~was_occupied[occupied]]
+        both = np.concatenate((known, new, new[:, ::-1], np.column_stack((own, own))))
+        return np.sort((both[:, 0] << 32) | both[:, 1])
+
+    def _compared(
+        self, occupied: NDArray[np.int64], is_new: NDArray[np.bool_]
+    ) -> NDArray[np.int64]:
+        """Return the similar pairs with at least one new location, each once, shape (., 2)."""
+        if not is_new.any():
+            return np.zeros((0, 2), dtype=np.int64)
+        texts = [self._profiles[x] for x in occupied.tolist()]
+        degree = np.frombuffer(b"".join(text[:8] for text in texts), dtype=np.int64)
+        tuples = np.array(self._tuple_of_location, dtype=np.int64)[occupied]
+        order = np.lexsort((degree, tuples))
+        flat = np.frombuffer(b"".join([texts[x] for x in order.tolist()]), dtype=np.int64)
+        lengths = np.array([len(texts[x]) // 8 for x in order.tolist()], dtype=np.int64)
+        stored = core.Profiles(np.concatenate(([0], np.cumsum(lengths))), flat)
+        band = self._params.epsilon // 2
+        # Classes are laid so far apart that a band never reaches into the next one.
+        place = tuples[order] * (int(degree.max()) + band + 1) + degree[order]
+        begin = np.searchsorted(place, place - band, side="left")
+        stop = np.searchsorted(place, place + band, side="right")
+        self.pairs_compared += int((stop - begin)[is_new[order]].sum())
+        t = (self._params.t.numerator, self._params.t.denominator)
+        found: list[NDArray[np.int64]] = []
+        start = 0
+        while start < len(order):
+            room = np.empty((max(PAIRS_AT_ONCE, int((stop - begin).max())), 2), dtype=np.int64)
+            start, written = core.similar_pairs(
+                stored, self._q, is_new[order], begin, stop, t, start, room
+            )
+            found.append(room[:written].copy())
+        return occupied[order[np.concatenate(found)]]
+
+
+def _groups(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], Rows]:
+    """Group locations that are similar to exactly the same locations.
+
+    Parameters
+    ----------
+    pairs:
+        Sorted keys of all similar pairs of occupied locations, each location's with itself
+        included.
+
+    Returns
+    -------
+    tuple
+        The group of every occupied location in ascending order, and the groups that each is
+        similar to: a protection set is a union of groups, because similarity is symmetric.
+    """
+    first, second = pairs >> 32, pairs & 0xFFFFFFFF
+    occupied, begin = np.unique(first, return_index=True)
+    cuts = np.append(begin, len(pairs)).tolist()
+    raw = second.tobytes()
+    groups: dict[bytes, int] = {}
+    group = np.array(
+        [groups.setdefault(raw[8 * a : 8 * b], len(groups)) for a, b in itertools.pairwise(cuts)],
+        dtype=np.int64,
+    )
+    ends = group[np.searchsorted(occupied, np.column_stack((first, second)).reshape(-1, 2))]
+    links = np.unique((ends[:, 0] << 32) | ends[:, 1])
+    counts = np.bincount(links >> 32, minlength=len(groups))
+    return group, Rows(np.concatenate(([0], np.cumsum(counts))), links & 0xFFFFFFFF)
+
+
+def _edge_keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return sorted keys of undirected edges between vertex numbers below 2**31."""
+    keys = np.sort((ends.min(axis=1) << 32) | ends.max(axis=1)) if len(ends) else ends[:, 0]
+    if np.any(keys[1:] == keys[:-1]):
+        raise InvalidGraph("An edge is given twice.")
+    return keys
+
+
+def _edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.column_stack((keys >> 32, keys & 0xFFFFFFFF)).reshape(-1, 2)

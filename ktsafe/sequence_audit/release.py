@@ -1,0 +1,131 @@
+"""What the auditor is given: a release as published, and privately who is behind each vertex."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Hashable, Iterable, Iterator, Sequence
+from typing import TypeVar
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.params import PrivacyParams
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+CODES_MAX = 2**31
+"""Distinct values per attribute beyond which columns would leave their 32 bits."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class AuditedRelease:
+    """One release of a sequence.
+
+    Attributes
+    ----------
+    release_id, sequence_id:
+        As in its manifest.
+    params:
+        What it claims to keep.
+    ids:
+        The published id of each of its n vertices.
+    categories:
+        For each quasi-identifier the texts of its codes; releases may code differently.
+    codes:
+        Integers, shape (n, q).
+    is_sensitive:
+        bool, shape (n,): whether each vertex shows a sensitive value.
+    edges:
+        Integers, shape (m, 2): positions, each undirected edge once.
+    owners:
+        Private: the person behind each vertex, None for an inserted vertex or one whose owner has
+        left. None altogether: nothing is known.
+    sensitive_texts:
+        What each vertex shows for the sensitive attribute; needed beside a true graph only.
+    schema:
+        Anything that says what the attributes mean; it must be equal throughout a sequence.
+    """
+
+    release_id: str
+    sequence_id: str
+    params: PrivacyParams
+    ids: Sequence[str]
+    categories: Sequence[Sequence[str]]
+    codes: NDArray[np.int64]
+    is_sensitive: NDArray[np.bool_]
+    edges: NDArray[np.int64]
+    owners: Sequence[Hashable | None] | None = None
+    sensitive_texts: Sequence[str] | None = None
+    schema: object = None
+
+    def __post_init__(self) -> None:
+        n, q = len(self.ids), len(self.categories)
+        codes = np.asarray(self.codes).astype(np.int64, copy=False).reshape(n, q)
+        object.__setattr__(self, "codes", codes)
+        object.__setattr__(self, "edges", _checked_edges(n, self.edges))
+        flags = np.asarray(self.is_sensitive)
+        if flags.shape != (n,) or flags.dtype != np.bool_:
+            raise InvalidGraph("The sensitive flags must be booleans, one per vertex.")
+        if self.owners is not None and len(self.owners) != n:
+            raise InvalidGraph("There must be one owner, or none, per vertex.")
+        if len(set(self.ids)) != n:
+            raise InvalidGraph("A release names an id twice.")
+        for j, texts in enumerate(self.categories):
+            if n and not (codes[:, j].min() >= 0 and codes[:, j].max() < len(texts)):
+                raise InvalidGraph("A code names no category.")
+
+
+class Numbering:
+    """Gives every distinct thing a number for ever: 0, 1, 2 and so on."""
+
+    def __init__(self, known: Iterable[Hashable] = ()) -> None:
+        self._number: dict[Hashable, int] = {}
+        for thing in known:
+            self._number.setdefault(thing, len(self._number))
+
+    def __len__(self) -> int:
+        return len(self._number)
+
+    def __iter__(self) -> Iterator[Hashable]:
+        return iter(self._number)
+
+    def of(self, things: Iterable[Hashable]) -> NDArray[np.int64]:
+        """Return the numbers of `things`, new ones where they are met for the first time."""
+        number = self._number
+        return np.array([number.setdefault(x, len(number)) for x in things], dtype=np.int64)
+
+
+def stable_codes(release: AuditedRelease, numberings: list[Numbering]) -> NDArray[np.int64]:
+    """Return codes, shape (n, q), that mean the same text in every release.
+
+    Raises
+    ------
+    InvalidGraph
+        If releases differ in the number of attributes, or an attribute has too many values.
+    """
+    if len(release.categories) != len(numberings):
+        raise InvalidGraph("Releases of one sequence have different numbers of attributes.")
+    codes = np.zeros(release.codes.shape, dtype=np.int64)
+    for j, (texts, numbering) in enumerate(zip(release.categories, numberings, strict=True)):
+        codes[:, j] = numbering.of(texts)[release.codes[:, j]]
+        if len(numbering) >= CODES_MAX:
+            raise InvalidGraph("An attribute has too many distinct values.")
+    return codes
+
+
+def grown(array: NDArray[Scalar], size: int, fill: int) -> NDArray[Scalar]:
+    """Return `array` lengthened to `size` along its first axis; it is returned as it is if long."""
+    if len(array) >= size:
+        return array
+    tail = np.full((size - len(array), *array.shape[1:]), fill, dtype=array.dtype)
+    return np.concatenate((array, tail))
+
+
+def _checked_edges(n: int, edges: ArrayLike) -> NDArray[np.int64]:
+    pairs = np.asarray(edges, dtype=np.int64).reshape(-1, 2)
+    if len(pairs) and (pairs.min() < 0 or pairs.max() >= n):
+        raise InvalidGraph("An edge names a vertex that does not exist.")
+    if np.any(pairs[:, 0] == pairs[:, 1]):
+        raise InvalidGraph("A vertex has an edge to itself.")
+    return np.ascontiguousarray(pairs)

@@ -1,0 +1,82 @@
+"""The auditor against the definition, set by set, after every prefix of random sequences."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.sequence_audit import Promise, SequenceAuditor
+from tests.ktsafe.sequence_audit.naive_sequence import (
+    histories,
+    k_deltas,
+    linked_view,
+    published_view,
+    small_params,
+)
+
+
+def counted(findings):
+    return {violation.kind: violation.count for violation in findings.violations}
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories(), small_params(), st.sampled_from(["all", 2, 3]))
+def test_every_prefix_is_judged_as_the_definition_says(history, params, window):
+    """k and alpha over every set W, and k_delta, equal the naive count after each release."""
+    auditor = SequenceAuditor(Promise(window, cover=True), examples_max=100)
+    for i in range(len(history)):
+        prefix = history[: i + 1]
+        found = counted(auditor.extend(prefix[-1].audited(i, params)))
+        view = published_view(prefix, params)
+        few, rich = view.failing(params, len(prefix) if window == "all" else window)
+        assert found.get("too_few_candidates", 0) == len(few)
+        assert found.get("too_sensitive", 0) == len(rich)
+        assert "undecided" not in found
+        deltas = k_deltas(prefix, params)
+        assert found.get("change_uncovered", 0) == sum(x < params.k for x in deltas.values())
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories(), small_params())
+def test_candidate_sets_and_atoms_are_those_of_the_definition(history, params):
+    """CS_all is the intersection itself; atoms are the vertices that no release tells apart."""
+    auditor = SequenceAuditor()
+    for i in range(len(history)):
+        prefix = history[: i + 1]
+        auditor.extend(prefix[-1].audited(i, params))
+        view = published_view(prefix, params)
+        names = list(auditor._numbering)
+        candidates = auditor._published
+        assert {names[v] for v in candidates.known} == view.objects
+        atoms = {names[v]: int(candidates.atom_of[v]) for v in candidates.known}
+        pairs = candidates.pairs
+        everything = tuple(range(len(prefix)))
+        for v in view.objects:
+            row = slice(pairs.pointer[atoms[v]], pairs.pointer[atoms[v] + 1])
+            similar = set(pairs.member[row].tolist())
+            found = {u for u in view.objects if atoms[u] in similar}
+            assert found == view.candidates(v, everything)
+            alike = {u for u in view.objects if view.history(u) == view.history(v)}
+            assert {u for u in view.objects if atoms[u] == atoms[v]} == alike
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories(relink=True), small_params())
+def test_people_are_followed_over_rebirths_and_rebases(history, params):
+    """The linked view intersects by person wherever ids change, and is judged all the same."""
+    auditor = SequenceAuditor(Promise("all", cover=False))
+    for i in range(len(history)):
+        prefix = history[: i + 1]
+        findings = auditor.extend(prefix[-1].audited(i, params))
+        found = counted(findings)
+        assert "id_reassigned" not in found
+        few, rich = linked_view(prefix, params).failing(params, len(prefix))
+        own = [r for r in prefix if r.sequence_id == prefix[-1].sequence_id]
+        own_few, own_rich = published_view(own, params).failing(params, len(own))
+        assert found.get("too_few_candidates", 0) == len(own_few)
+        assert found.get("too_sensitive", 0) == len(own_rich)
+        if "linked" in findings.figures:
+            assert found.get("linked_too_few_candidates", 0) == len(few)
+            assert found.get("linked_too_sensitive", 0) == len(rich)
+        else:
+            assert (len(few), len(rich)) == (len(own_few), len(own_rich))
