@@ -13,7 +13,7 @@ from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress, strategy_named
+from ktsafe.strategies import Plan, Progress, check_strategy, strategy_named
 
 __all__ = ["AnonymizeOptions", "Anonymized", "anonymize"]
 
@@ -37,6 +37,9 @@ class Anonymized:
         Rounds of the search.
     used_fallback:
         Whether disjoint copies were cheaper than what the search found, or the only way.
+    shift:
+        int32, shape (released vertices,): an automorphism that certifies the release
+        (`ktsafe.certificate`), as private as `origin`. None: there is none.
     """
 
     graph: AttributedGraph
@@ -44,6 +47,7 @@ class Anonymized:
     n_original: int
     rounds: int
     used_fallback: bool
+    shift: NDArray[np.int32] | None = None
 
 
 def anonymize(
@@ -81,12 +85,15 @@ def anonymize(
         If the options name no strategy.
     """
     strategy = strategy_named(options.strategy)
+    check_strategy(options.strategy, params)
     report = progress or (lambda _phase, _fraction: None)
     plan = strategy(graph, params, rng=rng, options=options, executor=executor, report=report)
     released = _planned(graph, plan, rng)
     origin = np.arange(released.n_vertices, dtype=np.int32)
     origin[graph.n_vertices :] = -1
-    return Anonymized(released, origin, graph.n_vertices, plan.rounds, plan.used_fallback)
+    return Anonymized(
+        released, origin, graph.n_vertices, plan.rounds, plan.used_fallback, plan.shift
+    )
 
 
 def _planned(graph: AttributedGraph, plan: Plan, rng: np.random.Generator) -> AttributedGraph:

@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal, get_args
 
 from ktsafe.errors import InvalidParams
 
@@ -19,6 +19,9 @@ from ktsafe.errors import InvalidParams
 K_MAX = 1_000_000
 EPSILON_MAX = 1_000_000
 DENOMINATOR_MAX = 10_000
+HOPS_MAX = 64
+
+Reading = Literal["walk", "induced"]
 
 
 def exact(value: Fraction | float | str, name: str) -> Fraction:
@@ -56,7 +59,11 @@ class PrivacyParams:
     epsilon:
         Greatest graph edit distance between two similar neighbourhoods, in unit-cost edits.
     n_hops:
-        Hops of the attacker's background knowledge.
+        Hops n of the attacker's background knowledge; 0 means quasi-identifiers only.
+    reading:
+        What a neighbourhood of n hops is. "walk": the edges with at least one end within n - 1
+        hops, so that n = 1 is a star. "induced": all edges among its vertices, which is what a
+        stronger attacker knows.
     gamma, s:
         Part size and number of samples of the paper's partitioning; no safety decision uses them.
     """
@@ -66,6 +73,7 @@ class PrivacyParams:
     alpha: Fraction = Fraction(1, 5)
     epsilon: int = 5
     n_hops: int = 1
+    reading: Reading = "walk"
     gamma: int = 1000
     s: int = 4
 
@@ -75,6 +83,7 @@ class PrivacyParams:
         for name, low, high in (
             ("k", 1, K_MAX),
             ("epsilon", 0, EPSILON_MAX),
+            ("n_hops", 0, HOPS_MAX),
             ("gamma", 1, None),
             ("s", 1, None),
         ):
@@ -92,9 +101,14 @@ class PrivacyParams:
         if not 0 < self.alpha <= 1:
             msg = "alpha must be above 0 and at most 1."
             raise InvalidParams(msg)
-        if self.n_hops != 1:
-            msg = "n_hops must be 1 in this version."
-            raise InvalidParams(msg, hint="Neighbourhoods of other radii are not built yet.")
+        if self.reading not in get_args(Reading):
+            msg = "reading must be walk or induced."
+            raise InvalidParams(msg)
+
+    @property
+    def sees_stars(self) -> bool:
+        """Whether neighbourhoods are stars (n = 1, walk), whose edit distance is one of degrees."""
+        return self.n_hops == 1 and self.reading == "walk"
 
     @property
     def group_size_min(self) -> int:

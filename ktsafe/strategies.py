@@ -39,12 +39,16 @@ class Plan:
         Rounds of the search.
     used_fallback:
         Whether the search did not end, or not cheaper than disjoint copies.
+    shift:
+        int32, shape (n + i,): the image of every vertex under an automorphism of the release,
+        which certifies it (`ktsafe.certificate`). None: there is no certificate.
     """
 
     inserted: NDArray[np.int32]
     edges: NDArray[np.int32]
     rounds: int = 0
     used_fallback: bool = False
+    shift: NDArray[np.int32] | None = None
 
 
 class Strategy(Protocol):
@@ -80,12 +84,15 @@ class Entry:
         What it does, in a few words for people.
     is_safe:
         Whether its releases are kt-safe by construction. Others are for comparison.
+    any_reach:
+        Whether it knows neighbourhoods of any radius and both readings, not stars alone.
     """
 
     module: str
     function: str
     summary: str
     is_safe: bool
+    any_reach: bool = False
 
 
 STRATEGIES: dict[str, Entry] = {
@@ -95,7 +102,29 @@ STRATEGIES: dict[str, Entry] = {
         "cohorts of equal targets, served by edges between real vertices",
         is_safe=True,
     ),
+    "aligned": Entry(
+        "ktsafe.alignment",
+        "aligned",
+        "groups under one shift: safe for any number of hops and both readings",
+        is_safe=True,
+        any_reach=True,
+    ),
 }
+
+
+def check_strategy(name: str, params: PrivacyParams) -> None:
+    """Refuse a strategy that does not exist or does not know neighbourhoods of these parameters.
+
+    Raises
+    ------
+    InvalidParams
+        If so.
+    """
+    entry = STRATEGIES.get(name)
+    if entry is not None and not entry.any_reach and not params.sees_stars:
+        msg = f"Strategy {name!r} protects one hop in the walk reading only."
+        able = ", ".join(other for other, found in STRATEGIES.items() if found.any_reach)
+        raise InvalidParams(msg, hint=f"For other hops and the induced reading: {able}.")
 
 
 def strategy_named(name: str) -> Strategy:

@@ -6,12 +6,15 @@ import dataclasses
 from collections.abc import Iterator
 from fractions import Fraction
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.params import PrivacyParams
+
+Evidence = Literal["definition", "certificate"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -38,6 +41,17 @@ class Verdict:
     ps_size, ps_sensitive:
         int64, shape (n,): size of each vertex's maximal protection set, and how many of its
         members are sensitive. The vertex itself is a member.
+    ps_undecided:
+        int64, shape (n,): sensitive vertices of whom it stayed undecided whether they are members;
+        they count against alpha. Others that stayed undecided count nowhere, which is the worse
+        case for k and for alpha. None: nothing stayed undecided.
+    undecided_pairs:
+        Pairs of vertices whose edit distance stayed undecided.
+    evidence:
+        "definition": the counts are those of the maximal protection sets. "certificate": a
+        verified automorphism proves that every protection set is a union of its orbits; the
+        counts are those of the vertex's own orbit, at most the true size and, if no orbit exceeds
+        alpha, at least the true share.
     """
 
     params: PrivacyParams
@@ -45,6 +59,9 @@ class Verdict:
     n_edges: int
     ps_size: NDArray[np.int64]
     ps_sensitive: NDArray[np.int64]
+    ps_undecided: NDArray[np.int64] | None = None
+    undecided_pairs: int = 0
+    evidence: Evidence = "definition"
 
     @cached_property
     def has_too_few(self) -> NDArray[np.bool_]:
@@ -55,7 +72,15 @@ class Verdict:
     def is_too_sensitive(self) -> NDArray[np.bool_]:
         """Whether the sensitive share of PS(v) exceeds alpha, bool, shape (n,)."""
         alpha = self.params.alpha
-        return self.ps_sensitive * alpha.denominator > self.ps_size * alpha.numerator
+        part, whole = self._shares
+        return part * alpha.denominator > whole * alpha.numerator
+
+    @cached_property
+    def _shares(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return sensitive members and members as they count against alpha."""
+        if self.ps_undecided is None:
+            return self.ps_sensitive, self.ps_size
+        return self.ps_sensitive + self.ps_undecided, self.ps_size + self.ps_undecided
 
     @cached_property
     def is_unsafe(self) -> NDArray[np.bool_]:
@@ -83,9 +108,10 @@ class Verdict:
         if self.n_vertices == 0:
             return None
         # Correctly rounded division is monotone, so the exact maximum is among the float maxima.
-        rounded = self.ps_sensitive / self.ps_size
+        part, whole = self._shares
+        rounded = part / whole
         best = rounded == rounded.max()
-        pairs = np.unique(np.column_stack((self.ps_sensitive[best], self.ps_size[best])), axis=0)
+        pairs = np.unique(np.column_stack((part[best], whole[best])), axis=0)
         return max(Fraction(int(part), int(whole)) for part, whole in pairs)
 
     def failures(self, limit: int | None = None) -> Iterator[Failure]:
@@ -95,7 +121,8 @@ class Verdict:
             yield self._failure(int(vertex))
 
     def _failure(self, vertex: int) -> Failure:
-        size, sensitive = int(self.ps_size[vertex]), int(self.ps_sensitive[vertex])
+        size = int(self.ps_size[vertex])
+        part, whole = (int(counts[vertex]) for counts in self._shares)
         reasons: list[str] = []
         parts: list[str] = []
         if self.has_too_few[vertex]:
@@ -104,11 +131,11 @@ class Verdict:
         if self.is_too_sensitive[vertex]:
             reasons.append("too_sensitive")
             parts.append(
-                f"{sensitive} of its {size} candidates are sensitive, a share of "
-                f"{Fraction(sensitive, size)} where alpha = {self.params.alpha}"
+                f"{part} of its {whole} candidates are sensitive, a share of "
+                f"{Fraction(part, whole)} where alpha = {self.params.alpha}"
             )
         text = f"Vertex {vertex} is not kt-safe: {'; '.join(parts)}."
-        return Failure(vertex, size, sensitive, tuple(reasons), text)
+        return Failure(vertex, size, int(self.ps_sensitive[vertex]), tuple(reasons), text)
 
     def raise_if_unsafe(self) -> None:
         """Raise unless the release is kt-safe. The message holds counts only.

@@ -4,10 +4,12 @@ It is the gate before publication and must not inherit an anonymizer's mistake. 
 plain arrays, validates them itself, shares no helper and no kernel with the anonymizer, and decides
 on integers only.
 
-Source: Definitions 2 to 5 of the paper, for n = 1 hop and the walk reading (a neighbourhood is a
-star, so the edit distance of two is twice the difference of their degrees). *Departure*: the
-protection set is the maximal one, so it is unique. Beware of `t`: classical t-closeness bounds the
-sensitive attribute; here it bounds the non-sensitive attributes of neighbourhoods.
+Source: Definitions 2 to 5 of the paper. For n = 1 hop and the walk reading a neighbourhood is a
+star, so the edit distance of two is twice the difference of their degrees: that is decided here.
+Other radii and the induced reading are decided by `ktsafe.verify_hops`; any of them by a
+certificate, where one is given (`ktsafe.certificate`). *Departure*: the protection set is the
+maximal one, so it is unique. Beware of `t`: classical t-closeness bounds the sensitive attribute;
+here it bounds the non-sensitive attributes of neighbourhoods.
 """
 
 from __future__ import annotations
@@ -20,10 +22,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ktsafe import _verify_core as core
+from ktsafe.certificate import checked_orbits
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.verdict import Failure, Verdict
+from ktsafe.verify_hops import Coded, protection_sets
 
 __all__ = ["Failure", "Verdict", "verify", "verify_flags", "verify_graph"]
 
@@ -46,13 +50,15 @@ def verify(
     edges: ArrayLike,
     params: PrivacyParams,
     *,
+    certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> Verdict:
     """Compute every vertex's maximal protection set and compare it with k and alpha.
 
-    u is in PS(v) iff QI(u) = QI(v), 2 * |deg(v) - deg(u)| <= epsilon, and for every attribute
+    u is in PS(v) iff QI(u) = QI(v), the edit distance of their neighbourhoods is at most epsilon
+    (for stars: 2 * |deg(v) - deg(u)|), and for every attribute and each L = 1..n
     sum |c1 * n2 - c2 * n1| <= 2 * t * n1 * n2, where c are the value counts and n the numbers of
-    vertices of the two closed neighbourhoods.
+    vertices within L hops, the vertex itself included.
 
     Parameters
     ----------
@@ -63,7 +69,10 @@ def verify(
     edges:
         Integers in 0..n-1, shape (m, 2): each undirected edge once, in either direction.
     params:
-        What to check; `n_hops` must be 1.
+        What to check.
+    certificate:
+        Integers, shape (n,): a permutation of the vertices that is claimed to be an automorphism.
+        It is checked, and the verdict then rests on its orbits (`Verdict.evidence`).
     workers:
         Threads to use; None means one per core. The result does not depend on it.
 
@@ -76,25 +85,47 @@ def verify(
     ------
     InvalidGraph
         If the arrays do not describe a simple graph.
+    NotKTSafe
+        If the certificate does not hold.
 
     Complexity
     ----------
-    O(q * (n + m)) plus one comparison per pair of distinct locations (QI, degree, histogram) of
-    the same QI whose degrees differ by at most epsilon / 2.
+    For stars O(q * (n + m)) plus one comparison per pair of distinct locations (QI, degree,
+    histogram) of the same QI whose degrees differ by at most epsilon / 2. For others see
+    `ktsafe.verify_hops`. With a certificate O(q * n + m log m).
     """
     sensitive = np.asarray(is_sensitive)
     if sensitive.ndim != 1:
         raise InvalidGraph("The sensitive flags must be booleans of shape (n,).")
     qi, flags, pairs = _checked(quasi_identifiers, sensitive.reshape(-1, 1), edges)
-    found = _protection_sets(qi, flags, pairs, params, workers)
-    return Verdict(params, len(qi), len(pairs), found[0], found[1])
+    if certificate is not None:
+        found = _orbit_counts(qi, flags, pairs, certificate)
+        return Verdict(params, len(qi), len(pairs), found[0], found[1], evidence="certificate")
+    if params.sees_stars:
+        found = _star_counts(qi, flags, pairs, params, workers)
+        return Verdict(params, len(qi), len(pairs), found[0], found[1])
+    sets = protection_sets(_coded(qi, flags, pairs), params, workers=workers)
+    undecided = sets.undecided[1] if sets.undecided_pairs else None
+    size, sensitive = sets.certain
+    return Verdict(params, len(qi), len(pairs), size, sensitive, undecided, sets.undecided_pairs)
 
 
 def verify_graph(
-    graph: AttributedGraph, params: PrivacyParams, *, workers: int | None = None
+    graph: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    certificate: ArrayLike | None = None,
+    workers: int | None = None,
 ) -> Verdict:
     """Verify an attributed graph; see `verify`."""
-    return verify(graph.codes[:, :-1], graph.is_sensitive, graph.edges, params, workers=workers)
+    return verify(
+        graph.codes[:, :-1],
+        graph.is_sensitive,
+        graph.edges,
+        params,
+        certificate=certificate,
+        workers=workers,
+    )
 
 
 def verify_flags(
@@ -103,6 +134,7 @@ def verify_flags(
     edges: ArrayLike,
     params: PrivacyParams,
     *,
+    certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Count who is in each protection set: everybody, and those with each of several flags.
@@ -112,21 +144,47 @@ def verify_flags(
     Returns
     -------
     tuple
-        int64, shape (n,): |PS(v)|; and int64, shape (f, n): its members that carry each flag.
+        int64, shape (n,): |PS(v)|; and int64, shape (f, n): its members that carry each flag. Only
+        members that are certain count; with a certificate, those of the vertex's own orbit.
     """
     qi, checked, pairs = _checked(quasi_identifiers, flags, edges)
-    found = _protection_sets(qi, checked, pairs, params, workers)
+    if certificate is not None:
+        found = _orbit_counts(qi, checked, pairs, certificate)
+    elif params.sees_stars:
+        found = _star_counts(qi, checked, pairs, params, workers)
+    else:
+        found = protection_sets(_coded(qi, checked, pairs), params, workers=workers).certain
     return found[0], found[1:]
 
 
-def _protection_sets(
+def _coded(qi: NDArray[np.int64], flags: NDArray[np.bool_], pairs: NDArray[np.int32]) -> Coded:
+    """Return the checked graph in the form of `ktsafe.verify_hops`."""
+    columns, offsets, classes = _columns(qi)
+    return Coded(columns, offsets, classes, pairs, flags)
+
+
+def _orbit_counts(
+    qi: NDArray[np.int64],
+    flags: NDArray[np.bool_],
+    pairs: NDArray[np.int32],
+    certificate: ArrayLike,
+) -> NDArray[np.int64]:
+    """Return the size of each vertex's orbit and its flagged members, shape (1 + flags, n)."""
+    orbits = checked_orbits(certificate, _columns(qi)[2], pairs)
+    counts = [np.bincount(orbits)] + [
+        np.bincount(orbits, weights=flag).astype(np.int64) for flag in flags.T
+    ]
+    return np.array(counts, dtype=np.int64).reshape(1 + flags.shape[1], -1)[:, orbits]
+
+
+def _star_counts(
     qi: NDArray[np.int64],
     flags: NDArray[np.bool_],
     pairs: NDArray[np.int32],
     params: PrivacyParams,
     workers: int | None,
 ) -> NDArray[np.int64]:
-    """Return |PS(v)| and its flagged members, int64, shape (1 + flags, n)."""
+    """Return |PS(v)| and its flagged members for n = 1 walk, int64, shape (1 + flags, n)."""
     n, q = qi.shape
     sizes = np.bincount(pairs.reshape(-1), minlength=n).astype(np.int64) + 1
     columns, offsets, classes = _columns(qi)
