@@ -17,6 +17,7 @@ import typer  # noqa: E402 -- the cache must be settled first
 from stream import logs  # noqa: E402
 from stream.commands import (  # noqa: E402
     anonymize,
+    audit,
     compare,
     config,
     demo,
@@ -61,6 +62,7 @@ app.command("run")(run.run)
 app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize_files)
 app.command("verify")(verify.verify_folders)
+app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("erase")(erase.erase)
 app.command("rebase")(rebase.rebase)

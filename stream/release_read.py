@@ -8,7 +8,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import msgspec
@@ -37,6 +37,7 @@ class Guarantee(msgspec.Struct, frozen=True):
 
     w: int | str
     text: str
+    cover: bool = False
 
 
 class Manifest(msgspec.Struct, frozen=True):
@@ -100,6 +101,19 @@ class Release:
             graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
         graph.add_edges_from((self.ids[u], self.ids[v]) for u, v in self.edges.tolist())
         return graph
+
+
+def release_folders(folders: Iterable[Path]) -> list[Path]:
+    """Return the release folders named, directly or as children of a named folder, by name."""
+    found: list[Path] = []
+    for folder in folders:
+        if (folder / "manifest.json").exists():
+            found.append(folder)
+            continue
+        children = sorted(path.parent for path in folder.glob("*/manifest.json"))
+        # A folder without any release is handed on, to be refused with its name.
+        found.extend(children or [folder])
+    return found
 
 
 def read_manifest(folder: Path) -> Manifest:

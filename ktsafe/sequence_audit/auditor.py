@@ -164,6 +164,8 @@ class SequenceAuditor:
         """Check what must not change, and begin a new sequence where the release does."""
         if release.release_id in self._release_ids:
             found.whole("release_repeated")
+        if release.unmatched:
+            found.whole("mapping_incomplete", release.unmatched)
         self._release_ids |= {release.release_id}
         if self._sequence_ids[-1:] == (release.sequence_id,):
             if release.params != self._params:
@@ -288,9 +290,9 @@ class _Violations:
         self._examples_max = examples_max
         self.violations: list[Violation] = []
 
-    def whole(self, kind: str) -> None:
+    def whole(self, kind: str, count: int = 1) -> None:
         """Add a violation of the release as a whole."""
-        self.violations.append(Violation(kind, self._release.release_id, 1))
+        self.violations.append(Violation(kind, self._release.release_id, count))
 
     def add(self, kind: str, positions: NDArray[np.int64], *, absent: int = 0) -> None:
         """Add a violation at some vertices, `absent` of which this release does not show."""

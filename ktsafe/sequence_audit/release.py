@@ -41,6 +41,8 @@ class AuditedRelease:
     owners:
         Private: the person behind each vertex, None for an inserted vertex or one whose owner has
         left. None altogether: nothing is known.
+    unmatched:
+        Private: ids that the mapping has and the release has not, or the other way round.
     sensitive_texts:
         What each vertex shows for the sensitive attribute; needed beside a true graph only.
     schema:
@@ -56,6 +58,7 @@ class AuditedRelease:
     is_sensitive: NDArray[np.bool_]
     edges: NDArray[np.int64]
     owners: Sequence[Hashable | None] | None = None
+    unmatched: int = 0
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
 

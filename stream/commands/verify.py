@@ -20,26 +20,15 @@ def verify_folders(
     limit: Annotated[int, typer.Option(help="Unsafe vertices to explain, per release.")] = 10,
 ) -> int:
     """Say whether releases are kt-safe, by the strict definition; exit 0 iff all are."""
-    reports = [_verified(folder, limit) for folder in _release_folders(folders)]
+    from stream.release_read import release_folders
+
+    reports = [_verified(folder, limit) for folder in release_folders(folders)]
     if as_json:
         typer.echo(json.dumps(reports, indent=2))
     else:
         for report in reports:
             _print(report)
     return Exit.OK if all(report["safe"] for report in reports) else Exit.UNSAFE
-
-
-def _release_folders(folders: list[Path]) -> list[Path]:
-    """Return the release folders named, directly or as children of a named folder."""
-    found: list[Path] = []
-    for folder in folders:
-        if (folder / "manifest.json").exists():
-            found.append(folder)
-            continue
-        children = sorted(path.parent for path in folder.glob("*/manifest.json"))
-        # A folder without any release is handed on, to be refused with its name.
-        found.extend(children or [folder])
-    return found
 
 
 def _verified(folder: Path, limit: int) -> dict[str, Any]:

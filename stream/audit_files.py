@@ -1,0 +1,195 @@
+"""Files of an audit: releases with the private mapping, what was declared, and the true graphs.
+
+    MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
+    MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
+                                    "held_changes": 0, "lag_max": null}}
+    TRUTH/<release_id>/vertices.csv[.gz], edges.csv[.gz]       as `ktsafe anonymize` reads them
+
+A folder that holds the files itself serves every release.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from ktsafe import Schema
+from ktsafe.errors import InvalidGraph
+from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
+from stream.graph_files import read_graph
+from stream.release_read import Manifest, Release, ReleaseUnreadable
+
+
+class DeclaredPart(msgspec.Struct, frozen=True):
+    """The `declared` part of audit.json."""
+
+    withheld: int = 0
+    held_ties: int = 0
+    held_changes: int = 0
+    lag_max: int | None = None
+
+
+def audited(release: Release, owners: Mapping[str, str | None] | None = None) -> AuditedRelease:
+    """Return a release as the auditor takes it.
+
+    Parameters
+    ----------
+    owners:
+        Private: by released id the person behind it, None without one; None: nothing is known.
+    """
+    schema = release.manifest.schema
+    categories, columns = [], []
+    for name in schema.quasi_identifiers:
+        number: dict[str, int] = {}
+        columns.append([number.setdefault(text, len(number)) for text in release.columns[name]])
+        categories.append(list(number))
+    codes = np.array(columns, dtype=np.int64).T.reshape(len(release.ids), len(columns))
+    return AuditedRelease(
+        release_id=release.manifest.release_id,
+        sequence_id=release.manifest.sequence_id,
+        params=release.params,
+        ids=release.ids,
+        categories=categories,
+        codes=codes,
+        is_sensitive=release.is_sensitive(),
+        edges=release.edges,
+        owners=None if owners is None else [owners.get(name) for name in release.ids],
+        unmatched=0 if owners is None else len(owners.keys() ^ set(release.ids)),
+        sensitive_texts=release.columns[schema.sensitive],
+        schema=msgspec.to_builtins(schema),
+    )
+
+
+def promise_of(manifest: Manifest) -> Promise:
+    """Return what a release's manifest promises.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If it promises a window that means nothing.
+    """
+    window = manifest.guarantee.w
+    if window == "all" or (isinstance(window, int) and window >= 1):
+        return Promise("all" if window == "all" else int(window), cover=manifest.guarantee.cover)
+    msg = f"The manifest of {manifest.release_id} promises an unknown window."
+    raise ReleaseUnreadable(msg, hint="Known: a number of releases, or all.")
+
+
+def read_owners(folder: Path, release_id: str) -> dict[str, str | None]:
+    """Return the person behind each released id.
+
+    Raises
+    ------
+    InvalidGraph
+        If there is no mapping of this release, or it is none. Its content is not repeated.
+    """
+    path = _place(folder, release_id, "mapping.csv") / "mapping.csv"
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file, strict=True))
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        hint = "--map takes the private audit folder, with mapping.csv in a folder per release."
+        raise InvalidGraph(msg, hint=hint) from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        msg = f"{path} is no CSV file."
+        raise InvalidGraph(msg) from error
+    if not rows or rows[0] != ["released_id", "original_id"]:
+        msg = f"{path} does not begin with the columns released_id,original_id."
+        raise InvalidGraph(msg)
+    if any(len(row) != 2 for row in rows):
+        msg = f"{path} has a row of another length than its header."
+        raise InvalidGraph(msg)
+    owners = {released: original or None for released, original in rows[1:]}
+    if len(owners) != len(rows) - 1:
+        msg = f"{path} lists a released id twice."
+        raise InvalidGraph(msg)
+    return owners
+
+
+def read_declared(folder: Path, release_id: str) -> Declared:
+    """Return what the release's private audit says that it holds back.
+
+    An audit without such a part, as of a single release, declares what it says it deleted.
+
+    Raises
+    ------
+    InvalidGraph
+        If audit.json is there but is none.
+    """
+    path = _place(folder, release_id, "audit.json") / "audit.json"
+    if not path.exists():
+        return Declared()
+    try:
+        audit: dict[str, Any] = json.loads(path.read_bytes())
+        cost = audit.get("cost", {})
+        part = audit.get("declared")
+        if part is None:
+            part = {
+                "withheld": cost.get("deleted_vertices", 0),
+                "held_ties": cost.get("deleted_edges", 0),
+            }
+        declared = msgspec.convert(part, DeclaredPart)
+    except (OSError, ValueError, AttributeError, msgspec.ValidationError) as error:
+        msg = f"{path} is no readable audit ({type(error).__name__})."
+        raise InvalidGraph(msg) from error
+    return Declared(declared.withheld, declared.held_ties, declared.held_changes, declared.lag_max)
+
+
+def read_truth(
+    folder: Path, manifest: Manifest, schema: Schema | None, declared: Declared
+) -> TrueGraph:
+    """Return the true graph at a release's nominal time.
+
+    Parameters
+    ----------
+    schema:
+        Says how numbers become buckets; None: the values are as published.
+
+    Raises
+    ------
+    InvalidGraph
+        If the files cannot be read or do not fit the release's attributes.
+    """
+    if schema is None:
+        part = manifest.schema
+        schema = Schema(
+            tuple(part.quasi_identifiers), part.sensitive, frozenset(part.sensitive_values)
+        )
+    elif (list(schema.quasi_identifiers), schema.sensitive) != (
+        manifest.schema.quasi_identifiers,
+        manifest.schema.sensitive,
+    ):
+        msg = "The schema file lists other attributes than the release."
+        raise InvalidGraph(msg, hint="Give the schema that the releases were made with.")
+    place = _place(folder, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+    files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
+    source = read_graph(files[0], files[1], schema)
+    codes = source.graph.codes
+    texts = [
+        [names[code] for code in codes[:, j].tolist()]
+        for j, names in enumerate(source.graph.categories)
+    ]
+    return TrueGraph(
+        source.ids, texts[:-1], texts[-1], source.graph.edges.astype(np.int64), declared
+    )
+
+
+def _place(folder: Path, release_id: str, *names: str) -> Path:
+    """Return the release's own folder, or `folder` if that holds the file itself."""
+    own = folder / release_id
+    if not own.exists() and any((folder / name).exists() for name in names):
+        return folder
+    return own
+
+
+def _either(folder: Path, name: str) -> Path:
+    """Return the gzipped file if only that is there."""
+    zipped = folder / f"{name}.gz"
+    return zipped if zipped.exists() and not (folder / name).exists() else folder / name

@@ -1,0 +1,157 @@
+"""`ktsafe audit`: judge a sequence of releases, by its bytes and the private mapping."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stream import kernels
+from stream.commands.progress import phases
+from stream.errors import ConfigError, Exit
+
+
+def audit(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Release folders in order of publication, or folders of them.",
+            metavar="RELEASES...",
+        ),
+    ],
+    mapping: Annotated[
+        Path | None,
+        typer.Option("--map", help="The private audit folder, with a mapping.csv per release."),
+    ] = None,
+    truth: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the true vertices.csv and edges.csv per release."),
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="TOML with the [attributes] table, if the truth has buckets."),
+    ] = None,
+    window: Annotated[
+        str | None,
+        typer.Option(help="Releases that may be linked: all, or a number. Default: as promised."),
+    ] = None,
+    cover: Annotated[
+        bool | None,
+        typer.Option(
+            "--cover/--no-cover",
+            help="Whether k must hold against who knows a change. Default: as promised.",
+        ),
+    ] = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    limit: Annotated[int, typer.Option(min=0, help="Vertices to name, per violation.")] = 10,
+) -> int:
+    """Say whether releases are safe together, whoever links them; exit 0 iff they are.
+
+    What it prints is private.
+    """
+    if truth is not None and mapping is None:
+        msg = "--truth needs --map."
+        raise ConfigError(msg, hint="Without the mapping nobody can say who is who.")
+    asked = _window(window)
+    if kernels.is_cold():
+        typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
+    from stream.sequence_report import Sources, audit_sequence
+
+    sources = Sources(tuple(folders), mapping, truth, schema)
+    with phases("auditing") as progress:
+        report = audit_sequence(sources, asked, cover, limit, progress)
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+    else:
+        _print(report)
+    return Exit.OK if report["safe"] else Exit.UNSAFE
+
+
+def _window(text: str | None) -> Any:
+    if text is None or text == "all":
+        return text
+    if not text.isdecimal() or int(text) < 1:
+        msg = "--window must be a number of releases from 1, or all."
+        raise ConfigError(msg)
+    return int(text)
+
+
+def _print(report: dict[str, Any]) -> None:
+    promise = report["promise"]
+    word = "safe" if report["safe"] else "NOT safe"
+    typer.echo(
+        f"{report['releases']} releases in {len(report['sequences'])} sequences: {word} "
+        f"(w = {promise['window']}, cover {'on' if promise['cover'] else 'off'})"
+    )
+    for sequence in report["sequences"]:
+        _print_sequence(sequence)
+    for kind in report["violations"]:
+        _print_violation(kind)
+    for line in report["not_checked"]:
+        typer.echo(f"not checked: {line}")
+
+
+def _print_sequence(sequence: dict[str, Any]) -> None:
+    typer.echo(f"sequence {sequence['sequence_id']}, {sequence['releases']} releases")
+    for view in ("published", "linked"):
+        if view not in sequence:
+            continue
+        figures = sequence[view]
+        if view == "linked":
+            typer.echo("  for who follows people over rebirths and earlier sequences:")
+        for name, words in (
+            ("candidates", "candidates over all releases"),
+            ("candidates_real", "  real people among them"),
+            ("candidates_real_leavers_known", "  if the attacker knows who has left"),
+        ):
+            typer.echo(f"  {words}: {_counts(figures[name])}")
+        share = figures["sensitive_share"]
+        typer.echo(
+            f"  sensitive share of them: most {share['max']}, median {share['median']}, "
+            f"{share['above_alpha']} above alpha"
+        )
+    changes = sequence["changes"]
+    typer.echo(
+        f"  visible changes: {changes['visible']}; fewest candidates who changed alike "
+        f"{changes['k_delta_min']}, {changes['below_k']} below k"
+    )
+    if (persistence := sequence.get("persistence")) is not None:
+        typer.echo(
+            "  true against inserted ties, 0.5 tells nothing: age "
+            f"{_area(persistence['age_auc'])}, survival {_area(persistence['survival_auc'])}"
+        )
+    if (containment := sequence.get("containment")) is not None:
+        typer.echo(
+            f"  held back: {containment['withheld_people']} people for at most "
+            f"{containment['withheld_releases_max']} releases, {containment['missing_ties']} ties "
+            f"for at most {containment['missing_releases_max']}, {containment['held_changes']} "
+            "changes"
+        )
+    typer.echo(f"  decided by: {sequence['decided_by']}")
+
+
+def _counts(figures: dict[str, Any]) -> str:
+    return (
+        f"fewest {figures['min']}, 1% at most {figures['p1']}, 5% at most {figures['p5']}, "
+        f"median {figures['median']}; {figures['below_k']} of {figures['vertices']} below k"
+    )
+
+
+def _area(area: float | None) -> str:
+    return "unknown" if area is None else f"{area:.3f}"
+
+
+def _print_violation(kind: dict[str, Any]) -> None:
+    """Print one kind of violation with the releases and some vertices, by published id."""
+    first = kind["first"]
+    more = len(kind["releases"]) - 1
+    where = first["release_id"] + (f" and {more} more releases" if more else "")
+    typer.echo(f"VIOLATION {kind['kind']} in {where}")
+    if not first["examples"]:
+        typer.echo(f"  {first['count']}: {kind['meaning']}")
+    for name in first["examples"]:
+        typer.echo(f"  vertex {name} {kind['meaning']}")
+    if first["examples"] and (rest := first["count"] - len(first["examples"])) > 0:
+        typer.echo(f"  and {rest} more vertices in that release (--limit shows them)")
