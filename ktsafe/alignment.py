@@ -140,6 +140,8 @@ def _dealt(flags: NDArray[np.bool_], groups: int) -> NDArray[np.int64]:
 def _along_edges(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return a rank of every vertex such that neighbours tend to be near each other."""
     n = graph.n_vertices
+    if n == 0:
+        return np.zeros(0, dtype=np.int64)
     matrix = csr_array(
         (np.ones(len(graph.indices), dtype=np.int8), graph.indices, graph.indptr), shape=(n, n)
     )

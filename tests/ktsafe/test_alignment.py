@@ -1,0 +1,150 @@
+"""Aligned releases: safe at every radius and in both readings, by proof and by definition."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe import (
+    AnonymizeOptions,
+    AttributedGraph,
+    InvalidParams,
+    NotKTSafe,
+    PrivacyParams,
+    anonymize,
+)
+from ktsafe.alignment import seated
+from ktsafe.anonymize import Anonymized
+from ktsafe.datasets import uniform
+from ktsafe.verify import verify, verify_graph
+from tests.ktsafe.small_graphs import graphs
+
+OPTIONS = AnonymizeOptions(strategy="aligned", effort="fast")
+
+
+def aligned(
+    graph: AttributedGraph, params: PrivacyParams, seed: int = 0, real: int | None = None
+) -> Anonymized:
+    options = dataclasses.replace(OPTIONS, real_per_group=real)
+    return anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    graphs(n_max=14),
+    st.sampled_from([1, 2, 3, 4]),
+    st.sampled_from([Fraction(1, 4), Fraction(1, 2), Fraction(1)]),
+    st.integers(0, 2**32),
+    st.booleans(),
+)
+def test_aligned_releases_are_safe_at_every_radius(
+    graph: AttributedGraph, k: int, alpha: Fraction, seed: int, one_real: bool
+) -> None:
+    """By certificate and by definition, without any tolerance; nothing true is lost."""
+    params = PrivacyParams(k=k, alpha=alpha, epsilon=0, t=0)  # type: ignore[arg-type]
+    outcome = aligned(graph, params, seed, 1 if one_real else None)
+    released = outcome.graph
+    assert verify_graph(released, params, certificate=outcome.shift).is_safe
+    for hops in (0, 1, 2, 3):
+        for reading in ("walk", "induced"):
+            asked = dataclasses.replace(params, n_hops=hops, reading=reading)
+            verdict = verify_graph(released, asked, workers=1)
+            assert verdict.is_safe
+    n = graph.n_vertices
+    assert np.array_equal(released.codes[:n], graph.codes)
+    assert {*map(tuple, graph.edges.tolist())} <= {*map(tuple, released.edges.tolist())}
+    assert not released.is_sensitive[n:].any()
+    copies = (params.group_size_min - 1) * (n + graph.n_edges)
+    assert released.n_vertices - n + released.n_edges - graph.n_edges <= copies
+
+
+def test_a_missing_translate_is_seen() -> None:
+    """With any one edge removed, the certificate breaks and the definition fails, too."""
+    graph = uniform(60, 150, n_tuples=3, rng=np.random.default_rng(1))
+    params = PrivacyParams(k=4, alpha=Fraction(1, 2), epsilon=0, n_hops=2)
+    outcome = aligned(graph, params)
+    released = outcome.graph
+    for gone in range(0, released.n_edges, 50):
+        fewer = np.delete(released.edges, gone, axis=0)
+        qi, flags = released.codes[:, :-1], released.is_sensitive
+        with pytest.raises(NotKTSafe):
+            verify(qi, flags, fewer, params, certificate=outcome.shift)
+        verdict = verify(qi, flags, fewer, params, workers=1)
+        assert not verdict.is_safe
+
+
+def test_one_more_sensitive_vertex_is_seen() -> None:
+    """A group whose sensitive share is at alpha fails with one more sensitive member."""
+    graph = uniform(40, 60, n_tuples=2, sensitive_share=0.5, rng=np.random.default_rng(2))
+    params = PrivacyParams(k=4, alpha=Fraction(1, 4), n_hops=2)
+    outcome = aligned(graph, params)
+    flags = outcome.graph.is_sensitive.copy()
+    qi = outcome.graph.codes[:, :-1]
+    assert verify(qi, flags, outcome.graph.edges, params, certificate=outcome.shift).is_safe
+    assert outcome.shift is not None
+    flags[outcome.shift[np.flatnonzero(flags)[0]]] = True
+    verdict = verify(qi, flags, outcome.graph.edges, params, certificate=outcome.shift)
+    assert verdict.n_unsafe == 4
+
+
+def test_the_search_lowers_the_cost_and_more_search_lowers_it_more() -> None:
+    """Sharing orbits pays: well below copies, and `balanced` below `fast`."""
+    graph = uniform(300, 600, n_tuples=4, rng=np.random.default_rng(3))
+    params = PrivacyParams(k=5, n_hops=2)
+    cost = {}
+    for effort in ("fast", "balanced"):
+        options = AnonymizeOptions(strategy="aligned", effort=effort)  # type: ignore[arg-type]
+        released = anonymize(graph, params, rng=np.random.default_rng(0), options=options).graph
+        cost[effort] = released.n_vertices + released.n_edges - 900
+    assert cost["balanced"] < cost["fast"] < 0.75 * 4 * 900
+
+
+def test_the_same_seed_gives_the_same_release() -> None:
+    """And another seed another one."""
+    graph = uniform(80, 200, n_tuples=3, rng=np.random.default_rng(4))
+    params = PrivacyParams(k=3, alpha=Fraction(1, 2), n_hops=2, reading="induced")
+    first, again, other = (aligned(graph, params, seed) for seed in (5, 5, 6))
+    assert np.array_equal(first.graph.edges, again.graph.edges)
+    assert np.array_equal(first.graph.codes, again.graph.codes)
+    assert not np.array_equal(first.graph.edges, other.graph.edges)
+
+
+@pytest.mark.parametrize("real", [1, 2, 5])
+def test_real_members_per_group_are_capped(real: int) -> None:
+    """No group has more originals than asked for, so that degrees stay nearer to the true ones."""
+    graph = uniform(100, 200, n_tuples=3, rng=np.random.default_rng(7))
+    params = PrivacyParams(k=5, alpha=Fraction(1, 5), n_hops=2)
+    outcome = aligned(graph, params, real=real)
+    assert outcome.shift is not None
+    counts, members = outcome.shift.copy(), np.arange(len(outcome.shift))
+    reals = np.zeros(len(counts), dtype=np.int64)
+    for _ in range(5):
+        reals += outcome.origin[members] >= 0
+        members = counts[members]
+    assert reals.max() <= real
+    assert np.array_equal(members, np.arange(len(counts)))
+
+
+def test_impossible_numbers_of_real_members_are_refused() -> None:
+    """0 and more than a group has places."""
+    graph = uniform(20, 20, n_tuples=1, rng=np.random.default_rng(8))
+    for real in (0, 11):
+        with pytest.raises(InvalidParams):
+            seated(graph, PrivacyParams(), real)
+
+
+def test_strategies_for_stars_refuse_other_neighbourhoods() -> None:
+    """The cohort search does not promise what it cannot keep."""
+    graph = uniform(20, 20, n_tuples=1, rng=np.random.default_rng(8))
+    for changes in ({"n_hops": 2}, {"n_hops": 0}, {"reading": "induced"}):
+        with pytest.raises(InvalidParams, match="aligned"):
+            anonymize(
+                graph,
+                PrivacyParams(**changes),  # type: ignore[arg-type]
+                rng=np.random.default_rng(0),
+            )
