@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 from ktsafe.cohorts import choose_targets, dilute
 from ktsafe.fallback import add_companions
 from ktsafe.graph import AttributedGraph
+from ktsafe.knowledge import KnownCandidates
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.matching import RAISES_PER_ROUND, absorb_leftovers, insert_for_leftovers, match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.options import Effort
+from ktsafe.options import Effort, Knowledge
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import Progress
 from ktsafe.trimming import trim
@@ -65,6 +66,8 @@ def cheapest_supergraph(
     effort: Effort,
     rng: np.random.Generator,
     report: Progress,
+    *,
+    knowledge: Knowledge = "released",
 ) -> tuple[int, WorkingGraph | None]:
     """Search as often as the effort allows; return the rounds spent and the cheapest result.
 
@@ -75,7 +78,7 @@ def cheapest_supergraph(
     best: WorkingGraph | None = None
     rounds = 0
     for search, own_rng in enumerate(rng.spawn(searches)):
-        spent, working = _search(graph, params, own_rng, budget)
+        spent, working = _search(graph, params, own_rng, budget, knowledge)
         rounds += spent
         if working is not None and (best is None or working.cost < best.cost):
             best = working
@@ -104,20 +107,25 @@ def _search(
     params: PrivacyParams,
     rng: np.random.Generator,
     budget: Budget,
+    knowledge: Knowledge,
 ) -> tuple[int, WorkingGraph | None]:
     """Insert until every vertex is safe; None where rounds or cost are spent before."""
     space = QuasiIdentifierSpace.of_graph(graph)
     rule = similarity_rule(space, params)
-    working = WorkingGraph(graph, space)
+    working = WorkingGraph(graph, space, by_tuple=knowledge == "true")
+    known = KnownCandidates(working) if knowledge == "true" else None
     for round_ in range(ROUNDS_MAX):
         # What trimming takes back is far less than half.
         if working.cost > 2 * copies_cost(graph, params):
             return round_, None
         table = LocationTable(working, rule, _degree_caps(working))
         unsafe = table.unsafe_vertices()
+        if known is not None:
+            unsafe = np.union1d(unsafe, known.short(working, table))
         if not len(unsafe):
             # Step 5: take back what nobody needs.
-            trim(working, table, rng, passes_max=budget.trim_passes_max)
+            taking_back = trim if known is None else known.trim
+            taking_back(working, table, rng, passes_max=budget.trim_passes_max)
             return round_, working
         if round_ >= SEARCH_ROUNDS_MAX:
             add_companions(working, table, unsafe, params)
@@ -126,6 +134,8 @@ def _search(
         # moving did not help in the first rounds, harmless vertices dilute sensitive ones.
         diluted = dilute(working, table, everywhere=round_ >= 2) if round_ else EMPTY
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
+        if known is not None:
+            lifted = (np.concatenate((lifted[0], known.lift_short(working, table))), lifted[1])
         # Step 2: targets, by cohorts.
         wants = choose_targets(
             working,

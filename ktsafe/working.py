@@ -17,13 +17,17 @@ class WorkingGraph:
     kernel cannot grow an array and numba does not notice a write past its end.
     """
 
-    def __init__(self, graph: AttributedGraph, space: QuasiIdentifierSpace) -> None:
+    def __init__(
+        self, graph: AttributedGraph, space: QuasiIdentifierSpace, *, by_tuple: bool = False
+    ) -> None:
         n = graph.n_vertices
+        self.by_tuple = by_tuple
         self.n_original = n
         self.space = space
-        self.target_space, self.target_columns, columns = _target_space(space)
+        self.target_space, self.target_columns, columns = _target_space(space, by_tuple=by_tuple)
         self.n_columns = int(columns.max(initial=-1)) + 1
         self.original_edges = graph.edges
+        self.deleted_edges = np.zeros((0, 2), dtype=np.int32)
         self.cohort = np.full(n, -1, dtype=np.int64)
         self.n_cohorts = 0
         self.stood = np.zeros(n, dtype=np.int64)
@@ -56,8 +60,8 @@ class WorkingGraph:
 
     @property
     def cost(self) -> int:
-        """Inserted vertices plus inserted edges."""
-        return self.n - self.n_original + self.n_inserted_edges
+        """Inserted vertices plus inserted and deleted edges."""
+        return self.n - self.n_original + self.n_inserted_edges + len(self.deleted_edges)
 
     def joint_histograms(self, vertices: NDArray[np.int32]) -> NDArray[np.int32]:
         """Count the neighbours of the given vertices by quasi-identifier tuple."""
@@ -102,6 +106,33 @@ class WorkingGraph:
             low, high = edges.min(axis=1).astype(np.int64), edges.max(axis=1)
             core.remember_keys(self.arrays, (low << 32) | high)
 
+    def rewire(
+        self,
+        original: NDArray[np.int32],
+        deleted: NDArray[np.int32],
+        inserted: NDArray[np.int32],
+    ) -> None:
+        """Replace all edges; degrees and histograms are counted anew. Tables become stale.
+
+        Parameters
+        ----------
+        original, deleted, inserted:
+            int32, shape (m, 2) each: original edges that are kept, original edges that are not,
+            and others; no two of them equal.
+        """
+        g, n = self.arrays, self.n
+        self.original_edges, self.deleted_edges = original, deleted
+        slots = _slots_for(len(original) + len(inserted))
+        self.arrays = g._replace(
+            degree=np.zeros(n, dtype=np.int32),
+            hist=_own_histograms(g.cls[:n], g.columns, self.n_columns),
+            edge_slots=np.full(slots, core.EMPTY, dtype=np.int64),
+            inserted=np.array(inserted, dtype=np.int32).reshape(-1, 2),
+        )
+        g.size[core.INSERTED], g.size[core.SLOTS_USED] = len(inserted), 0
+        core.load(self.arrays, original)
+        core.load(self.arrays, self.inserted_edges)
+
     def reserve_edges(self, more: int) -> None:
         """Make room for `more` further inserted edges."""
         g = self.arrays
@@ -125,18 +156,18 @@ class WorkingGraph:
 
 
 def _target_space(
-    space: QuasiIdentifierSpace,
+    space: QuasiIdentifierSpace, *, by_tuple: bool
 ) -> tuple[QuasiIdentifierSpace, slice, NDArray[np.int64]]:
     """Choose between values and whole tuples as what targets count.
 
     Neighbourhoods within t by tuples are within t for each attribute. Tuples are the stricter
     count, but where they are few, few combinations of values exist, and wants for single values
-    would hardly ever name one that does. Returns the space for targets, its columns in a
-    histogram row, and for each class all columns in which it counts: the attributes', which the
-    definition judges, first.
+    would hardly ever name one that does. `by_tuple` decides for tuples in any case. Returns the
+    space for targets, its columns in a histogram row, and for each class all columns in which it
+    counts: the attributes', which the definition judges, first.
     """
-    few = 1 < space.n_classes <= space.n_columns and not space.is_joint
-    if not few:
+    few = 1 < space.n_classes <= space.n_columns
+    if space.is_joint or not (few or by_tuple):
         return space, slice(0, space.n_columns), space.columns
     classes = np.arange(space.n_classes, dtype=np.int64).reshape(-1, 1)
     bounds = np.array([0, space.n_classes], dtype=np.int64)
