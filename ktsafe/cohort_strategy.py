@@ -6,7 +6,8 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from ktsafe.cohort_search import cheapest_supergraph, copies_cost
+from ktsafe.cohort_search import copies_cost
+from ktsafe.deletion import cheapest_release
 from ktsafe.fallback import disjoint_copies
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
@@ -26,10 +27,12 @@ def cohort(
     """Plan a kt-safe release by rounds of settling, targets, matching and inserting.
 
     Rounds of: settle what is safe, give the others targets (`cohorts`), serve their wants among
-    each other, by settled vertices, and by inserted ones (`matching`). If that neither ends nor
-    beats them, disjoint copies (`fallback`) are released. Source: `ktsafe.strategies.Strategy`.
+    each other, by settled vertices, and by inserted ones (`matching`); with edits
+    `insert+delete` on a thinned graph, too (`deletion`). Single edges of the cheapest result are
+    annealed (`annealing`). If nothing ends or beats them, disjoint copies (`fallback`) are
+    released. Source: `ktsafe.strategies.Strategy`.
     """
-    rounds, best = cheapest_supergraph(graph, params, options.effort, rng, report)
+    rounds, best = cheapest_release(graph, params, rng, options, report)
     used_fallback = best is None or best.cost > copies_cost(graph, params)
     if best is None or used_fallback:
         inserted, edges = disjoint_copies(graph, params)

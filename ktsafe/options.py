@@ -5,7 +5,10 @@ from __future__ import annotations
 import dataclasses
 from typing import Literal
 
+from ktsafe.errors import InvalidParams
+
 Effort = Literal["fast", "balanced", "thorough"]
+Edits = Literal["insert", "insert+delete"]
 Knowledge = Literal["released", "true"]
 
 
@@ -19,6 +22,9 @@ class AnonymizeOptions:
         How much search a lower cost is worth.
     strategy:
         A name of `ktsafe.strategies.STRATEGIES`.
+    edits:
+        For strategy `cohort`: whether true edges may be deleted where that costs less. Vertices
+        and attributes are never deleted or changed by it.
     knowledge:
         What an attacker compares with the release: other released vertices, as the definition
         says, or also true neighbourhoods. With `true`, for every original v at least k vertices of
@@ -27,9 +33,22 @@ class AnonymizeOptions:
     real_per_group:
         For strategy `aligned`: at most so many members of a group are originals. Fewer cost more
         and keep degrees nearer to the true ones. None: as many as there are places.
+    repair:
+        For the strategies that are for comparison: whether their unsafe output is then made safe
+        by the default strategy.
     """
 
     effort: Effort = "balanced"
     strategy: str = "cohort"
+    edits: Edits = "insert"
     knowledge: Knowledge = "released"
     real_per_group: int | None = None
+    repair: bool = False
+
+    def __post_init__(self) -> None:
+        if self.edits == "insert+delete" and self.strategy != "cohort":
+            msg = "Only strategy 'cohort' deletes edges."
+            raise InvalidParams(msg, hint="Leave edits at 'insert'.")
+        if self.edits == "insert+delete" and self.knowledge == "true":
+            msg = "Deleted edges make neighbourhoods fall short of true ones."
+            raise InvalidParams(msg, hint="Choose edits 'insert' or knowledge 'released'.")

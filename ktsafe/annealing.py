@@ -1,0 +1,141 @@
+"""Annealing of single edges: what lowers the cost once everybody is safe.
+
+One edge at a time is withdrawn, restored or deleted, or one end of it moves to another vertex of
+the same class, which leaves the other end's neighbourhood as it was. A change is accepted only if
+every vertex stays safe by exact counts; among those, changes that raise the cost are accepted
+rarely, and ever more rarely (Metropolis). The budget is counted in trials, so results repeat.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import _annealing_core as core
+from ktsafe import _edits_core as edits_core
+from ktsafe._edits_core import Edits
+from ktsafe._locations_core import NONE, Rule
+from ktsafe.bands import bands_of, packed
+from ktsafe.strategies import Progress
+from ktsafe.working import WorkingGraph
+
+PARTS = 50
+
+
+@dataclasses.dataclass(frozen=True)
+class Schedule:
+    """How to anneal.
+
+    Attributes
+    ----------
+    temperatures:
+        First and last temperature; between them it falls geometrically. A change that costs one
+        edit is accepted with probability exp(-1 / temperature).
+    shares:
+        Relative number of trials of each kind: withdraw an inserted edge, move an end of one,
+        restore a deleted edge, delete an original one, move an end of one.
+    """
+
+    temperatures: tuple[float, float]
+    shares: tuple[float, float, float, float, float]
+
+
+INSERT_ONLY = Schedule((0.3, 0.1), (0.3, 0.7, 0, 0, 0))
+WITH_DELETION = Schedule((0.4, 0.1), (0.2, 0.4, 0.1, 0.25, 0.05))
+
+
+def anneal(
+    working: WorkingGraph,
+    rule: Rule,
+    rng: np.random.Generator,
+    schedule: Schedule,
+    trials: int,
+    report: Progress,
+) -> None:
+    """Lower the cost of a safe working graph, in place; it never rises in the end.
+
+    Parameters
+    ----------
+    working:
+        A graph all of whose vertices are safe; they stay so. Tables of it become stale.
+    rule:
+        From `ktsafe.locations.similarity_rule`.
+    rng:
+        Draws the trials.
+    schedule, trials:
+        What is tried, and how often.
+    report:
+        Progress.
+    """
+    bands = bands_of(working, rule) if working.n and trials else None
+    if bands is None:
+        return
+    before = working.cost, working.original_edges, working.deleted_edges, working.inserted_edges
+    scene, edits = _scene(working), _edits(working)
+    shares = np.cumsum(schedule.shares) / sum(schedule.shares)
+    random = rng.integers(1 << 63, size=1, dtype=np.uint64)
+    hot, cold = schedule.temperatures
+    factor = (cold / hot) ** (1.0 / trials)
+    made = 0
+    while made < trials:
+        steps = min(trials - made, trials // PARTS + 1)
+        cooling = (hot * factor**made, factor)
+        made += core.anneal(bands, scene, edits, shares, steps, cooling, random)
+        # What the kernel needs room for: it returns early where there is too little.
+        if core.is_crowded(bands, edits):
+            bands, edits = packed(bands), _enlarged(edits)
+        report("anneal", made / trials)
+    kept, deleted, inserted = _split(edits)
+    cost = working.n - working.n_original + len(deleted) + len(inserted)
+    if cost <= before[0]:
+        working.rewire(kept, deleted, inserted)
+
+
+def _scene(working: WorkingGraph) -> core.Scene:
+    """Return what annealing leaves as it is."""
+    n, g, n_classes = working.n, working.arrays, working.space.n_classes
+    members = np.argsort(g.cls[:n], kind="stable").astype(np.int32)
+    start = np.zeros(n_classes + 1, dtype=np.int64)
+    np.cumsum(np.bincount(g.cls[:n], minlength=n_classes), out=start[1:])
+    return core.Scene(
+        g.cls[:n].copy(), g.is_sensitive[:n].copy(), members, start, working.space.columns
+    )
+
+
+def _edits(working: WorkingGraph) -> Edits:
+    """Return the edges of a working graph as a list of edits."""
+    original = np.concatenate((working.original_edges, working.deleted_edges))
+    n, d, i = len(original), len(working.deleted_edges), working.n_inserted_edges
+    rank = np.full(n, NONE, dtype=np.int64)
+    rank[n - d :] = np.arange(d)
+    deleted = np.zeros(n, dtype=np.int64)
+    deleted[:d] = np.arange(n - d, n)
+    ends = np.concatenate((original, working.inserted_edges)).astype(np.int32)
+    counts = np.array([n, n + i, d], dtype=np.int64)
+    free = np.zeros(0, dtype=np.int64)
+    return _enlarged(Edits(counts, ends, deleted, rank, free, free))
+
+
+def _enlarged(edits: Edits) -> Edits:
+    """Return the same list with room for half as many edges more."""
+    listed = int(edits.counts[edits_core.LISTED])
+    room = listed + listed // 2 + 1024
+    ends = np.zeros((room, 2), dtype=np.int32)
+    ends[:listed] = edits.ends[:listed]
+    slots = 1 << (2 * room).bit_length()
+    keys = np.full(slots, NONE, dtype=np.int64)
+    larger = edits._replace(ends=ends, keys=keys, position=np.zeros(slots, dtype=np.int64))
+    edits_core.load(larger, listed)
+    return larger
+
+
+def _split(
+    edits: Edits,
+) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
+    """Return the original edges that are kept, those that are deleted, and inserted ones."""
+    n, listed = edits.counts[edits_core.ORIGINAL], edits.counts[edits_core.LISTED]
+    is_kept = edits.rank == NONE
+    original = edits.ends[:n]
+    return original[is_kept], original[~is_kept], edits.ends[n:listed].copy()
