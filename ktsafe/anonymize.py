@@ -116,5 +116,8 @@ def _planned(graph: AttributedGraph, plan: Plan, rng: np.random.Generator) -> At
         rows = np.empty((len(plan.inserted), codes.shape[1]), dtype=np.int32)
         rows[:, :-1] = QuasiIdentifierSpace.of_graph(graph).tuples[plan.inserted]
         rows[:, -1] = rng.choice(allowed, size=len(rows), p=weights / weights.sum())
+        if plan.copied_from is not None:
+            copies = plan.copied_from >= 0
+            rows[copies] = graph.codes[plan.copied_from[copies]]
         codes = np.concatenate((codes, rows))
     return AttributedGraph.from_codes(graph.schema, categories, codes, plan.edges)
