@@ -42,6 +42,9 @@ class Plan:
     shift:
         int32, shape (n + i,): the image of every vertex under an automorphism of the release,
         which certifies it (`ktsafe.certificate`). None: there is no certificate.
+    copied_from:
+        int32, shape (i,): the original whose attributes, the sensitive one included, an inserted
+        vertex has; -1 where it only has a class. None: nowhere.
     """
 
     inserted: NDArray[np.int32]
@@ -49,6 +52,7 @@ class Plan:
     rounds: int = 0
     used_fallback: bool = False
     shift: NDArray[np.int32] | None = None
+    copied_from: NDArray[np.int32] | None = None
 
 
 class Strategy(Protocol):
@@ -86,6 +90,8 @@ class Entry:
         Whether its releases are kt-safe by construction. Others are for comparison.
     any_reach:
         Whether it knows neighbourhoods of any radius and both readings, not stars alone.
+    zero_hops:
+        Whether it knows an attacker without neighbourhoods, beside stars.
     """
 
     module: str
@@ -93,6 +99,7 @@ class Entry:
     summary: str
     is_safe: bool
     any_reach: bool = False
+    zero_hops: bool = False
 
 
 STRATEGIES: dict[str, Entry] = {
@@ -109,6 +116,18 @@ STRATEGIES: dict[str, Entry] = {
         is_safe=True,
         any_reach=True,
     ),
+    **{
+        name: Entry(
+            "ktsafe.baselines.strategies", function, summary, is_safe=False, zero_hops=zero_hops
+        )
+        for name, function, summary, zero_hops in (
+            ("none", "none", "the paper's algorithm, not optimized, unsafe", True),
+            ("pruning", "pruning", "the paper's, with pivots and kt-tree, unsafe", True),
+            ("partition", "partition", "the paper's, divided by its cost model, unsafe", True),
+            ("partition+pruning", "partition_pruning", "the paper's own choice, unsafe", True),
+            ("kl-graph", "kl_graph", "the paper's competitor: equal degrees, unsafe", False),
+        )
+    },
 }
 
 
@@ -121,7 +140,8 @@ def check_strategy(name: str, params: PrivacyParams) -> None:
         If so.
     """
     entry = STRATEGIES.get(name)
-    if entry is not None and not entry.any_reach and not params.sees_stars:
+    knows_stars_only = entry is not None and not entry.any_reach
+    if knows_stars_only and not (params.sees_stars or (entry.zero_hops and params.n_hops == 0)):
         msg = f"Strategy {name!r} protects one hop in the walk reading only."
         able = ", ".join(other for other, found in STRATEGIES.items() if found.any_reach)
         raise InvalidParams(msg, hint=f"For other hops and the induced reading: {able}.")
