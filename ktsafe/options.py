@@ -36,9 +36,6 @@ class AnonymizeOptions:
     repair:
         For the strategies that are for comparison: whether their unsafe output is then made safe
         by the default strategy.
-    repair:
-        For the strategies that are for comparison: whether their unsafe output is then made safe
-        by the default strategy.
     """
 
     effort: Effort = "balanced"
@@ -46,7 +43,6 @@ class AnonymizeOptions:
     edits: Edits = "insert"
     knowledge: Knowledge = "released"
     real_per_group: int | None = None
-    repair: bool = False
     repair: bool = False
 
     def __post_init__(self) -> None:
