@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from types import FrameType
+from typing import Any
 
 from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
@@ -24,8 +25,10 @@ from stream.config import (
     Settings,
 )
 from stream.errors import ConfigError
+from stream.fresh import FreshReleases
 from stream.ingest import IngestSettings
 from stream.loop import Clock, LoopSettings, WhenBusy
+from stream.mechanism import Mechanism
 from stream.metrics import PrometheusMetrics
 from stream.observer import Observer, Observers
 from stream.service import run_service
@@ -73,15 +76,27 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             loop=_loop_settings(settings, drain=drain),
             build=BuildSettings(
                 params=settings.params,
-                options=AnonymizeOptions(effort=config.release.effort),
+                mechanism=mechanism(settings),
                 staging_dir=private_folder(settings) / "staging",
                 audit_dir=audit_folder(settings),
-                seed=config.release.seed,
+                frozen=frozen_inputs(settings),
             ),
             observer=observer,
             stopping=stopping.is_set,
             publish_retry_s=config.release.retry_s,
         )
+
+
+def mechanism(settings: Settings) -> Mechanism:
+    """Return what makes releases with the configured guarantee."""
+    release = settings.config.release
+    options = AnonymizeOptions(effort=release.effort)
+    return FreshReleases(settings.params, options, release.seed)
+
+
+def frozen_inputs(settings: Settings) -> dict[str, Any]:
+    """Return what, beside parameters and schema, must stay the same within a sequence."""
+    return {"window": settings.config.privacy.window}
 
 
 def source(settings: Settings) -> Source:

@@ -15,6 +15,7 @@ import msgspec
 from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import KtsafeError
+from ktsafe.strategies import check_strategy
 from stream.envelopes import Format
 from stream.errors import ConfigError
 from stream.graph_files import AttributesTable, read_schema
@@ -88,7 +89,7 @@ class PrivacyTable(Table, frozen=True):
     alpha: float | str = "1/5"
     epsilon: int = 5
     n_hops: int = 1
-    w: int | str = 1
+    window: int | str = 1
 
 
 class ReleaseTable(Table, frozen=True):
@@ -203,6 +204,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
             assert config.schema_file is not None
             schema = read_schema(base / config.schema_file)
         params = _params(config.privacy)
+        check_strategy("cohort", params)
     except KtsafeError as error:
         msg = f"{name}: {error.message}"
         raise ConfigError(msg, hint=error.hint) from error
@@ -225,8 +227,8 @@ def _check_together(config: Config, name: str) -> None:
     ):
         msg = f"{name}: a connector of kind kafka needs a [kafka] table."
         raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
-    if config.privacy.w != 1:
-        msg = f"{name}: privacy.w must be 1."
+    if config.privacy.window != 1:
+        msg = f"{name}: privacy.window must be 1."
         raise ConfigError(
             msg,
             hint=(

@@ -13,7 +13,7 @@ from collections.abc import Callable
 
 from connectors.base import Source
 from connectors.errors import Unavailable
-from state.ledger import PendingCut
+from state.ledger import PendingCut, Sequence
 from state.store import GraphStore
 from stream.cut import Cut, EventTimeCut, resume_slot
 from stream.erasure import Eraser
@@ -130,7 +130,7 @@ class Loop:
         pending, snapshot = self._store.ledger.pending_cut(), self._store.cut_snapshot()
         if pending is not None and snapshot is not None and not self._publisher.busy:
             log.info("building the release of a cut taken before the last stop")
-            self._publisher.begin(sequence.sequence_id, pending, snapshot)
+            self._publisher.begin(sequence, pending, snapshot)
         self._observer.ready(True)
         while not self._stopping():
             self._observer.alive()
@@ -138,10 +138,10 @@ class Loop:
             taken = self._ingest.round(self._admits)
             if self._ingest.checkpoint_due():
                 self._checkpoint(None)
-            self._release_if_due(sequence.sequence_id)
+            self._release_if_due(sequence)
             self._report()
             self._eraser.advance()
-            if self._settings.drain and not taken and self._drained(sequence.sequence_id):
+            if self._settings.drain and not taken and self._drained(sequence):
                 break
         self._observer.ready(False)
         self._checkpoint(None)
@@ -153,11 +153,11 @@ class Loop:
             return True
         return self._event_cut.admits(partition, time_us)
 
-    def _release_if_due(self, sequence_id: str) -> None:
+    def _release_if_due(self, sequence: Sequence) -> None:
         if self._settings.clock is Clock.WALL:
-            self._release_by_wall(sequence_id)
+            self._release_by_wall(sequence)
         elif self._event_slot_due():
-            self._release_by_event(sequence_id)
+            self._release_by_event(sequence)
 
     def _event_slot_due(self) -> bool:
         if not self._event_cut.arrived:
@@ -167,18 +167,18 @@ class Loop:
             finished |= self._ingest.ended()
         return self._event_cut.due(self._source.partitions(), finished)
 
-    def _release_by_event(self, sequence_id: str) -> None:
+    def _release_by_event(self, sequence: Sequence) -> None:
         if self._publisher.busy and self._settings.when_busy is WhenBusy.WAIT:
             return  # The partitions wait at their cut: backpressure, nothing is lost.
         arrived = list(self._event_cut.arrived)
         cut = self._event_cut.take()
         if cut is not None:
-            self._cut(sequence_id, cut)
+            self._cut(sequence, cut)
         for partition in self._source.partitions():
             if partition in arrived:
                 self._source.resume(partition)
 
-    def _release_by_wall(self, sequence_id: str) -> None:
+    def _release_by_wall(self, sequence: Sequence) -> None:
         now = self._wall_us()
         if now < self._wall_slot_us:
             return
@@ -186,9 +186,9 @@ class Loop:
         slot = slots.before(now + 1)
         cut = Cut(slot, collapsed=slots.distance(self._wall_slot_us, slot))
         self._wall_slot_us = slots.at_or_after(slot + 1)
-        self._cut(sequence_id, cut)
+        self._cut(sequence, cut)
 
-    def _cut(self, sequence_id: str, cut: Cut) -> None:
+    def _cut(self, sequence: Sequence, cut: Cut) -> None:
         """Take a release cut here and start building, unless nothing changed or one is in flight.
 
         The state is consistent with every partition at its cut, because all of them are stopped
@@ -209,7 +209,7 @@ class Loop:
         self._last_cut = offsets
         snapshot = self._store.cut_snapshot()
         assert snapshot is not None
-        self._publisher.begin(sequence_id, pending, snapshot)
+        self._publisher.begin(sequence, pending, snapshot)
 
     def _checkpoint(self, cut: PendingCut | None) -> bool:
         """Checkpoint, waiting for the dead-letter sink if need be; False if told to stop first."""
@@ -226,7 +226,7 @@ class Loop:
             else:
                 return True
 
-    def _drained(self, sequence_id: str) -> bool:
+    def _drained(self, sequence: Sequence) -> bool:
         """Whether the feed has ended and its last release has reached the sink."""
         partitions = self._source.partitions()
         if self._event_cut.arrived or self._ingest.ended() != set(partitions):
@@ -238,14 +238,14 @@ class Loop:
         if offsets == self._last_cut or not offsets:
             return True
         if self._settings.clock is Clock.WALL:
-            self._cut(sequence_id, Cut(self._wall_slot_us, collapsed=0))
+            self._cut(sequence, Cut(self._wall_slot_us, collapsed=0))
             self._wall_slot_us = self._settings.slots.at_or_after(self._wall_slot_us + 1)
         elif self._event_cut.slot_us is None:
             return True  # Nothing but dead letters: there is no event time to release at.
         else:
             cut = self._event_cut.take()
             assert cut is not None
-            self._cut(sequence_id, cut)
+            self._cut(sequence, cut)
         return False
 
     def _report(self) -> None:

@@ -51,6 +51,9 @@ class Observer:
     def release_withheld(self, reason: str) -> None:
         """A release was not published: "unsafe", "infeasible", "error"."""
 
+    def sequence(self, counts: Mapping[str, int]) -> None:
+        """What a staged release holds back, and what was remembered with it, by name."""
+
     def retry(self, op: str) -> None:
         """An operation failed in a way that is worth another try."""
 

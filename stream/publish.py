@@ -19,11 +19,11 @@ from connectors.base import MANIFEST, ReleaseBundle, ReleaseSink
 from connectors.errors import SinkConflict, Unavailable
 from ktsafe.errors import Infeasible, NotKTSafe
 from state.errors import StateCorrupted
-from state.ledger import Ledger, PendingCut, ReleaseRecord, Status
+from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
 from state.store import GraphSnapshot
 from stream.logs import get_logger
 from stream.observer import Observer
-from stream.snapshotter import Cancelled, Snapshotter
+from stream.snapshotter import Cancelled, Snapshotter, StagedRelease
 
 log = get_logger(__name__)
 
@@ -69,7 +69,7 @@ class Publisher:
         self._observer = observer
         self._monotonic = monotonic
         self._retry_s = retry_s
-        self._building: Future[ReleaseRecord] | None = None
+        self._building: Future[StagedRelease] | None = None
         self._publishing: Future[None] | None = None
         self._staged: ReleaseRecord | None = None
         self._retry_at_s = 0.0
@@ -108,13 +108,13 @@ class Publisher:
         self._check_staged(last)
         self._staged = last
 
-    def begin(self, sequence_id: str, cut: PendingCut, snapshot: GraphSnapshot) -> None:
+    def begin(self, sequence: Sequence, cut: PendingCut, snapshot: GraphSnapshot) -> None:
         """Start building the release of a cut."""
         assert not self.busy
         last = self._ledger.last()
         index = last.index + 1 if last else 1
         self._building = self._executor.submit(
-            lambda: self._snapshotter.build(index, sequence_id, cut, snapshot)
+            lambda: self._snapshotter.build(index, sequence, cut, snapshot)
         )
 
     def advance(self) -> None:
@@ -128,12 +128,12 @@ class Publisher:
         if self._staged and not self._publishing and self._monotonic() >= self._retry_at_s:
             self._offer(self._staged)
 
-    def _stage(self, building: Future[ReleaseRecord]) -> None:
+    def _stage(self, building: Future[StagedRelease]) -> None:
         """Make the built bytes the only bytes of this release, or withhold it: fail closed."""
         try:
-            record = building.result()
+            staged = building.result()
         except Cancelled:
-            return
+            self._snapshotter.settle(staged=False)
         except NotKTSafe as error:
             self._withhold("unsafe", error)
         except Infeasible as error:
@@ -141,11 +141,14 @@ class Publisher:
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, nothing is published
             self._withhold("error", error)
         else:
-            self._ledger.stage(record)
-            self._staged = record
+            self._ledger.stage(staged.record, staged.pages)
+            self._snapshotter.settle(staged=True)
+            self._observer.sequence(staged.counts)
+            self._staged = staged.record
             self._retry_at_s = self._monotonic()
 
     def _withhold(self, reason: str, error: Exception) -> None:
+        self._snapshotter.settle(staged=False)
         self._ledger.drop_cut()
         self._observer.release_withheld(reason)
         log.error(
@@ -189,7 +192,6 @@ class Publisher:
         )
         log.info(
             "release published",
-            w=1,
             release_id=record.release_id,
             vertices=record.n_vertices,
             edges=record.n_edges,

@@ -21,7 +21,7 @@ import os
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,10 +36,43 @@ MAPPING: Final = "mapping.csv"
 AUDIT: Final = "audit.json"
 FORMAT: Final = 1
 
+Window = int | Literal["all"]
+
+GUARANTEE_ALL: Final = (
+    "The releases of this sequence_id are kt-safe together (w = all): whoever has every one of "
+    "them, with ids that persist, still has at least k candidates for each of its vertices, at "
+    "most a share alpha of them sensitive. Nothing is promised across sequences."
+)
+GUARANTEE_COVER: Final = (
+    " Whoever sees a vertex gain or lose ties sees at least k candidates do alike (cover)."
+)
 GUARANTEE_W1: Final = (
     "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
     "whoever links two of them can single people out. Give readers one release, not a series."
 )
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What a release promises.
+
+    Attributes
+    ----------
+    window:
+        Releases that may be linked: 1 means one by one, "all" any number of a sequence.
+    cover:
+        Whether visible changes are shared by at least k candidates.
+    """
+
+    window: Window
+    cover: bool = False
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the `guarantee` part of a manifest."""
+        if self.window == 1:
+            return {"w": 1, "text": GUARANTEE_W1}
+        text = GUARANTEE_ALL + (GUARANTEE_COVER if self.cover else "")
+        return {"w": self.window, "cover": self.cover, "text": text}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -50,6 +83,7 @@ class ReleaseHeader:
     sequence_id: str
     nominal_time_us: int | None
     params: PrivacyParams
+    guarantee: Guarantee = Guarantee(1)
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
@@ -118,7 +152,7 @@ def write_audit(
     sync_folder(folder)
 
 
-def originals_behind(origin: NDArray[np.int32], originals: Sequence[str]) -> list[str]:
+def originals_behind(origin: NDArray[np.integer[Any]], originals: Sequence[str]) -> list[str]:
     """Return the original id behind each released vertex; empty where `origin` is negative."""
     return [originals[v] if v >= 0 else "" for v in origin.tolist()]
 
@@ -186,7 +220,7 @@ def _manifest(
         "sequence_id": header.sequence_id,
         "nominal_time": None if nominal is None else rfc3339(nominal),
         "params": header.params.to_mapping(),
-        "guarantee": {"w": 1, "text": GUARANTEE_W1},
+        "guarantee": header.guarantee.to_mapping(),
         "schema": {
             "quasi_identifiers": list(schema.quasi_identifiers),
             "sensitive": schema.sensitive,

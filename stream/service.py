@@ -3,7 +3,8 @@
 Opening goes from the inside out, so that what refuses to start leaves nothing half open:
 
 1. the store, with its lock;
-2. the sequence: parameters and schema must be those of the state;
+2. the sequence: parameters and schema must be those of the state, and what the mechanism remembers
+   must read back;
 3. the sink, compared with the ledger;
 4. the source, seeked to the stored offsets.
 """
@@ -15,10 +16,10 @@ import json
 import secrets
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
 from ktsafe import PrivacyParams, Schema
@@ -68,11 +69,14 @@ class Inline:
         return future
 
 
-def inputs_digest(params: PrivacyParams, schema: Schema) -> str:
-    """Return the digest of everything that is frozen within a sequence of releases."""
+def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
+    """Return the digest of everything that is frozen within a sequence of releases.
+
+    `frozen` is the mechanism's part: window and options.
+    """
     inputs = {
         "params": params.to_mapping(),
-        "w": 1,
+        "mechanism": dict(frozen),
         "quasi_identifiers": list(schema.quasi_identifiers),
         "sensitive": schema.sensitive,
         "sensitive_values": sorted(schema.sensitive_values),
@@ -95,17 +99,23 @@ def ensure_sequence(ledger: Ledger, digest: str, now_us: int) -> Sequence:
         ledger.start_sequence(sequence)
     if sequence.inputs_digest != digest:
         hint = (
-            "parameters, schema and buckets are fixed within a sequence of releases, and the "
-            "configuration differs from what this state began with. Restore the configuration, or "
-            "begin a new sequence with `ktsafe rebase`."
+            "parameters, window, [sequence] options, schema and buckets are fixed within a "
+            "sequence of releases, and the configuration differs from what this state began with. "
+            "Restore the configuration, or begin a new sequence with `ktsafe rebase`, which lets "
+            "readers of releases before and after it link them."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
     return sequence
 
 
 def new_sequence(digest: str, now_us: int) -> Sequence:
-    """Return a fresh sequence with a random id."""
-    return Sequence(sequence_id=secrets.token_hex(8), inputs_digest=digest, started_us=now_us)
+    """Return a fresh sequence with a random id and a random secret."""
+    return Sequence(
+        sequence_id=secrets.token_hex(8),
+        inputs_digest=digest,
+        started_us=now_us,
+        secret=secrets.token_hex(32),
+    )
 
 
 def run_service(
@@ -135,11 +145,13 @@ def run_service(
         # Step 1
         store = stack.enter_context(closing(open_store()))
         # Step 2
-        ensure_sequence(store.ledger, inputs_digest(build.params, schema), wall_us())
+        digest = inputs_digest(build.params, schema, build.frozen)
+        ensure_sequence(store.ledger, digest, wall_us())
+        snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
+        snapshotter.open(store.ledger)
         # Step 3
         stack.callback(sink.close)
         sink.open()
-        snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
         publisher = Publisher(
             store.ledger,
             sink,
@@ -156,7 +168,8 @@ def run_service(
         source.open(offsets, store.source_identity())
         eraser = Eraser(store, build.audit_dir, within_s=loop.erase_within_s, monotonic=monotonic)
         dead_letters = stack.enter_context(closing(open_dead_letters()))
-        log.warning("guarantee: each release is safe by itself; releases in series are not (w=1)")
+        if build.mechanism.guarantee.window == 1:
+            log.warning("guarantee: each release is safe by itself, releases in series are not")
         taker = Ingest(
             source,
             store,

@@ -7,24 +7,22 @@ folder and a private audit; whether they become a release is decided by `stream.
 from __future__ import annotations
 
 import dataclasses
-import secrets
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
+from ktsafe import PrivacyParams
 from ktsafe.audit import audit_release
 from ktsafe.errors import NotKTSafe
-from ktsafe.verify import verify
-from state.ledger import PendingCut, ReleaseRecord, Status
+from state.ledger import Ledger, PendingCut, ReleaseRecord, Status
+from state.ledger import Sequence as Series
 from state.store import GraphSnapshot
 from stream import release_files
+from stream.mechanism import Built, Mechanism
 from stream.observer import Observer
-from stream.release_read import read_release
+from stream.release_read import Release, read_release
 from stream.slots import rfc3339
 
 
@@ -38,17 +36,36 @@ class BuildSettings:
 
     Attributes
     ----------
+    mechanism:
+        Made anew for every run of the service; it remembers the release before.
     staging_dir, audit_dir:
         Where staged bytes and private audits go, a folder per release.
-    seed:
-        Fixed only for tests; None draws from the system's CSPRNG. Never published, never logged.
+    frozen:
+        What of the mechanism's own options is fixed within a sequence, JSON-ready.
     """
 
     params: PrivacyParams
-    options: AnonymizeOptions
+    mechanism: Mechanism
     staging_dir: Path
     audit_dir: Path
-    seed: int | None = None
+    frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StagedRelease:
+    """A release whose bytes are staged; the ledger does not know it yet.
+
+    Attributes
+    ----------
+    pages:
+        What the ledger is to remember with it.
+    counts:
+        What the operator's metrics show of how it was made.
+    """
+
+    record: ReleaseRecord
+    pages: Mapping[str, bytes | None]
+    counts: Mapping[str, int]
 
 
 class Snapshotter:
@@ -71,28 +88,34 @@ class Snapshotter:
         cancelled: Callable[[], bool],
     ) -> None:
         self._settings = settings
+        self._mechanism = settings.mechanism
         self._observer = observer
         self._monotonic = monotonic
         self._cancelled = cancelled
+
+    def open(self, ledger: Ledger) -> None:
+        """Take up what the ledger remembers of the sequence.
+
+        Raises
+        ------
+        StateCorrupted
+            If it does not read back as written.
+        """
+        self._mechanism.open(ledger)
 
     def staging_folder(self, release_id: str) -> Path:
         """Return where the bytes of a release are staged."""
         return self._settings.staging_dir / release_id
 
     def build(
-        self, index: int, sequence_id: str, cut: PendingCut, snapshot: GraphSnapshot
-    ) -> ReleaseRecord:
+        self, index: int, series: Series, cut: PendingCut, snapshot: GraphSnapshot
+    ) -> StagedRelease:
         """Anonymize, write, read back and verify one release.
-
-        Returns
-        -------
-        ReleaseRecord
-            STAGED in the sense that its bytes are; the ledger does not know it yet.
 
         Raises
         ------
         NotKTSafe
-            If the strict verifier finds the staged bytes unsafe: they must not be published.
+            If the staged bytes are found unsafe: they must not be published.
         Infeasible
             If there is no safe release of this graph.
         Cancelled
@@ -102,58 +125,57 @@ class Snapshotter:
         release_id = release_files.release_id(index, cut.slot_us)
         timings: dict[str, float] = {}
         with self._phase("anonymize", timings):
-            seed = secrets.randbits(128) if settings.seed is None else [settings.seed, index]
-            anonymized = anonymize(
-                snapshot.graph,
-                settings.params,
-                rng=np.random.default_rng(seed),
-                options=settings.options,
-                progress=self._check_cancelled,
-            )
-        ids = release_files.random_ids(
-            anonymized.graph.n_vertices,
-            seed=None if settings.seed is None else settings.seed + index,
-        )
+            built = self._mechanism.build(index, series, cut, snapshot, self._check_cancelled)
         folder = self.staging_folder(release_id)
         with self._phase("stage", timings):
             # What an earlier, crashed attempt left was never recorded: it is no release.
             shutil.rmtree(folder, ignore_errors=True)
             header = release_files.ReleaseHeader(
-                release_id, sequence_id, cut.slot_us, settings.params
+                release_id,
+                series.sequence_id,
+                cut.slot_us,
+                settings.params,
+                self._mechanism.guarantee,
             )
-            files = release_files.write_release(folder, anonymized.graph, ids, header)
+            files = release_files.write_release(folder, built.graph, built.ids, header)
         with self._phase("verify", timings):
-            _check_bytes(folder, settings.params)
+            release = _read_back(folder, settings.params)
+            judged = self._mechanism.judge(built, release, snapshot)
         with self._phase("audit", timings):
-            figures: dict[str, Any] = {
-                "release_id": release_id,
-                "nominal_time": rfc3339(cut.slot_us),
-                **audit_release(
-                    snapshot.graph,
-                    anonymized.graph,
-                    settings.params,
-                    original_of=anonymized.origin,
-                ),
-            }
+            figures = self._figures(built, snapshot, judged)
+            figures |= {"release_id": release_id, "nominal_time": rfc3339(cut.slot_us)}
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
-            behind = release_files.originals_behind(anonymized.origin, snapshot.ids)
-            release_files.write_audit(settings.audit_dir / release_id, ids, behind, figures)
-        return ReleaseRecord(
+            behind = release_files.originals_behind(built.origin, snapshot.ids)
+            release_files.write_audit(settings.audit_dir / release_id, built.ids, behind, figures)
+        record = ReleaseRecord(
             index=index,
             release_id=release_id,
-            sequence_id=sequence_id,
+            sequence_id=series.sequence_id,
             slot_us=cut.slot_us,
             offsets=cut.offsets,
             files=files,
             status=Status.STAGED,
-            n_vertices=anonymized.graph.n_vertices,
-            n_edges=anonymized.graph.n_edges,
+            n_vertices=built.graph.n_vertices,
+            n_edges=built.graph.n_edges,
             n_lives=snapshot.n_lives,
         )
+        return StagedRelease(record, built.pages, built.counts)
+
+    def settle(self, *, staged: bool) -> None:
+        """The release built last is staged for good, or is none."""
+        self._mechanism.settle(staged=staged)
 
     def discard(self, release_id: str) -> None:
         """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
         shutil.rmtree(self.staging_folder(release_id), ignore_errors=True)
+
+    def _figures(
+        self, built: Built, snapshot: GraphSnapshot, judged: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        audited = audit_release(
+            snapshot.graph, built.graph, self._settings.params, original_of=built.origin
+        )
+        return {**audited, **built.figures, **judged}
 
     @contextmanager
     def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:
@@ -168,16 +190,15 @@ class Snapshotter:
             raise Cancelled
 
 
-def _check_bytes(folder: Path, params: PrivacyParams) -> None:
-    """Judge a staged release by its bytes, against the service's parameters, not its own word.
+def _read_back(folder: Path, params: PrivacyParams) -> Release:
+    """Return a staged release as its bytes say, to be judged by the service's own parameters.
 
     Raises
     ------
     NotKTSafe
-        If it is not kt-safe, or claims other parameters than it was judged by.
+        If it claims other parameters than it is judged by.
     """
     release = read_release(folder)
-    verdict = verify(release.quasi_identifiers(), release.is_sensitive(), release.edges, params)
-    verdict.raise_if_unsafe()
     if release.params != params:
         raise NotKTSafe("The manifest claims other parameters.", hint="Do not publish this graph.")
+    return release

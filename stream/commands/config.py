@@ -28,7 +28,7 @@ def check(
         "config": str(config),
         "ok": True,
         "params": settings.params.to_mapping(),
-        "guarantee": "w=1: each release is safe by itself, releases in series are not",
+        "guarantee": "window = 1: each release is safe by itself, releases in series are not",
         "places": assembly.places(settings),
     }
     if as_json:

@@ -32,7 +32,9 @@ def rebase(
         )
     store = assembly.open_store(settings, accept_schema=True)
     try:
-        digest = service.inputs_digest(settings.params, settings.schema)
+        digest = service.inputs_digest(
+            settings.params, settings.schema, assembly.frozen_inputs(settings)
+        )
         store.ledger.drop_cut()
         sequence = service.new_sequence(digest, time.time_ns() // 1000)
         store.ledger.start_sequence(sequence)

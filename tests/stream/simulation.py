@@ -26,6 +26,7 @@ from connectors.memory import (
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from state.memory import MemoryStore
 from state.store import GraphStore
+from stream.fresh import FreshReleases
 from stream.ingest import IngestSettings
 from stream.loop import LoopSettings
 from stream.observer import Observer, Observers
@@ -125,7 +126,7 @@ class World:
         )
         self.now_s = 0.0
         self.mappings: dict[str, dict[str, str]] = {}
-        """Who was who when a release was confirmed; the files forget who is deleted later."""
+        """Who was who when a release was built; the files forget who is deleted later."""
 
     def extend(self, partition: int, events: Sequence[feeds.Event | bytes | None]) -> None:
         """Append events to the log."""
@@ -163,7 +164,7 @@ class World:
             loop=LoopSettings(**({"slots": self.slots, "drain": True} | (loop or {}))),
             build=BuildSettings(
                 params=self.params,
-                options=AnonymizeOptions(effort="fast"),
+                mechanism=FreshReleases(self.params, AnonymizeOptions(effort="fast")),
                 staging_dir=self.folder / "staging",
                 audit_dir=self.folder / "audit",
             ),
@@ -216,16 +217,15 @@ class World:
 
 
 class _Mappings(Observer):
-    """Keeps the mapping of every release as it is when the sink has confirmed it."""
+    """Keeps the mapping of every release as it is when it has been built."""
 
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def release_published(
-        self, release_id: str, nominal_us: int, vertices: int, edges: int
-    ) -> None:
-        path = self._world.folder / "audit" / release_id / "mapping.csv"
-        self._world.mappings[release_id] = dict(_rows(path.read_text()))
+    def release_phase(self, phase: str, seconds: float) -> None:
+        if phase == "audit":
+            path = max((self._world.folder / "audit").glob("*/mapping.csv"))
+            self._world.mappings[path.parent.name] = dict(_rows(path.read_text()))
 
 
 def _rows(text: str) -> list[list[str]]:

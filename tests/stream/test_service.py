@@ -10,7 +10,7 @@ from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
 from state.rocksdb import RocksDBStore
-from stream import release_files, snapshotter
+from stream import fresh, release_files
 from stream.loop import Clock
 from tests import feeds
 from tests.stream.simulation import SCHEMA, SLOT_US, Tripwire, World, event
@@ -161,7 +161,7 @@ def test_dead_letters_are_durable_before_their_offset_passes(tmp_path):
 )
 def test_what_is_not_verified_is_never_published(tmp_path, monkeypatch, error, reason):
     """Fail closed: the release is withheld, the last one stands, the service goes on."""
-    verify, calls = snapshotter.verify, []
+    verify, calls = fresh.verify, []
 
     def failing(*args):
         calls.append(args)
@@ -169,7 +169,7 @@ def test_what_is_not_verified_is_never_published(tmp_path, monkeypatch, error, r
             raise error
         return verify(*args)
 
-    monkeypatch.setattr(snapshotter, "verify", failing)
+    monkeypatch.setattr(fresh, "verify", failing)
     world = World(tmp_path, PARTITIONS)
     counts = world.run()
     assert counts.withheld == {reason: 1}
@@ -180,12 +180,12 @@ def test_what_is_not_verified_is_never_published(tmp_path, monkeypatch, error, r
 
 def test_an_unsafe_release_is_stopped_by_the_real_verifier(tmp_path, monkeypatch):
     """With an anonymizer that does nothing, nothing unsafe comes out."""
-    anonymize = snapshotter.anonymize
+    anonymize = fresh.anonymize
 
     def broken(graph, params, **kwargs):
         return anonymize(graph, PrivacyParams(k=1, alpha=1), **kwargs)
 
-    monkeypatch.setattr(snapshotter, "anonymize", broken)
+    monkeypatch.setattr(fresh, "anonymize", broken)
     world = World(tmp_path, PARTITIONS, params=PrivacyParams(k=4, alpha="1/2"))
     counts = world.run()
     assert counts.withheld["unsafe"] == 4

@@ -1,0 +1,75 @@
+"""Releases that are safe one by one (window = 1): each is made afresh, with fresh ids."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
+from ktsafe.verify import verify
+from state.ledger import Ledger, PendingCut
+from state.ledger import Sequence as Series
+from state.store import GraphSnapshot
+from stream import release_files
+from stream.mechanism import Built, Progress
+from stream.release_read import Release
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FreshReleases:
+    """Implements `stream.mechanism.Mechanism` for window = 1.
+
+    Attributes
+    ----------
+    seed:
+        Fixed only for tests; None draws from the system's CSPRNG.
+    """
+
+    params: PrivacyParams
+    options: AnonymizeOptions
+    seed: int | None = None
+
+    @property
+    def guarantee(self) -> release_files.Guarantee:
+        """Each release is safe by itself."""
+        return release_files.Guarantee(1)
+
+    def open(self, ledger: Ledger) -> None:
+        """Remember nothing."""
+
+    def build(
+        self,
+        index: int,
+        series: Series,
+        cut: PendingCut,
+        snapshot: GraphSnapshot,
+        progress: Progress,
+    ) -> Built:
+        """Anonymize the graph of the cut, whatever was released before."""
+        del series, cut
+        seed = secrets.randbits(128) if self.seed is None else [self.seed, index]
+        anonymized = anonymize(
+            snapshot.graph,
+            self.params,
+            rng=np.random.default_rng(seed),
+            options=self.options,
+            progress=progress,
+        )
+        ids = release_files.random_ids(
+            anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + index
+        )
+        return Built(anonymized.graph, ids, anonymized.origin.astype(np.int64))
+
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
+        """Pass what the strict verifier passes."""
+        del built, snapshot
+        codes, flags = release.quasi_identifiers(), release.is_sensitive()
+        verify(codes, flags, release.edges, self.params).raise_if_unsafe()
+        return {}
+
+    def settle(self, *, staged: bool) -> None:
+        """Remember nothing."""
