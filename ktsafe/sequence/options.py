@@ -1,0 +1,97 @@
+"""The options of a sequence of releases; fixed for as long as it lasts."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Literal, get_args
+
+from ktsafe.errors import InvalidParams
+from ktsafe.options import Effort
+from ktsafe.params import exact
+
+Births = Literal["withhold", "pad"]
+QiChange = Literal["hold", "rebirth"]
+Departure = Literal["counterfeit", "hard"]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class SequenceOptions:
+    """How a sequence reacts to changes.
+
+    Attributes
+    ----------
+    cover:
+        Whether every visible change of a vertex is shared by at least k members of its cohort.
+    edge_lag_max:
+        Releases for which a new tie may be held back in the hope of sharing its cover. While it
+        is held it counts as cost. 0: every tie between published people is published at once.
+    sybil_margin:
+        Newcomers of one quasi-identifier beyond k that must exist before they are published.
+    birth_wait_max:
+        Releases after which `births` decides about newcomers that still wait.
+    births:
+        "withhold": they wait on. "pad": inserted vertices fill their cohort.
+    qi_change:
+        "hold": the old quasi-identifier stays published until a group of one cohort moves to the
+        same new one. "rebirth": the person leaves its place at once and joins anew.
+    departure:
+        "counterfeit": an ownerless dummy keeps the place. "hard": the place is removed.
+    alpha_reserve:
+        Share of alpha that cohorts leave free when they are formed, for later sensitive updates.
+    real_floor:
+        A cohort with fewer real members, but some, is retired: its people are published anew.
+        None: k / 2, rounded up.
+    effort:
+        How hard the first release is searched; what it saves is saved for ever.
+    """
+
+    cover: bool = True
+    edge_lag_max: int = 8
+    sybil_margin: int = 2
+    birth_wait_max: int = 8
+    births: Births = "withhold"
+    qi_change: QiChange = "hold"
+    departure: Departure = "counterfeit"
+    alpha_reserve: Fraction = Fraction(0)
+    real_floor: int | None = None
+    effort: Effort = "balanced"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "alpha_reserve", exact(self.alpha_reserve, "alpha_reserve"))
+        if not 0 <= self.alpha_reserve < 1:
+            raise InvalidParams("alpha_reserve must be at least 0 and below 1.")
+        for name, known in (
+            ("births", get_args(Births)),
+            ("qi_change", get_args(QiChange)),
+            ("departure", get_args(Departure)),
+            ("effort", get_args(Effort)),
+        ):
+            if getattr(self, name) not in known:
+                raise InvalidParams(f"{name} must be one of {', '.join(known)}.")
+        for name in ("edge_lag_max", "sybil_margin", "birth_wait_max", "real_floor"):
+            value = getattr(self, name)
+            if name == "real_floor" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+                raise InvalidParams(f"{name} must be a whole number of at least 0.")
+
+    def to_mapping(self) -> dict[str, int | str | bool | None]:
+        """Return the options as JSON-ready values; rationals as text, unrounded."""
+        return {
+            field.name: str(value) if isinstance(value, Fraction) else value
+            for field in dataclasses.fields(self)
+            for value in (getattr(self, field.name),)
+        }
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> SequenceOptions:
+        """Build options from what `to_mapping` wrote, or from a configuration table."""
+        known = {field.name for field in dataclasses.fields(cls)}
+        if unknown := sorted(set(mapping) - known):
+            raise InvalidParams(
+                f"Unknown option {unknown[0]!r} of the sequence.",
+                hint=f"Known: {', '.join(sorted(known))}.",
+            )
+        return cls(**mapping)

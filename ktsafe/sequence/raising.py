@@ -1,0 +1,173 @@
+"""Raises: ties that were held back are published under cover, whole cohorts at a time.
+
+All raises between two classes a and b form one *wave*: a set of units, each a whole cohort or a
+part split off one, all of whose members gain exactly one neighbour of the other class. The units of
+class a and those of class b have equally many members, so a perfect matching gives everybody one
+edge; as many of its edges as possible are true ties. Every member of a unit gains the same, so it
+stays on one location, and nobody can be told by what was gained.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+
+from ktsafe.sequence import state as st
+from ktsafe.sequence.balance import NEW, Choice, balanced
+from ktsafe.sequence.blocks import Frame, insert_places
+from ktsafe.sequence.pairing import paired
+from ktsafe.sequence.state import Cell, State, Tie
+from ktsafe.sequence.units import Unit, split_off
+
+EDGES_PER_TIE = 5
+"""Edges that publishing one more tie in a wave may cost; an extra cohort costs half its size."""
+
+PAIRINGS_MAX = 20
+
+Pending = dict[int, Tie]
+"""Rows of `held`, each with its places, that of the lower class first."""
+
+
+def raise_due(state: State, frame: Frame, lag_max: int, rng: np.random.Generator) -> set[Cell]:
+    """Publish every tie that has been held back for `lag_max` releases, and what comes cheap.
+
+    Returns the cells that were raised.
+    """
+    raised: set[Cell] = set()
+    for classes in sorted(state.held_between):
+        while due := _due(state, classes, lag_max):
+            pending = _oriented(state, classes)
+            chosen = _chosen(state, pending, _grown(state, frame, pending, due), due)
+            raised |= _publish(state, frame, classes, chosen, rng)
+    return raised
+
+
+def _due(state: State, classes: Tie, lag_max: int) -> set[int]:
+    """Relabel ties whose edge is there already; return the rows that must not wait longer."""
+    due = set()
+    for row in sorted(state.held_between.get(classes, ())):
+        u, v = state.held_places(row)
+        edge = state.adjacent[u].get(v)
+        if edge is not None:
+            relabel(state, row, edge)
+        elif state.release - state.held.get(row, st.HELD_SINCE) >= lag_max:
+            due.add(row)
+    return due
+
+
+def relabel(state: State, row: int, edge: int) -> None:
+    """Let an inserted edge stand for a tie that was held back: nothing visible happens."""
+    state.unhold(row)
+    state.edges.set(edge, st.IS_TRUE, 1)
+    state.count("relabelled")
+
+
+def _oriented(state: State, classes: Tie) -> Pending:
+    pending = {}
+    for row in sorted(state.held_between[classes]):
+        u, v = state.held_places(row)
+        pending[row] = (u, v) if state.cls(u) == classes[0] else (v, u)
+    return pending
+
+
+def _grown(state: State, frame: Frame, pending: Pending, due: set[int]) -> set[int]:
+    """Return the cohorts of the due ties, and those whose own pending ties pay for their raise."""
+    labels = {row: tuple(state.cohort(p) for p in tie) for row, tie in pending.items()}
+    chosen = {label for row in due for label in labels[row]}
+    m = frame.params.group_size_min
+    while True:
+        gain: defaultdict[int, int] = defaultdict(int)
+        for ends in labels.values():
+            for here, there in (ends, ends[::-1]):
+                if here not in chosen and there in chosen:
+                    gain[here] += 1
+        joining = {
+            label
+            for label, ties in gain.items()
+            if 2 * EDGES_PER_TIE * ties >= _unit_size(len(state.members[label]), m)
+        }
+        if not joining:
+            return chosen
+        chosen |= joining
+
+
+def _unit_size(cohort_size: int, m: int) -> int:
+    return cohort_size if cohort_size < 2 * m else m
+
+
+def _chosen(state: State, pending: Pending, cohorts: set[int], due: set[int]) -> Pending:
+    """Return ties between the chosen cohorts, at most one of each place, due and old ones first."""
+    used: set[int] = set()
+    chosen = {}
+    for row in sorted(
+        pending, key=lambda row: (row not in due, state.held.get(row, st.HELD_SINCE), row)
+    ):
+        u, v = pending[row]
+        if used.isdisjoint((u, v)) and {state.cohort(u), state.cohort(v)} <= cohorts:
+            used.update((u, v))
+            chosen[row] = (u, v)
+    return chosen
+
+
+def _publish(
+    state: State, frame: Frame, classes: Tie, ties: Pending, rng: np.random.Generator
+) -> set[Cell]:
+    """Split, balance, match, and release the edges; return the cells that were raised."""
+    sides: list[dict[int, Unit]] = [{}] if classes[0] == classes[1] else [{}, {}]
+    for tie in ties.values():
+        for side, place in zip((sides[0], sides[-1]), tie, strict=True):
+            label = state.cohort(place)
+            side.setdefault(label, Unit(label, set())).wanted.add(place)
+    choices = balanced(state, frame, classes, sides)
+    members = [
+        _members(state, frame, cls, choice, rng)
+        for cls, choice in zip(classes, choices, strict=False)
+    ]
+    tied = {place for tie in ties.values() for place in tie}
+    rest = [[place for place in side if place not in tied] for side in members]
+    for row, (u, v) in ties.items():
+        state.unhold(row)
+        state.add_edge(u, v, is_true=True)
+    for u, v in _matched(state, frame, classes, rest, rng):
+        state.add_edge(u, v, is_true=False)
+    state.count("waves")
+    state.count("raised", len(ties))
+    return {
+        (state.cohort(place), other)
+        for side, other in zip(members, reversed(classes), strict=False)
+        for place in side
+    }
+
+
+def _members(
+    state: State, frame: Frame, cls: int, choice: Choice, rng: np.random.Generator
+) -> list[int]:
+    """Return the places of one side, cohorts split as the sizes say."""
+    places: list[int] = []
+    for unit, size in choice:
+        if unit.label == NEW:
+            places += insert_places(state, frame, cls, size, rng)
+        else:
+            places += split_off(state, frame, unit, size, rng)
+    return places
+
+
+def _matched(
+    state: State, frame: Frame, classes: Tie, rest: list[list[int]], rng: np.random.Generator
+) -> list[Tie]:
+    """Match the places that no true tie serves; inserted ones join where that cannot be done."""
+    while True:
+        for _ in range(PAIRINGS_MAX):
+            if len(rest) == 2:
+                left, right = rest
+            else:
+                order = [rest[0][i] for i in rng.permutation(len(rest[0])).tolist()]
+                left, right = order[: len(order) // 2], order[len(order) // 2 :]
+            pairs = paired(state.adjacent, left, right, rng)
+            if pairs is not None:
+                return pairs
+        count = max(frame.params.group_size_min, *(len(side) for side in rest))
+        count += count % 2
+        for cls, side in zip(classes, rest, strict=False):
+            side.extend(insert_places(state, frame, cls, count, rng))

@@ -1,0 +1,237 @@
+"""A sequence of releases that stays kt-safe for whoever links all of them (w = all)."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.graph import AttributedGraph, Schema
+from ktsafe.params import PrivacyParams
+from ktsafe.sequence import certificate, figures, pages
+from ktsafe.sequence import state as st
+from ktsafe.sequence.blocks import Frame
+from ktsafe.sequence.changes import Changes
+from ktsafe.sequence.options import SequenceOptions
+from ktsafe.sequence.state import State
+from ktsafe.sequence.step import make_release
+
+__all__ = ["Released", "Sequence", "Step"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Released:
+    """A release and, privately, who is who.
+
+    Attributes
+    ----------
+    graph:
+        The released graph; vertices in ascending order of published id.
+    ids:
+        int64, shape (n,): published ids, random, kept for ever and never given again.
+    keys:
+        int64, shape (n,): the person behind each, -1 for inserted and counterfeit vertices.
+    """
+
+    graph: AttributedGraph
+    ids: NDArray[np.int64]
+    keys: NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """What the last release changed. Private.
+
+    Attributes
+    ----------
+    release:
+        Its index.
+    gained, lost:
+        int64, shape (x, 2): published ids of the edges that appeared between, or disappeared from
+        between, vertices; edges inside a newly published block are not among them.
+    born, retired:
+        int64: published ids that appeared, and that disappeared.
+    cohorts_touched:
+        How many cohorts anything happened to.
+    """
+
+    release: int
+    gained: NDArray[np.int64]
+    lost: NDArray[np.int64]
+    born: NDArray[np.int64]
+    retired: NDArray[np.int64]
+    cohorts_touched: int
+
+
+class Sequence:
+    """The current release, and all that the next one depends on.
+
+    Use `begin` or `from_pages` to make one.
+    """
+
+    def __init__(
+        self, state: State, schema: Schema, params: PrivacyParams, options: SequenceOptions
+    ) -> None:
+        self._state = state
+        self._schema = schema
+        self.params = params
+        self.options = options
+        self._frame = Frame.of(schema, params, options.alpha_reserve, options.effort)
+
+    @classmethod
+    def begin(
+        cls,
+        schema: Schema,
+        params: PrivacyParams,
+        options: SequenceOptions,
+        changes: Changes,
+        rng: np.random.Generator,
+    ) -> Sequence:
+        """Make release 0 of a graph given as changes from nothing.
+
+        Raises
+        ------
+        InvalidGraph
+            If the changes do not describe a graph of this schema.
+        Infeasible
+            If inserted vertices are needed and cannot be non-sensitive.
+        """
+        sequence = cls(State(len(schema.attributes)), schema, params, options)
+        make_release(sequence._state, sequence._frame, options, changes, rng)
+        sequence._state.commit()
+        return sequence
+
+    def advance(self, changes: Changes, rng: np.random.Generator) -> Step:
+        """Make the next release, in place; if that raises, everything is as it was.
+
+        Raises
+        ------
+        InvalidGraph
+            If the changes do not fit the true graph as of the last release.
+        NotKTSafe
+            If the release does not satisfy the certificate: it must not be published.
+        """
+        state = self._state
+        before = (state.release, state.n_cohorts, dict(state.counts), list(state.classes))
+        texts = [list(known) for known in state.categories]
+        first_place = state.places.n
+        try:
+            state.forget_visible()
+            state.release += 1
+            retired = make_release(state, self._frame, self.options, changes, rng)
+        except BaseException:
+            for table in state.tables:
+                table.undo()
+            state.release, state.n_cohorts, state.counts, classes = before
+            state.set_classes(classes)
+            state.categories = texts
+            state.rebuild()
+            raise
+        state.commit()
+        published = state.places.rows[:, st.PUBLISHED]
+        gained, lost = (
+            published[np.array(list(edges), dtype=np.int64).reshape(-1, 2)]
+            for edges in (state.gained, state.lost)
+        )
+        return Step(
+            state.release,
+            gained,
+            lost,
+            published[first_place:].copy(),
+            np.array(sorted(retired), dtype=np.int64),
+            len(state.touched),
+        )
+
+    @property
+    def release(self) -> int:
+        """Index of the current release, 0 for the first."""
+        return self._state.release
+
+    def released(self) -> Released:
+        """Return the current release; a whole scan."""
+        state = self._state
+        order = self._order()
+        places = state.places.rows[order]
+        position = np.full(state.places.n, -1, dtype=np.int64)
+        position[order] = np.arange(len(order))
+        classes = np.array(state.classes, dtype=np.int32).reshape(len(state.classes), -1)
+        codes = np.empty((len(order), len(state.categories)), dtype=np.int32)
+        codes[:, :-1] = classes[places[:, st.CLS]]
+        codes[:, -1] = places[:, st.SENSITIVE]
+        edges = position[state.edges.rows[state.edges.used()][:, : st.HIGH + 1]]
+        owner = places[:, st.OWNER]
+        keys = np.where(owner == st.NOBODY, -1, state.people.rows[owner, st.KEY])
+        graph = AttributedGraph.from_codes(self._schema, state.categories, codes, edges)
+        return Released(graph, places[:, st.PUBLISHED].copy(), keys)
+
+    def cohorts(self) -> NDArray[np.int64]:
+        """Return the cohort of every released vertex, in the order of `released`."""
+        labels: NDArray[np.int64] = self._state.places.rows[self._order(), st.COHORT]
+        return labels
+
+    def figures(self) -> figures.Figures:
+        """Return private figures of the current release; a whole scan."""
+        return figures.figures_of(self._state)
+
+    def check(self) -> None:
+        """Check the certificate of all cohorts; a whole scan.
+
+        Raises
+        ------
+        NotKTSafe
+            If it does not hold.
+        """
+        certificate.check(self._state, self._frame, self._state.members)
+
+    def to_pages(self) -> dict[str, bytes]:
+        """Return the whole state as named pages."""
+        return pages.state_pages(self._state, self._fixed(), dirty=False)
+
+    def changed_pages(self) -> dict[str, bytes]:
+        """Return the pages that differ from what was last marked as saved. None ever vanishes."""
+        return pages.state_pages(self._state, self._fixed(), dirty=True)
+
+    def mark_saved(self) -> None:
+        """Note that all pages are saved as they are now."""
+        for table in self._state.tables:
+            table.dirty.clear()
+
+    @classmethod
+    def from_pages(cls, saved: Mapping[str, bytes]) -> Sequence:
+        """Return the sequence that was saved; it continues as the saved one would have.
+
+        Raises
+        ------
+        SequenceCorrupted
+            If pages are missing or do not fit each other.
+        """
+        state, fixed = pages.state_from_pages(saved)
+        schema = Schema(
+            tuple(fixed["schema"]["quasi_identifiers"]),
+            fixed["schema"]["sensitive"],
+            frozenset(fixed["schema"]["sensitive_values"]),
+            fixed["schema"]["buckets"],
+        )
+        params = PrivacyParams.from_mapping(fixed["params"])
+        return cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
+
+    def _order(self) -> NDArray[np.int64]:
+        """Return the places in ascending order of published id."""
+        used = self._state.places.used()
+        return used[np.argsort(self._state.places.rows[used, st.PUBLISHED])]
+
+    def _fixed(self) -> dict[str, Any]:
+        schema = self._schema
+        return {
+            "schema": {
+                "quasi_identifiers": schema.quasi_identifiers,
+                "sensitive": schema.sensitive,
+                "sensitive_values": sorted(schema.sensitive_values),
+                "buckets": schema.buckets,
+            },
+            "params": self.params.to_mapping(),
+            "options": self.options.to_mapping(),
+        }

@@ -1,0 +1,147 @@
+"""One release: changes are applied to the true graph, then made visible as far as is safe."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.sequence import certificate, cover
+from ktsafe.sequence import state as st
+from ktsafe.sequence.births import publish_ready
+from ktsafe.sequence.blocks import Frame
+from ktsafe.sequence.changes import Changes, Values
+from ktsafe.sequence.departures import depart, retire_hollow
+from ktsafe.sequence.lowering import lower
+from ktsafe.sequence.options import SequenceOptions
+from ktsafe.sequence.qi_changes import move_groups, note_class
+from ktsafe.sequence.raising import raise_due, relabel
+from ktsafe.sequence.sensitive_updates import note_sensitive
+from ktsafe.sequence.state import Cell, State
+
+
+def make_release(
+    state: State,
+    frame: Frame,
+    options: SequenceOptions,
+    changes: Changes,
+    rng: np.random.Generator,
+) -> list[int]:
+    """Turn the current release into the next one; return the published ids that disappeared.
+
+    Raises
+    ------
+    InvalidGraph
+        If the changes do not fit the true graph.
+    NotKTSafe
+        If the certificate does not hold in the end.
+    """
+    # Step 1: the true graph. Nothing but sensitive values changes visibly.
+    slack = _remove_ties(state, changes)
+    left = _depart(state, frame, changes)
+    _change(state, frame, changes)
+    _join(state, changes)
+    _add_ties(state, changes)
+    # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
+    left |= move_groups(state, frame, options, rng)
+    retire_hollow(state, frame, options, left)
+    publish_ready(state, frame, options, rng)
+    # Step 3: ties, under cover.
+    slack |= raise_due(state, frame, options.edge_lag_max, rng)
+    # Step 4: take back what nobody needs.
+    for label in left:
+        slack |= _cells(state, label)
+    lower(state, slack, rng)
+    retired = _remove_bare(state, slack)
+    # Step 5: the gate.
+    certificate.check(state, frame, state.touched)
+    if options.cover:
+        cover.check_cover(state, frame.params.k)
+    return retired
+
+
+def _row(state: State, key: int) -> int:
+    row = state.row_of.get(key)
+    if row is None:
+        raise InvalidGraph("Changes name a person who is not there.")
+    return row
+
+
+def _remove_ties(state: State, changes: Changes) -> set[Cell]:
+    """Forget true ties; a released one stays as an inserted edge until it can be taken back."""
+    slack: set[Cell] = set()
+    for low, high in changes.ties_removed.tolist():
+        u, v = _row(state, low), _row(state, high)
+        held = state.held_of.get(u, {}).get(v)
+        if held is not None:
+            state.unhold(held)
+            continue
+        p, q = state.place(u), state.place(v)
+        edge = state.adjacent[p].get(q) if st.NOBODY not in (p, q) else None
+        if edge is None or not state.is_true(edge):
+            raise InvalidGraph("A tie is removed that is not there.")
+        state.edges.set(edge, st.IS_TRUE, st.FALSE)
+        slack |= {(state.cohort(p), state.cls(q)), (state.cohort(q), state.cls(p))}
+    return slack
+
+
+def _depart(state: State, frame: Frame, changes: Changes) -> set[int]:
+    """Let people leave; return the cohorts that lost one."""
+    labels = {depart(state, frame, _row(state, key)) for key in changes.left.tolist()}
+    return {label for label in labels if label is not None}
+
+
+def _change(state: State, frame: Frame, changes: Changes) -> None:
+    for key, values in zip(changes.changed.tolist(), changes.changed_values, strict=True):
+        row = _row(state, key)
+        cls, sensitive = _coded(state, values)
+        note_class(state, row, cls)
+        note_sensitive(state, frame, row, sensitive)
+
+
+def _join(state: State, changes: Changes) -> None:
+    for key, values in zip(changes.joined.tolist(), changes.joined_values, strict=True):
+        if key in state.row_of:
+            raise InvalidGraph("Somebody joins who is there already.")
+        state.add_person(key, *_coded(state, values))
+
+
+def _coded(state: State, values: Values) -> tuple[int, int]:
+    """Return the class and the sensitive code of a person's texts; new ones get a code."""
+    if len(values) != len(state.categories):
+        raise InvalidGraph("Attribute values do not fit the schema.")
+    codes = []
+    for known, text in zip(state.categories, values, strict=True):
+        if text not in known:
+            known.append(text)
+        codes.append(known.index(text))
+    return state.class_of(tuple(codes[:-1])), codes[-1]
+
+
+def _add_ties(state: State, changes: Changes) -> None:
+    """Hold new ties back, but for those whose edge is released already."""
+    for low, high in changes.ties_added.tolist():
+        u, v = _row(state, low), _row(state, high)
+        p, q = state.place(u), state.place(v)
+        edge = state.adjacent[p].get(q) if st.NOBODY not in (p, q) else None
+        if v in state.held_of.get(u, {}) or (edge is not None and state.is_true(edge)):
+            raise InvalidGraph("A tie is added that is there already.")
+        held = state.hold(u, v)
+        if edge is not None:
+            relabel(state, held, edge)
+
+
+def _cells(state: State, label: int) -> set[Cell]:
+    """Return all cells of a cohort."""
+    first = state.members[label][0]
+    return {(label, state.cls(other)) for other in state.adjacent[first]}
+
+
+def _remove_bare(state: State, cells: set[Cell]) -> list[int]:
+    """Remove cohorts without people and without edges, among those of the given cells."""
+    gone: list[int] = []
+    for label in sorted({label for label, _ in cells}):
+        members = state.members.get(label, [])
+        bare = not any(state.adjacent[place] for place in members)
+        if members and bare and all(state.places.get(p, st.OWNER) < 0 for p in members):
+            gone += state.remove_cohort(label)
+    return gone

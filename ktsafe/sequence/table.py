@@ -1,0 +1,144 @@
+"""Tables of numbered rows that grow, can be undone, and are saved page by page."""
+
+from __future__ import annotations
+
+import heapq
+
+import numpy as np
+from numpy.typing import NDArray
+
+ROWS_PER_PAGE = 1024
+FREE = -1
+"""First column of a row that is not in use."""
+
+
+Numbers = set[int]
+
+
+class Table:
+    """Rows of int64; a row is free where its first column is -1.
+
+    Every write is journaled, so that `undo` restores the table as of the last `commit`, and marks
+    its page, so that only changed pages need saving. A new row takes the least free number: what
+    a table does next depends on its rows alone.
+
+    Parameters
+    ----------
+    name:
+        Prefix of the page names.
+    columns:
+        Names of the columns.
+    """
+
+    def __init__(self, name: str, columns: tuple[str, ...]) -> None:
+        self.name = name
+        self.columns = columns
+        self.n = 0
+        self.dirty: Numbers = set()
+        self._rows = np.full((ROWS_PER_PAGE, len(columns)), FREE, dtype=np.int64)
+        self._free: list[int] = []
+        self._journal: list[tuple[int, NDArray[np.int64]]] = []
+        self._n_committed = 0
+
+    @property
+    def rows(self) -> NDArray[np.int64]:
+        """All rows, free ones included, shape (n, columns); read only by custom."""
+        return self._rows[: self.n]
+
+    def used(self) -> NDArray[np.int64]:
+        """Return the numbers of the rows in use, ascending."""
+        return np.flatnonzero(self.rows[:, 0] != FREE)
+
+    def add(self, values: tuple[int, ...]) -> int:
+        """Write a new row; return its number."""
+        if self._free:
+            row = heapq.heappop(self._free)
+        else:
+            row = self.n
+            self._reserve(row + 1)
+            self.n += 1
+        self._note(row)
+        self._rows[row] = values
+        return row
+
+    def add_many(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Append rows, shape (x, columns), without reusing free ones; return their numbers."""
+        first, more = self.n, len(values)
+        self._reserve(first + more)
+        self._rows[first : first + more] = values
+        self.n += more
+        numbers = np.arange(first, self.n)
+        self.dirty.update((numbers // ROWS_PER_PAGE).tolist())
+        return numbers
+
+    def get(self, row: int, column: int) -> int:
+        """Return one number."""
+        return int(self._rows[row, column])
+
+    def set(self, row: int, column: int, value: int) -> None:
+        """Overwrite one number of a row in use."""
+        self._note(row)
+        self._rows[row, column] = value
+
+    def free(self, row: int) -> None:
+        """Give a row back; nothing of what it held remains."""
+        self._note(row)
+        self._rows[row] = FREE
+        heapq.heappush(self._free, row)
+
+    def commit(self) -> None:
+        """Make everything since the last commit permanent."""
+        self._journal.clear()
+        self._n_committed = self.n
+
+    def undo(self) -> None:
+        """Restore the rows as of the last commit."""
+        for row, before in reversed(self._journal):
+            self._rows[row] = before
+        self._journal.clear()
+        self._rows[self._n_committed : self.n] = FREE
+        self.n = self._n_committed
+        self._collect_free()
+
+    def pages(self, numbers: Numbers | None = None) -> dict[str, bytes]:
+        """Return the given pages, or all, by name."""
+        everything = range(-(-self.n // ROWS_PER_PAGE))
+        wanted = everything if numbers is None else sorted(numbers & set(everything))
+        return {
+            f"{self.name}/{page:06d}": self._rows[
+                page * ROWS_PER_PAGE : min((page + 1) * ROWS_PER_PAGE, self.n)
+            ].tobytes()
+            for page in wanted
+        }
+
+    def load(self, pages: list[bytes]) -> None:
+        """Replace everything by what `pages` returned, in order.
+
+        Raises
+        ------
+        ValueError
+            If a page is no whole number of rows.
+        """
+        rows = np.frombuffer(b"".join(pages), dtype=np.int64).reshape(-1, len(self.columns))
+        self.n = 0
+        self._reserve(len(rows))
+        self._rows[: len(rows)] = rows
+        self.n = self._n_committed = len(rows)
+        self._journal.clear()
+        self.dirty.clear()
+        self._collect_free()
+
+    def _collect_free(self) -> None:
+        # Ascending, hence a heap.
+        self._free = np.flatnonzero(self.rows[:, 0] == FREE).tolist()
+
+    def _note(self, row: int) -> None:
+        if row < self._n_committed:
+            self._journal.append((row, self._rows[row].copy()))
+        self.dirty.add(row // ROWS_PER_PAGE)
+
+    def _reserve(self, rows: int) -> None:
+        if rows > len(self._rows):
+            grown = np.full((2 * rows, len(self.columns)), FREE, dtype=np.int64)
+            grown[: self.n] = self._rows[: self.n]
+            self._rows = grown
