@@ -46,6 +46,29 @@ def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def difference(
+    first: NDArray[np.int64], second: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return what only `first` holds and what only `second` holds; both ascend without repeats."""
+    only_first = np.empty(first.shape[0], dtype=np.int64)
+    only_second = np.empty(second.shape[0], dtype=np.int64)
+    x = y = n_first = n_second = 0
+    while x < first.shape[0] or y < second.shape[0]:
+        if y == second.shape[0] or (x < first.shape[0] and first[x] < second[y]):
+            only_first[n_first] = first[x]
+            n_first += 1
+            x += 1
+        elif x == first.shape[0] or second[y] < first[x]:
+            only_second[n_second] = second[y]
+            n_second += 1
+            y += 1
+        else:
+            x += 1
+            y += 1
+    return only_first[:n_first].copy(), only_second[:n_second].copy()
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def profiles(
     vertices: NDArray[np.int64],
     indptr: NDArray[np.int64],

@@ -15,7 +15,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures, windows
 from ktsafe.sequence_audit.candidates import Candidates, Stage
@@ -23,7 +23,7 @@ from ktsafe.sequence_audit.containment import Containment, TrueGraph
 from ktsafe.sequence_audit.findings import Findings, Violation
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
-from ktsafe.sequence_audit.profiles import Profiler, Structure
+from ktsafe.sequence_audit.profiles import Profiler, Structure, edge_keys
 from ktsafe.sequence_audit.release import AuditedRelease, Numbering, stable_codes
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
@@ -112,6 +112,8 @@ class SequenceAuditor:
         ------
         InvalidGraph
             If the release is no simple graph, or its attributes do not fit the sequence.
+        InvalidParams
+            If the release claims to be safe for other neighbourhoods than stars.
         """
         found = _Violations(release, self._examples_max)
         self._enter(release, found)
@@ -141,7 +143,7 @@ class SequenceAuditor:
         measured["published"] = self._figures_of(self._published, self._is_owned)
         if self._linked is not None:
             measured["linked"] = self._figures_of(self._linked, self._is_owned_linked)
-        measured |= self._judge_truth(release, vertices, owned, truth, found)
+        measured |= self._judge_truth(release, structure, owned, truth, found)
         return Findings(release.release_id, tuple(found.violations), checked, measured)
 
     def shares(self) -> dict[str, Any]:
@@ -162,6 +164,9 @@ class SequenceAuditor:
 
     def _enter(self, release: AuditedRelease, found: _Violations) -> None:
         """Check what must not change, and begin a new sequence where the release does."""
+        if not release.params.sees_stars:
+            msg = "Sequences can be audited for one hop in the walk reading only."
+            raise InvalidParams(msg, hint="`ktsafe verify` judges each release by itself.")
         if release.release_id in self._release_ids:
             found.whole("release_repeated")
         if release.unmatched:
@@ -252,17 +257,14 @@ class SequenceAuditor:
     def _judge_truth(
         self,
         release: AuditedRelease,
-        vertices: NDArray[np.int64],
+        structure: Structure,
         owned: Owned,
         truth: TrueGraph | None,
         found: _Violations,
     ) -> dict[str, Any]:
         """Compare with the true graph, and true ties with inserted ones."""
-        ends = vertices[release.edges]
-        keys = (ends.min(axis=1, initial=2**62) << 32) | ends.max(axis=1, initial=0)
-        order = np.argsort(keys)
         if truth is None or release.owners is None:
-            self._ages.add(keys[order], None)
+            self._ages.add(structure.edges, None)
             return {}
         if len(truth.values) != len(release.categories):
             raise InvalidGraph("The true graph has other attributes than the release.")
@@ -278,7 +280,8 @@ class SequenceAuditor:
             found.add("tie_missing", np.unique(contained.missing_ties))
         if len(contained.differing) > declared.held_changes:
             found.add("attribute_differs", contained.differing)
-        persistence = self._ages.add(keys[order], contained.is_true[order])
+        order = np.argsort(edge_keys(structure.vertices[release.edges]))
+        persistence = self._ages.add(structure.edges, contained.is_true[order])
         return {"containment": contained.figures, "persistence": persistence}
 
 

@@ -78,8 +78,8 @@ class Ownership:
         seen = grown(self._was_seen, n_numbers, 0).copy()
         owned = owner >= 0
         reassigned = np.flatnonzero(owned & seen[vertices] & (last[vertices] != owner))
-        people, times = np.unique(owner[owned], return_counts=True)
-        doubled = np.flatnonzero(np.isin(owner, people[times > 1]) & owned)
+        times = np.bincount(owner[owned], minlength=1)
+        doubled = np.flatnonzero(owned & (times[owner] > 1))
         last[vertices[owned]] = owner[owned]
         seen[vertices] = True
         first = grown(self._first_vertex, len(self._people), NOBODY).copy()

@@ -41,6 +41,8 @@ class Structure:
         int64, shape (n,): vertices of one group have equal protection sets.
     similar:
         For each group the groups that make up its protection set.
+    edges:
+        int64, shape (m,): keys of the ties, ascending.
     gained, lost:
         int64, shape (., 2): ties that appeared and disappeared since the release before, by
         vertex numbers.
@@ -52,6 +54,7 @@ class Structure:
     vertices: NDArray[np.int64]
     group: NDArray[np.int64]
     similar: Rows
+    edges: NDArray[np.int64]
     gained: NDArray[np.int64]
     lost: NDArray[np.int64]
     tuple_now: NDArray[np.int64]
@@ -103,9 +106,10 @@ class Profiler:
         self._location = grown(self._location, n_numbers, -1)
         self._tuple = grown(self._tuple, n_numbers, -1)
         self._codes = grown(self._codes, n_numbers, -1)
-        keys = _edge_keys(vertices[edges])
-        gained = np.setdiff1d(keys, self._edges, assume_unique=True)
-        lost = np.setdiff1d(self._edges, keys, assume_unique=True)
+        keys = np.sort(edge_keys(vertices[edges]))
+        if np.any(keys[1:] == keys[:-1]):
+            raise InvalidGraph("An edge is given twice.")
+        gained, lost = core.difference(keys, self._edges)
         location = self._locate(vertices, codes, edges, gained, lost)
         self._pairs = self._similar_locations(self._location, location)
         tuples = np.full(n_numbers, -1, dtype=np.int64)
@@ -117,6 +121,7 @@ class Profiler:
             vertices,
             group_of_location[np.searchsorted(occupied, location[vertices])],
             similar,
+            keys,
             _edge_ends(gained),
             _edge_ends(lost),
             tuples,
@@ -250,12 +255,10 @@ def _groups(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], Rows]:
     return group, Rows(np.concatenate(([0], np.cumsum(counts))), links & 0xFFFFFFFF)
 
 
-def _edge_keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return sorted keys of undirected edges between vertex numbers below 2**31."""
-    keys = np.sort((ends.min(axis=1) << 32) | ends.max(axis=1)) if len(ends) else ends[:, 0]
-    if np.any(keys[1:] == keys[:-1]):
-        raise InvalidGraph("An edge is given twice.")
-    return keys
+def edge_keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return a key for each undirected edge between vertex numbers below 2**31."""
+    first, second = ends[:, 0], ends[:, 1]
+    return (np.minimum(first, second) << 32) | np.maximum(first, second)
 
 
 def _edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:

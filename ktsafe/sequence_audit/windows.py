@@ -12,6 +12,8 @@ over: a larger set may be richer in sensitive vertices. It is decided in three s
 3. *Enumeration* of the distinct intersections that are left, within a budget; what stays undecided
    counts as a failure.
 
+Alpha is not asked of a vertex that has too few candidates: it fails already.
+
 For a window w below the number of releases, W has at most w members; a set that is too small for
 W = all is then enumerated too.
 """
@@ -25,9 +27,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
+from ktsafe.sequence_audit import _candidates_core as core
+from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.candidates import Candidates, Stage, row_sums
 
-SETS_MAX = 200_000
+SETS_MAX = 100_000
 """Distinct intersections looked at per audit before the rest is called undecided."""
 
 SETS_PER_ATOM_MAX = 4_096
@@ -76,17 +80,20 @@ def decide(candidates: Candidates, params: PrivacyParams, window: int | None) ->
         window = None
     search = _Search(candidates, params, window)
     open_at = search.bounds()
-    rich = search.too_sensitive_for_all() if window is None else none.copy()
-    if window is None and not (open_at.any(axis=0) & ~rich).any():
-        return Decision(False, "bound", has_few, rich, none, 0)
-    few = has_few if window is None else none.copy()
+    if window is None:
+        few = has_few
+        rich = search.too_sensitive_for_all() & ~few
+    else:
+        few, rich = none.copy(), none.copy()
     undecided = none.copy()
-    for atom in np.flatnonzero((open_at.any(axis=0) & ~rich) | (has_few & (window is not None))):
+    is_open = (open_at.any(axis=0) & ~rich & ~few) | (has_few & ~few)
+    for atom in np.flatnonzero(is_open):
         found = search.enumerate(int(atom), open_at[:, atom], check_k=window is not None)
         few[atom] |= found.has_too_few
-        rich[atom] |= found.is_too_sensitive
+        rich[atom] |= found.is_too_sensitive and not found.has_too_few
         undecided[atom] = found.is_undecided
-    return Decision(False, "enumeration", few, rich, undecided, search.sets)
+    method = "enumeration" if is_open.any() else "bound"
+    return Decision(False, method, few, rich, undecided & ~few & ~rich, search.sets)
 
 
 @dataclasses.dataclass(slots=True)
@@ -104,13 +111,22 @@ class _Search:
         self._params = params
         self._window = window
         self._sizes = candidates.per_atom(candidates.known)
-        self._groups = [_groups_of_atoms(candidates, stage) for stage in candidates.stages]
+        self._groups = np.array(
+            [_groups_of_atoms(candidates, stage) for stage in candidates.stages], dtype=np.int64
+        )
         self._excess = [
             _excess(
                 candidates.per_atom(stage.objects[stage.is_sensitive]), self._sizes, params.alpha
             )
             for stage in candidates.stages
         ]
+        similar = [stage.similar for stage in candidates.stages]
+        n_members = np.cumsum([0, *(len(rows.member) for rows in similar)])
+        self._first_row = np.cumsum([0, *(len(rows.pointer) for rows in similar)])[:-1]
+        self._similar = Rows(
+            np.concatenate([rows.pointer + n for rows, n in zip(similar, n_members, strict=False)]),
+            np.concatenate([rows.member for rows in similar]),
+        )
         self.sets = 0
 
     def bounds(self) -> NDArray[np.bool_]:
@@ -138,14 +154,14 @@ class _Search:
     def enumerate(self, atom: int, open_at: NDArray[np.bool_], *, check_k: bool) -> _Found:
         """Look at every distinct CS_W of an atom for each open release in W."""
         found = _Found()
-        for i, group in enumerate(self._groups):
-            if group[atom] < 0 or not (open_at[i] or check_k):
-                continue
-            members = np.flatnonzero(self._similar_atoms(i, atom))
-            masks = [_mask(self._similar_atoms(j, atom)[members]) for j in range(len(self._groups))]
+        for i in np.flatnonzero((self._groups[:, atom] >= 0) & (open_at | check_k)).tolist():
+            members = self._protection_set(i, atom)
+            similar = core.similar_members(
+                atom, members, self._groups, self._first_row, self._similar
+            )
             sizes = self._sizes[members].tolist()
             excess = self._excess[i][members].tolist()
-            sets, complete = self._intersections(masks)
+            sets, complete = self._intersections(_masks(similar), (1 << len(members)) - 1)
             found.is_undecided |= not complete
             for chosen in sets:
                 inside = [x for x in range(len(members)) if chosen >> x & 1]
@@ -154,29 +170,23 @@ class _Search:
                 found.has_too_few |= check_k and few
         return found
 
-    def _similar_atoms(self, stage: int, atom: int) -> NDArray[np.bool_]:
-        """Return whether each atom is similar to `atom` in a release."""
-        group = self._groups[stage]
-        if group[atom] < 0:
-            return group < 0
+    def _protection_set(self, stage: int, atom: int) -> NDArray[np.int64]:
+        """Return the atoms of PS_i of an atom that is present."""
+        groups = self._groups[stage]
         similar = self._candidates.stages[stage].similar
-        own = similar.member[similar.pointer[group[atom]] : similar.pointer[group[atom] + 1]]
+        own = similar.member[similar.pointer[groups[atom]] : similar.pointer[groups[atom] + 1]]
         is_similar = np.zeros(len(similar.pointer), dtype=np.bool_)
         is_similar[own] = True
         # The last entry stands for absent atoms, whose group is -1; it is never set.
-        return is_similar[group]
+        return np.flatnonzero(is_similar[groups])
 
-    def _intersections(self, masks: list[int]) -> tuple[set[int], bool]:
-        """Return the distinct intersections with at most window - 1 masks, and if all are there.
+    def _intersections(self, masks: set[int], whole: int) -> tuple[set[int], bool]:
+        """Return the distinct intersections of `whole` with fewer masks than the window.
 
-        The first mask is the whole set of members, so the members are met at depth 0.
+        Second: whether all of them are there.
         """
-        whole = 0
-        for mask in masks:
-            whole |= mask
-        seen = {whole}
-        layer = [whole]
-        depth = 0
+        seen, layer, depth = {whole}, [whole], 0
+        self.sets += 1
         while layer and (self._window is None or depth < self._window - 1):
             depth += 1
             fresh: list[int] = []
@@ -208,5 +218,7 @@ def _excess(
     return part * alpha.denominator - whole * alpha.numerator
 
 
-def _mask(flags: NDArray[np.bool_]) -> int:
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
+def _masks(flags: NDArray[np.bool_]) -> set[int]:
+    """Return the rows as bit masks, each once."""
+    packed = np.packbits(flags, axis=1, bitorder="little")
+    return {int.from_bytes(row.tobytes(), "little") for row in packed}

@@ -1,4 +1,4 @@
-"""A literal oracle for sequences: sets, rationals, every set of releases; no code of the auditor."""
+"""A literal oracle for sequences: sets, rationals, every set of releases; no auditor's code."""
 
 from __future__ import annotations
 
