@@ -28,7 +28,7 @@ MOVES_SHARE = 0.1
 
 
 class Cohorts(NamedTuple):
-    """Cohorts with their members in slots: `members[c, :count[c]]`, also as cells and sizes.
+    """Cohorts with their members in slots: `members[c, :counts[c]]`, also as cells and sizes.
 
     `place[v]` is the slot of vertex v in its cohort `cohort[v]`.
     """
@@ -38,7 +38,7 @@ class Cohorts(NamedTuple):
     members: NDArray[np.int32]
     cells: NDArray[np.int32]
     sizes: NDArray[np.int32]
-    count: NDArray[np.int64]
+    counts: NDArray[np.int64]
     sensitive: NDArray[np.int64]
     prices: NDArray[np.int64]
 
@@ -60,13 +60,13 @@ def _in_slots(pool: Pool, rule: Rule, cohort: NDArray[np.int32], scratch_count: 
     )
     for v in range(len(cohort)):
         c = cohort[v]
-        _hold(s, pool, c, s.count[c], v)
-        s.place[v] = s.count[c]
-        s.count[c] += 1
+        _hold(s, pool, c, s.counts[c], v)
+        s.place[v] = s.counts[c]
+        s.counts[c] += 1
         s.sensitive[c] += pool.is_sensitive[v]
     scratch = scratch_for(n_columns, slots)
     for c in range(n_cohorts):
-        s.prices[c] = _price(s, rule, c, s.count[c], s.sensitive[c], scratch)
+        s.prices[c] = _price(s, rule, c, s.counts[c], s.sensitive[c], scratch)
     return s
 
 
@@ -92,12 +92,12 @@ def _try_swap(
     at_v, at_u = s.place[v], s.place[u]
     gain = np.int64(pool.is_sensitive[u]) - np.int64(pool.is_sensitive[v])
     _hold(s, pool, a, at_v, u)
-    price_a = _price(s, rule, a, s.count[a], s.sensitive[a] + gain, scratch)
+    price_a = _price(s, rule, a, s.counts[a], s.sensitive[a] + gain, scratch)
     if price_a >= worst:
         _hold(s, pool, a, at_v, v)
         return
     _hold(s, pool, b, at_u, v)
-    price_b = _price(s, rule, b, s.count[b], s.sensitive[b] - gain, scratch)
+    price_b = _price(s, rule, b, s.counts[b], s.sensitive[b] - gain, scratch)
     if price_a + price_b > worst:
         _hold(s, pool, a, at_v, v)
         _hold(s, pool, b, at_u, u)
@@ -115,7 +115,7 @@ def _try_move(
 ) -> None:
     """Let a member enter cohort b, which has room, unless prices then exceed `worst`."""
     a, at_v = s.cohort[v], s.place[v]
-    count_a, count_b = s.count[a] - 1, s.count[b] + 1
+    count_a, count_b = s.counts[a] - 1, s.counts[b] + 1
     last = s.members[a, count_a]
     leaves = np.int64(pool.is_sensitive[v])
     _hold(s, pool, a, at_v, last)
@@ -136,7 +136,7 @@ def _try_move(
     s.place[last] = at_v
     s.place[v] = count_b - 1
     s.cohort[v] = b
-    s.count[a], s.count[b] = count_a, count_b
+    s.counts[a], s.counts[b] = count_a, count_b
     s.sensitive[a] -= leaves
     s.sensitive[b] += leaves
     s.prices[a], s.prices[b] = price_a, price_b
@@ -169,14 +169,14 @@ def improve(
         temperature *= cooling
         v = below(random, n)
         a = cohort[v]
-        model = s.members[a, below(random, s.count[a])]
+        model = s.members[a, below(random, s.counts[a])]
         u = nearest[model, below(random, nearest.shape[1])]
         b = cohort[u]
         if a == b or model == v:
             continue
-        is_move = uniform(random) < MOVES_SHARE and s.count[a] > rule.limits[K]
+        is_move = uniform(random) < MOVES_SHARE and s.counts[a] > rule.limits[K]
         worst = s.prices[a] + s.prices[b] - temperature * np.log(1.0 - uniform(random))
-        if is_move and s.count[b] < room:
+        if is_move and s.counts[b] < room:
             _try_move(s, pool, rule, v, b, worst, scratch)
         else:
             _try_swap(s, pool, rule, v, u, worst, scratch)

@@ -138,14 +138,16 @@ def join(
     """
     cap = table.bucket_start[cls + 1] - table.bucket_start[cls] - 1
     for d in range(degree, min(cap, degree + reach) + 1):
-        at = table.bucket_head[table.bucket_start[cls] + d]
-        while at != NONE:
-            dominates = True
-            for x in range(len(row)):
-                if table.hist[at, x] < row[x]:
-                    dominates = False
-                    break
-            if dominates and locations.can_bear(table, rule, at, sensitive):
-                return at
-            at = table.bucket_next[at]
+        block = table.bucket_head[table.bucket_start[cls] + d]
+        while block != NONE:
+            for lane in range(table.block_count[block]):
+                at = table.block_rows[block, lane]
+                dominates = True
+                for x in range(len(row)):
+                    if table.hist[at, x] < row[x]:
+                        dominates = False
+                        break
+                if dominates and locations.can_bear(table, rule, at, sensitive):
+                    return at
+            block = table.block_next[block]
     return NONE

@@ -9,9 +9,12 @@ with this module.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe import _location_index_core as index_core
 from ktsafe import _locations_core as core
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.params import PrivacyParams
@@ -61,6 +64,7 @@ class LocationTable:
         np.cumsum(caps + 1, out=start[1:])
         rows = n + 2  # a mover may open a new location before it leaves its old one
         zeros = np.zeros(rows, dtype=np.int32)
+        blocks, n_columns = _blocks_max(rows, int(start[-1])), int(rule.offsets[-1])
         self.rule = rule
         self.n = n
         self.arrays = core.Table(
@@ -73,13 +77,22 @@ class LocationTable:
             ps_sensitive=zeros.copy(),
             hash_head=np.full(1 << (2 * rows).bit_length(), core.NONE, dtype=np.int32),
             hash_next=np.full(rows, core.NONE, dtype=np.int32),
+            cell=np.full(rows, core.NONE, dtype=np.int64),
             bucket_start=start,
             bucket_head=np.full(int(start[-1]), core.NONE, dtype=np.int32),
-            bucket_next=np.full(rows, core.NONE, dtype=np.int32),
-            bucket_prev=np.full(rows, core.NONE, dtype=np.int32),
+            block_next=np.full(blocks, core.NONE, dtype=np.int32),
+            block_count=np.zeros(blocks, dtype=np.int32),
+            block_rows=np.zeros((blocks, index_core.LANES), dtype=np.int32),
+            block_hist=np.zeros((blocks, n_columns, index_core.LANES), dtype=np.int32),
+            block_low=np.zeros((blocks, n_columns), dtype=np.int32),
+            block_high=np.zeros((blocks, n_columns), dtype=np.int32),
             free=np.arange(rows - 1, -1, -1, dtype=np.int32),
-            free_top=np.array([rows], dtype=np.int64),
+            tops=np.array([rows, core.NONE, 0], dtype=np.int64),
             of_vertex=np.full(n, core.NONE, dtype=np.int32),
+            marks=np.zeros(index_core.LANES, dtype=np.int32),
+            total=np.zeros(index_core.LANES, dtype=np.int32),
+            found=np.zeros((2, rows), dtype=np.int32),
+            flags=np.zeros(rows, dtype=np.int8),
         )
         core.fill(self.arrays, rule, g.cls[:n], g.degree[:n], g.hist[:n], g.is_sensitive[:n])
 
@@ -114,27 +127,38 @@ class LocationTable:
         """Make room for `more` further vertices, lifted for now."""
         t = self.arrays
         rows = len(t.cls)
-
-        def grown(array: NDArray[np.int32], fill: int = 0) -> NDArray[np.int32]:
-            tail = np.full((more, *array.shape[1:]), fill, dtype=array.dtype)
-            return np.concatenate((array, tail))
-
+        top = int(t.tops[index_core.FREE_ROWS])
+        lacking = max(0, _blocks_max(rows + more, len(t.bucket_head)) - len(t.block_next))
+        if lacking:
+            lacking += len(t.block_next) // 2
+            blocks = ("block_next", "block_count", "block_rows", "block_hist")
+            boxes = ("block_low", "block_high")
+            grown = {name: _grown(getattr(t, name), lacking) for name in blocks + boxes}
+            t = t._replace(**grown)
         free = np.zeros(rows + more, dtype=np.int32)
         free[:more] = np.arange(rows, rows + more)
-        free[more : more + int(t.free_top[0])] = t.free[: int(t.free_top[0])]
-        t.free_top[0] += more
+        free[more : more + top] = t.free[:top]
+        t.tops[index_core.FREE_ROWS] += more
         self.n += more
+        counts = ("cls", "degree", "hist", "population", "sensitive", "ps_size", "ps_sensitive")
         self.arrays = t._replace(
-            cls=grown(t.cls),
-            degree=grown(t.degree),
-            hist=grown(t.hist),
-            population=grown(t.population),
-            sensitive=grown(t.sensitive),
-            ps_size=grown(t.ps_size),
-            ps_sensitive=grown(t.ps_sensitive),
-            hash_next=grown(t.hash_next, core.NONE),
-            bucket_next=grown(t.bucket_next, core.NONE),
-            bucket_prev=grown(t.bucket_prev, core.NONE),
+            **{name: _grown(getattr(t, name), more) for name in counts},
+            **{
+                name: _grown(getattr(t, name), more, core.NONE)
+                for name in ("hash_next", "cell", "of_vertex")
+            },
             free=free,
-            of_vertex=grown(t.of_vertex, core.NONE),
+            found=np.zeros((2, rows + more), dtype=np.int32),
+            flags=np.zeros(rows + more, dtype=np.int8),
         )
+
+
+def _grown(array: NDArray[Any], more: int, fill: int = 0) -> NDArray[Any]:
+    """Return an array with `more` further rows."""
+    tail = np.full((more, *array.shape[1:]), fill, dtype=array.dtype)
+    return np.concatenate((array, tail))
+
+
+def _blocks_max(rows: int, buckets: int) -> int:
+    """Return how many blocks `rows` locations can take: all but the first of a bucket are full."""
+    return rows // index_core.LANES + min(rows, buckets)
