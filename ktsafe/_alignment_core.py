@@ -35,7 +35,7 @@ class Plan(NamedTuple):
 
     `group[v]` and `position[v]` place vertex v; `occupant[g * m + p]` is who stands there or
     `EMPTY`. The groups of class c are `first[c]:first[c + 1]`. `real` and `sensitive` count the
-    vertices of each group; the first must not exceed `room`, the second caps[1]. caps[0] is m.
+    vertices of each group and must not exceed `caps` = (m, real, sensitive).
     """
 
     group: NDArray[np.int32]
@@ -43,7 +43,6 @@ class Plan(NamedTuple):
     occupant: NDArray[np.int32]
     real: NDArray[np.int32]
     sensitive: NDArray[np.int32]
-    room: NDArray[np.int32]
     first: NDArray[np.int64]
     caps: NDArray[np.int64]
 
@@ -191,10 +190,10 @@ def is_allowed(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> bool:
     flagged = np.int64(y != EMPTY and problem.is_sensitive[y])
     flagged -= np.int64(x != EMPTY and problem.is_sensitive[x])
     return (
-        plan.real[g] + real <= plan.room[g]
-        and plan.real[h] - real <= plan.room[h]
-        and plan.sensitive[g] + flagged <= plan.caps[1]
-        and plan.sensitive[h] - flagged <= plan.caps[1]
+        plan.real[g] + real <= plan.caps[1]
+        and plan.real[h] - real <= plan.caps[1]
+        and plan.sensitive[g] + flagged <= plan.caps[2]
+        and plan.sensitive[h] - flagged <= plan.caps[2]
     )
 
 

@@ -35,7 +35,7 @@ from ktsafe.strategies import Plan, Progress
 KEYS_MAX = 1 << 42
 """Possible orbits, which with a count of edges must fit 63 bits."""
 
-HOT, COLD = 0.5, 0.1
+HOT, COLD = 0.4, 0.07
 """Temperatures of the search, in orbits, times the root of the mean degree: what a move changes."""
 
 CHUNKS = 20
@@ -61,7 +61,7 @@ class Budget:
 BUDGETS = {
     "fast": Budget(200, 60_000_000),
     "balanced": Budget(1_500, 400_000_000),
-    "thorough": Budget(6_000, 1_600_000_000),
+    "thorough": Budget(6_000, 4_000_000_000),
 }
 
 
@@ -121,8 +121,7 @@ def seated(graph: AttributedGraph, params: PrivacyParams, real_per_group: int | 
     for c in range(len(members)):
         own = order[begin[c] : begin[c + 1]]
         group[own] = first[c] + _dealt(flags[own], int(groups[c]))
-    room = np.repeat(-(-members // np.maximum(groups, 1)), groups).astype(np.int32)
-    return _plan(group, flags, room, first, np.array([m, sensitive_max], dtype=np.int64))
+    return _plan(group, flags, first, np.array([m, most, sensitive_max], dtype=np.int64))
 
 
 def _dealt(flags: NDArray[np.bool_], groups: int) -> NDArray[np.int64]:
@@ -153,12 +152,11 @@ def _along_edges(graph: AttributedGraph) -> NDArray[np.int64]:
 def _plan(
     group: NDArray[np.int32],
     flags: NDArray[np.bool_],
-    room: NDArray[np.int32],
     first: NDArray[np.int64],
     caps: NDArray[np.int64],
 ) -> core.Plan:
     """Give the members of each group its first positions, and count them."""
-    m, n_groups = int(caps[0]), len(room)
+    m, n_groups = int(caps[0]), int(first[-1])
     order = np.argsort(group, kind="stable")
     real = np.bincount(group, minlength=n_groups)
     position = np.empty(len(group), dtype=np.int32)
@@ -166,7 +164,7 @@ def _plan(
     occupant = np.full(n_groups * m, core.EMPTY, dtype=np.int32)
     occupant[group.astype(np.int64) * m + position] = np.arange(len(group))
     sensitive = np.bincount(group[flags], minlength=n_groups)
-    if np.any(real > room) or np.any(sensitive > caps[1]):
+    if np.any(real > caps[1]) or np.any(sensitive > caps[2]):
         raise AssertionError("A group has more members than it may.")
     return core.Plan(
         group,
@@ -174,7 +172,6 @@ def _plan(
         occupant,
         real.astype(np.int32),
         sensitive.astype(np.int32),
-        room,
         first,
         caps,
     )

@@ -19,6 +19,7 @@ def audit_release(
     params: PrivacyParams,
     *,
     original_of: NDArray[np.integer[Any]] | None = None,
+    certificate: NDArray[np.int32] | None = None,
 ) -> dict[str, Any]:
     """Return the JSON-ready audit of a release. It is private: it tells who is real.
 
@@ -31,6 +32,9 @@ def audit_release(
     original_of:
         Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
         None: the first vertices are the originals in order.
+    certificate:
+        See `ktsafe.verify.verify`. With it, protection sets are counted by its orbits: what is
+        left of them at least.
 
     Returns
     -------
@@ -42,7 +46,9 @@ def audit_release(
     InvalidGraph
         If the two graphs and the mapping do not fit each other.
     """
-    figures = privacy_figures(original, released, params, original_of=original_of)
+    figures = privacy_figures(
+        original, released, params, original_of=original_of, certificate=certificate
+    )
     return {
         "params": params.to_mapping(),
         "size": {
@@ -92,7 +98,8 @@ def cost_parts(
     }
     total = sum(parts.values())
     copies = (params.group_size_min - 1) * (original.n_vertices + original.n_edges)
-    bound = insertion_lower_bound(original, params)
+    # The bound is one of degrees, which decide similarity only between stars.
+    bound = insertion_lower_bound(original, params) if params.sees_stars else None
     only_inserts = parts["deleted_vertices"] == 0 and parts["deleted_edges"] == 0
     return {
         **parts,

@@ -82,12 +82,14 @@ class PrivacyFigures:
 
     def _summary(self, chosen: NDArray[np.bool_]) -> dict[str, Any]:
         k, asked = self.params.k, chosen[self.asked]
+        known_in_ps = _of_counts(self.k_known_ps[asked], k)
         return {
             "vertices": int(np.count_nonzero(chosen)),
             "k_claimed": _of_counts(self.k_claimed[chosen], k),
             "k_real": _of_counts(self.k_real[chosen], k),
             "k_known": _of_counts(self.k_known[asked], k),
-            "k_known_in_ps": _of_counts(self.k_known_ps[asked], k),
+            # Counted where similarity is one of stars.
+            **({"k_known_in_ps": known_in_ps} if self.params.sees_stars else {}),
             "alpha": _of_shares(self.sensitive[chosen], self.k_claimed[chosen], self.params),
             "alpha_real": _of_shares(self.sensitive_real[chosen], self.k_real[chosen], self.params),
         }
@@ -130,6 +132,7 @@ def privacy_figures(
     *,
     original_of: NDArray[np.integer[Any]] | None = None,
     pairs_max: int = PAIRS_MAX,
+    certificate: NDArray[np.int32] | None = None,
 ) -> PrivacyFigures:
     """Measure the privacy of every real vertex of a release.
 
@@ -144,6 +147,8 @@ def privacy_figures(
         None: the first vertices are the originals in order.
     pairs_max:
         Comparisons that `k_known` may take before an even sample is asked instead.
+    certificate:
+        See `ktsafe.verify.verify_flags`: protection sets are then counted by its orbits.
 
     Raises
     ------
@@ -158,6 +163,7 @@ def privacy_figures(
         np.column_stack((is_real, released.is_sensitive, is_real & released.is_sensitive)),
         released.edges,
         params,
+        certificate=certificate,
     )
     classes = released.qi_classes.astype(np.int64)
     members = np.bincount(classes[real], minlength=int(classes.max(initial=0)) + 1)

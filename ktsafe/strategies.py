@@ -131,6 +131,11 @@ STRATEGIES: dict[str, Entry] = {
 }
 
 
+def default_strategy(params: PrivacyParams) -> str:
+    """Return the strategy for whoever names none: the cheapest that knows such neighbourhoods."""
+    return "cohort" if params.sees_stars else "aligned"
+
+
 def check_strategy(name: str, params: PrivacyParams) -> None:
     """Refuse a strategy that does not exist or does not know neighbourhoods of these parameters.
 
@@ -139,9 +144,8 @@ def check_strategy(name: str, params: PrivacyParams) -> None:
     InvalidParams
         If so.
     """
-    entry = STRATEGIES.get(name)
-    knows_stars_only = entry is not None and not entry.any_reach
-    if knows_stars_only and not (params.sees_stars or (entry.zero_hops and params.n_hops == 0)):
+    entry = _entry(name)
+    if not (entry.any_reach or params.sees_stars or (entry.zero_hops and params.n_hops == 0)):
         msg = f"Strategy {name!r} protects one hop in the walk reading only."
         able = ", ".join(other for other, found in STRATEGIES.items() if found.any_reach)
         raise InvalidParams(msg, hint=f"For other hops and the induced reading: {able}.")
@@ -155,8 +159,13 @@ def strategy_named(name: str) -> Strategy:
     InvalidParams
         If there is none of that name.
     """
+    entry = _entry(name)
+    return cast("Strategy", getattr(importlib.import_module(entry.module), entry.function))
+
+
+def _entry(name: str) -> Entry:
     entry = STRATEGIES.get(name)
     if entry is None:
         msg = f"There is no strategy {name!r}."
         raise InvalidParams(msg, hint=f"There are {', '.join(STRATEGIES)}.")
-    return cast("Strategy", getattr(importlib.import_module(entry.module), entry.function))
+    return entry

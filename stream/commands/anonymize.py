@@ -12,7 +12,9 @@ from typing import Annotated, Any, Literal
 import typer
 
 from ktsafe.errors import InvalidGraph
+from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
+from ktsafe.strategies import check_strategy, default_strategy
 from stream import kernels
 from stream.commands.progress import phases
 from stream.errors import Exit
@@ -29,6 +31,17 @@ def anonymize_files(
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 5,
     hops: Annotated[int, typer.Option(help="Hops that the attacker knows.")] = 1,
+    reading: Annotated[
+        Literal["walk", "induced"],
+        typer.Option(help="induced: the attacker also knows ties among neighbours."),
+    ] = "walk",
+    strategy: Annotated[
+        str, typer.Option(help="How to anonymize; default: cohort, aligned for --hops 2 and so on.")
+    ] = "",
+    real_per_group: Annotated[
+        int | None,
+        typer.Option(help="aligned: originals per group, at most; fewer cost more."),
+    ] = None,
     effort: Annotated[
         Literal["fast", "balanced", "thorough"], typer.Option(help="How long to search.")
     ] = "balanced",
@@ -39,9 +52,13 @@ def anonymize_files(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
-    params = PrivacyParams(k=k, t=t, alpha=alpha, epsilon=epsilon, n_hops=hops)  # type: ignore[arg-type]
+    params = PrivacyParams(k, t, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
+    options = AnonymizeOptions(
+        effort=effort, strategy=strategy or default_strategy(params), real_per_group=real_per_group
+    )
+    check_strategy(options.strategy, params)
     _check_folders(out, audit)
-    report = _anonymized(vertices, edges, schema, out, audit, params, effort, seed)
+    report = _anonymized(vertices, edges, schema, out, audit, params, options, seed)
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
@@ -69,20 +86,20 @@ def _anonymized(
     out: Path,
     audit: Path,
     params: PrivacyParams,
-    effort: Literal["fast", "balanced", "thorough"],
+    options: AnonymizeOptions,
     seed: int | None,
 ) -> dict[str, Any]:
     # Compiled kernels load slowly, so that only commands in need of them pay.
     import numpy as np
 
-    from ktsafe import AnonymizeOptions, anonymize
+    from ktsafe import anonymize
     from ktsafe.audit import audit_release
     from ktsafe.verify import verify
     from stream import release_files
+    from stream.certificate_files import in_order, write_certificate
     from stream.graph_files import read_graph, read_schema
     from stream.release_read import read_release
 
-    options = AnonymizeOptions(effort=effort)
     source = read_graph(vertices, edges, read_schema(schema_file))
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
@@ -95,16 +112,29 @@ def _anonymized(
     header = release_files.ReleaseHeader(out.name, "single", None, params)
     release_files.write_release(out, result.graph, ids, header)
     release = read_release(out)
+    certificate = None if result.shift is None else in_order(ids, result.shift, release.ids)
     verdict = verify(
-        release.quasi_identifiers(), release.is_sensitive(), release.edges, release.params
+        release.quasi_identifiers(),
+        release.is_sensitive(),
+        release.edges,
+        release.params,
+        certificate=certificate,
     )
     if not verdict.is_safe:
         shutil.rmtree(out)
         verdict.raise_if_unsafe()
-    figures = audit_release(source.graph, result.graph, params, original_of=result.origin)
+    figures = audit_release(
+        source.graph,
+        result.graph,
+        params,
+        original_of=result.origin,
+        certificate=result.shift,
+    )
     figures["seconds"] = {"anonymize": round(seconds, 3)}
     behind = release_files.originals_behind(result.origin, source.ids)
     release_files.write_audit(audit, ids, behind, figures)
+    if result.shift is not None:
+        write_certificate(audit, ids, result.shift)
     return {
         "release": str(out),
         "audit": str(audit),
