@@ -56,6 +56,7 @@ class ResidentGraph:
         self, schema: Schema, attributes: list[str], origins: Origins, secret: bytes
     ) -> None:
         self.schema = schema
+        self.lineage = object()
         self.origins = origins
         self.attributes = attributes
         attributes.extend(name for name in schema.attributes if name not in attributes)
@@ -157,6 +158,7 @@ class ResidentGraph:
             present=column(edges.present).astype(np.bool_),
             lives=column(vertices.lives),
             n_lives=vertices.n_lives,
+            lineage=self.lineage,
         )
 
     def load_codes(self, number: int, record: VertexRecord) -> None:

@@ -38,6 +38,9 @@ class FrozenArrays:
         int64, shape (N,): the life of every number whose vertex exists, -1 for the others.
     n_lives:
         How many lives were given so far.
+    lineage:
+        Arrays of one lineage number vertices, codes and rows alike, so that two of them can be
+        compared position by position; others cannot.
     """
 
     schema: Schema
@@ -50,6 +53,7 @@ class FrozenArrays:
     present: NDArray[np.bool_]
     lives: NDArray[np.int64]
     n_lives: int
+    lineage: object
 
     def snapshot(self) -> GraphSnapshot:
         """Return the graph: vertices by number, categories sorted and only those in use.
@@ -70,6 +74,7 @@ class FrozenArrays:
             edges_waiting=int(len(both) - np.count_nonzero(both)),
             lives=self.lives[numbers],
             n_lives=self.n_lives,
+            arrays=self,
         )
 
     def _recoded(self, codes: NDArray[np.int32]) -> tuple[list[list[str]], NDArray[np.int32]]:

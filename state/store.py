@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, Protocol
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,9 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph
 from state.changes import Change
 from state.ledger import Ledger, PendingCut
+
+if TYPE_CHECKING:
+    from state.snapshot import FrozenArrays
 
 
 class Position(NamedTuple):
@@ -40,7 +43,8 @@ class GraphSnapshot:
 
     `ids[v]` is the person at vertex v of `graph`, and `lives[v]` (int64) the number of this
     existence: whoever is deleted and comes back has another one, and none is given twice; `n_lives`
-    were given so far. Vertices are in the store's own order, which carries no meaning.
+    were given so far. Vertices are in the store's own order, which carries no meaning. `arrays` is
+    what it was made from, for comparison with another snapshot.
     """
 
     graph: AttributedGraph
@@ -48,6 +52,7 @@ class GraphSnapshot:
     edges_waiting: int
     lives: NDArray[np.int64]
     n_lives: int
+    arrays: FrozenArrays
 
 
 class GraphStore(Protocol):

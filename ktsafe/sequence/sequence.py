@@ -18,6 +18,7 @@ from ktsafe.sequence.changes import Changes
 from ktsafe.sequence.options import SequenceOptions
 from ktsafe.sequence.state import State
 from ktsafe.sequence.step import make_release
+from ktsafe.sequence.truth import truth_of
 
 __all__ = ["Released", "Sequence", "Step"]
 
@@ -157,7 +158,7 @@ class Sequence:
         places = state.places.rows[order]
         position = np.full(state.places.n, -1, dtype=np.int64)
         position[order] = np.arange(len(order))
-        classes = np.array(state.classes, dtype=np.int32).reshape(len(state.classes), -1)
+        classes = np.array(state.classes, dtype=np.int32).reshape(-1, len(state.categories) - 1)
         codes = np.empty((len(order), len(state.categories)), dtype=np.int32)
         codes[:, :-1] = classes[places[:, st.CLS]]
         codes[:, -1] = places[:, st.SENSITIVE]
@@ -166,6 +167,10 @@ class Sequence:
         keys = np.where(owner == st.NOBODY, -1, state.people.rows[owner, st.KEY])
         graph = AttributedGraph.from_codes(self._schema, state.categories, codes, edges)
         return Released(graph, places[:, st.PUBLISHED].copy(), keys)
+
+    def truth(self) -> tuple[AttributedGraph, NDArray[np.int64]]:
+        """Return the true graph as of the last changes, and its keys, ascending; a whole scan."""
+        return truth_of(self._state, self._schema)
 
     def cohorts(self) -> NDArray[np.int64]:
         """Return the cohort of every released vertex, in the order of `released`."""
