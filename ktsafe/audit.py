@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph
+from ktsafe.induced_knowledge import induced_knowledge
 from ktsafe.lower_bound import insertion_lower_bound
 from ktsafe.params import PrivacyParams
 from ktsafe.privacy_figures import checked_original_of, privacy_figures
@@ -39,7 +40,9 @@ def audit_release(
     Returns
     -------
     dict
-        `size` of both graphs, `cost` as in `cost_parts`, `privacy` as in `PrivacyFigures`.
+        `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
+        `privacy` as in `PrivacyFigures`,
+        with `k_known_induced` as in `InducedKnowledge`.
 
     Raises
     ------
@@ -49,14 +52,21 @@ def audit_release(
     figures = privacy_figures(
         original, released, params, original_of=original_of, certificate=certificate
     )
+    behind = checked_original_of(original, released, original_of)
+    induced = induced_knowledge(original, released, behind)
     return {
         "params": params.to_mapping(),
         "size": {
             "original": {"vertices": original.n_vertices, "edges": original.n_edges},
             "released": {"vertices": released.n_vertices, "edges": released.n_edges},
         },
+        "suppressed": changed_values(original, released, original_of=original_of),
         "cost": cost_parts(original, released, params, original_of=original_of),
-        "privacy": figures.to_mapping(),
+        "privacy": {
+            **figures.to_mapping(),
+            # The walk reading says nothing of an attacker who knows ties among neighbours.
+            "k_known_induced": induced.to_mapping(params.k),
+        },
     }
 
 
@@ -76,8 +86,10 @@ def cost_parts(
     dict
         Inserted and deleted vertices and edges and their `total`; `k_copies`, the cost
         (m - 1)(|V| + |E|) of m = max(k, ceil(1 / alpha)) disjoint copies; the insertion
-        `lower_bound`; the total over either (None where that is 0). The bound holds for releases
-        that delete nothing, so its ratio is None for the others.
+        `lower_bound`; the total over either (None where that is 0). `edges_of_withheld` are those
+        deleted edges that have an end which is not released. The bound is what publishing these
+        people with these quasi-identifiers costs at least, and what was withheld; it holds for
+        releases that delete no edge among them, so its ratio is None for the others.
 
     Source: Equation 1. Attribute values are not part of that cost.
     """
@@ -90,6 +102,9 @@ def cost_parts(
         _keys(original.edges, original.n_vertices),
         assume_unique=True,
     )
+    withheld = np.ones(original.n_vertices, dtype=np.bool_)
+    withheld[named] = False
+    of_withheld = int(np.count_nonzero(withheld[original.edges].any(axis=1)))
     parts = {
         "inserted_vertices": released.n_vertices - len(named),
         "deleted_vertices": original.n_vertices - len(named),
@@ -99,16 +114,60 @@ def cost_parts(
     total = sum(parts.values())
     copies = (params.group_size_min - 1) * (original.n_vertices + original.n_edges)
     # The bound is one of degrees, which decide similarity only between stars.
-    bound = insertion_lower_bound(original, params) if params.sees_stars else None
-    only_inserts = parts["deleted_vertices"] == 0 and parts["deleted_edges"] == 0
+    bound = None
+    if params.sees_stars:
+        shown = _shown(original, released, behind)
+        bound = insertion_lower_bound(shown, params) + parts["deleted_vertices"] + of_withheld
+    only_inserts = parts["deleted_edges"] == of_withheld
     return {
         **parts,
+        "edges_of_withheld": of_withheld,
         "total": total,
         "k_copies": copies,
         "share_of_k_copies": round(total / copies, 6) if copies else None,
         "lower_bound": bound,
         "times_lower_bound": round(total / bound, 6) if bound and only_inserts else None,
     }
+
+
+def changed_values(
+    original: AttributedGraph,
+    released: AttributedGraph,
+    *,
+    original_of: NDArray[np.integer[Any]] | None = None,
+) -> dict[str, int]:
+    """Count released people whose values are not the true ones, and such values.
+
+    Parameters are those of `audit_release`.
+    """
+    behind = checked_original_of(original, released, original_of)
+    real = np.flatnonzero(behind >= 0)
+    differs = np.zeros((len(real), released.codes.shape[1]), dtype=np.bool_)
+    for j in range(differs.shape[1]):
+        shown = np.array(released.categories[j], dtype=object)[released.codes[real, j]]
+        true = np.array(original.categories[j], dtype=object)[original.codes[behind[real], j]]
+        differs[:, j] = shown != true
+    return {
+        "people_with_other_quasi_identifiers": int(differs[:, :-1].any(axis=1).sum()),
+        "quasi_identifiers": int(differs[:, :-1].sum()),
+        "sensitive_values": int(differs[:, -1].sum()),
+    }
+
+
+def _shown(
+    original: AttributedGraph, released: AttributedGraph, behind: NDArray[np.int64]
+) -> AttributedGraph:
+    """Return the true graph of the released people, with the values that they show."""
+    real = np.flatnonzero(behind >= 0)
+    position = np.full(original.n_vertices, -1, dtype=np.int64)
+    position[behind[real]] = np.arange(len(real))
+    edges = position[original.edges]
+    return AttributedGraph.from_codes(
+        released.schema,
+        released.categories,
+        released.codes[real],
+        edges[(edges >= 0).all(axis=1)],
+    )
 
 
 def _keys(edges: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
