@@ -82,7 +82,8 @@ def _print(report: dict[str, Any]) -> None:
     promise = report["promise"]
     word = "safe" if report["safe"] else "NOT safe"
     typer.echo(
-        f"{report['releases']} releases in {len(report['sequences'])} sequences: {word} "
+        f"{_several(report['releases'], 'release')} in "
+        f"{_several(len(report['sequences']), 'sequence')}: {word} "
         f"(w = {promise['window']}, cover {'on' if promise['cover'] else 'off'})"
     )
     for sequence in report["sequences"]:
@@ -94,7 +95,8 @@ def _print(report: dict[str, Any]) -> None:
 
 
 def _print_sequence(sequence: dict[str, Any]) -> None:
-    typer.echo(f"sequence {sequence['sequence_id']}, {sequence['releases']} releases")
+    several = _several(sequence["releases"], "release")
+    typer.echo(f"sequence {sequence['sequence_id']}, {several}")
     for view in ("published", "linked"):
         if view not in sequence:
             continue
@@ -132,6 +134,10 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
     typer.echo(f"  decided by: {sequence['decided_by']}")
 
 
+def _several(count: int, noun: str) -> str:
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
 def _counts(figures: dict[str, Any]) -> str:
     return (
         f"fewest {figures['min']}, 1% at most {figures['p1']}, 5% at most {figures['p5']}, "
@@ -147,7 +153,7 @@ def _print_violation(kind: dict[str, Any]) -> None:
     """Print one kind of violation with the releases and some vertices, by published id."""
     first = kind["first"]
     more = len(kind["releases"]) - 1
-    where = first["release_id"] + (f" and {more} more releases" if more else "")
+    where = first["release_id"] + (f" and {_several(more, 'more release')}" if more else "")
     typer.echo(f"VIOLATION {kind['kind']} in {where}")
     if not first["examples"]:
         typer.echo(f"  {first['count']}: {kind['meaning']}")
