@@ -8,12 +8,12 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.errors import Infeasible
-from ktsafe.graph import MISSING, AttributedGraph
-from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.graph import AttributedGraph
+from ktsafe.inserted_values import with_inserted
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress, check_strategy, strategy_named
+from ktsafe.rare_classes import prepare
+from ktsafe.strategies import Progress, check_strategy, strategy_named
 
 __all__ = ["AnonymizeOptions", "Anonymized", "anonymize"]
 
@@ -80,44 +80,20 @@ def anonymize(
     Raises
     ------
     Infeasible
-        If the vertices that must be inserted cannot be non-sensitive.
+        If vertices that must be inserted cannot be non-sensitive, or values cannot be suppressed.
     InvalidParams
         If the options name no strategy.
     """
     strategy = strategy_named(options.strategy)
     check_strategy(options.strategy, params)
     report = progress or (lambda _phase, _fraction: None)
-    plan = strategy(graph, params, rng=rng, options=options, executor=executor, report=report)
-    released = _planned(graph, plan, rng)
-    origin = np.arange(released.n_vertices, dtype=np.int32)
-    origin[graph.n_vertices :] = -1
+    ready = prepare(graph, params, options, rng)
+    plan = strategy(ready.graph, params, rng=rng, options=options, executor=executor, report=report)
     return Anonymized(
-        released, origin, graph.n_vertices, plan.rounds, plan.used_fallback, plan.shift
+        graph=with_inserted(ready.graph, plan, params, rng),
+        origin=np.concatenate((ready.origin, np.full(len(plan.inserted), -1, dtype=np.int32))),
+        n_original=graph.n_vertices,
+        rounds=plan.rounds,
+        used_fallback=plan.used_fallback,
+        shift=plan.shift,
     )
-
-
-def _planned(graph: AttributedGraph, plan: Plan, rng: np.random.Generator) -> AttributedGraph:
-    """Return the planned release; inserted vertices get sensitive attributes."""
-    categories = graph.categories
-    codes = graph.codes
-    if len(plan.inserted):
-        allowed = [
-            code
-            for code, text in enumerate(categories[-1])
-            if text not in graph.schema.sensitive_values
-        ]
-        if not allowed:
-            if MISSING in graph.schema.sensitive_values:
-                msg = "Inserted vertices must be non-sensitive, but every value is sensitive."
-                raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive.")
-            categories = (*categories[:-1], (*categories[-1], MISSING))
-            allowed = [len(categories[-1]) - 1]
-        weights = 1 + np.bincount(codes[:, -1], minlength=len(categories[-1]))[allowed]
-        rows = np.empty((len(plan.inserted), codes.shape[1]), dtype=np.int32)
-        rows[:, :-1] = QuasiIdentifierSpace.of_graph(graph).tuples[plan.inserted]
-        rows[:, -1] = rng.choice(allowed, size=len(rows), p=weights / weights.sum())
-        if plan.copied_from is not None:
-            copies = plan.copied_from >= 0
-            rows[copies] = graph.codes[plan.copied_from[copies]]
-        codes = np.concatenate((codes, rows))
-    return AttributedGraph.from_codes(graph.schema, categories, codes, plan.edges)

@@ -10,6 +10,8 @@ from ktsafe.errors import InvalidParams
 Effort = Literal["fast", "balanced", "thorough"]
 Edits = Literal["insert", "insert+delete"]
 Knowledge = Literal["released", "true"]
+RareQi = Literal["pad", "suppress", "withhold"]
+OverAlpha = Literal["pad", "suppress"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,6 +32,13 @@ class AnonymizeOptions:
         says, or also true neighbourhoods. With `true`, for every original v at least k vertices of
         its protection set have neighbours whose quasi-identifier tuples include those of v's true
         neighbours.
+    rare_qi:
+        What is done to the members of quasi-identifier classes of fewer than k: inserted vertices
+        make up the number, or as many of their quasi-identifiers become missing as they need to
+        share a class with k, or they are not published.
+    over_alpha:
+        What is done to classes more than a share alpha of which is sensitive: inserted vertices
+        make up the number, or random members' sensitive attributes become missing.
     real_per_group:
         For strategy `aligned`: at most so many members of a group are originals. Fewer cost more
         and keep degrees nearer to the true ones. None: as many as there are places.
@@ -42,6 +51,8 @@ class AnonymizeOptions:
     strategy: str = "cohort"
     edits: Edits = "insert"
     knowledge: Knowledge = "released"
+    rare_qi: RareQi = "pad"
+    over_alpha: OverAlpha = "pad"
     real_per_group: int | None = None
     repair: bool = False
 
@@ -49,6 +60,9 @@ class AnonymizeOptions:
         if self.edits == "insert+delete" and self.strategy != "cohort":
             msg = "Only strategy 'cohort' deletes edges."
             raise InvalidParams(msg, hint="Leave edits at 'insert'.")
+        if self.knowledge == "true" and self.strategy not in {"cohort", "aligned"}:
+            msg = f"Strategy {self.strategy!r} does not provide for knowledge 'true'."
+            raise InvalidParams(msg, hint="Choose strategy 'cohort' or 'aligned'.")
         if self.edits == "insert+delete" and self.knowledge == "true":
             msg = "Deleted edges make neighbourhoods fall short of true ones."
             raise InvalidParams(msg, hint="Choose edits 'insert' or knowledge 'released'.")

@@ -1,0 +1,164 @@
+"""Options for people whom the definition would protect by inserted vertices alone."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from ktsafe import AnonymizeOptions, AttributedGraph, Infeasible, PrivacyParams, Schema, anonymize
+from ktsafe.audit import audit_release
+from ktsafe.options import OverAlpha, RareQi
+from ktsafe.rare_classes import prepare
+from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
+
+
+def people(rows: list[tuple[str, ...]], values: str = "") -> AttributedGraph:
+    """Return a graph without edges: quasi-identifiers per person, "y" for a sensitive one."""
+    names = tuple("abcd"[: len(rows[0])])
+    columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
+    schema = Schema(names, "s", frozenset({"y"}))
+    return AttributedGraph.from_columns(
+        schema, {**columns, "s": list(values or "n" * len(rows))}, []
+    )
+
+
+def prepared(graph: AttributedGraph, k: int, **options: str) -> AttributedGraph:
+    """Return what strategies get to see."""
+    chosen = AnonymizeOptions(**options)  # type: ignore[arg-type]
+    return prepare(graph, PrivacyParams(k=k), chosen, np.random.default_rng(0)).graph
+
+
+def tuples(graph: AttributedGraph) -> list[str]:
+    """Return everybody's quasi-identifiers, joined."""
+    names = graph.schema.quasi_identifiers
+    return ["".join(graph.values(v)[name] for name in names) for v in range(graph.n_vertices)]
+
+
+def test_as_few_attributes_are_suppressed_as_needed() -> None:
+    """One attribute where two rare people then agree, and both only where nobody does."""
+    rows = [("x", "1")] * 3 + [
+        ("y", "1"),
+        ("y", "2"),
+        ("y", "3"),
+        ("z", "7"),
+        ("w", "8"),
+        ("v", "9"),
+    ]
+    assert tuples(prepared(people(rows), 3, rare_qi="suppress")) == (
+        ["x1"] * 3 + ["y-"] * 3 + ["--"] * 3
+    )
+
+
+def test_a_class_of_missing_values_is_filled_from_classes_that_can_spare() -> None:
+    """Two people without an equal get company; nobody falls below k by it."""
+    rows = [("x", "1")] * 6 + [("y", "2"), ("z", "3")]
+    found = Counter(tuples(prepared(people(rows), 4, rare_qi="suppress")))
+    assert found == {"x1": 4, "--": 4}
+
+
+def test_suppressed_people_join_those_whose_values_are_missing() -> None:
+    """A class that exists already counts."""
+    rows = [("x", "-")] * 3 + [("x", "1")]
+    assert tuples(prepared(people(rows), 3, rare_qi="suppress")) == ["x-"] * 4
+
+
+def test_withheld_people_take_their_edges_along() -> None:
+    """Whoever is withheld is in no release, and cost counts them and their edges."""
+    schema = Schema(("a",), "s", frozenset({"y"}))
+    columns = {"a": ["x", "x", "rare", "x"], "s": ["n"] * 4}
+    graph = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2), (2, 3), (0, 3), (1, 3)])
+    options = AnonymizeOptions(rare_qi="withhold")
+    params = PrivacyParams(k=3, alpha=1)  # type: ignore[arg-type]
+    outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
+    assert outcome.origin.tolist() == [0, 1, 3]
+    assert outcome.n_original == 4
+    cost = audit_release(graph, outcome.graph, params, original_of=outcome.origin)["cost"]
+    assert (cost["deleted_vertices"], cost["deleted_edges"]) == (1, 2)
+    assert (cost["inserted_vertices"], cost["inserted_edges"], cost["total"]) == (0, 0, 3)
+    assert cost["lower_bound"] == 3
+    assert cost["times_lower_bound"] == 1.0
+
+
+def test_missing_values_do_not_tell_who_is_sensitive() -> None:
+    """Values go missing at random, so those that do are not all sensitive ones."""
+    graph = people([("x",)] * 400, "y" * 160 + "n" * 240)
+    found = prepared(graph, 10, over_alpha="suppress")
+    missing = [v for v in range(400) if found.values(v)["s"] == "-"]
+    assert int(found.is_sensitive.sum()) == 80
+    truly = sum(v < 160 for v in missing)
+    assert truly == 80
+    assert 0.3 < truly / len(missing) < 0.5
+
+
+def test_classes_within_alpha_keep_their_values() -> None:
+    """Only classes with too many sensitive members are touched."""
+    graph = people([("x",)] * 5 + [("z",)] * 5, "ynnnn" + "yynnn")
+    found = prepared(graph, 2, over_alpha="suppress")
+    values = [found.values(v)["s"] for v in range(10)]
+    assert values[:5] == list("ynnnn")
+    assert "-" in values[5:]
+    assert found.is_sensitive[5:].sum() == 1
+
+
+def test_a_missing_value_that_is_sensitive_cannot_hide_one() -> None:
+    """The error names the way out."""
+    schema = Schema((), "s", frozenset({"y", "-"}))
+    graph = AttributedGraph.from_columns(schema, {"s": list("yyn")}, [])
+    with pytest.raises(Infeasible, match="Do not declare"):
+        prepared(graph, 2, over_alpha="suppress")
+
+
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@given(
+    graphs(n_max=14),
+    privacy_params(),
+    st.sampled_from(["pad", "suppress", "withhold"]),
+    st.sampled_from(["pad", "suppress"]),
+    st.integers(0, 2**32),
+)
+def test_releases_are_safe_and_change_nothing_else(
+    graph: AttributedGraph, params: PrivacyParams, rare: RareQi, over: OverAlpha, seed: int
+) -> None:
+    """Under every option the release is safe; published values are true or missing."""
+    options = AnonymizeOptions(effort="fast", rare_qi=rare, over_alpha=over)
+    outcome = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
+    released, origin = outcome.graph, outcome.origin.tolist()
+    assert unsafe_by_definition(released, params) == []
+    real = [u for u, v in enumerate(origin) if v >= 0]
+    rare_ones = {v for v, count in enumerate(sizes(graph)) if count < params.k}
+    if rare == "withhold":
+        assert {origin[u] for u in real} == set(range(graph.n_vertices)) - rare_ones
+    else:
+        assert [origin[u] for u in real] == list(range(graph.n_vertices))
+    for u in real:
+        for name, value in released.values(u).items():
+            assert value in {graph.values(origin[u])[name], "-"}
+            assert value == graph.values(origin[u])[name] or "suppress" in (rare, over)
+    kept = {(origin[u], origin[v]) for u, v in released.edges.tolist() if u in real and v in real}
+    among = {(u, v) for u, v in graph.edges.tolist() if {u, v} <= set(origin)}
+    assert among <= kept
+    if rare == "suppress" and graph.n_vertices >= params.k * (2 ** len(released.categories)):
+        assert min(sizes(released), default=params.k) >= params.k
+    if over == "suppress":
+        assert_alpha_among_the_real(released, real, params.alpha)
+
+
+def sizes(graph: AttributedGraph) -> list[int]:
+    """Return how many share each one's quasi-identifiers."""
+    count = Counter(tuples(graph))
+    return [count[row] for row in tuples(graph)]
+
+
+def assert_alpha_among_the_real(
+    released: AttributedGraph, real: list[int], alpha: Fraction
+) -> None:
+    """No class of real people is too sensitive."""
+    rows = tuples(released)
+    everybody = Counter(rows[u] for u in real)
+    sensitive = Counter(rows[u] for u in real if released.is_sensitive[u])
+    assert all(sensitive[row] <= alpha * everybody[row] for row in everybody)
