@@ -26,6 +26,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ktsafe import _alignment_core as core
+from ktsafe.alignment_parts import Part, cut_into_parts, put_back
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions, Effort
@@ -35,8 +36,11 @@ from ktsafe.strategies import Plan, Progress
 KEYS_MAX = 1 << 42
 """Possible orbits, which with a count of edges must fit 63 bits."""
 
-HOT, COLD = 0.4, 0.07
-"""Temperatures of the search, in orbits, times the root of the mean degree: what a move changes."""
+HOT, SETTLED, COLD = 0.4, 0.15, 0.07
+"""Temperatures in orbits times the root of the mean degree, which is what a move changes.
+
+A search starts from the first, after parts from the second, and ends at the third.
+"""
 
 CHUNKS = 20
 """Pieces of the search between which progress is told."""
@@ -71,7 +75,7 @@ def aligned(
     *,
     rng: np.random.Generator,
     options: AnonymizeOptions,
-    executor: Executor | None,  # noqa: ARG001 -- the search runs in the calling thread so far
+    executor: Executor | None,
     report: Progress,
 ) -> Plan:
     """Plan a release that one shift maps onto itself. See `ktsafe.strategies.Strategy`.
@@ -86,10 +90,27 @@ def aligned(
     if len(seats.real) ** 2 * params.group_size_min >= KEYS_MAX:
         raise InvalidGraph("The graph has too many groups to be aligned.")
     report("aligning", 0.0)
-    moves = _moves(graph, options.effort)
-    heat = math.sqrt(2 * graph.n_edges / max(graph.n_vertices, 1))
-    search(problem, seats, moves, int(rng.integers(2**63)), (HOT * heat, COLD * heat), report)
+    parts = cut_into_parts(problem, seats)
+    seeds = rng.integers(2**63, size=1 + len(parts)).tolist()
+    efforts = [options.effort] * len(parts)
+    run = map if executor is None else executor.map
+    found = run(searched_part, parts, efforts, seeds[1:])
+    for done, (part, occupant) in enumerate(zip(parts, found, strict=True), start=1):
+        put_back(seats, part, occupant)
+        report("aligning parts", done / len(parts))
+    # After the parts only the edges between them are out of order, which takes less heat.
+    hot = SETTLED if parts else HOT
+    search(problem, seats, options.effort, seeds[0], hot, report)
     return completed(problem, seats)
+
+
+def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:
+    """Search within a part; return who stands at each of its positions."""
+    # A thread must not move what the whole holds; a process works on a copy anyway.
+    moved = ("group", "position", "occupant", "real", "sensitive")
+    seats = part.seats._replace(**{name: getattr(part.seats, name).copy() for name in moved})
+    search(part.problem, seats, effort, seed, HOT)
+    return seats.occupant
 
 
 def seated(graph: AttributedGraph, params: PrivacyParams, real_per_group: int | None) -> core.Plan:
@@ -177,31 +198,34 @@ def _plan(
     )
 
 
-def _moves(graph: AttributedGraph, effort: Effort) -> int:
+def _moves(problem: core.Problem, effort: Effort) -> int:
     """Return the moves that an effort allows, fewer where vertices have many edges."""
     budget = BUDGETS[effort]
-    elements = graph.n_vertices + graph.n_edges
-    touched = 20 + 8 * graph.n_edges // max(graph.n_vertices, 1)
-    return min(budget.per_element * elements, budget.work // touched)
+    n, ends = len(problem.cls), len(problem.indices)
+    return min(budget.per_element * (n + ends // 2), budget.work // (20 + 4 * ends // max(n, 1)))
 
 
 def search(
     problem: core.Problem,
     seats: core.Plan,
-    moves: int,
+    effort: Effort,
     seed: int,
-    heat: tuple[float, float],
+    hot: float,
     report: Progress | None = None,
 ) -> None:
-    """Move vertices between positions of their class so that edges share orbits; in place."""
+    """Move vertices between positions of their class so that edges share orbits; in place.
+
+    `hot` is the temperature that it starts from, in the unit of `HOT`.
+    """
     if len(problem.indices) == 0 or seats.caps[0] == 1:
         return
     table = orbit_table(problem, seats)
     state = np.array([seed], dtype=np.uint64)
+    moves = _moves(problem, effort)
+    unit = math.sqrt(len(problem.indices) / len(problem.cls))
     cuts = np.linspace(0, moves, CHUNKS + 1).astype(np.int64)
-    ratio = heat[1] / heat[0]
     for done, (begin, stop) in enumerate(itertools.pairwise(cuts), start=1):
-        piece = np.array([heat[0] * ratio ** (x / max(moves, 1)) for x in (begin, stop)])
+        piece = unit * hot * (COLD / hot) ** (np.array([begin, stop]) / max(moves, 1))
         core.anneal(problem, seats, table, state, int(stop - begin), piece)
         if report is not None:
             report("aligning", done / CHUNKS)
