@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
 
 from ktsafe import _inserted_values_core as core
-from ktsafe.certificate import checked_orbits
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.locations import LocationTable, similarity_rule
@@ -45,8 +46,7 @@ def with_inserted(
     wanted = _wanted(released, n, order, rng)
     turned = np.zeros(n_released, dtype=np.bool_)
     if plan.shift is not None:
-        orbits = checked_orbits(plan.shift, released.qi_classes.astype(np.int64), released.edges)
-        _turn_in_orbits(released, orbits, order, wanted, turned, params)
+        _turn_in_orbits(released, _orbits(plan.shift), order, wanted, turned, params)
     elif params.sees_stars and wanted.any():
         working = WorkingGraph(released, QuasiIdentifierSpace.of_graph(released))
         rule = similarity_rule(working.space, params)
@@ -109,6 +109,17 @@ def _wanted(
     expected = np.bincount(classes[inserted], minlength=n_classes) * share
     wanted: NDArray[np.int64] = np.floor(expected + rng.random(n_classes)).astype(np.int64)
     return wanted
+
+
+def _orbits(shift: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the orbit of every vertex under a permutation.
+
+    Apart from the verifier, which checks that the permutation is an automorphism.
+    """
+    n = len(shift)
+    arrows = coo_array((np.ones(n, dtype=np.int8), (np.arange(n), shift)), shape=(n, n))
+    orbits: NDArray[np.int64] = connected_components(arrows, directed=False)[1].astype(np.int64)
+    return orbits
 
 
 def _turn_in_orbits(

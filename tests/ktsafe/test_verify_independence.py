@@ -43,6 +43,12 @@ def test_the_verifier_imports_nothing_of_the_anonymizer() -> None:
         assert imported(PACKAGE / f"{name}.py") <= own | SHARED
 
 
+def test_strategies_do_not_import_the_certificate() -> None:
+    """Who makes an automorphism does not use the code that checks it."""
+    users = {m.stem for m in PACKAGE.rglob("*.py") if "ktsafe.certificate" in imported(m)}
+    assert users <= VERIFIER
+
+
 def test_nothing_else_imports_the_verifiers_kernels() -> None:
     """Only the verifier and the audit's figures use its kernels; the anonymizer has its own."""
     kernels = {"ktsafe._verify_core", "ktsafe._verify_hops_core", "ktsafe._edit_distance_core"}
