@@ -6,7 +6,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._locations_core import Rule, Table, can_turn, shift
+from ktsafe._locations_core import Rule, Table, _nobody_tips, shift
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -24,7 +24,7 @@ def turn(
     for v in order:
         at = table.of_vertex[v]
         c = table.cls[at]
-        if wanted[c] > 0 and can_turn(table, rule, at):
+        if wanted[c] > 0 and _nobody_tips(table, rule, at, 0, 1):
             shift(table, rule, at, 0, 1)
             is_sensitive[v] = True
             wanted[c] -= 1
