@@ -83,7 +83,7 @@ def contains(have: Multisets, row: int, want: Multisets, v: int) -> bool:
 @njit(cache=True, fastmath=False, nogil=True)
 def known_candidates(
     asked: NDArray[np.int64],
-    original_of: NDArray[np.int64],
+    row_of: NDArray[np.int64],
     candidates: Candidates,
     want: Multisets,
     have: Multisets,
@@ -93,6 +93,7 @@ def known_candidates(
 ) -> NDArray[np.int64]:
     """Count for each asked vertex who contains its true neighbours: anywhere, and inside its PS.
 
+    `row_of` says which row of `want` is that of a vertex.
     The rows of `have` are in the order of the candidates, so that a scan reads memory in sequence.
     `tolerance` is (numerator of t, its denominator, epsilon, number of attributes).
     """
@@ -101,7 +102,7 @@ def known_candidates(
     for i in range(asked.shape[0]):
         v = asked[i]
         for position in range(candidates.begin[i], candidates.stop[i]):
-            if not contains(have, position, want, original_of[v]):
+            if not contains(have, position, want, row_of[v]):
                 continue
             u = candidates.order[position]
             counts[0, i] += 1

@@ -11,7 +11,7 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.induced_knowledge import induced_knowledge
 from ktsafe.lower_bound import insertion_lower_bound
 from ktsafe.params import PrivacyParams
-from ktsafe.privacy_figures import checked_original_of, privacy_figures
+from ktsafe.privacy_figures import checked_original_of, privacy_figures, shown_graph
 
 
 def audit_release(
@@ -116,7 +116,7 @@ def cost_parts(
     # The bound is one of degrees, which decide similarity only between stars.
     bound = None
     if params.sees_stars:
-        shown = _shown(original, released, behind)
+        shown = shown_graph(original, released, behind)
         bound = insertion_lower_bound(shown, params) + parts["deleted_vertices"] + of_withheld
     only_inserts = parts["deleted_edges"] == of_withheld
     return {
@@ -152,22 +152,6 @@ def changed_values(
         "quasi_identifiers": int(differs[:, :-1].sum()),
         "sensitive_values": int(differs[:, -1].sum()),
     }
-
-
-def _shown(
-    original: AttributedGraph, released: AttributedGraph, behind: NDArray[np.int64]
-) -> AttributedGraph:
-    """Return the true graph of the released people, with the values that they show."""
-    real = np.flatnonzero(behind >= 0)
-    position = np.full(original.n_vertices, -1, dtype=np.int64)
-    position[behind[real]] = np.arange(len(real))
-    edges = position[original.edges]
-    return AttributedGraph.from_codes(
-        released.schema,
-        released.categories,
-        released.codes[real],
-        edges[(edges >= 0).all(axis=1)],
-    )
 
 
 def _keys(edges: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:

@@ -18,13 +18,15 @@ from numpy.typing import NDArray
 
 from ktsafe import _privacy_core as core
 from ktsafe._verify_core import WideRows, wide_rows
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
 
 PAIRS_MAX = 100_000_000
 """Comparisons for `k_known`; beyond it an even sample of the vertices is asked."""
+
+NO_LIMIT = 1 << 62
 
 ROWS_MAX = 50
 """Rows of the table of classes that inserted vertices protect."""
@@ -52,7 +54,7 @@ class PrivacyFigures:
         int64, positions in `real` for which `k_known` was counted.
     k_known, k_known_ps:
         int64, shape of `asked`: released u with QI(u) = QI(v) whose neighbours' joint tuples
-        include those of v's true neighbours; anywhere, and inside PS(v).
+        include those of v's true neighbours (`shown_graph`); anywhere, and inside PS(v).
     """
 
     params: PrivacyParams
@@ -208,6 +210,52 @@ def checked_original_of(
     return behind
 
 
+def shown_graph(
+    original: AttributedGraph, released: AttributedGraph, behind: NDArray[np.int64]
+) -> AttributedGraph:
+    """Return the true edges among the released people, with the values that they show.
+
+    Its vertices are the released ones that have an original, in order. It is what an attacker who
+    knows the truth can compare with the release: ties to people who are withheld, and values that
+    are suppressed, are nowhere to be found.
+    """
+    real = np.flatnonzero(behind >= 0)
+    position = np.full(original.n_vertices, -1, dtype=np.int64)
+    position[behind[real]] = np.arange(len(real))
+    edges = position[original.edges]
+    return AttributedGraph.from_codes(
+        released.schema,
+        released.categories,
+        released.codes[real],
+        edges[(edges >= 0).all(axis=1)],
+    )
+
+
+def check_known(
+    original: AttributedGraph,
+    released: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    original_of: NDArray[np.integer[Any]] | None = None,
+) -> None:
+    """Raise unless everybody keeps k candidates for whoever knows the true neighbours.
+
+    Parameters are those of `privacy_figures`; nobody is left out. The message tells of no one.
+
+    Raises
+    ------
+    NotKTSafe
+        If some original has fewer than k in its protection set (beyond stars: anywhere) who have
+        its true neighbours.
+    """
+    behind = checked_original_of(original, released, original_of)
+    real = np.flatnonzero(behind >= 0)
+    _, counts = _known(original, released, params, behind, real, NO_LIMIT)
+    if (counts[1 if params.sees_stars else 0] < params.k).any():
+        msg = "Somebody has too few candidates for whoever knows true neighbourhoods."
+        raise NotKTSafe(msg, hint="Do not publish this graph.")
+
+
 def _known(
     original: AttributedGraph,
     released: AttributedGraph,
@@ -217,19 +265,20 @@ def _known(
     pairs_max: int,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which positions of `real` were asked, and their k_known, anywhere and inside PS."""
-    true_tuple, tuples = _joint_tuples(original, released)
-    everybody = np.arange(original.n_vertices)
-    want = core.Multisets(
-        *core.neighbour_runs(original.indptr, original.indices, true_tuple, everybody)
-    )
+    tuples = released.qi_classes.astype(np.int64)
+    true = shown_graph(original, released, behind)
+    everybody = np.arange(len(real))
+    want = core.Multisets(*core.neighbour_runs(true.indptr, true.indices, tuples[real], everybody))
+    row = np.full(len(behind), -1, dtype=np.int64)
+    row[real] = everybody
 
     # Whoever contains v's true neighbours has at least its true degree.
-    stride = int(max(released.degrees.max(initial=0), original.degrees.max(initial=0))) + 1
+    stride = int(max(released.degrees.max(initial=0), true.degrees.max(initial=0))) + 1
     key = tuples * stride + released.degrees
     order = np.argsort(key, kind="stable")
     have = core.Multisets(*core.neighbour_runs(released.indptr, released.indices, tuples, order))
     first = tuples[real] * stride
-    begin = np.searchsorted(key[order], first + original.degrees[behind[real]])
+    begin = np.searchsorted(key[order], first + true.degrees)
     stop = np.searchsorted(key[order], first + stride)
     pairs = int((stop - begin).sum())
     asked = np.arange(len(real))
@@ -243,7 +292,7 @@ def _known(
     rows = WideRows(*wide_rows(np.arange(len(codes)), released.indptr, released.indices, columns))
     counts = core.known_candidates(
         real[asked],
-        behind,
+        row,
         core.Candidates(order, begin[asked], stop[asked]),
         want,
         have,
@@ -252,22 +301,6 @@ def _known(
         (params.t.numerator, params.t.denominator, params.epsilon, codes.shape[1]),
     )
     return asked, counts
-
-
-def _joint_tuples(
-    original: AttributedGraph, released: AttributedGraph
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Number the QI tuples of both graphs alike, whatever codes their categories have."""
-    n_original = original.n_vertices
-    numbers = np.zeros(n_original + released.n_vertices, dtype=np.int64)
-    for j in range(len(original.schema.quasi_identifiers)):
-        code = {text: i for i, text in enumerate(released.categories[j])}
-        table = [code.setdefault(text, len(code)) for text in original.categories[j]]
-        alike = np.array(table, dtype=np.int64)[original.codes[:, j]]
-        numbers *= len(code)
-        numbers += np.concatenate((alike, released.codes[:, j]))
-        numbers = np.unique(numbers, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    return numbers[:n_original], numbers[n_original:]
 
 
 def _of_counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
