@@ -35,6 +35,8 @@ class Built:
         The published id of every vertex of `graph`.
     origin:
         int64, shape (n,): the vertex of the snapshot behind each vertex, -1 without one.
+    shift:
+        int32, shape (n,): a private certificate of the graph (`ktsafe.certificate`), if there is.
     pages:
         What the mechanism must remember from now on, if this becomes a release.
     figures:
@@ -46,6 +48,7 @@ class Built:
     graph: AttributedGraph
     ids: Sequence[str]
     origin: NDArray[np.int64]
+    shift: NDArray[np.int32] | None = None
     pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
