@@ -16,6 +16,7 @@ from ktsafe.baselines.kt_safe_vertex import (
     Duplicates,
     Setting,
     anonymize_subgraph,
+    processing_order,
 )
 from ktsafe.baselines.merging import MergedGraph, merge_subgraphs
 from ktsafe.baselines.partition_set import select_partitioning
@@ -39,12 +40,16 @@ class Variant:
         "emd", "l1" or "beta", see `similarity_rule`.
     duplicates:
         "apart" or "attached", see `kt_safe_vertex`.
+    queue_halo:
+        Whether halo vertices are made safe in every subgraph that they are in, as the text has it;
+        else each vertex is in its own.
     """
 
     partition: bool = True
     pruning: bool = True
     distance: Distance = "emd"
     duplicates: Duplicates = "apart"
+    queue_halo: bool = True
 
 
 def kt_safe_graph(
@@ -89,12 +94,20 @@ def kt_safe_graph(
     if variant.pruning and graph.n_vertices:
         pivots = select_pivots(graph, params, for_pivots)
         setting = dataclasses.replace(setting, pivot_degrees=graph.degrees[pivots])
-    work = partial(anonymize_subgraph, setting=setting)
+    work = partial(_anonymized, setting=setting, queue_halo=variant.queue_halo)
     done: list[AnonymizedSubgraph] = []
     for finished in map(work, parts) if executor is None else executor.map(work, parts):
         done.append(finished)
         report("anonymize", len(done) / len(parts))
     return merge_subgraphs(graph, done)
+
+
+def _anonymized(
+    part: ExpandedSubgraph, setting: Setting, *, queue_halo: bool
+) -> AnonymizedSubgraph:
+    """Make a subgraph kt-safe; a module's function, so that processes can run it."""
+    queue = processing_order(part)
+    return anonymize_subgraph(part, setting, queue if queue_halo else queue[queue < part.n_owned])
 
 
 def near_optimal(

@@ -164,7 +164,7 @@ def anonymize_subgraph(
         tree = build_kt_tree(setting.space.tuples, classes, degrees, pivots, len(g.cls))
     work = core.Work(
         order,
-        np.zeros(n, dtype=np.int64),
+        np.zeros(len(order), dtype=np.int64),
         np.zeros(len(g.cls) + len(tree.parent) + 1, dtype=np.int64),
         np.zeros(min(setting.rule.epsilon, REHEARSED_MAX), dtype=np.int64),
         np.zeros((2, setting.space.n_columns), dtype=np.int32),
@@ -180,7 +180,7 @@ def anonymize_subgraph(
             work = work._replace(found=np.zeros(len(g.cls) + len(tree.parent) + 1, dtype=np.int64))
         position = stopped
     spent = np.zeros(n, dtype=np.int64)
-    spent[order] = work.spent[: len(order)]
+    spent[order] = work.spent
     stop_v, stop_e = int(g.size[growing_core.N]), int(g.size[growing_core.M])
     return AnonymizedSubgraph(
         part.origin,

@@ -5,10 +5,11 @@ versions become one where neither neighbourhood was changed; otherwise both are 
 subgraphs are merged one after another this leaves, whatever the order, one vertex for all unchanged
 versions and one for each changed version.
 
-Four things go wrong, each checked by a test: protection sets of two safe subgraphs unite to one
+Five things go wrong, each checked by a test: protection sets of two safe subgraphs unite to one
 with too many sensitive members; an unchanged vertex that merges gains as neighbours both versions
 of a changed one; halo versions, which count as members inside a subgraph, see more after merging;
-and a person who is kept twice counts twice.
+a person who is kept twice counts twice; and an edge whose ends both changed joins each of them to
+the other's second version, and not the two, so that it is lost though the text deletes nothing.
 """
 
 from __future__ import annotations
