@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.cohorts import choose_targets, dilute
+from ktsafe.executors import in_order
 from ktsafe.fallback import add_companions
 from ktsafe.graph import AttributedGraph
 from ktsafe.knowledge import KnownCandidates
@@ -68,17 +70,20 @@ def cheapest_supergraph(
     report: Progress,
     *,
     knowledge: Knowledge = "released",
+    executor: Executor | None = None,
 ) -> tuple[int, WorkingGraph | None]:
     """Search as often as the effort allows; return the rounds spent and the cheapest result.
 
-    The result is None where no search ended.
+    The result is None where no search ended, and the same whatever executor is given.
     """
     budget = BUDGETS[effort]
     searches = 0 if _is_mostly_rare(graph, params) else budget.searches(graph)
     best: WorkingGraph | None = None
     rounds = 0
-    for search, own_rng in enumerate(rng.spawn(searches)):
-        spent, working = _search(graph, params, own_rng, budget, knowledge)
+    # Either whole searches go to the executor, or the classes of the only one.
+    outer, inner = (executor, None) if searches > 1 else (None, executor)
+    tasks = [(graph, params, own, budget, knowledge, inner) for own in rng.spawn(searches)]
+    for search, (spent, working) in enumerate(in_order(outer, _search, tasks)):
         rounds += spent
         if working is not None and (best is None or working.cost < best.cost):
             best = working
@@ -108,6 +113,7 @@ def _search(
     rng: np.random.Generator,
     budget: Budget,
     knowledge: Knowledge,
+    executor: Executor | None,
 ) -> tuple[int, WorkingGraph | None]:
     """Insert until every vertex is safe; None where rounds or cost are spent before."""
     space = QuasiIdentifierSpace.of_graph(graph)
@@ -145,6 +151,7 @@ def _search(
             params,
             rng,
             swaps_per_vertex=budget.swaps_per_vertex,
+            executor=executor,
         )
         # Step 3: serve wants by wants, then by settled vertices that can bear it.
         match_wants(working, wants, rng)

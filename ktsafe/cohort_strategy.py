@@ -1,14 +1,15 @@
-"""The default strategy: the cheapest supergraph that the cohort search finds, or copies."""
+"""The default strategy: the cheapest supergraph that the cohort search finds, or an aligned one."""
 
 from __future__ import annotations
 
+import dataclasses
 from concurrent.futures import Executor
 
 import numpy as np
 
+from ktsafe.alignment import aligned
 from ktsafe.cohort_search import copies_cost
 from ktsafe.deletion import cheapest_release
-from ktsafe.fallback import disjoint_copies
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
@@ -21,7 +22,7 @@ def cohort(
     *,
     rng: np.random.Generator,
     options: AnonymizeOptions,
-    executor: Executor | None,  # noqa: ARG001 -- the search runs in the calling thread so far
+    executor: Executor | None,
     report: Progress,
 ) -> Plan:
     """Plan a kt-safe release by rounds of settling, targets, matching and inserting.
@@ -29,15 +30,12 @@ def cohort(
     Rounds of: settle what is safe, give the others targets (`cohorts`), serve their wants among
     each other, by settled vertices, and by inserted ones (`matching`); with edits
     `insert+delete` on a thinned graph, too (`deletion`). Single edges of the cheapest result are
-    annealed (`annealing`). If nothing ends or beats them, disjoint copies (`fallback`) are
-    released. Source: `ktsafe.strategies.Strategy`.
+    annealed (`annealing`). If nothing ends, or only dearer than disjoint copies, an aligned
+    release takes its place, which never is. Source: `ktsafe.strategies.Strategy`.
     """
-    rounds, best = cheapest_release(graph, params, rng, options, report)
-    used_fallback = best is None or best.cost > copies_cost(graph, params)
-    if best is None or used_fallback:
-        inserted, edges = disjoint_copies(graph, params)
-        kept = graph.edges
-    else:
-        inserted, edges = best.arrays.cls[graph.n_vertices : best.n], best.inserted_edges
-        kept = best.original_edges
-    return Plan(inserted, np.concatenate((kept, edges)), rounds, used_fallback)
+    rounds, best = cheapest_release(graph, params, rng, options, report, executor)
+    if best is None or best.cost > copies_cost(graph, params):
+        plan = aligned(graph, params, rng=rng, options=options, executor=executor, report=report)
+        return dataclasses.replace(plan, rounds=rounds, used_fallback=True)
+    inserted, edges = best.arrays.cls[graph.n_vertices : best.n], best.inserted_edges
+    return Plan(inserted, np.concatenate((best.original_edges, edges)), rounds)

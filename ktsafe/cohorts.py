@@ -11,6 +11,7 @@ lacks members, inserted vertices fill it.
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from ktsafe import _locations_core
 from ktsafe import _shapes_core as shaping
 from ktsafe._locations_core import NONE
 from ktsafe._matching_core import Wants
+from ktsafe.executors import in_order
 from ktsafe.locations import LocationTable
 from ktsafe.params import PrivacyParams
 from ktsafe.working import WorkingGraph
@@ -28,6 +30,7 @@ from ktsafe.working import WorkingGraph
 TEMPERATURES = (3.0, 0.5)
 LOOKALIKE_REACH, LOOKALIKES = 150, 20
 STAND_MAX = 10
+EMPTY = np.zeros(0, dtype=np.int32)
 # Share of alpha beyond which a class has hardly room to move sensitive vertices to.
 HOPELESS_SHARE = 0.8
 # Beyond this many classes a table of class pairs costs more memory than it is worth.
@@ -100,6 +103,7 @@ def choose_targets(
     rng: np.random.Generator,
     *,
     swaps_per_vertex: int,
+    executor: Executor | None = None,
 ) -> Wants:
     """Give each lifted vertex a target and return what it lacks, neediest first.
 
@@ -120,6 +124,8 @@ def choose_targets(
         The guarantee and the randomness.
     swaps_per_vertex:
         Budget of the search for better cohorts.
+    executor:
+        Runs the search of each class, if given.
     """
     too_few, too_sensitive = lifted
     kept, others = _stand(working, table, too_few)
@@ -133,6 +139,7 @@ def choose_targets(
     g = working.arrays
     order = np.lexsort((-g.degree[rest], g.cls[rest]))
     bounds = np.flatnonzero(np.diff(g.cls[rest][order])) + 1
+    blocks: list[NDArray[np.int32]] = []
     for block in np.split(rest[order], bounds):
         if not len(block):
             continue
@@ -142,8 +149,12 @@ def choose_targets(
             adopted = np.setdiff1d(block, alone)
             kept = np.union1d(kept, _lift_cohorts(working, table, working.cohort[adopted]))
         if len(alone):
-            part = _cohort_targets(working, table, alone, params, rng, swaps_per_vertex)
-            parts.append(part)
+            blocks.append(alone)
+    working.stood[np.concatenate(blocks or [EMPTY])] = 0
+    tasks = [_grouping(working, table, block, params, rng, swaps_per_vertex) for block in blocks]
+    grouped = in_order(executor, cohorts_of_class, tasks)
+    for block, cohort in zip(blocks, grouped, strict=True):
+        parts.append(_shared_targets(working, table, block, cohort))
     parts.append(_kept_targets(working, table, kept))
     targets = _joined_parts(parts, working.n_cohorts)
     working.cohort[targets.vertices] = targets.cohort
@@ -281,34 +292,57 @@ def _kept_targets(working: WorkingGraph, table: LocationTable, kept: NDArray[np.
     return _shared_targets(working, table, kept, cohort.reshape(-1))
 
 
-def _cohort_targets(
+def _grouping(
     working: WorkingGraph,
     table: LocationTable,
     block: NDArray[np.int32],
     params: PrivacyParams,
     rng: np.random.Generator,
     swaps_per_vertex: int,
-) -> Targets:
-    """Group the vertices of one class, in descending degree, and return what each shall reach."""
+) -> tuple[shaping.Pool, _locations_core.Rule, PrivacyParams, int, NDArray[np.uint64]]:
+    """Return the task of grouping the vertices of one class, in descending degree."""
     g = working.arrays
-    working.stood[block] = 0
     pool = shaping.Pool(working.target_hist(block), g.degree[block] + 1, g.is_sensitive[block])
-    cohort = _seeded(pool, table.rule, params)
-    n_cohorts = int(cohort.max()) + 1
+    random = rng.integers(1 << 63, size=1, dtype=np.uint64)
+    return pool, _target_rule(working, table), params, swaps_per_vertex * len(block), random
+
+
+def cohorts_of_class(
+    pool: shaping.Pool,
+    rule: _locations_core.Rule,
+    params: PrivacyParams,
+    steps: int,
+    random: NDArray[np.uint64],
+) -> NDArray[np.int32]:
+    """Group the vertices of one class, given in descending degree, into cheap cohorts.
+
+    Parameters
+    ----------
+    pool:
+        The vertices.
+    rule:
+        The guarantee, by the columns in which targets are chosen.
+    params:
+        The guarantee.
+    steps:
+        Steps of the search.
+    random:
+        uint64, shape (1,): state of the search's generator.
+
+    Returns
+    -------
+    int32, shape (vertices,)
+        The cohort of each, numbered from 0.
+    """
+    cohort = _seeded(pool, rule, params)
     has_room = pool.is_sensitive.mean() <= HOPELESS_SHARE * params.alpha
-    rule = _target_rule(working, table)
-    rule.limits[_locations_core.RESERVE] = int(has_room)
-    if n_cohorts > 1 and swaps_per_vertex:
-        search.improve(
-            pool,
-            rule,
-            cohort,
-            swaps_per_vertex * len(block),
-            core.lookalikes(pool, LOOKALIKE_REACH, LOOKALIKES),
-            TEMPERATURES,
-            rng.integers(1 << 63, size=1, dtype=np.uint64),
-        )
-    return _shared_targets(working, table, block, cohort)
+    limits = rule.limits.copy()
+    limits[_locations_core.RESERVE] = int(has_room)
+    if int(cohort.max()) > 0 and steps:
+        nearest = core.lookalikes(pool, LOOKALIKE_REACH, LOOKALIKES)
+        rule = rule._replace(limits=limits)
+        search.improve(pool, rule, cohort, steps, nearest, TEMPERATURES, random.copy())
+    return cohort
 
 
 def _shared_targets(

@@ -9,6 +9,7 @@ of single edges decides in the end which deletions pay (ADR 0006).
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,6 +54,7 @@ def cheapest_release(
     rng: np.random.Generator,
     options: AnonymizeOptions,
     report: Progress,
+    executor: Executor | None = None,
 ) -> tuple[int, WorkingGraph | None]:
     """Search with the edits that the options allow; return the rounds and the cheapest result.
 
@@ -69,13 +71,14 @@ def cheapest_release(
         rng,
         _part(report, 0, parts),
         knowledge=options.knowledge,
+        executor=executor,
     )
     own_rng, thin_rng, deletion_rng = rng.spawn(3)
     if best is not None and options.knowledge == "released":
         _anneal(best, params, own_rng, options, INSERT_ONLY, _part(report, 1, parts))
         if deletes:
             spent, working = _thinned_search(
-                graph, params, thin_rng, options, _part(report, 2, parts)
+                graph, params, thin_rng, options, _part(report, 2, parts), executor
             )
             rounds += spent
             if working is not None and working.cost < best.cost:
@@ -117,12 +120,15 @@ def _thinned_search(
     rng: np.random.Generator,
     options: AnonymizeOptions,
     report: Progress,
+    executor: Executor | None,
 ) -> tuple[int, WorkingGraph | None]:
     """Search on the thinned graph; return the rounds and the result as edits of the whole one."""
     kept = thinned(graph, params, rng)
     edges = graph.edges
     thin = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, edges[kept])
-    rounds, working = cheapest_supergraph(thin, params, options.effort, rng, report)
+    rounds, working = cheapest_supergraph(
+        thin, params, options.effort, rng, report, executor=executor
+    )
     if working is not None:
         inserted, deleted = working.inserted_edges, edges[~kept]
         is_restored = np.isin(_keys(inserted), _keys(deleted))
