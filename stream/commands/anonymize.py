@@ -11,13 +11,14 @@ from typing import Annotated, Any, Literal
 
 import typer
 
-from ktsafe.errors import InvalidGraph
-from ktsafe.options import AnonymizeOptions
+from ktsafe.errors import InvalidGraph, NotKTSafe
+from ktsafe.options import AnonymizeOptions, Edits, Effort, Knowledge, OverAlpha, RareQi
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
 from stream import kernels
 from stream.commands.progress import phases
 from stream.errors import Exit
+from stream.workers import pool
 
 
 def anonymize_files(
@@ -42,9 +43,24 @@ def anonymize_files(
         int | None,
         typer.Option(help="aligned: originals per group, at most; fewer cost more."),
     ] = None,
-    effort: Annotated[
-        Literal["fast", "balanced", "thorough"], typer.Option(help="How long to search.")
-    ] = "balanced",
+    repair: Annotated[
+        bool, typer.Option(help="Strategies for comparison: make what they leave unsafe safe.")
+    ] = False,
+    effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
+    edits: Annotated[
+        Edits, typer.Option(help="Whether ties may also be deleted where that is cheaper.")
+    ] = "insert",
+    knowledge: Annotated[
+        Knowledge,
+        typer.Option(help="true: k candidates also for who knows exact true neighbours."),
+    ] = "released",
+    rare_qi: Annotated[
+        RareQi, typer.Option(help="People of rarer quasi-identifiers than k: what to do.")
+    ] = "pad",
+    over_alpha: Annotated[
+        OverAlpha, typer.Option(help="Groups of a greater sensitive share than alpha: what to do.")
+    ] = "pad",
+    workers: Annotated[int, typer.Option(min=1, help="Threads; the result is the same.")] = 1,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Repeatable output, for tests; default: unpredictable."),
@@ -54,11 +70,18 @@ def anonymize_files(
     """Anonymize one graph; the result is verified before the command succeeds."""
     params = PrivacyParams(k, t, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
     options = AnonymizeOptions(
-        effort=effort, strategy=strategy or default_strategy(params), real_per_group=real_per_group
+        effort=effort,
+        strategy=strategy or default_strategy(params),
+        edits=edits,
+        knowledge=knowledge,
+        rare_qi=rare_qi,
+        over_alpha=over_alpha,
+        repair=repair,
+        real_per_group=real_per_group,
     )
     check_strategy(options.strategy, params)
     _check_folders(out, audit)
-    report = _anonymized(vertices, edges, schema, out, audit, params, options, seed)
+    report = _anonymized(vertices, edges, schema, out, audit, params, options, workers, seed)
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
@@ -87,6 +110,7 @@ def _anonymized(
     audit: Path,
     params: PrivacyParams,
     options: AnonymizeOptions,
+    workers: int,
     seed: int | None,
 ) -> dict[str, Any]:
     # Compiled kernels load slowly, so that only commands in need of them pay.
@@ -94,6 +118,7 @@ def _anonymized(
 
     from ktsafe import anonymize
     from ktsafe.audit import audit_release
+    from ktsafe.privacy_figures import check_known
     from ktsafe.verify import verify
     from stream import release_files
     from stream.certificate_files import in_order, write_certificate
@@ -105,8 +130,10 @@ def _anonymized(
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     if kernels.is_cold():
         typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
-    with phases("anonymizing") as progress:
-        result = anonymize(source.graph, params, rng=rng, options=options, progress=progress)
+    with phases("anonymizing") as progress, pool(workers) as executor:
+        result = anonymize(
+            source.graph, params, rng=rng, options=options, executor=executor, progress=progress
+        )
     seconds = time.perf_counter() - started
     ids = release_files.random_ids(result.graph.n_vertices, seed=seed)
     header = release_files.ReleaseHeader(out.name, "single", None, params)
@@ -120,9 +147,13 @@ def _anonymized(
         release.params,
         certificate=certificate,
     )
-    if not verdict.is_safe:
-        shutil.rmtree(out)
+    try:
         verdict.raise_if_unsafe()
+        if options.knowledge == "true":
+            check_known(source.graph, result.graph, params, original_of=result.origin)
+    except NotKTSafe:
+        shutil.rmtree(out)
+        raise
     figures = audit_release(
         source.graph,
         result.graph,

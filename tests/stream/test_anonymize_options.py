@@ -1,0 +1,118 @@
+"""The options of `ktsafe anonymize`: each does what it says, and mistakes end in one line."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+
+from stream.cli import run_command
+from stream.errors import Exit
+
+SCHEMA = """[attributes]
+quasi_identifiers = ["club", "age"]
+sensitive = "health"
+sensitive_values = ["chronic"]
+buckets = { age = [30, 60] }
+"""
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> list[str]:
+    """Write 48 people in four groups, two of them alone in theirs; one group is mostly ill."""
+    rows = [
+        f"p{i},{'red' if i % 2 else 'blue'},{50 if i % 4 > 1 else 20},"
+        + ("chronic" if i % 4 == 3 or i % 11 == 0 else "well")
+        for i in range(46)
+    ]
+    rows += ["p46,green,20,well", "p47,green,90,well"]
+    pairs = [f"p{i},p{(3 * i + step) % 48}" for i in range(48) for step in (1, 5)]
+    pairs = [pair for pair in pairs if len(set(pair.split(","))) == 2]
+    (tmp_path / "v.csv").write_text("\n".join(["id,club,age,health", *rows]) + "\n")
+    (tmp_path / "e.csv").write_text("\n".join(["source,target", *pairs]) + "\n")
+    (tmp_path / "schema.toml").write_text(SCHEMA)
+    return [
+        *("--vertices", str(tmp_path / "v.csv"), "--edges", str(tmp_path / "e.csv")),
+        *("--schema", str(tmp_path / "schema.toml"), "--seed", "1", "--effort", "fast"),
+        *("--k", "4", "--out", str(tmp_path / "release"), "--audit", str(tmp_path / "private")),
+    ]
+
+
+def released(tmp_path: Path) -> list[dict[str, str]]:
+    """Return the published people."""
+    with (tmp_path / "release" / "vertices.csv").open(newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def mapped(tmp_path: Path) -> list[str]:
+    """Return the true ids behind the release."""
+    with (tmp_path / "private" / "mapping.csv").open(newline="") as file:
+        return [row["original_id"] for row in csv.DictReader(file) if row["original_id"]]
+
+
+def report(capsys: pytest.CaptureFixture[str]) -> dict:
+    """Return what the command printed."""
+    return json.loads(capsys.readouterr().out)["figures"]
+
+
+def test_withheld_people_are_in_no_file(files, tmp_path, capsys) -> None:
+    """Neither the release nor the mapping names them, and the audit counts them."""
+    assert run_command(["anonymize", *files, "--rare-qi", "withhold", "--json"]) == Exit.OK
+    figures = report(capsys)
+    assert figures["cost"]["deleted_vertices"] == 2
+    assert len(mapped(tmp_path)) == 46
+    assert {"p46", "p47"}.isdisjoint(mapped(tmp_path))
+    assert "green" not in {row["club"] for row in released(tmp_path)}
+    assert run_command(["verify", str(tmp_path / "release")]) == Exit.OK
+
+
+def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
+    """Rare people lose what makes them rare; too sensitive groups lose sensitive values."""
+    options = ["--rare-qi", "suppress", "--over-alpha", "suppress", "--json"]
+    assert run_command(["anonymize", *files, *options]) == Exit.OK
+    suppressed = report(capsys)["suppressed"]
+    assert suppressed["people_with_other_quasi_identifiers"] >= 2
+    assert suppressed["sensitive_values"] > 0
+    assert len(mapped(tmp_path)) == 48
+    people = released(tmp_path)
+    assert "green" not in {row["club"] for row in people}
+    assert "-" in {row["health"] for row in people}
+
+
+def test_knowledge_and_edits_and_workers(files, tmp_path, capsys) -> None:
+    """Who knows true neighbours has k candidates; the number of threads changes no byte."""
+    assert run_command(["anonymize", *files, "--knowledge", "true", "--json"]) == Exit.OK
+    assert report(capsys)["privacy"]["all"]["k_known_in_ps"]["min"] >= 4
+    first = (tmp_path / "release" / "edges.csv").read_bytes()
+    again = [text.replace("/release", "/again").replace("/private", "/other") for text in files]
+    options = ["--knowledge", "true", "--workers", "3", "--json"]
+    assert run_command(["anonymize", *again, *options]) == Exit.OK
+    assert (tmp_path / "again" / "edges.csv").read_bytes() == first
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (["--knowledge", "true", "--edits", "insert+delete"], "Choose edits 'insert'"),
+        (["--strategy", "magic"], "There are cohort"),
+        (["--strategy", "aligned", "--edits", "insert+delete"], "Only strategy 'cohort'"),
+        (["--strategy", "none", "--knowledge", "true"], "Choose strategy 'cohort' or 'aligned'"),
+        (["--rare-qi", "hide"], "withhold"),
+        (["--workers", "0"], "workers"),
+    ],
+)
+def test_mistakes_end_in_a_line(files, tmp_path, capsys, options, words) -> None:
+    """The text names the option or the way out, and nothing is written."""
+    assert run_command(["anonymize", *files, *options]) == Exit.USAGE
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "release").exists()
+    assert not (tmp_path / "private").exists()
+
+
+def test_what_a_strategy_for_comparison_leaves_unsafe_is_not_kept(files, tmp_path) -> None:
+    """The strict verifier judges, and no folder remains; repaired it is published."""
+    assert run_command(["anonymize", *files, "--strategy", "kl-graph"]) == Exit.UNSAFE
+    assert not (tmp_path / "release").exists()
+    assert run_command(["anonymize", *files, "--strategy", "kl-graph", "--repair"]) == Exit.OK
