@@ -42,7 +42,7 @@ class Schedule:
     shares: tuple[float, float, float, float, float]
 
 
-INSERT_ONLY = Schedule((0.3, 0.1), (0.3, 0.7, 0, 0, 0))
+INSERT_ONLY = Schedule((0.3, 0.1), (0.4, 0.6, 0, 0, 0))
 WITH_DELETION = Schedule((0.4, 0.1), (0.2, 0.4, 0.1, 0.25, 0.05))
 
 

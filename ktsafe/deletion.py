@@ -43,8 +43,8 @@ class Budget:
 
 BUDGETS: dict[Effort, Budget] = {
     "fast": Budget(0, 0),
-    "balanced": Budget(400, 800_000),
-    "thorough": Budget(8_000, 16_000_000),
+    "balanced": Budget(150, 1_000_000),
+    "thorough": Budget(3_000, 8_000_000),
 }
 
 
@@ -59,8 +59,9 @@ def cheapest_release(
     """Search with the edits that the options allow; return the rounds and the cheapest result.
 
     The release with insertions only is found first, from the same random numbers whatever is
-    allowed, and deletion starts from there or from something cheaper: it is never dearer. The
-    result is None where no search ended.
+    allowed. Deletion starts from there, or from the thinned graph where that is cheaper so far,
+    and the cheaper end counts: deletion never costs more. The result is None where no search
+    ended.
     """
     deletes = options.edits == "insert+delete"
     parts = 4 if deletes else 2
@@ -74,16 +75,21 @@ def cheapest_release(
         executor=executor,
     )
     own_rng, thin_rng, deletion_rng = rng.spawn(3)
-    if best is not None and options.knowledge == "released":
-        _anneal(best, params, own_rng, options, INSERT_ONLY, _part(report, 1, parts))
-        if deletes:
-            spent, working = _thinned_search(
-                graph, params, thin_rng, options, _part(report, 2, parts), executor
-            )
-            rounds += spent
-            if working is not None and working.cost < best.cost:
-                best = working
-            _anneal(best, params, deletion_rng, options, WITH_DELETION, _part(report, 3, parts))
+    if best is None or options.knowledge == "true":
+        report("anonymize", 1.0)
+        return rounds, best
+    searched = best.cost
+    _anneal(best, params, own_rng, options, INSERT_ONLY, _part(report, 1, parts))
+    if deletes:
+        spent, working = _thinned_search(
+            graph, params, thin_rng, options, _part(report, 2, parts), executor
+        )
+        rounds += spent
+        if working is None or working.cost > searched:
+            working = best
+        # In place: a working graph that is dearer afterwards stays as it was.
+        _anneal(working, params, deletion_rng, options, WITH_DELETION, _part(report, 3, parts))
+        best = min(best, working, key=lambda candidate: candidate.cost)
     report("anonymize", 1.0)
     return rounds, best
 
