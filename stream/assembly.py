@@ -13,7 +13,6 @@ from typing import Any
 from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from connectors.settings import KafkaSettings
-from ktsafe import AnonymizeOptions
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
@@ -27,6 +26,7 @@ from stream.config import (
 from stream.errors import ConfigError
 from stream.fresh import FreshReleases
 from stream.ingest import IngestSettings
+from stream.linked import LinkedReleases
 from stream.loop import Clock, LoopSettings, WhenBusy
 from stream.mechanism import Mechanism
 from stream.metrics import PrometheusMetrics
@@ -80,6 +80,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
                 staging_dir=private_folder(settings) / "staging",
                 audit_dir=audit_folder(settings),
                 frozen=frozen_inputs(settings),
+                seed=config.release.seed,
             ),
             observer=observer,
             stopping=stopping.is_set,
@@ -89,14 +90,26 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
 
 def mechanism(settings: Settings) -> Mechanism:
     """Return what makes releases with the configured guarantee."""
-    release = settings.config.release
-    options = AnonymizeOptions(effort=release.effort)
-    return FreshReleases(settings.params, options, release.seed)
+    if settings.config.privacy.window == "all":
+        return LinkedReleases(
+            settings.params,
+            settings.sequence,
+            open_reader=lambda: release_reader(settings),
+            audit_dir=audit_folder(settings),
+        )
+    return FreshReleases(
+        settings.params,
+        settings.anonymize,
+        seed=settings.config.release.seed,
+        workers=settings.config.anonymize.workers,
+    )
 
 
 def frozen_inputs(settings: Settings) -> dict[str, Any]:
     """Return what, beside parameters and schema, must stay the same within a sequence."""
-    return {"window": settings.config.privacy.window}
+    window = settings.config.privacy.window
+    options = settings.sequence.to_mapping() if window == "all" else {}
+    return {"window": window, "options": options}
 
 
 def source(settings: Settings) -> Source:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import csv
 import json
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +35,9 @@ class DeclaredPart(msgspec.Struct, frozen=True):
     lag_max: int | None = None
 
 
-def audited(release: Release, owners: Mapping[str, str | None] | None = None) -> AuditedRelease:
+def audited(
+    release: Release, owners: Mapping[str, Hashable | None] | None = None
+) -> AuditedRelease:
     """Return a release as the auditor takes it.
 
     Parameters

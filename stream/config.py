@@ -14,14 +14,17 @@ import msgspec
 
 from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
-from ktsafe.errors import KtsafeError
-from ktsafe.strategies import check_strategy
+from ktsafe.errors import InvalidParams, KtsafeError
+from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
+from ktsafe.sequence import SequenceOptions
+from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
 from stream.envelopes import Format
 from stream.errors import ConfigError
 from stream.graph_files import AttributesTable, read_schema
 from stream.slots import Slots, parse_slots
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative = Annotated[int, msgspec.Meta(ge=0)]
 Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
 Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
@@ -89,7 +92,40 @@ class PrivacyTable(Table, frozen=True):
     alpha: float | str = "1/5"
     epsilon: int = 5
     n_hops: int = 1
-    window: int | str = 1
+    reading: Literal["walk", "induced"] = "walk"
+    window: Literal[1, "all"] = 1
+
+
+class SequenceTable(Table, frozen=True):
+    """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
+
+    Names and defaults are those of `ktsafe.sequence.SequenceOptions`.
+    """
+
+    cover: bool = True
+    edge_lag_max: NotNegative = 8
+    sybil_margin: NotNegative = 2
+    birth_wait_max: NotNegative = 8
+    births: Literal["withhold", "pad"] = "withhold"
+    qi_change: Literal["hold", "rebirth"] = "hold"
+    departure: Literal["counterfeit", "hard"] = "counterfeit"
+    alpha_reserve: float | str = "0"
+    real_floor: NotNegative | None = None
+
+
+class AnonymizeTable(Table, frozen=True):
+    """`[anonymize]`: how each release is made (privacy.window = 1).
+
+    Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
+    """
+
+    strategy: str | None = None
+    edits: Edits = "insert"
+    knowledge: Knowledge = "released"
+    rare_qi: RareQi = "pad"
+    over_alpha: OverAlpha = "pad"
+    repair: bool = False
+    workers: Positive = 1
 
 
 class ReleaseTable(Table, frozen=True):
@@ -101,6 +137,7 @@ class ReleaseTable(Table, frozen=True):
     idle_s: Seconds = 60.0
     retry_s: Seconds = 5.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
+    real_per_group: Annotated[int, msgspec.Meta(ge=1)] | None = None
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
 
 
@@ -140,6 +177,8 @@ class Config(Table, frozen=True):
     attributes: AttributesTable | None = None
     schema_file: str | None = None
     privacy: PrivacyTable = PrivacyTable()
+    sequence: SequenceTable = SequenceTable()
+    anonymize: AnonymizeTable = AnonymizeTable()
     kafka: KafkaSettings | None = None
     ingest: IngestTable = IngestTable()
     metrics: MetricsTable = MetricsTable()
@@ -156,6 +195,8 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
     base: Path
     schema: Schema
     params: PrivacyParams
+    sequence: SequenceOptions
+    anonymize: AnonymizeOptions
     slots: Slots
 
     def path(self, text: str) -> Path:
@@ -204,7 +245,10 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
             assert config.schema_file is not None
             schema = read_schema(base / config.schema_file)
         params = _params(config.privacy)
-        check_strategy("cohort", params)
+        sequence = _sequence_options(config)
+        anonymize = _anonymize_options(config, params)
+        if config.privacy.window == "all":
+            check_strategy("cohort", params)
     except KtsafeError as error:
         msg = f"{name}: {error.message}"
         raise ConfigError(msg, hint=error.hint) from error
@@ -213,7 +257,15 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
     except ValueError as error:
         msg = f"{name}: release.every {error}."
         raise ConfigError(msg) from error
-    return Settings(config=config, base=base.resolve(), schema=schema, params=params, slots=slots)
+    return Settings(
+        config=config,
+        base=base.resolve(),
+        schema=schema,
+        params=params,
+        sequence=sequence,
+        anonymize=anonymize,
+        slots=slots,
+    )
 
 
 def _check_together(config: Config, name: str) -> None:
@@ -227,15 +279,6 @@ def _check_together(config: Config, name: str) -> None:
     ):
         msg = f"{name}: a connector of kind kafka needs a [kafka] table."
         raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
-    if config.privacy.window != 1:
-        msg = f"{name}: privacy.window must be 1."
-        raise ConfigError(
-            msg,
-            hint=(
-                "This version protects each release by itself, not the sequence: whoever links "
-                "two releases can single people out."
-            ),
-        )
     if isinstance(config.source, FilesSource) and config.source.paths.count("-") > 1:
         msg = f"{name}: source.paths names standard input twice."
         raise ConfigError(msg)
@@ -263,5 +306,35 @@ def _resolved(base: Path, text: str) -> Path:
 
 def _params(table: PrivacyTable) -> PrivacyParams:
     return PrivacyParams.from_mapping(
-        {name: getattr(table, name) for name in ("k", "t", "alpha", "epsilon", "n_hops")}
+        {name: getattr(table, name) for name in ("k", "t", "alpha", "epsilon", "n_hops", "reading")}
     )
+
+
+def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOptions:
+    """Return the options of releases by themselves.
+
+    Raises
+    ------
+    InvalidParams
+        If there is no such strategy, if its releases are not safe, or if nothing would come of it.
+    """
+    table = msgspec.structs.asdict(config.anonymize)
+    del table["workers"]
+    if config.privacy.window == "all" and config.anonymize != AnonymizeTable():
+        msg = "[anonymize] is for privacy.window = 1."
+        raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')
+    strategy = table.pop("strategy") or default_strategy(params)
+    check_strategy(strategy, params)
+    if not STRATEGIES[strategy].is_safe and not table["repair"]:
+        msg = f"anonymize.strategy {strategy!r} is for comparison: its releases are not safe."
+        safe = ", ".join(name for name, entry in STRATEGIES.items() if entry.is_safe)
+        raise InvalidParams(msg, hint=f"Choose one of {safe}, or set anonymize.repair = true.")
+    release = config.release
+    return AnonymizeOptions(
+        effort=release.effort, strategy=strategy, real_per_group=release.real_per_group, **table
+    )
+
+
+def _sequence_options(config: Config) -> SequenceOptions:
+    table = msgspec.structs.asdict(config.sequence)
+    return SequenceOptions.from_mapping({**table, "effort": config.release.effort})

@@ -85,7 +85,9 @@ def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, An
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
 
-def ensure_sequence(ledger: Ledger, digest: str, now_us: int) -> Sequence:
+def ensure_sequence(
+    ledger: Ledger, digest: str, now_us: int, *, seed: int | None = None
+) -> Sequence:
     """Return the current sequence, started now if there is none.
 
     Raises
@@ -95,7 +97,7 @@ def ensure_sequence(ledger: Ledger, digest: str, now_us: int) -> Sequence:
     """
     sequence = ledger.sequence()
     if sequence is None:
-        sequence = new_sequence(digest, now_us)
+        sequence = new_sequence(digest, now_us, seed=seed)
         ledger.start_sequence(sequence)
     if sequence.inputs_digest != digest:
         hint = (
@@ -108,13 +110,14 @@ def ensure_sequence(ledger: Ledger, digest: str, now_us: int) -> Sequence:
     return sequence
 
 
-def new_sequence(digest: str, now_us: int) -> Sequence:
-    """Return a fresh sequence with a random id and a random secret."""
+def new_sequence(digest: str, now_us: int, *, seed: int | None = None) -> Sequence:
+    """Return a fresh sequence with a random id, and a random secret unless a test fixes it."""
+    secret = secrets.token_bytes(32) if seed is None else hashlib.sha256(b"%d" % seed).digest()
     return Sequence(
         sequence_id=secrets.token_hex(8),
         inputs_digest=digest,
         started_us=now_us,
-        secret=secrets.token_hex(32),
+        secret=secret.hex(),
     )
 
 
@@ -146,7 +149,7 @@ def run_service(
         store = stack.enter_context(closing(open_store()))
         # Step 2
         digest = inputs_digest(build.params, schema, build.frozen)
-        ensure_sequence(store.ledger, digest, wall_us())
+        ensure_sequence(store.ledger, digest, wall_us(), seed=build.seed)
         snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
         snapshotter.open(store.ledger)
         # Step 3

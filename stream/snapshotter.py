@@ -20,6 +20,7 @@ from state.ledger import Ledger, PendingCut, ReleaseRecord, Status
 from state.ledger import Sequence as Series
 from state.store import GraphSnapshot
 from stream import release_files
+from stream.certificate_files import write_certificate
 from stream.mechanism import Built, Mechanism
 from stream.observer import Observer
 from stream.release_read import Release, read_release
@@ -42,6 +43,8 @@ class BuildSettings:
         Where staged bytes and private audits go, a folder per release.
     frozen:
         What of the mechanism's own options is fixed within a sequence, JSON-ready.
+    seed:
+        Fixed only for tests; None draws from the system's CSPRNG. Never published, never logged.
     """
 
     params: PrivacyParams
@@ -49,6 +52,7 @@ class BuildSettings:
     staging_dir: Path
     audit_dir: Path
     frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seed: int | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -147,6 +151,8 @@ class Snapshotter:
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
             behind = release_files.originals_behind(built.origin, snapshot.ids)
             release_files.write_audit(settings.audit_dir / release_id, built.ids, behind, figures)
+            if built.shift is not None:
+                write_certificate(settings.audit_dir / release_id, built.ids, built.shift)
         record = ReleaseRecord(
             index=index,
             release_id=release_id,
@@ -173,7 +179,11 @@ class Snapshotter:
         self, built: Built, snapshot: GraphSnapshot, judged: Mapping[str, Any]
     ) -> dict[str, Any]:
         audited = audit_release(
-            snapshot.graph, built.graph, self._settings.params, original_of=built.origin
+            snapshot.graph,
+            built.graph,
+            self._settings.params,
+            original_of=built.origin,
+            certificate=built.shift,
         )
         return {**audited, **built.figures, **judged}
 

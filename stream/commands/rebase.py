@@ -36,7 +36,9 @@ def rebase(
             settings.params, settings.schema, assembly.frozen_inputs(settings)
         )
         store.ledger.drop_cut()
-        sequence = service.new_sequence(digest, time.time_ns() // 1000)
+        sequence = service.new_sequence(
+            digest, time.time_ns() // 1000, seed=settings.config.release.seed
+        )
         store.ledger.start_sequence(sequence)
     finally:
         store.close()

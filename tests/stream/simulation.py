@@ -19,16 +19,20 @@ from connectors.memory import (
     Faults,
     MemoryDeadLetterSink,
     MemoryLog,
+    MemoryReleaseReader,
     MemoryReleases,
     MemoryReleaseSink,
     MemorySource,
 )
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
+from ktsafe.sequence import SequenceOptions
 from state.memory import MemoryStore
 from state.store import GraphStore
 from stream.fresh import FreshReleases
 from stream.ingest import IngestSettings
+from stream.linked import LinkedReleases
 from stream.loop import LoopSettings
+from stream.mechanism import Mechanism
 from stream.observer import Observer, Observers
 from stream.service import Inline, run_service
 from stream.slots import FixedSlots, Slots
@@ -107,11 +111,16 @@ class World:
         params: PrivacyParams = PARAMS,
         schema: Schema = SCHEMA,
         slots: Slots | None = None,
+        sequence: SequenceOptions | None = None,
+        seed: int | None = None,
     ) -> None:
         self.folder = folder
         self.schema = schema
         self.params = params
         self.slots = slots or FixedSlots(SLOT_US)
+        self.seed = seed
+        self.sequence = sequence
+        """The options of a sequence that is safe as a whole; None: each release by itself."""
         self.log = MemoryLog(partitions=len(partitions))
         for number, events in enumerate(partitions):
             self.extend(number, events)
@@ -164,9 +173,11 @@ class World:
             loop=LoopSettings(**({"slots": self.slots, "drain": True} | (loop or {}))),
             build=BuildSettings(
                 params=self.params,
-                mechanism=FreshReleases(self.params, AnonymizeOptions(effort="fast")),
+                mechanism=self.mechanism(),
                 staging_dir=self.folder / "staging",
                 audit_dir=self.folder / "audit",
+                seed=self.seed,
+                frozen={"options": self.sequence.to_mapping() if self.sequence else None},
             ),
             observer=Observers(summary, _Mappings(self), observer or Observer()),
             stopping=stopping,
@@ -177,6 +188,17 @@ class World:
             publish_retry_s=0.5,
         )
         return summary.counts
+
+    def mechanism(self) -> Mechanism:
+        """Return what makes the releases of one run."""
+        if self.sequence is None:
+            return FreshReleases(self.params, AnonymizeOptions(effort="fast"))
+        return LinkedReleases(
+            self.params,
+            self.sequence,
+            open_reader=lambda: MemoryReleaseReader(self.releases),
+            audit_dir=self.folder / "audit",
+        )
 
     def graph(self) -> feeds.Graph:
         """Return the true graph, in the form of `feeds.fold`."""

@@ -6,6 +6,7 @@ from importlib import resources
 
 import pytest
 
+from ktsafe.sequence import SequenceOptions
 from stream import config
 from stream.errors import ConfigError
 
@@ -64,9 +65,13 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.k", 0, "k must be"),
         ("privacy.alpha", "zero", "alpha must be"),
         ("privacy.t", 1.5, "t must be"),
-        ("privacy.n_hops", 2, "one hop in the walk reading only"),
-        ("privacy.window", 2, "privacy.window must be 1"),
-        ("privacy.window", "all", "privacy.window must be 1"),
+        ("privacy.n_hops", -1, "n_hops must be"),
+        ("privacy.reading", "both", "privacy.reading"),
+        ("privacy.window", 2, "privacy.window"),
+        ("privacy.window", "ever", "privacy.window"),
+        ("sequence.births", "drop", "sequence.births"),
+        ("sequence.alpha_reserve", 1, "alpha_reserve must be"),
+        ("sequence.edge_lag_max", -1, "edge_lag_max"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.checkpoint_records_max", 0, "checkpoint_records_max"),
         ("log.level", "loud", "log.level"),
@@ -106,5 +111,14 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
     for name in ("privacy", "release", "ingest", "metrics", "log", "source", "sink", "state"):
         table = getattr(settings.config, name)
         shown = set(document[name]) - {"kind"}
-        optional = {"seed"} if name == "release" else set()
+        optional = {"seed", "real_per_group"} if name == "release" else set()
         assert shown == set(table.__struct_fields__) - optional
+
+
+def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
+    """Every option has its key, the same default, and arrives."""
+    settings = config.check(MINIMAL, tmp_path, "here")
+    assert settings.sequence == SequenceOptions()
+    table = {"cover": False, "edge_lag_max": 3, "alpha_reserve": "1/10", "real_floor": 4}
+    settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
+    assert settings.sequence == SequenceOptions.from_mapping(table)
