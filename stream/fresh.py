@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
+from ktsafe.privacy_figures import check_known
 from ktsafe.verify import verify
 from state.ledger import Ledger, PendingCut
 from state.ledger import Sequence as Series
@@ -18,6 +19,7 @@ from stream import release_files
 from stream.certificate_files import in_order
 from stream.mechanism import Built, Progress
 from stream.release_read import Release
+from stream.workers import pool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -26,12 +28,15 @@ class FreshReleases:
 
     Attributes
     ----------
+    workers:
+        Threads; they change the time alone.
     seed:
         Fixed only for tests; None draws from the system's CSPRNG.
     """
 
     params: PrivacyParams
     options: AnonymizeOptions
+    workers: int = 1
     seed: int | None = None
 
     @property
@@ -53,13 +58,15 @@ class FreshReleases:
         """Anonymize the graph of the cut, whatever was released before."""
         del series, cut
         seed = secrets.randbits(128) if self.seed is None else [self.seed, index]
-        anonymized = anonymize(
-            snapshot.graph,
-            self.params,
-            rng=np.random.default_rng(seed),
-            options=self.options,
-            progress=progress,
-        )
+        with pool(self.workers) as executor:
+            anonymized = anonymize(
+                snapshot.graph,
+                self.params,
+                rng=np.random.default_rng(seed),
+                options=self.options,
+                executor=executor,
+                progress=progress,
+            )
         ids = release_files.random_ids(
             anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + index
         )
@@ -68,10 +75,11 @@ class FreshReleases:
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
         """Pass what the strict verifier passes, by the certificate where there is one."""
-        del snapshot
         codes, flags = release.quasi_identifiers(), release.is_sensitive()
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         verify(codes, flags, release.edges, self.params, certificate=shift).raise_if_unsafe()
+        if self.options.knowledge == "true":
+            check_known(snapshot.graph, built.graph, self.params, original_of=built.origin)
         return {}
 
     def settle(self, *, staged: bool) -> None:

@@ -1,0 +1,89 @@
+"""The [anonymize] table: what arrives at the mechanism, and what is refused."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+
+import msgspec
+import pytest
+
+from ktsafe import AnonymizeOptions
+from stream import assembly, config
+from stream.errors import ConfigError
+from stream.fresh import FreshReleases
+from tests.stream.test_config import changed
+
+
+def test_every_option_arrives(tmp_path: Path) -> None:
+    """Strategy, edits, treatments and threads reach what makes the releases."""
+    document = changed("anonymize.edits", "insert+delete") | {
+        "anonymize": {
+            "edits": "insert+delete",
+            "rare_qi": "withhold",
+            "over_alpha": "suppress",
+            "workers": 2,
+        }
+    }
+    document["release"]["effort"] = "fast"
+    mechanism = assembly.mechanism(config.check(document, tmp_path, "here"))
+    assert isinstance(mechanism, FreshReleases)
+    assert mechanism.workers == 2
+    assert mechanism.options == AnonymizeOptions(
+        effort="fast", edits="insert+delete", rare_qi="withhold", over_alpha="suppress"
+    )
+
+
+def test_the_strategy_follows_the_neighbourhoods(tmp_path: Path) -> None:
+    """Whoever names none gets the one that knows them."""
+    found = [
+        config.check(changed("privacy.n_hops", hops), tmp_path, "here").anonymize.strategy
+        for hops in (1, 2)
+    ]
+    assert found == ["cohort", "aligned"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"strategy": "magic"}, "There are cohort"),
+        ({"strategy": "partition"}, "not safe"),
+        ({"edits": "delete"}, "anonymize.edits"),
+        ({"knowledge": "true", "edits": "insert+delete"}, "Choose edits"),
+        ({"workers": 0}, "anonymize.workers"),
+        ({"rare": "pad"}, "rare"),
+    ],
+)
+def test_what_cannot_work_is_refused(
+    tmp_path: Path, table: dict[str, object], message: str
+) -> None:
+    """The error names the key or the way out."""
+    with pytest.raises(ConfigError, match=message):
+        config.check(changed("anonymize", table), tmp_path, "here")
+
+
+def test_a_sequence_does_not_use_it(tmp_path: Path) -> None:
+    """An option that would do nothing is refused."""
+    document = changed("anonymize", {"edits": "insert+delete"})
+    document["privacy"] = {"window": "all"}
+    with pytest.raises(ConfigError, match="window"):
+        config.check(document, tmp_path, "here")
+
+
+def test_the_example_shows_every_key_with_its_default() -> None:
+    """Strategy is optional and shown as a remark."""
+    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    shown = tomllib.loads(text)["anonymize"]
+    defaults = msgspec.structs.asdict(config.AnonymizeTable())
+    assert shown == {name: value for name, value in defaults.items() if name != "strategy"}
+    assert "# strategy" in text
+
+
+def test_options_of_the_table_are_those_of_the_library() -> None:
+    """No option is missing in the configuration, none has another default."""
+    ours = msgspec.structs.asdict(config.AnonymizeTable())
+    theirs = msgspec.structs.asdict(config.ReleaseTable(every="1d"))
+    for name, value in vars(AnonymizeOptions()).items():
+        assert name in ours or name in theirs
+        assert name == "strategy" or (ours | theirs)[name] == value
