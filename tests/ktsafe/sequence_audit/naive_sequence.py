@@ -216,7 +216,7 @@ def histories(draw: st.DrawFn, *, relink: bool = False) -> list[Plain]:
             for v in sorted(tuples):
                 if rng.random() < restless * 0.3:
                     sensitive[v] = not sensitive[v]
-                if rng.random() < restless * 0.2:
+                if rng.random() < restless * 0.6:
                     tuples[v] = fresh_tuple()
                 if rng.random() < restless * 0.3:
                     present ^= {v}

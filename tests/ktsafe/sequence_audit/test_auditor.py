@@ -71,6 +71,13 @@ def test_people_are_followed_over_rebirths_and_rebases(history, params):
         found = counted(findings)
         assert "id_reassigned" not in found
         few, rich = linked_view(prefix, params).failing(params, len(prefix))
+        view = auditor._linked
+        if view is not None:
+            naive = linked_view(prefix, params)
+            whole = tuple(range(len(prefix)))
+            sizes = view.over_candidates(view.per_atom(view.known))[view.atom_of[view.known]]
+            expected = [len(naive.candidates(v, whole)) for v in naive.objects]
+            assert sorted(sizes.tolist()) == sorted(expected)
         own = [r for r in prefix if r.sequence_id == prefix[-1].sequence_id]
         own_few, own_rich = published_view(own, params).failing(params, len(own))
         assert found.get("too_few_candidates", 0) == len(own_few)
