@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from ktsafe import _deletion_core as core
 from ktsafe.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal
-from ktsafe.cohort_search import cheapest_supergraph
+from ktsafe.cohort_search import cheapest_supergraph, copies_cost
 from ktsafe.graph import AttributedGraph
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
@@ -80,7 +80,8 @@ def cheapest_release(
         return rounds, best
     searched = best.cost
     _anneal(best, params, own_rng, options, INSERT_ONLY, _part(report, 1, parts))
-    if deletes:
+    # Beyond copies another strategy takes over, the same with either kind of edits.
+    if deletes and best.cost <= copies_cost(graph, params):
         spent, working = _thinned_search(
             graph, params, thin_rng, options, _part(report, 2, parts), executor
         )
