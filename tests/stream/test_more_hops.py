@@ -11,6 +11,8 @@ import pytest
 from ktsafe.datasets import uniform
 from stream.cli import run_command
 from stream.errors import Exit
+from tests import services
+from tests.trials import running
 
 SCHEMA = '[attributes]\nquasi_identifiers = ["a"]\nsensitive = "s"\nsensitive_values = ["yes"]\n'
 
@@ -84,3 +86,19 @@ def test_the_cohort_strategy_refuses_two_hops(
     assert run_command(arguments) == Exit.USAGE
     assert "aligned" in capsys.readouterr().err
     assert not (tmp_path / "release").exists()
+
+
+def test_the_service_publishes_aligned_releases(tmp_path: Path) -> None:
+    """With two hops each release is published, and safe by the definition at two hops."""
+    site = running.files_site(
+        tmp_path / "site", [services.small_feed(people=40)], services.ATTRIBUTES, "month"
+    )
+    text = site.config.read_text()
+    site.config.write_text(text.replace("[release]", "[privacy]\nk = 4\nn_hops = 2\n\n[release]"))
+    site.drain()
+    folders = sorted((site.folder / "releases").glob("*/manifest.json"))
+    assert folders
+    assert run_command(["verify", str(folders[-1].parent)]) == Exit.OK
+    release_id = folders[-1].parent.name
+    proof = site.folder / "state" / "audit" / release_id / "certificate.csv"
+    assert run_command(["verify", str(folders[-1].parent), "--certificate", str(proof)]) == Exit.OK
