@@ -103,7 +103,8 @@ def main() -> None:
             f"people {n}  vertices {len(release.ids)}  edges {len(release.edges)}  "
             f"releases {count}  seconds {sum(seconds):.2f}  "
             f"ms median {statistics.median(later):.1f}  ms worst {max(later):.1f}  "
-            f"profiles {auditor.work['profiles']}  comparisons {auditor.work['comparisons']}  hash {digest.hexdigest()[:16]}",
+            f"profiles {auditor.work['profiles']}  comparisons {auditor.work['comparisons']}  "
+            f"hash {digest.hexdigest()[:16]}",
             flush=True,
         )
 

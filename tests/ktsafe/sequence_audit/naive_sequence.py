@@ -190,12 +190,14 @@ def histories(draw: st.DrawFn, *, relink: bool = False) -> list[Plain]:
 
     With `relink` ids change hands legally: departures, rebirths, and new sequences.
     """
+    # Sizes come from the seed too: drawn one by one they would nearly always be small.
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
-    n = draw(st.integers(1, 9))
-    q = draw(st.integers(0, 2))
-    n_values = draw(st.integers(1, 2))
-    density = draw(st.sampled_from([0.0, 0.2, 0.5]))
-    restless = draw(st.sampled_from([0.0, 0.05, 0.3]))
+    n = int(rng.integers(1, 10))
+    q = int(rng.integers(0, 3))
+    n_values = int(rng.integers(1, 3))
+    density = float(rng.choice([0.0, 0.2, 0.5]))
+    restless = float(rng.choice([0.0, 0.05, 0.2, 0.5]))
+    n_releases = int(rng.choice([1, 2, 3, 4, 4]))
 
     def fresh_tuple() -> tuple[str, ...]:
         return tuple(str(x) for x in rng.integers(0, n_values, q))
@@ -208,7 +210,7 @@ def histories(draw: st.DrawFn, *, relink: bool = False) -> list[Plain]:
     present = set(ids)
     sequence, born = "s0", n
     releases = []
-    for i in range(draw(st.integers(1, 4))):
+    for i in range(n_releases):
         if i:
             for pair in itertools.combinations(sorted(tuples), 2):
                 if rng.random() < restless * 0.3:
@@ -216,7 +218,7 @@ def histories(draw: st.DrawFn, *, relink: bool = False) -> list[Plain]:
             for v in sorted(tuples):
                 if rng.random() < restless * 0.3:
                     sensitive[v] = not sensitive[v]
-                if rng.random() < restless * 0.6:
+                if rng.random() < restless * 0.3:
                     tuples[v] = fresh_tuple()
                 if rng.random() < restless * 0.3:
                     present ^= {v}
