@@ -254,6 +254,7 @@ class Loop:
             self._report_at_s = now + self._settings.report_interval_s
             self._observer.lag({(p.topic, p.partition): n for p, n in self._source.lag().items()})
             self._observer.state(self._store.counts(), self._store.size_bytes())
+            self._observer.erasures(self._store.erasures_pending())
         if now >= self._prune_at_s:
             self._prune_at_s = now + self._settings.prune_interval_s
             self._prune()

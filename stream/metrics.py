@@ -35,6 +35,13 @@ DEAD_LETTER_REASONS: Final = (*REASONS, OTHER)
 PHASES: Final = ("anonymize", "stage", "verify", "audit", "publish", OTHER)
 WITHHELD_REASONS: Final = ("unsafe", "infeasible", "error", OTHER)
 RETRY_OPS: Final = ("dead_letter", "publish", OTHER)
+HELD_BACK: Final = {
+    "people": "withheld_vertices",
+    "ties": "held_edges",
+    "values": "held_values",
+}
+"""What a sequence holds back, and what the mechanism calls it."""
+HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
 GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
 
 _STEP_BUCKETS_S: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -76,6 +83,7 @@ class PrometheusMetrics(Observer):
         self._is_ready = False
         self._add_ingest()
         self._add_releases(release_interval_s)
+        self._add_sequence()
         self._add_process()
 
     @property
@@ -154,7 +162,22 @@ class PrometheusMetrics(Observer):
         """Count withheld releases by reason."""
         self._withheld.labels(_listed(reason, WITHHELD_REASONS)).inc()
 
+    def sequence(self, counts: Mapping[str, int]) -> None:
+        """Show what the last staged release holds back; nothing where releases stand alone."""
+        if not counts:
+            return
+        for what, name in HELD_BACK.items():
+            self._held_back.labels(what).set(counts[name])
+        for what, name in HELD_BACK_AGES.items():
+            self._held_back_age.labels(what).set(counts[name])
+        self._cohorts.set(counts["cohorts"])
+        self._pages.inc(counts["pages_written"])
+
     # Process
+
+    def erasures(self, pending: int) -> None:
+        """Show how many deletions have not reached the disk yet."""
+        self._erasures.set(pending)
 
     def retry(self, op: str) -> None:
         """Count retries by operation."""
@@ -282,7 +305,41 @@ class PrometheusMetrics(Observer):
             registry=self.registry,
         ).set(float("nan") if interval_s is None else interval_s)
 
+    def _add_sequence(self) -> None:
+        self._held_back = Gauge(
+            "ktsafe_sequence_held_back",
+            "PRIVATE: people, ties and values of the true graph that the last release does not "
+            "show yet.",
+            ["what"],
+            registry=self.registry,
+        )
+        self._held_back_age = Gauge(
+            "ktsafe_sequence_held_back_releases",
+            "PRIVATE: releases for which the oldest of them has been held back.",
+            ["what"],
+            registry=self.registry,
+        )
+        for what in HELD_BACK:
+            self._held_back.labels(what)
+        for what in HELD_BACK_AGES:
+            self._held_back_age.labels(what)
+        self._cohorts = Gauge(
+            "ktsafe_sequence_cohorts",
+            "PRIVATE: cohorts of the last release, in which people stay together.",
+            registry=self.registry,
+        )
+        self._pages = Counter(
+            "ktsafe_sequence_pages_written_total",
+            "PRIVATE: pages of the sequence's memory written with its releases.",
+            registry=self.registry,
+        )
+
     def _add_process(self) -> None:
+        self._erasures = Gauge(
+            "ktsafe_erasures_pending",
+            "PRIVATE: deletions whose last bytes may still be on disk.",
+            registry=self.registry,
+        )
         self._retries = _labelled_counter(
             "ktsafe_retries_total",
             "Operations that failed in a way that is worth another try, by operation.",

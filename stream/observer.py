@@ -54,6 +54,9 @@ class Observer:
     def sequence(self, counts: Mapping[str, int]) -> None:
         """What a staged release holds back, and what was remembered with it, by name."""
 
+    def erasures(self, pending: int) -> None:
+        """Deletions have not reached the disk yet."""
+
     def retry(self, op: str) -> None:
         """An operation failed in a way that is worth another try."""
 

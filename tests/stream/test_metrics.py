@@ -12,6 +12,8 @@ from prometheus_client.parser import text_string_to_metric_families
 from stream.metrics import (
     DEAD_LETTER_REASONS,
     EVENT_LABELS,
+    HELD_BACK,
+    HELD_BACK_AGES,
     OUTCOMES,
     PHASES,
     RETRY_OPS,
@@ -19,6 +21,9 @@ from stream.metrics import (
     PrometheusMetrics,
 )
 from stream.observer import Observer
+
+AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
+PAGES = {"pages_written": 6}
 
 
 class Clock:
@@ -52,6 +57,9 @@ def told() -> PrometheusMetrics:
     metrics.release_phase("verify", 1.5)
     metrics.release_published("r1", 1_000_000_000, 12, 34)
     metrics.release_withheld("unsafe")
+    metrics.sequence({**dict.fromkeys(HELD_BACK.values(), 3), **AGES, "cohorts": 5} | PAGES)
+    metrics.sequence({})
+    metrics.erasures(2)
     metrics.retry("publish")
     metrics.ready(is_ready=True)
     metrics.alive()
@@ -83,6 +91,11 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_release_elements", {"element": "edges"}, 34),
         ("ktsafe_release_verified_nominal_timestamp_seconds", {}, 1000),
         ("ktsafe_releases_withheld_total", {"reason": "unsafe"}, 1),
+        ("ktsafe_sequence_held_back", {"what": "values"}, 3),
+        ("ktsafe_sequence_held_back_releases", {"what": "ties"}, 4),
+        ("ktsafe_sequence_cohorts", {}, 5),
+        ("ktsafe_sequence_pages_written_total", {}, 6),
+        ("ktsafe_erasures_pending", {}, 2),
         ("ktsafe_retries_total", {"op": "publish"}, 1),
         ("ktsafe_ready", {}, 1),
     ],
