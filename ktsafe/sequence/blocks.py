@@ -183,6 +183,7 @@ def _add_edges(
     for row, low, high in zip(numbers.tolist(), *places[pairs].T.tolist(), strict=True):
         state.adjacent[low][high] = row
         state.adjacent[high][low] = row
+    state.index_edges(numbers)
 
 
 def _locations(released: AttributedGraph) -> list[NDArray[np.int64]]:

@@ -9,37 +9,32 @@ stays on one location, and nobody can be told by what was gained.
 
 from __future__ import annotations
 
-from collections import defaultdict
-
 import numpy as np
 
 from ktsafe.sequence import state as st
 from ktsafe.sequence.balance import NEW, Choice, balanced
 from ktsafe.sequence.blocks import Frame, insert_places
+from ktsafe.sequence.growth import Pending, grown
 from ktsafe.sequence.pairing import paired
-from ktsafe.sequence.state import Cell, State, Tie
+from ktsafe.sequence.state import State, Tie
 from ktsafe.sequence.units import Unit, split_off
-
-EDGES_PER_TIE = 5
-"""Edges that publishing one more tie in a wave may cost; an extra cohort costs half its size."""
 
 PAIRINGS_MAX = 20
 
-Pending = dict[int, Tie]
-"""Rows of `held`, each with its places, that of the lower class first."""
 
-
-def raise_due(state: State, frame: Frame, lag_max: int, rng: np.random.Generator) -> set[Cell]:
+def raise_due(state: State, frame: Frame, lag_max: int, rng: np.random.Generator) -> set[Tie]:
     """Publish every tie that has been held back for `lag_max` releases, and what comes cheap.
 
-    Returns the cells that were raised.
+    Returns the pairs of classes between which something was raised.
     """
-    raised: set[Cell] = set()
+    raised: set[Tie] = set()
     for classes in sorted(state.held_between):
         while due := _due(state, classes, lag_max):
             pending = _oriented(state, classes)
-            chosen = _chosen(state, pending, _grown(state, frame, pending, due), due)
-            raised |= _publish(state, frame, classes, chosen, rng)
+            cohorts = grown(state, pending, due, frame.params.group_size_min)
+            chosen = _chosen(state, pending, cohorts, due)
+            _publish(state, frame, classes, chosen, rng)
+            raised.add(classes)
     return raised
 
 
@@ -71,31 +66,6 @@ def _oriented(state: State, classes: Tie) -> Pending:
     return pending
 
 
-def _grown(state: State, frame: Frame, pending: Pending, due: set[int]) -> set[int]:
-    """Return the cohorts of the due ties, and those whose own pending ties pay for their raise."""
-    labels = {row: tuple(state.cohort(p) for p in tie) for row, tie in pending.items()}
-    chosen = {label for row in due for label in labels[row]}
-    m = frame.params.group_size_min
-    while True:
-        gain: defaultdict[int, int] = defaultdict(int)
-        for ends in labels.values():
-            for here, there in (ends, ends[::-1]):
-                if here not in chosen and there in chosen:
-                    gain[here] += 1
-        joining = {
-            label
-            for label, ties in gain.items()
-            if 2 * EDGES_PER_TIE * ties >= _unit_size(len(state.members[label]), m)
-        }
-        if not joining:
-            return chosen
-        chosen |= joining
-
-
-def _unit_size(cohort_size: int, m: int) -> int:
-    return cohort_size if cohort_size < 2 * m else m
-
-
 def _chosen(state: State, pending: Pending, cohorts: set[int], due: set[int]) -> Pending:
     """Return ties between the chosen cohorts, at most one of each place, due and old ones first."""
     used: set[int] = set()
@@ -112,8 +82,8 @@ def _chosen(state: State, pending: Pending, cohorts: set[int], due: set[int]) ->
 
 def _publish(
     state: State, frame: Frame, classes: Tie, ties: Pending, rng: np.random.Generator
-) -> set[Cell]:
-    """Split, balance, match, and release the edges; return the cells that were raised."""
+) -> None:
+    """Split, balance, match, and release the edges."""
     sides: list[dict[int, Unit]] = [{}] if classes[0] == classes[1] else [{}, {}]
     for tie in ties.values():
         for side, place in zip((sides[0], sides[-1]), tie, strict=True):
@@ -133,11 +103,6 @@ def _publish(
         state.add_edge(u, v, is_true=False)
     state.count("waves")
     state.count("raised", len(ties))
-    return {
-        (state.cohort(place), other)
-        for side, other in zip(members, reversed(classes), strict=False)
-        for place in side
-    }
 
 
 def _members(

@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.sequence.table import FREE, Table
 
@@ -48,6 +49,8 @@ class State:
         For each cohort that is not empty its places, ascending.
     ever:
         For each of those cohorts the number of members that were ever published sensitive.
+    between:
+        For two classes, ascending, the rows of the released edges between them.
     held_of:
         For each row of people the rows of people it has a tie with that is not released, and the
         row of `held`.
@@ -74,6 +77,7 @@ class State:
         self.row_of: dict[int, int] = {}
         self.held_of: defaultdict[int, dict[int, int]] = defaultdict(dict)
         self.held_between: defaultdict[Tie, set[int]] = defaultdict(set)
+        self.between: defaultdict[Tie, set[int]] = defaultdict(set)
         self.withheld: set[int] = set()
         self.differing: set[int] = set()
         self.gained: dict[Tie, None] = {}
@@ -96,6 +100,8 @@ class State:
         ):
             self.adjacent[low][high] = row
             self.adjacent[high][low] = row
+        self.between.clear()
+        self.index_edges(used)
         self._rebuild_cohorts()
         rows = self.people.used()
         keys = self.people.rows[rows]
@@ -180,6 +186,7 @@ class State:
         row = self.edges.add((low, high, int(is_true), self.release))
         self.adjacent[low][high] = row
         self.adjacent[high][low] = row
+        self.between[self.class_pair(low, high)].add(row)
         if (low, high) in self.lost:
             del self.lost[low, high]
         else:
@@ -187,11 +194,23 @@ class State:
         self._touch(low, high)
         return row
 
+    def index_edges(self, rows: NDArray[np.int64]) -> None:
+        """Note between which classes many new edges lie."""
+        classes = np.sort(self.places.rows[self.edges.rows[rows][:, : HIGH + 1], CLS], axis=1)
+        for row, low, high in zip(rows.tolist(), *classes.T.tolist(), strict=True):
+            self.between[low, high].add(row)
+
+    def class_pair(self, u: int, v: int) -> Tie:
+        """Return the published classes of two places, ascending."""
+        a, b = self.cls(u), self.cls(v)
+        return (a, b) if a <= b else (b, a)
+
     def drop_edge(self, row: int) -> None:
         """Release an edge no longer."""
         low, high = self.edges.get(row, LOW), self.edges.get(row, HIGH)
         del self.adjacent[low][high]
         del self.adjacent[high][low]
+        self.between[self.class_pair(low, high)].discard(row)
         self.edges.free(row)
         if (low, high) in self.gained:
             del self.gained[low, high]
@@ -347,5 +366,4 @@ class State:
         u, v = self.held_places(row)
         if NOBODY in (u, v):
             return None
-        a, b = self.cls(u), self.cls(v)
-        return (a, b) if a <= b else (b, a)
+        return self.class_pair(u, v)

@@ -16,7 +16,8 @@ from ktsafe.sequence.options import SequenceOptions
 from ktsafe.sequence.qi_changes import move_groups, note_class
 from ktsafe.sequence.raising import raise_due, relabel
 from ktsafe.sequence.sensitive_updates import note_sensitive
-from ktsafe.sequence.state import Cell, State
+from ktsafe.sequence.state import State, Tie
+from ktsafe.sequence.switching import switch_held
 
 
 def make_release(
@@ -46,12 +47,14 @@ def make_release(
     retire_hollow(state, frame, options, left)
     publish_ready(state, frame, options, rng)
     # Step 3: ties, under cover.
+    if not options.cover:
+        switch_held(state)
     slack |= raise_due(state, frame, options.edge_lag_max, rng)
     # Step 4: take back what nobody needs.
     for label in left:
-        slack |= _cells(state, label)
+        slack |= _pairs(state, label)
     lower(state, slack, rng)
-    retired = _remove_bare(state, slack)
+    retired = _remove_bare(state)
     # Step 5: the gate.
     certificate.check(state, frame, state.touched)
     if options.cover:
@@ -66,9 +69,9 @@ def _row(state: State, key: int) -> int:
     return row
 
 
-def _remove_ties(state: State, changes: Changes) -> set[Cell]:
+def _remove_ties(state: State, changes: Changes) -> set[Tie]:
     """Forget true ties; a released one stays as an inserted edge until it can be taken back."""
-    slack: set[Cell] = set()
+    slack: set[Tie] = set()
     for low, high in changes.ties_removed.tolist():
         u, v = _row(state, low), _row(state, high)
         held = state.held_of.get(u, {}).get(v)
@@ -80,7 +83,7 @@ def _remove_ties(state: State, changes: Changes) -> set[Cell]:
         if edge is None or not state.is_true(edge):
             raise InvalidGraph("A tie is removed that is not there.")
         state.edges.set(edge, st.IS_TRUE, st.FALSE)
-        slack |= {(state.cohort(p), state.cls(q)), (state.cohort(q), state.cls(p))}
+        slack.add(state.class_pair(p, q))
     return slack
 
 
@@ -130,16 +133,16 @@ def _add_ties(state: State, changes: Changes) -> None:
             relabel(state, held, edge)
 
 
-def _cells(state: State, label: int) -> set[Cell]:
-    """Return all cells of a cohort."""
+def _pairs(state: State, label: int) -> set[Tie]:
+    """Return the pairs of classes between which a cohort has edges."""
     first = state.members[label][0]
-    return {(label, state.cls(other)) for other in state.adjacent[first]}
+    return {state.class_pair(first, other) for other in state.adjacent[first]}
 
 
-def _remove_bare(state: State, cells: set[Cell]) -> list[int]:
-    """Remove cohorts without people and without edges, among those of the given cells."""
+def _remove_bare(state: State) -> list[int]:
+    """Remove cohorts without people and without edges, of those that lost some."""
     gone: list[int] = []
-    for label in sorted({label for label, _ in cells}):
+    for label in sorted(state.touched):
         members = state.members.get(label, [])
         bare = not any(state.adjacent[place] for place in members)
         if members and bare and all(state.places.get(p, st.OWNER) < 0 for p in members):
