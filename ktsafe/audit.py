@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph
 from ktsafe.induced_knowledge import induced_knowledge
+from ktsafe.link_density import link_figures
 from ktsafe.lower_bound import insertion_lower_bound
 from ktsafe.params import PrivacyParams
 from ktsafe.privacy_figures import checked_original_of, privacy_figures, shown_graph
@@ -42,7 +43,7 @@ def audit_release(
     dict
         `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
         `privacy` as in `PrivacyFigures`,
-        with `k_known_induced` as in `InducedKnowledge`.
+        with `k_known_induced` as in `InducedKnowledge`, `links` as in `link_figures`.
 
     Raises
     ------
@@ -67,6 +68,7 @@ def audit_release(
             # The walk reading says nothing of an attacker who knows ties among neighbours.
             "k_known_induced": induced.to_mapping(params.k),
         },
+        "links": link_figures(released, params),
     }
 
 

@@ -13,7 +13,7 @@ from ktsafe.baselines.subgraph import ExpandedSubgraph
 
 
 def initial_candidates(part: ExpandedSubgraph, setting: Setting) -> list[NDArray[np.int64]]:
-    """Return v.CS of every vertex of a subgraph as it is: same QI, and ged <= epsilon.
+    """Return v.CS of every vertex of a subgraph: same QI, and ged <= epsilon.
 
     Parameters
     ----------
@@ -27,7 +27,8 @@ def initial_candidates(part: ExpandedSubgraph, setting: Setting) -> list[NDArray
     list of int64
         Ascending; v itself is in v.CS.
 
-    *Source*: Algorithm initial_candidate. *Departure*: ged is symmetric, see `pivots.is_pruned`.
+    *Source*: Algorithm 6 (initial_candidate). *Departure*: a symmetric ged, see
+    `pivots.is_pruned`.
     """
     n = len(part.origin)
     classes = setting.classes[part.origin]

@@ -60,7 +60,7 @@ def merge_subgraphs(graph: AttributedGraph, parts: list[AnonymizedSubgraph]) -> 
     parts:
         Its anonymized subgraphs; every vertex is owned by one of them.
 
-    *Source*: Algorithm merge_subgraphs. *Reading*: which version is "the original" matters for
+    *Source*: Algorithm 3 (merge_subgraphs). *Reading*: which version is "the original" matters for
     accounts only: the one in the vertex's own subgraph.
     """
     n = graph.n_vertices

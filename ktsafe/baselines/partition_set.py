@@ -36,7 +36,7 @@ def select_partitioning(
     iterations:
         How many partitionings are tried.
 
-    *Source*: Algorithm 3 and Section 5.1. *Reading*: the recursion decides how many centres there
+    *Source*: Algorithm 4 and Section 5.1. *Reading*: the recursion decides how many centres there
     are; the graph is clustered around all of them at once.
     """
     parts = number_of_parts(graph.n_vertices, params.gamma, params.s)

@@ -28,7 +28,7 @@ def partition_graph(
     rng:
         Draws the centres.
 
-    *Source*: Algorithm partition_graph. *Reading*: "similar sizes" means at most
+    *Source*: Algorithm 5 (partition_graph). *Reading*: "similar sizes" means at most
     ceil(size / s) vertices; a division clusters around random centres, as Section 5.1 says.
     """
     part = np.zeros(graph.n_vertices, dtype=np.int32)

@@ -58,7 +58,7 @@ def select_pivots(
     -------
     int32, shape (min(pivots, n),)
 
-    *Source*: Algorithm "Pivot Set Selection". *Departure*: line 16 assigns `PVTs <- pvts` where
+    *Source*: Algorithm 7 (Pivot Set Selection). *Departure*: line 16 assigns `PVTs <- pvts` where
     `pvts` is still null after the first iteration; the first set is kept as it is. *Reading*: with
     n = 1 a sample of vertices stands for the sample graph, since stars do not change by sampling.
     """

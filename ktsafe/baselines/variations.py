@@ -28,7 +28,8 @@ def link_safety(k: int = 10, alpha: Fraction | float | str = "0.2") -> PrivacyPa
     It gives **no guarantee on links**. Equal neighbourhoods bound who somebody is, not who is tied
     to whom: in a complete bipartite graph K_{10,10} whose sides differ in a quasi-identifier
     everybody has 10 equals, and every tie between the sides is certain. Two disjoint ones are
-    kt-safe, too, and every tie inside one of them is certain. `link_density.link_max` measures it.
+    kt-safe, too, and every tie inside one of them is certain. `ktsafe.link_density.link_max`
+    measures it.
 
     *Source*: Section 2.2, "Discussions on the kt-Safety Model"; refuted by a test.
     """

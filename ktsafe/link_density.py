@@ -9,6 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
+from ktsafe.params import PrivacyParams
 
 
 def link_max(graph: AttributedGraph, groups: ArrayLike) -> Fraction:
@@ -56,20 +57,42 @@ def equal_neighbourhoods(graph: AttributedGraph) -> NDArray[np.int64]:
 
     Two vertices are in one group iff quasi-identifier, degree and, per quasi-identifier attribute,
     the counts of the neighbours' values are equal: these are the protection sets of link safety.
+    Counts are compared by sums of 64 random bits per value, which differ for different counts but
+    for one pair in 2**64.
 
     Returns
     -------
     int64, shape (n,)
     """
-    n, q = graph.n_vertices, graph.codes.shape[1] - 1
+    bits = np.random.default_rng(0)  # a hash function, drawn once; nothing else depends on it
     group = graph.qi_classes.astype(np.int64)
-    group = np.unique(np.column_stack((group, graph.degrees)), axis=0, return_inverse=True)[
-        1
-    ].reshape(-1)
-    source = np.repeat(np.arange(n), graph.degrees)
-    for j in range(q):
-        width = len(graph.categories[j])
-        counts = np.bincount(source * width + graph.codes[graph.indices, j], minlength=n * width)
-        rows = np.column_stack((group, counts.reshape(n, width)))
-        group = np.unique(rows, axis=0, return_inverse=True)[1].reshape(-1)
-    return group.astype(np.int64)
+    keys = [graph.degrees.astype(np.uint64)]
+    for j in range(graph.codes.shape[1] - 1):
+        words = bits.integers(0, 2**64, len(graph.categories[j]), dtype=np.uint64)
+        sums = np.zeros(len(graph.indices) + 1, dtype=np.uint64)
+        np.cumsum(words[graph.codes[graph.indices, j]], out=sums[1:])
+        keys.append(sums[graph.indptr[1:]] - sums[graph.indptr[:-1]])
+    for key in keys:
+        order = np.lexsort((key, group))
+        fresh = np.ones(len(order), dtype=np.int64)
+        fresh[1:] = np.diff(group[order]) != 0
+        fresh[1:] |= key[order][1:] != key[order][:-1]
+        group[order] = np.cumsum(fresh) - 1
+    return group
+
+
+def link_figures(released: AttributedGraph, params: PrivacyParams) -> dict[str, float | int]:
+    """Return how sure a tie can be to somebody who knows the groups of equal neighbourhoods.
+
+    Groups of fewer than k vertices tell by their size more than by their ties; they are put
+    together as one.
+
+    Returns
+    -------
+    dict
+        `link_max`, see there, and `vertices_in_groups`, the vertices in groups of at least k.
+    """
+    groups = equal_neighbourhoods(released)
+    is_large = (np.bincount(groups) >= params.k)[groups]
+    density = link_max(released, np.where(is_large, groups, -1))
+    return {"link_max": round(float(density), 6), "vertices_in_groups": int(is_large.sum())}
