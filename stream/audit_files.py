@@ -5,16 +5,17 @@
                                     "held_changes": 0, "lag_max": null}}
     TRUTH/<release_id>/vertices.csv[.gz], edges.csv[.gz]       as `ktsafe anonymize` reads them
 
-A folder that holds the files itself serves every release.
+A folder that holds the files itself serves every release. The truth may also be the feed.
 """
 
 from __future__ import annotations
 
 import csv
+import datetime
 import json
 from collections.abc import Hashable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -24,6 +25,10 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
 from stream.graph_files import read_graph
 from stream.release_read import Manifest, Release, ReleaseUnreadable
+from stream.true_feed import TrueFeed
+
+EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+MICROSECOND: Final = datetime.timedelta(microseconds=1)
 
 
 class DeclaredPart(msgspec.Struct, frozen=True):
@@ -144,43 +149,74 @@ def read_declared(folder: Path, release_id: str) -> Declared:
     return Declared(declared.withheld, declared.held_ties, declared.held_changes, declared.lag_max)
 
 
-def read_truth(
-    folder: Path, manifest: Manifest, schema: Schema | None, declared: Declared
-) -> TrueGraph:
-    """Return the true graph at a release's nominal time.
+class Truth:
+    """The true graphs behind a history: a folder of graphs, or a feed.
 
     Parameters
     ----------
+    path:
+        A folder with `vertices.csv` and `edges.csv` per release, or a feed (.jsonl, .jsonl.gz).
     schema:
         Says how numbers become buckets; None: the values are as published.
+    """
+
+    def __init__(self, path: Path, schema: Schema | None) -> None:
+        self._path = path
+        self._schema = schema
+        self._feed = TrueFeed(path) if path.is_file() else None
+
+    def of(self, manifest: Manifest, declared: Declared) -> TrueGraph:
+        """Return the true graph at a release's nominal time.
+
+        Raises
+        ------
+        InvalidGraph
+            If the files cannot be read or do not fit the release's attributes.
+        """
+        schema = self._schema_of(manifest)
+        if self._feed is not None:
+            time = nominal_time(manifest)
+            if time is None:
+                msg = f"{manifest.release_id} has no nominal time to read the feed up to."
+                raise InvalidGraph(msg, hint="Give --truth a folder with the true graph.")
+            return self._feed.at((time - EPOCH) // MICROSECOND, schema, declared)
+        place = _place(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+        files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
+        source = read_graph(files[0], files[1], schema)
+        texts = [
+            [names[code] for code in source.graph.codes[:, j].tolist()]
+            for j, names in enumerate(source.graph.categories)
+        ]
+        edges = source.graph.edges.astype(np.int64)
+        return TrueGraph(source.ids, texts[:-1], texts[-1], edges, declared)
+
+    def _schema_of(self, manifest: Manifest) -> Schema:
+        part = manifest.schema
+        if self._schema is None:
+            sensitive_values = frozenset(part.sensitive_values)
+            return Schema(tuple(part.quasi_identifiers), part.sensitive, sensitive_values)
+        if self._schema.attributes != (*part.quasi_identifiers, part.sensitive):
+            msg = "The schema file lists other attributes than the release."
+            raise InvalidGraph(msg, hint="Give the schema that the releases were made with.")
+        return self._schema
+
+
+def nominal_time(manifest: Manifest) -> datetime.datetime | None:
+    """Return the nominal time of a release.
 
     Raises
     ------
-    InvalidGraph
-        If the files cannot be read or do not fit the release's attributes.
+    ReleaseUnreadable
+        If it is no time.
     """
-    if schema is None:
-        part = manifest.schema
-        schema = Schema(
-            tuple(part.quasi_identifiers), part.sensitive, frozenset(part.sensitive_values)
-        )
-    elif (list(schema.quasi_identifiers), schema.sensitive) != (
-        manifest.schema.quasi_identifiers,
-        manifest.schema.sensitive,
-    ):
-        msg = "The schema file lists other attributes than the release."
-        raise InvalidGraph(msg, hint="Give the schema that the releases were made with.")
-    place = _place(folder, manifest.release_id, "vertices.csv", "vertices.csv.gz")
-    files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
-    source = read_graph(files[0], files[1], schema)
-    codes = source.graph.codes
-    texts = [
-        [names[code] for code in codes[:, j].tolist()]
-        for j, names in enumerate(source.graph.categories)
-    ]
-    return TrueGraph(
-        source.ids, texts[:-1], texts[-1], source.graph.edges.astype(np.int64), declared
-    )
+    if manifest.nominal_time is None:
+        return None
+    try:
+        time = datetime.datetime.fromisoformat(manifest.nominal_time)
+    except ValueError as error:
+        msg = f"The manifest of {manifest.release_id} has a nominal time that is none."
+        raise ReleaseUnreadable(msg) from error
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
 
 
 def _place(folder: Path, release_id: str, *names: str) -> Path:

@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 import dataclasses
-import datetime
 import itertools
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
-from ktsafe import Schema
 from ktsafe.sequence_audit import (
     KINDS,
     Findings,
     Promise,
     SequenceAuditor,
-    TrueGraph,
     Violation,
     Window,
 )
-from stream.audit_files import audited, promise_of, read_declared, read_owners, read_truth
+from stream.audit_files import Truth, audited, nominal_time, promise_of, read_declared, read_owners
 from stream.graph_files import read_schema
 from stream.release_read import (
     Manifest,
-    ReleaseUnreadable,
     read_manifest,
     read_release,
     release_folders,
@@ -82,6 +78,7 @@ def audit_sequence(
     manifests = [read_manifest(folder) for folder in folders]
     promise = _promise(manifests, window, cover)
     schema = None if sources.schema is None else read_schema(sources.schema)
+    truth = None if sources.truth is None else Truth(sources.truth, schema)
     auditor = SequenceAuditor(promise, examples_max=limit)
     parts: list[_Part] = []
     violations = _order_violations(manifests)
@@ -89,11 +86,12 @@ def audit_sequence(
         progress(manifest.release_id, i / len(folders))
         if parts and parts[-1].sequence_id != manifest.sequence_id:
             parts[-1].close(auditor)
-        owners = (
-            None if sources.mapping is None else read_owners(sources.mapping, manifest.release_id)
-        )
-        release = audited(read_release(folder), owners)
-        findings = auditor.extend(release, _truth(sources, manifest, schema))
+        owners, true = None, None
+        if sources.mapping is not None:
+            owners = read_owners(sources.mapping, manifest.release_id)
+            declared = read_declared(sources.mapping, manifest.release_id)
+            true = None if truth is None else truth.of(manifest, declared)
+        findings = auditor.extend(audited(read_release(folder), owners), true)
         if not parts or parts[-1].sequence_id != manifest.sequence_id:
             parts.append(_Part(manifest.sequence_id))
         parts[-1].add(findings)
@@ -188,33 +186,16 @@ def _promise(manifests: Sequence[Manifest], window: Window | None, cover: bool |
     )
 
 
-def _truth(sources: Sources, manifest: Manifest, schema: Schema | None) -> TrueGraph | None:
-    if sources.truth is None or sources.mapping is None:
-        return None
-    declared = read_declared(sources.mapping, manifest.release_id)
-    return read_truth(sources.truth, manifest, schema, declared)
-
-
 def _order_violations(manifests: Sequence[Manifest]) -> list[Violation]:
     """Check what only manifests tell: their times, and what they promise."""
     found = []
     for before, after in itertools.pairwise(manifests):
-        first, second = _instant(before), _instant(after)
+        first, second = nominal_time(before), nominal_time(after)
         if first is not None and second is not None and first >= second:
             found.append(Violation("time_order", after.release_id, 1))
         if before.sequence_id == after.sequence_id and promise_of(before) != promise_of(after):
             found.append(Violation("guarantee_changed", after.release_id, 1))
     return found
-
-
-def _instant(manifest: Manifest) -> datetime.datetime | None:
-    if manifest.nominal_time is None:
-        return None
-    try:
-        return datetime.datetime.fromisoformat(manifest.nominal_time)
-    except ValueError as error:
-        msg = f"The manifest of {manifest.release_id} has a nominal time that is none."
-        raise ReleaseUnreadable(msg) from error
 
 
 def _by_kind(violations: Iterable[Violation]) -> list[dict[str, Any]]:

@@ -27,7 +27,9 @@ def audit(
     ] = None,
     truth: Annotated[
         Path | None,
-        typer.Option(help="Folder with the true vertices.csv and edges.csv per release."),
+        typer.Option(
+            help="Folder with the true vertices.csv and edges.csv per release, or the feed."
+        ),
     ] = None,
     schema: Annotated[
         Path | None,

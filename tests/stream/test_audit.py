@@ -214,3 +214,31 @@ def test_a_mapping_of_other_ids_and_times_out_of_order_are_told(tmp_path, capsys
     report = report_of(["audit", *turned, arguments[2]], capsys)
     kinds = {kind["kind"] for kind in report["violations"]}
     assert kinds == {"mapping_incomplete", "time_order"}
+
+
+def test_a_feed_can_be_the_truth(tmp_path, capsys):
+    """The feed folded up to each nominal time is the same truth as the graphs."""
+    steps = sticky()
+    arguments = write(tmp_path, steps)
+    lines, known = [], set()
+    for i, step in enumerate(steps):
+        day = f"2026-01-{1 + i:02d}T00:00:00Z"
+        true = step.truth()
+        if not i:
+            lines += [
+                {"type": "vertex.upsert", "id": p, "attributes": {"group": g, "health": s}}
+                for p, g, s in zip(true.people, true.values[0], true.sensitive_texts, strict=True)
+            ]
+        ties = {tuple(true.people[x] for x in edge) for edge in true.edges.tolist()}
+        lines += [{"type": "edge.add", "source": a, "target": b} for a, b in ties - known]
+        lines += [{"type": "edge.remove", "source": a, "target": b} for a, b in known - ties]
+        known = ties
+        lines = [{"time": day, **line} for line in lines]
+    feed = tmp_path / "feed.jsonl"
+    feed.write_text("no event\n" + "\n".join(map(json.dumps, lines)) + "\n")
+    with_graphs = report_of(arguments, capsys)
+    assert report_of([*arguments[:3], f"--truth={feed}"], capsys) == with_graphs
+    assert with_graphs["safe"]
+    turned = [arguments[0], *sorted(map(str, (tmp_path / "releases").iterdir()), reverse=True)]
+    report = report_of([*turned, arguments[2], f"--truth={feed}"], capsys)
+    assert [kind["kind"] for kind in report["violations"]] == ["time_order"]
