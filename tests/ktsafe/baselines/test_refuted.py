@@ -122,29 +122,6 @@ def test_one_bipartite_graph_is_safe_and_all_ties_are_certain() -> None:
     assert link_max(graph, equal_neighbourhoods(graph)) == 1
 
 
-def test_link_max_is_the_greatest_density() -> None:
-    """Equals a plain count over all pairs of groups; groups must fit the graph."""
-    rng = np.random.default_rng(0)
-    edges = [(i, j) for i in range(30) for j in range(i + 1, 30) if rng.random() < 0.2]
-    graph = attributed(Small([()] * 30, [False] * 30, edges))
-    groups = rng.integers(0, 5, 30)
-    best = Fraction(0)
-    for a in range(5):
-        for b in range(a, 5):
-            pairs = {
-                (min(u, v), max(u, v))
-                for u in np.flatnonzero(groups == a).tolist()
-                for v in np.flatnonzero(groups == b).tolist()
-                if u != v
-            }
-            if pairs:
-                best = max(best, Fraction(len(pairs & set(edges)), len(pairs)))
-    assert link_max(graph, groups) == best
-    with pytest.raises(InvalidGraph):
-        link_max(graph, groups[1:])
-    assert link_max(attributed(Small([()] * 3, [False] * 3, [])), [0, 1, 2]) == 0
-
-
 def test_composite_sensitive_attributes() -> None:
     """Several sensitive attributes are one; a composite value is sensitive iff a part is."""
     schema, columns = composite_sensitive(

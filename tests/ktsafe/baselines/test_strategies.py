@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,6 +13,7 @@ from ktsafe.baselines.kt_safe_graph import Variant, kt_safe_graph
 from ktsafe.datasets import uniform, zipf
 from ktsafe.strategies import STRATEGIES
 from ktsafe.verify import verify_graph
+from tests.benchmarks import bench_paper
 
 GRAPH = zipf(160, 300, rng=np.random.default_rng(0), n_tuples=5)
 PARAMS = PrivacyParams(k=4, gamma=50, s=2)
@@ -105,6 +107,13 @@ def test_degenerate_graphs(name) -> None:
     assert empty.graph.n_vertices == 0
     few = uniform(8, 6, rng=np.random.default_rng(1), n_tuples=2, sensitive_share=0.5)
     assert released(name, few).graph.n_vertices >= 8
+
+
+def test_benchmark_runs_at_small_size() -> None:
+    """A cell of the benchmark ends with one line that bears the verdict and a hash."""
+    here, there = multiprocessing.Pipe(duplex=False)
+    bench_paper.run(uniform(60, 90, rng=np.random.default_rng(0)), "kl-graph", False, there)
+    assert "unsafe=" in here.recv()
 
 
 def test_they_are_marked_as_unsafe() -> None:
