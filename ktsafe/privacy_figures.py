@@ -111,6 +111,7 @@ class PrivacyFigures:
     def _protected_by_inserted(self) -> dict[str, Any]:
         """Say in which classes |PS| >= k holds thanks to inserted vertices alone."""
         only = (self.k_real < self.params.k) & (self.k_claimed >= self.params.k)
+        large = self.class_size >= self.params.k
         classes, counts = np.unique(self.qi_class[only], return_counts=True)
         sizes = dict(zip(self.qi_class[only].tolist(), self.class_size[only].tolist(), strict=True))
         rows = [
@@ -121,6 +122,9 @@ class PrivacyFigures:
         return {
             "vertices": int(np.count_nonzero(only)),
             "share": _ratio(int(np.count_nonzero(only)), len(only)),
+            "share_of_larger_classes": _ratio(
+                int(np.count_nonzero(only & large)), int(np.count_nonzero(large))
+            ),
             "in_classes_below_k": int(np.count_nonzero(only & (self.class_size < self.params.k))),
             "classes": len(rows),
             "largest": rows[:ROWS_MAX],

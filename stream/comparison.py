@@ -19,12 +19,18 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any, Literal
 
-from ktsafe import PrivacyParams, Schema
+from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
+from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
+from ktsafe.params import Reading
+from ktsafe.strategies import check_strategy
 from stream import logs
+from stream.workers import pool
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]
+OPTIONS = ("effort", "strategy", "edits", "knowledge", "rare_qi", "over_alpha", "repair")
+COST_PARTS = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
 Outcome = Literal["kt-safe", "unsafe", "infeasible", "failed"]
 
 
@@ -36,8 +42,10 @@ class Cell:
     ----------
     k, t, alpha, epsilon:
         The parameters, rationals as they were written.
-    effort:
-        How much search a lower cost is worth.
+    effort, strategy, edits, knowledge, rare_qi, over_alpha, repair:
+        Options of `ktsafe.AnonymizeOptions`.
+    hops, reading:
+        Which neighbourhoods an attacker knows.
     without:
         Quasi-identifiers that are left out of the data.
     """
@@ -46,13 +54,27 @@ class Cell:
     t: str
     alpha: str
     epsilon: int
-    effort: str
+    effort: Effort
+    strategy: str = "cohort"
+    edits: Edits = "insert"
+    knowledge: Knowledge = "released"
+    rare_qi: RareQi = "pad"
+    over_alpha: OverAlpha = "pad"
+    repair: bool = False
+    hops: int = 1
+    reading: Reading = "walk"
     without: tuple[str, ...] = ()
 
     @property
     def params(self) -> PrivacyParams:
         """The parameters, checked."""
-        return PrivacyParams(self.k, self.t, self.alpha, self.epsilon)  # type: ignore[arg-type]
+        return PrivacyParams(self.k, self.t, self.alpha, self.epsilon, self.hops, self.reading)  # type: ignore[arg-type]
+
+    @property
+    def options(self) -> AnonymizeOptions:
+        """The options, checked, also against the parameters."""
+        check_strategy(self.strategy, self.params)
+        return AnonymizeOptions(**{name: getattr(self, name) for name in OPTIONS})
 
     def to_row(self) -> Row:
         """Return the columns that say which point it is."""
@@ -68,15 +90,19 @@ class Task:
     schema: Schema
     seed: int
     utility: bool
+    workers: int = 1
 
 
 def columns(schema: Schema, *, utility: bool) -> list[str]:
     """Return the names of all columns of a row, in their order."""
     names = [field.name for field in dataclasses.fields(Cell)]
     names += ["outcome", "vertices", "edges", "released_vertices", "released_edges"]
+    names += list(COST_PARTS)
     names += ["cost", "share_of_k_copies", "lower_bound", "times_lower_bound"]
     names += ["seconds", "peak_mib", "unsafe_vertices", "candidates_min"]
     names += ["k_real_min", "k_real_share_below_k", "k_known_min", "k_known_share_below_k"]
+    names += ["k_known_in_ps_min", "k_known_in_ps_share_below_k"]
+    names += ["k_real_share_below_k_in_larger_classes", "protected_by_inserted_only"]
     names += ["alpha_real_max", "alpha_real_above"]
     if utility:
         names += ["degree_emd", "pagerank_overlap", "nmi", "nmi_again"]
@@ -167,7 +193,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     # Compiled kernels load slowly, so that only the processes in need of them pay.
     import numpy as np  # noqa: PLC0415
 
-    from ktsafe import AnonymizeOptions, anonymize  # noqa: PLC0415
+    from ktsafe import anonymize  # noqa: PLC0415
     from ktsafe.audit import audit_release  # noqa: PLC0415
     from ktsafe.datasets.synthetic import zipf  # noqa: PLC0415
     from ktsafe.utility import utility_figures  # noqa: PLC0415
@@ -175,7 +201,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     from stream.graph_files import read_graph  # noqa: PLC0415
 
     params = cell.params
-    options = AnonymizeOptions(effort=cell.effort)  # type: ignore[arg-type]
+    options = cell.options
     progress("reading", 0.0)
     graph = read_graph(task.vertices, task.edges, without(task.schema, cell.without)).graph
     size: Row = {"vertices": graph.n_vertices, "edges": graph.n_edges}
@@ -186,14 +212,17 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     started = time.perf_counter()
     try:
         rng = np.random.default_rng(task.seed)
-        result = anonymize(graph, params, rng=rng, options=options, progress=progress)
+        with pool(task.workers) as executor:
+            result = anonymize(
+                graph, params, rng=rng, options=options, executor=executor, progress=progress
+            )
     except (Infeasible, NotKTSafe) as error:
         outcome: Outcome = "infeasible" if isinstance(error, Infeasible) else "unsafe"
         return {**size, "outcome": outcome}
     seconds = time.perf_counter() - started
     released = result.graph
     progress("verifying", 1.0)
-    verdict = verify_graph(released, params)
+    verdict = verify_graph(released, params, certificate=result.shift)
     found = {
         **size,
         "outcome": "kt-safe" if verdict.is_safe else "unsafe",
@@ -205,7 +234,9 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
         "candidates_min": verdict.min_k,
     }
     progress("auditing", 1.0)
-    found |= _audit_columns(audit_release(graph, released, params, original_of=result.origin))
+    found |= _audit_columns(
+        audit_release(graph, released, params, original_of=result.origin, certificate=result.shift)
+    )
     if task.utility:
         progress("measuring utility", 1.0)
         rng = np.random.default_rng(task.seed)
@@ -226,13 +257,20 @@ def without(schema: Schema, left_out: Sequence[str]) -> Schema:
 
 def _audit_columns(audit: dict[str, Any]) -> Row:
     cost, privacy = audit["cost"], audit["privacy"]["all"]
+    inserted_only = audit["privacy"]["protected_by_inserted_only"]
+    in_ps = privacy.get("k_known_in_ps", {"min": None, "share": None})
     return {
+        **{name: cost[name] for name in COST_PARTS},
         "cost": cost["total"],
         **{name: cost[name] for name in ("share_of_k_copies", "lower_bound", "times_lower_bound")},
         "k_real_min": privacy["k_real"]["min"],
         "k_real_share_below_k": privacy["k_real"]["share"],
         "k_known_min": privacy["k_known"]["min"],
         "k_known_share_below_k": privacy["k_known"]["share"],
+        "k_known_in_ps_min": in_ps["min"],
+        "k_known_in_ps_share_below_k": in_ps["share"],
+        "k_real_share_below_k_in_larger_classes": inserted_only["share_of_larger_classes"],
+        "protected_by_inserted_only": inserted_only["vertices"],
         "alpha_real_max": privacy["alpha_real"]["max"],
         "alpha_real_above": privacy["alpha_real"]["above_alpha"],
     }

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import itertools
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, TextIO, get_args
+from typing import Annotated, Any, TextIO, get_args
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -17,7 +18,9 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Effort
+from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
+from ktsafe.params import Reading
+from ktsafe.strategies import STRATEGIES, default_strategy
 from stream import comparison, kernels
 from stream.commands.progress import phases
 from stream.comparison import Cell, Row, Task
@@ -34,6 +37,7 @@ PRIVACY = (
     ("unsafe", "unsafe_vertices", "{:,}"),
     ("k real", "k_real_min", "{:,}"),
     ("below", "k_real_share_below_k", "{:.1%}"),
+    ("of large", "k_real_share_below_k_in_larger_classes", "{:.1%}"),
     ("k known", "k_known_min", "{:,}"),
     ("below", "k_known_share_below_k", "{:.1%}"),
     ("over alpha", "alpha_real_above", "{:,}"),
@@ -60,15 +64,26 @@ def compare(
     t: Annotated[str, typer.Option(help="Greatest distances of neighbour attributes.")] = "0.1",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive shares of candidates.")] = "0.2",
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
+    strategy: Annotated[str, typer.Option(help=f"Of {', '.join(STRATEGIES)}; or all.")] = "",
     effort: Annotated[str, typer.Option(help="Of fast, balanced, thorough.")] = "balanced",
-    without: Annotated[
+    edits: Annotated[str, typer.Option(help="Of insert, insert+delete.")] = "insert",
+    knowledge: Annotated[str, typer.Option(help="Of released, true.")] = "released",
+    rare_qi: Annotated[str, typer.Option(help="Of pad, suppress, withhold.")] = "pad",
+    over_alpha: Annotated[str, typer.Option(help="Of pad, suppress.")] = "pad",
+    hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
+    reading: Annotated[str, typer.Option(help="Of walk, induced.")] = "walk",
+    repair: Annotated[bool, typer.Option(help="Make safe what strategies leave unsafe.")] = False,
+    drop_qi: Annotated[
         list[str] | None,
         typer.Option(
+            "--drop-qi",
+            "--without",
             help="Also compare without this quasi-identifier (or these: a,b); repeatable.",
             metavar="ATTRIBUTE",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(help="Same seed, same figures.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Threads; for comparing times.")] = 1,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same figures.")] = 1,
     utility: Annotated[bool, typer.Option(help="Measure what releases are good for.")] = True,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
@@ -79,13 +94,27 @@ def compare(
     """
     from stream.graph_files import read_schema
 
-    task = Task(vertices, edges, read_schema(schema), seed, utility)
-    variants = [(), *(tuple(_listed(names, "--without")) for names in without or [])]
-    for names in variants:
-        if unknown := [name for name in names if name not in task.schema.quasi_identifiers]:
-            msg = f"--without {unknown[0]}: the schema has no such quasi-identifier."
-            raise InvalidParams(msg)
-    cells = _grid(variants, effort, alpha, k, t, epsilon)
+    task = Task(vertices, edges, read_schema(schema), seed, utility, workers)
+    everything = ",".join(STRATEGIES)
+    lists: dict[str, Sequence[Any]] = {
+        "without": _variants(drop_qi or [], task),
+        "reading": _chosen(reading, "--reading", get_args(Reading)),
+        "hops": _numbers(hops, "--hops"),
+        "rare_qi": _chosen(rare_qi, "--rare-qi", get_args(RareQi)),
+        "over_alpha": _chosen(over_alpha, "--over-alpha", get_args(OverAlpha)),
+        "knowledge": _chosen(knowledge, "--knowledge", get_args(Knowledge)),
+        "edits": _chosen(edits, "--edits", get_args(Edits)),
+        "strategy": _listed(everything if strategy == "all" else strategy or "-", "--strategy"),
+        "effort": _chosen(effort, "--effort", get_args(Effort)),
+        "alpha": _listed(alpha, "--alpha"),
+        "k": _numbers(k, "--k"),
+        "t": _listed(t, "--t"),
+        "epsilon": _numbers(epsilon, "--epsilon"),
+        "repair": [repair],
+    }
+    cells, excluded = _grid(lists)
+    if excluded:
+        typer.echo(f"ktsafe: {excluded} combinations that exclude each other left out", err=True)
     rows: list[Row] = []
     try:
         _measure(cells, task, table, rows)
@@ -98,28 +127,53 @@ def compare(
     return _code(rows)
 
 
-def _grid(  # the order of the rows: what is listed first changes last
-    variants: list[tuple[str, ...]], effort: str, alpha: str, k: str, t: str, epsilon: str
-) -> list[Cell]:
-    """Return all combinations, each checked before the first one is measured."""
-    efforts = _listed(effort, "--effort")
-    if unknown := [name for name in efforts if name not in get_args(Effort)]:
-        msg = f"--effort {unknown[0]}: there are {', '.join(get_args(Effort))}."
+def _variants(left_out: list[str], task: Task) -> list[tuple[str, ...]]:
+    """Return the sets of quasi-identifiers to leave out, the empty one first."""
+    variants = [(), *(tuple(_listed(names, "--drop-qi")) for names in left_out)]
+    for names in variants:
+        if unknown := [name for name in names if name not in task.schema.quasi_identifiers]:
+            msg = f"--drop-qi {unknown[0]}: the schema has no such quasi-identifier."
+            raise InvalidParams(msg, hint=f"It has {', '.join(task.schema.quasi_identifiers)}.")
+    return variants
+
+
+def _grid(lists: Mapping[str, Sequence[Any]]) -> tuple[list[Cell], int]:
+    """Return all combinations that can be, and how many exclude each other.
+
+    What is listed first changes last. Each value is checked before the first cell is measured.
+
+    Raises
+    ------
+    InvalidParams
+        If a value is wrong, or no combination can be.
+    """
+    cells: list[Cell] = []
+    excluded: list[InvalidParams] = []
+    for values in itertools.product(*lists.values()):
+        cell = Cell(**dict(zip(lists, values, strict=True)))
+        params = cell.params
+        if cell.strategy == "-":
+            cell = dataclasses.replace(cell, strategy=default_strategy(params))
+        elif cell.strategy not in STRATEGIES:
+            _ = cell.options
+        try:
+            _ = cell.options
+        except InvalidParams as error:
+            excluded.append(error)
+        else:
+            cells.append(cell)
+    if not cells:
+        raise excluded[0]
+    return list(dict.fromkeys(cells)), len(excluded)
+
+
+def _chosen(text: str, option: str, known: tuple[str, ...]) -> list[str]:
+    """Return the values of a list with commas, all of them known."""
+    values = _listed(text, option)
+    if unknown := [value for value in values if value not in known]:
+        msg = f"{option} {unknown[0]}: there are {', '.join(known)}."
         raise InvalidParams(msg)
-    cells = [
-        Cell(k_, t_, alpha_, epsilon_, effort_, names)
-        for names, effort_, alpha_, k_, t_, epsilon_ in itertools.product(
-            variants,
-            efforts,
-            _listed(alpha, "--alpha"),
-            _numbers(k, "--k"),
-            _listed(t, "--t"),
-            _numbers(epsilon, "--epsilon"),
-        )
-    ]
-    for cell in cells:
-        _ = cell.params
-    return cells
+    return values
 
 
 def _listed(text: str, option: str) -> list[str]:
@@ -147,7 +201,7 @@ def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None
 
         def progress(number: int, phase: str, done: float) -> None:
             cell = cells[number]
-            which = f"{number + 1} of {len(cells)}, k {cell.k}, t {cell.t}, epsilon {cell.epsilon}"
+            which = f"{number + 1} of {len(cells)}, {cell.strategy}, k {cell.k}, t {cell.t}"
             show(f"{which}: {phase}", (number + done) / len(cells))
 
         names = comparison.columns(task.schema, utility=task.utility)
@@ -186,7 +240,8 @@ def _print(rows: list[Row], *, utility: bool) -> None:
     first = rows[0]
     parameters = list(Cell.__dataclass_fields__)
     varied = [name for name in parameters if any(row[name] != first[name] for row in rows)]
-    fixed = ", ".join(f"{n} {first[n]}" for n in parameters if n not in varied and first[n] != "")
+    alike = {n: first[n] for n in parameters if n not in varied}
+    fixed = ", ".join(f"{n} {x}" for n, x in alike.items() if x != "" and x is not False)
     size = f"{first.get('vertices', '?')} vertices, {first.get('edges', '?')} edges"
     console.print(f"{size}; {fixed}")
     matters = [("Cost", COST, _one), ("Privacy of the real vertices", PRIVACY, _one)]

@@ -51,7 +51,7 @@ def rows_of(path):
 
 def test_a_grid_becomes_a_private_file_and_json(tmp_path, data, capsys):
     """Each combination is a row with kt-safe releases and all figures, in the file and in JSON."""
-    options = ["--k=4", "--effort=fast", "--without=age", "--seed=3", "--json"]
+    options = ["--k=4", "--effort=fast", "--drop-qi=age", "--seed=3", "--json"]
     assert run_command(["compare", *data, *options]) == Exit.OK
     found, written = json.loads(capsys.readouterr().out), rows_of(tmp_path / "out.csv")
     assert stat.S_IMODE((tmp_path / "out.csv").stat().st_mode) == 0o600
@@ -138,6 +138,15 @@ def test_unreadable_data_end_the_comparison(tmp_path, data, capsys):
         ("--t=0.1,2", "t must be"),
         ("--effort=heroic", "balanced"),
         ("--without=illness", "no such quasi-identifier"),
+        ("--drop-qi=illness", "It has group, age"),
+        ("--strategy=cohort,magic", "There are cohort"),
+        ("--edits=delete", "insert+delete"),
+        ("--knowledge=all", "released, true"),
+        ("--rare-qi=drop", "withhold"),
+        ("--over-alpha=withhold", "suppress"),
+        ("--hops=1,far", "whole numbers"),
+        ("--reading=both", "induced"),
+        ("--workers=0", "workers"),
     ],
 )
 def test_a_bad_grid_is_refused_before_anything_is_measured(tmp_path, data, capsys, option, words):
@@ -175,3 +184,33 @@ def test_left_out_attributes_leave_the_schema_with_their_buckets(tmp_path, data)
 def test_the_worst_outcome_is_the_exit_code(outcomes, code):
     """An unsafe release outweighs a failure, a failure outweighs success."""
     assert _code([{"outcome": outcome} for outcome in outcomes]) == code
+
+
+def test_strategies_and_options_side_by_side(tmp_path, data, capsys):
+    """Options that exclude each other are left out; the others are rows, unsafe ones told."""
+    options = ["--k=4", "--effort=fast", "--no-utility", "--strategy=cohort,kl-graph", "--json"]
+    options += ["--edits=insert,insert+delete", "--knowledge=released,true"]
+    assert run_command(["compare", *data, *options]) == Exit.UNSAFE
+    captured = capsys.readouterr()
+    assert "4 combinations that exclude each other left out" in captured.err
+    found = json.loads(captured.out)
+    by_option = {(row["strategy"], row["edits"], row["knowledge"]): row for row in found}
+    assert set(by_option) == {
+        ("cohort", "insert", "released"),
+        ("cohort", "insert+delete", "released"),
+        ("cohort", "insert", "true"),
+        ("kl-graph", "insert", "released"),
+    }
+    inserting, deleting, known, other = (
+        by_option[key]
+        for key in (
+            ("cohort", "insert", "released"),
+            ("cohort", "insert+delete", "released"),
+            ("cohort", "insert", "true"),
+            ("kl-graph", "insert", "released"),
+        )
+    )
+    assert deleting["cost"] <= inserting["cost"]
+    assert known["k_known_in_ps_min"] >= 4
+    assert other["outcome"] == "unsafe"
+    assert other["unsafe_vertices"] > 0
