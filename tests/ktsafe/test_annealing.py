@@ -32,7 +32,7 @@ def _state(working: WorkingGraph) -> list[list[list[int]]]:
     return [edges.tolist() for edges in lists]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(graphs(n_max=16), privacy_params(), SCHEDULES, st.integers(0, 2**32))
 def test_annealing_keeps_all_safe_and_never_costs_more(
     graph: AttributedGraph, params: PrivacyParams, schedule: Schedule, seed: int
@@ -69,6 +69,17 @@ def test_annealing_lowers_the_cost_and_repeats() -> None:
         states.append(_state(working))
     assert costs[1] < costs[0]
     assert states[1] == states[2]
+
+
+def test_the_check_sees_a_rule_that_is_too_weak() -> None:
+    """Annealed for k = 1, a release that was safe for k = 5 no longer is."""
+    graph = uniform(300, 1500, rng=np.random.default_rng(1))
+    working = _safe_graph(graph, PrivacyParams(k=5), 0)
+    assert working is not None
+    weak, rule = (similarity_rule(working.space, PrivacyParams(k=k)) for k in (1, 5))
+    anneal(working, weak, np.random.default_rng(0), WITH_DELETION, 20_000, _silent)
+    caps = np.zeros(working.space.n_classes, dtype=np.int64)
+    assert len(LocationTable(working, rule, caps).unsafe_vertices()) > 0
 
 
 def test_the_budget_is_counted_in_trials(monkeypatch: pytest.MonkeyPatch) -> None:

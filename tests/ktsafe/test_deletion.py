@@ -34,7 +34,7 @@ def _cost(graph: AttributedGraph, released: AttributedGraph) -> int:
     return released.n_vertices - graph.n_vertices + len(one ^ two)
 
 
-@settings(max_examples=25, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(graphs(n_max=18), privacy_params(), OPTIONS, st.integers(0, 2**32))
 def test_every_release_is_safe_and_never_dearer_than_insertion(
     graph: AttributedGraph, params: PrivacyParams, options: AnonymizeOptions, seed: int
