@@ -120,6 +120,8 @@ def aligned(graph: AttributedGraph, params: PrivacyParams, effort: Any, samples:
         flush=True,
     )
     count = min(samples, released.n_vertices)
+    if count == 0:
+        return verdict.n_unsafe
     chosen = np.random.default_rng(SEED).choice(released.n_vertices, count, replace=False)
     found, seconds, work = timed(lambda: exact(released, params, chosen))
     size, sensitive = found.certain[:, chosen]
