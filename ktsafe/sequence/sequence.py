@@ -122,7 +122,7 @@ class Sequence:
         try:
             state.forget_visible()
             state.release += 1
-            retired = make_release(state, self._frame, self.options, changes, rng)
+            visible = make_release(state, self._frame, self.options, changes, rng)
         except BaseException:
             for table in state.tables:
                 table.undo()
@@ -132,17 +132,13 @@ class Sequence:
             state.rebuild()
             raise
         state.commit()
-        published = state.places.rows[:, st.PUBLISHED]
-        gained, lost = (
-            published[np.array(list(edges), dtype=np.int64).reshape(-1, 2)]
-            for edges in (state.gained, state.lost)
-        )
+        born = state.places.rows[first_place:, st.PUBLISHED].copy()
         return Step(
             state.release,
-            gained,
-            lost,
-            published[first_place:].copy(),
-            np.array(sorted(retired), dtype=np.int64),
+            visible.gained,
+            visible.lost,
+            born,
+            visible.retired,
             len(state.touched),
         )
 

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence import certificate, cover
@@ -20,14 +23,22 @@ from ktsafe.sequence.state import State, Tie
 from ktsafe.sequence.switching import switch_held
 
 
+class Visible(NamedTuple):
+    """Published ids of edges that appeared and disappeared, and of vertices that disappeared."""
+
+    gained: NDArray[np.int64]
+    lost: NDArray[np.int64]
+    retired: NDArray[np.int64]
+
+
 def make_release(
     state: State,
     frame: Frame,
     options: SequenceOptions,
     changes: Changes,
     rng: np.random.Generator,
-) -> list[int]:
-    """Turn the current release into the next one; return the published ids that disappeared.
+) -> Visible:
+    """Turn the current release into the next one; return what is visibly different.
 
     Raises
     ------
@@ -54,12 +65,17 @@ def make_release(
     for label in left:
         slack |= _pairs(state, label)
     lower(state, slack, rng)
-    retired = _remove_bare(state)
     # Step 5: the gate.
     certificate.check(state, frame, state.touched)
     if options.cover:
         cover.check_cover(state, frame.params.k)
-    return retired
+    # Only now: what cohorts without edges lost in this release was looked at above.
+    ids = state.places.rows[:, st.PUBLISHED]
+    gained, lost = (
+        ids[np.array(list(edges), dtype=np.int64).reshape(-1, 2)]
+        for edges in (state.gained, state.lost)
+    )
+    return Visible(gained, lost, np.array(sorted(_remove_bare(state)), dtype=np.int64))
 
 
 def _row(state: State, key: int) -> int:

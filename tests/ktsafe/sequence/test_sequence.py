@@ -1,0 +1,242 @@
+"""Whole sequences: safe by the definition, true to the graph, exact in their bookkeeping."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.errors import InvalidGraph, NotKTSafe
+from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, step
+from ktsafe.sequence import state as columns
+from ktsafe.sequence.state import State
+from ktsafe.verify import verify_graph
+from tests.ktsafe.sequence import naive
+from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
+
+ACTIVITIES = (
+    {"ties": 3},
+    {"ties": 2, "joins": 4},
+    {"ties": 1, "leaves": 2, "ill": 1},
+    {"ties": 1, "moves": 3, "joins": 3},
+)
+
+
+def derived(state: State) -> dict[str, object]:
+    """Return a copy of all indexes of a state in comparable form."""
+    indexes = {
+        "adjacent": state.adjacent,
+        "members": state.members,
+        "ever": state.ever,
+        "cohorts_of": {k: v for k, v in state.cohorts_of.items() if v},
+        "row_of": state.row_of,
+        "held_of": {k: v for k, v in state.held_of.items() if v},
+        "held_between": {k: v for k, v in state.held_between.items() if v},
+        "between": {k: v for k, v in state.between.items() if v},
+        "withheld": state.withheld,
+        "differing": state.differing,
+    }
+    return copy.deepcopy(indexes)
+
+
+def assert_true_to(world: World, sequence: Sequence) -> None:
+    """Assert that what is remembered is the true graph, and that its cost is counted right."""
+    released = sequence.released()
+    keys = released.keys
+    pairs = {tuple(sorted(pair)) for pair in keys[released.graph.edges.astype(int)].tolist()}
+    shown = {pair for pair in pairs if pair[0] >= 0} & world.ties
+    figures = sequence.figures()
+    real = {key for key in keys.tolist() if key >= 0}
+    assert real <= world.people.keys()
+    vertices = len(world.people) - len(real) + int((keys < 0).sum())
+    edges = len(world.ties) - len(shown) + released.graph.n_edges - len(shown)
+    assert figures.cost == vertices + edges
+    assert figures.held_edges == len(world.ties) - len(shown)
+    assert figures.withheld_vertices == len(world.people) - len(real)
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10_000), lag=st.sampled_from([0, 2]), rebirth=st.booleans())
+def test_every_prefix_is_safe_true_and_rebuilt(seed: int, lag: int, rebirth: bool) -> None:
+    """Whatever happens: safe by brute force, cost exact, indexes equal those derived anew."""
+    world = World(40, 50, seed)
+    sequence = world.begin(
+        edge_lag_max=lag, qi_change="rebirth" if rebirth else "hold", birth_wait_max=3
+    )
+    history = [naive.published(sequence)]
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        changes = world.change(**ACTIVITIES[int(rng.integers(len(ACTIVITIES)))])
+        sequence.advance(changes, rng)
+        history.append(naive.published(sequence))
+        assert verify_graph(sequence.released().graph, PARAMS).is_safe
+        assert naive.failures(history, PARAMS, SCHEMA.sensitive_values) == []
+        cohorts = naive.cohorts_by_id(sequence)
+        assert naive.uncovered(history[-2], history[-1], cohorts, PARAMS.k) == 0
+        assert_true_to(world, sequence)
+        again = Sequence.from_pages(sequence.to_pages())
+        assert derived(sequence._state) == derived(again._state)
+        assert sequence.figures() == again.figures()
+        assert sequence.figures().held_edge_age_max <= lag
+
+
+def test_saved_sequences_continue_identically() -> None:
+    """Changed pages alone carry a twin along, which makes the same releases."""
+    world = World(60, 90, 1)
+    sequence = world.begin(edge_lag_max=1)
+    saved = dict(sequence.changed_pages())
+    sequence.mark_saved()
+    for i in range(6):
+        changes = world.change(**ACTIVITIES[i % len(ACTIVITIES)])
+        twin = Sequence.from_pages(saved)
+        sequence.advance(changes, np.random.default_rng(i))
+        twin.advance(changes, np.random.default_rng(i))
+        saved |= sequence.changed_pages()
+        sequence.mark_saved()
+        assert saved == sequence.to_pages() == twin.to_pages()
+
+
+def test_few_pages_change() -> None:
+    """A small change of a larger graph rewrites few pages."""
+    world = World(3000, 4000, 2)
+    sequence = world.begin(edge_lag_max=0)
+    everything = sequence.to_pages()
+    sequence.mark_saved()
+    sequence.advance(world.change(ties=1), np.random.default_rng(0))
+    changed = sequence.changed_pages()
+    assert len(changed) < len(everything)
+    assert everything.keys() | changed.keys() == sequence.to_pages().keys()
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        Changes(left=np.array([10**6])),
+        Changes(ties_added=np.array([[0, 10**6]])),
+        Changes(ties_removed=np.array([[0, 1]])),
+        Changes(joined=np.array([0]), joined_values=[("x", "1", "well")]),
+        Changes(joined=np.array([10**6]), joined_values=[("x", "1")]),
+    ],
+)
+def test_changes_that_do_not_fit_do_nothing(changes: Changes) -> None:
+    """Unknown people and ties are refused, and nothing is half done."""
+    world = World(40, 50, 3)
+    world.ties.discard((0, 1))
+    sequence = World(40, 0, 3).begin()
+    before, indexes = sequence.to_pages(), derived(sequence._state)
+    with pytest.raises(InvalidGraph):
+        sequence.advance(changes, np.random.default_rng(0))
+    assert sequence.to_pages() == before
+    assert derived(sequence._state) == indexes
+
+
+def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A broken mechanism is caught by the gate, and the sequence continues as if untried."""
+    world, rng = World(60, 90, 4), np.random.default_rng(0)
+    sequence = world.begin(edge_lag_max=0)
+    before, indexes = sequence.to_pages(), derived(sequence._state)
+    changes = world.change(ties=3, joins=2, leaves=1)
+    add_edge = State.add_edge
+
+    def forgetful(self: State, u: int, v: int, *, is_true: bool) -> int:
+        """Drop every inserted edge of a raise: nobody but the true ends gains anything."""
+        row = add_edge(self, u, v, is_true=is_true)
+        if not is_true:
+            self.drop_edge(row)
+        return row
+
+    with monkeypatch.context() as patched:
+        patched.setattr(State, "add_edge", forgetful)
+        with pytest.raises(NotKTSafe):
+            sequence.advance(changes, rng)
+    assert sequence.to_pages() == before
+    assert derived(sequence._state) == indexes
+    sequence.advance(changes, rng)
+    assert_true_to(world, sequence)
+
+
+def test_without_the_gate_the_naive_checker_sees_a_broken_raise(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Dropping one member's edge of a raise is a failure of the definition, or of the cover."""
+    world = World(60, 90, 5)
+    sequence = world.begin(edge_lag_max=0)
+    history = [naive.published(sequence)]
+    lower = step.lower
+
+    def careless(state: State, pairs: set[tuple[int, int]], rng: np.random.Generator) -> None:
+        """Drop one edge that a raise has just inserted."""
+        lower(state, pairs, rng)
+        rows = [state.adjacent[u][v] for u, v in state.gained]
+        state.drop_edge(next(row for row in rows if not state.is_true(row)))
+
+    with monkeypatch.context() as patched:
+        patched.setattr(step.certificate, "check", lambda *_: None)
+        patched.setattr(step.cover, "check_cover", lambda *_: None)
+        patched.setattr(step, "lower", careless)
+        sequence.advance(world.change(ties=3), np.random.default_rng(0))
+    history.append(naive.published(sequence))
+    cohorts = naive.cohorts_by_id(sequence)
+    assert naive.uncovered(history[0], history[1], cohorts, PARAMS.k) > 0
+    with pytest.raises(NotKTSafe):
+        sequence.check()
+
+
+def test_merged_cohorts_fail_the_certificate() -> None:
+    """Two cohorts of different locations are not one."""
+    sequence = World(60, 90, 6).begin()
+    state = sequence._state
+    one, *others = sorted(state.cohorts_of[state.cls(state.members[0][0])])
+    for place in state.members[others[0]]:
+        state.places.set(place, columns.COHORT, one)
+    state.rebuild()
+    with pytest.raises(NotKTSafe):
+        sequence.check()
+
+
+def test_damaged_pages_are_refused() -> None:
+    """A missing, a shortened and a foreign page are seen."""
+    pages = World(40, 50, 7).begin().to_pages()
+    name = next(name for name in pages if name.startswith("edges/"))
+    for damaged in (
+        {key: page for key, page in pages.items() if key != name},
+        {**pages, name: pages[name][:-8]},
+        {**pages, name: pages[name][:-32]},
+        {**pages, "meta": b"{}"},
+        {},
+    ):
+        with pytest.raises(SequenceCorrupted):
+            Sequence.from_pages(damaged)
+
+
+def test_published_ids_persist_and_follow_the_person() -> None:
+    """Whoever stays keeps the id, and no id is ever somebody else's."""
+    world, rng = World(60, 90, 8), np.random.default_rng(0)
+    sequence = world.begin(edge_lag_max=0)
+    owners: dict[int, int] = {}
+    for i in range(8):
+        released = sequence.released()
+        assert (np.diff(released.ids) > 0).all()
+        for published, key in zip(released.ids.tolist(), released.keys.tolist(), strict=True):
+            assert key in {-1, owners.setdefault(published, key)}
+        sequence.advance(world.change(**ACTIVITIES[i % len(ACTIVITIES)]), rng)
+
+
+def test_without_cover_releases_stay_safe_and_cost_less() -> None:
+    """Switches are cheaper than raises; the certificate holds all the same."""
+    costs = {}
+    for cover in (True, False):
+        world, rng = World(120, 200, 9), np.random.default_rng(0)
+        sequence = world.begin(edge_lag_max=0, cover=cover)
+        history = [naive.published(sequence)]
+        for _ in range(4):
+            sequence.advance(world.change(ties=8), rng)
+            history.append(naive.published(sequence))
+        assert naive.failures(history, PARAMS, SCHEMA.sensitive_values) == []
+        costs[cover] = sequence.figures().cost
+        switched = sequence.figures().moves.get("switched", 0)
+        assert (switched > 0) is not cover
+    assert costs[False] < costs[True]
