@@ -1,0 +1,162 @@
+"""Births, departures, changes of attributes: each policy by itself."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ktsafe import PrivacyParams, Schema
+from ktsafe.errors import InvalidParams
+from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from tests.ktsafe.sequence import naive
+
+SCHEMA = Schema(("a",), "s", frozenset({"ill"}))
+PARAMS = PrivacyParams(k=3, alpha="1/3")
+WELL, ILL, OTHER = ("x", "well"), ("x", "ill"), ("y", "well")
+
+
+def joins(keys: range, values: tuple[str, str], ties: object = ()) -> Changes:
+    """Return changes in which people of one kind join."""
+    return Changes(
+        joined=np.array(keys),
+        joined_values=[values] * len(keys),
+        ties_added=np.array(ties, dtype=np.int64),
+    )
+
+
+def begun(first: Changes, **options: object) -> Sequence:
+    """Return a sequence that begins with the given people."""
+    chosen = SequenceOptions(**{"effort": "fast", "edge_lag_max": 0, **options})  # type: ignore[arg-type]
+    return Sequence.begin(SCHEMA, PARAMS, chosen, first, np.random.default_rng(0))
+
+
+def advance(sequence: Sequence, changes: Changes) -> None:
+    """Make the next release."""
+    sequence.advance(changes, np.random.default_rng(sequence.release))
+
+
+def shown(sequence: Sequence) -> dict[int, dict[str, str]]:
+    """Return what is published of everybody who is."""
+    released = sequence.released()
+    return {
+        key: released.graph.values(v) for v, key in enumerate(released.keys.tolist()) if key >= 0
+    }
+
+
+def test_newcomers_wait_for_enough_others_of_two_releases() -> None:
+    """K + margin newcomers are withheld until they come from two releases; ties wait with them."""
+    sequence = begun(joins(range(6), WELL), sybil_margin=1)
+    advance(sequence, joins(range(10, 15), WELL, [(0, 10), (10, 11)]))
+    figures = sequence.figures()
+    assert (figures.withheld_vertices, figures.waiting_edges) == (5, 2)
+    advance(sequence, Changes())
+    assert sequence.figures().withheld_age_max == 1
+    advance(sequence, joins(range(20, 21), WELL))
+    assert shown(sequence).keys() == {*range(6), *range(10, 15), 20}
+    assert sequence.figures().held_edges == 0
+    assert sequence.figures().k_real_min >= PARAMS.k
+
+
+def test_too_few_newcomers_wait_on_or_are_padded() -> None:
+    """After birth_wait_max releases only `pad` publishes fewer than k people."""
+    for births, published in (("withhold", 0), ("pad", 1)):
+        sequence = begun(joins(range(6), WELL), births=births, birth_wait_max=2)
+        advance(sequence, joins(range(10, 11), OTHER))
+        for _ in range(2):
+            assert 10 not in shown(sequence)
+            advance(sequence, Changes())
+        assert (10 in shown(sequence)) == bool(published)
+        assert (sequence.figures().inserted_vertices > 0) == bool(published)
+
+
+def test_newcomers_are_drawn_under_alpha() -> None:
+    """Of too many sensitive newcomers some wait."""
+    sequence = begun(joins(range(4), WELL), sybil_margin=0)
+    advance(sequence, joins(range(10, 14), ILL))
+    advance(sequence, joins(range(20, 24), WELL))
+    published = shown(sequence)
+    assert {*range(20, 24)} <= published.keys()
+    assert sum(key in published for key in range(10, 14)) == 2
+    assert sequence.figures().withheld_vertices == 2
+
+
+def test_a_counterfeit_keeps_the_place_and_forgets_the_person() -> None:
+    """Who leaves is in no page any more; the place stays, harmless, its tie residual."""
+    key = 7_777_777_777_777
+    first = Changes(
+        joined=np.array([*range(6), key]),
+        joined_values=[*[WELL] * 6, ILL],
+        ties_added=np.array([[0, key]]),
+    )
+    sequence = begun(first)
+    before = sequence.released()
+    advance(sequence, Changes(left=np.array([key])))
+    after = sequence.released()
+    assert after.ids.tolist() == before.ids.tolist()
+    assert key in before.keys
+    assert key not in after.keys
+    assert not after.graph.is_sensitive.any()
+    assert sequence.figures().counterfeit_vertices == 1
+    assert key.to_bytes(8, "little") not in b"".join(sequence.to_pages().values())
+
+
+def test_cohorts_below_the_floor_are_retired() -> None:
+    """The last people of a cohort are withheld, and published anew with others."""
+    sequence = begun(joins(range(3), WELL), real_floor=2, sybil_margin=0)
+    old = set(sequence.released().ids.tolist())
+    advance(sequence, Changes(left=np.array([0, 1])))
+    assert shown(sequence) == {}
+    assert sequence.figures().withheld_vertices == 1
+    advance(sequence, joins(range(10, 13), WELL))
+    assert shown(sequence).keys() == {2, 10, 11, 12}
+    assert old.isdisjoint(sequence.released().ids.tolist())
+
+
+def test_a_changed_quasi_identifier_is_held_until_a_group_moves() -> None:
+    """One mover is shown as before; m of one cohort are published anew as one cohort."""
+    sequence = begun(joins(range(9), WELL))
+    history = [naive.published(sequence)]
+    for key in range(3):
+        changes = Changes(changed=np.array([key]), changed_values=[OTHER])
+        advance(sequence, changes)
+        history.append(naive.published(sequence))
+        assert sequence.figures().held_values == (key + 1 if key < 2 else 0)
+    assert {key for key, values in shown(sequence).items() if values["a"] == "y"} == {0, 1, 2}
+    assert sequence.figures().counterfeit_vertices == 3
+    assert naive.failures(history, PARAMS, SCHEMA.sensitive_values) == []
+
+
+def test_rebirth_takes_the_person_away_at_once() -> None:
+    """With `rebirth` the old quasi-identifier is shown no longer, and the person waits."""
+    sequence = begun(joins(range(9), WELL), qi_change="rebirth")
+    advance(sequence, Changes(changed=np.array([0]), changed_values=[OTHER]))
+    assert 0 not in shown(sequence)
+    assert sequence.figures().withheld_vertices == 1
+
+
+def test_a_sensitive_update_beyond_alpha_is_suppressed() -> None:
+    """The ever-sensitive share never exceeds alpha, even if sensitive people recover."""
+    sequence = begun(joins(range(6), WELL))
+    values = [ILL, ILL, WELL, ILL]
+    for key, value in zip((0, 1, 0, 2), values, strict=True):
+        advance(sequence, Changes(changed=np.array([key]), changed_values=[value]))
+    published = shown(sequence)
+    assert [published[key]["s"] for key in range(3)] == ["well", "ill", "-"]
+    assert sequence.figures().moves["sensitive_suppressed"] == 1
+
+
+@pytest.mark.parametrize(
+    "wrong", [{"births": "never"}, {"edge_lag_max": -1}, {"alpha_reserve": 1}, {"effort": "none"}]
+)
+def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
+    """Options are checked before anything is made."""
+    with pytest.raises(InvalidParams):
+        SequenceOptions(**wrong)  # type: ignore[arg-type]
+
+
+def test_options_survive_a_mapping() -> None:
+    """What is saved is what was chosen; unknown names are refused."""
+    options = SequenceOptions(alpha_reserve="1/4", real_floor=3, cover=False)  # type: ignore[arg-type]
+    assert SequenceOptions.from_mapping(options.to_mapping()) == options
+    with pytest.raises(InvalidParams):
+        SequenceOptions.from_mapping({"covers": True})
