@@ -21,6 +21,8 @@ from numpy.typing import ArrayLike, NDArray
 from ktsafe import _edit_distance_core as core
 from ktsafe.errors import InvalidGraph
 
+Rooted = core.Rooted
+
 NODES_MAX = 20_000
 """Pairs of vertices that a search may try before it gives up."""
 
@@ -52,7 +54,7 @@ class EditDistanceBounds:
         return "beyond" if self.lower > self.limit else "undecided"
 
 
-def rooted(n: int, edges: ArrayLike, root: int = 0) -> core.Rooted:
+def rooted(n: int, edges: ArrayLike, root: int = 0) -> Rooted:
     """Prepare a graph on vertices 0..n-1 with undirected edges, shape (m, 2), and a root.
 
     Vertices may be out of the root's reach.
@@ -78,12 +80,12 @@ def rooted(n: int, edges: ArrayLike, root: int = 0) -> core.Rooted:
     indptr = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(key // n, minlength=n), out=indptr[1:])
     indices: NDArray[np.int32] = (key % n).astype(np.int32)
-    prepared: core.Rooted = core.prepared(indptr, indices, core.levels_of(indptr, indices))
+    prepared: Rooted = core.prepared(indptr, indices, core.levels_of(indptr, indices))
     return prepared
 
 
 def graph_edit_distance(
-    first: core.Rooted, second: core.Rooted, *, upper_bound: int, nodes_max: int = NODES_MAX
+    first: Rooted, second: Rooted, *, upper_bound: int, nodes_max: int = NODES_MAX
 ) -> EditDistanceBounds:
     """Bound the edit distance of two rooted graphs, as far as `upper_bound` asks.
 
