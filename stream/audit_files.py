@@ -11,6 +11,7 @@ A folder that holds the files itself serves every release. The truth may also be
 from __future__ import annotations
 
 import csv
+import dataclasses
 import datetime
 import json
 from collections.abc import Hashable, Mapping
@@ -165,7 +166,31 @@ class Truth:
         self._schema = schema
         self._feed = TrueFeed(path) if path.is_file() else None
 
-    def of(self, manifest: Manifest, declared: Declared) -> TrueGraph:
+    def left_since(self, manifests: Sequence[Manifest]) -> list[frozenset[str]]:
+        """Return for each release of a history who left between it and the last one.
+
+        The service erases them from the mappings of past releases.
+        """
+        if not manifests:
+            return []
+        if self._feed is not None:
+            times = [self._time_us(manifest) for manifest in manifests]
+            self._feed.at(max(times), self._schema_of(manifests[-1]), Declared())
+            return [self._feed.left_after(time) for time in times]
+        left: list[frozenset[str]] = []
+        stayed: frozenset[str] | None = None
+        for manifest in reversed(manifests):
+            people = frozenset(map(str, self.of(manifest, Declared()).people))
+            left.append(frozenset() if stayed is None else people - stayed)
+            stayed = people if stayed is None else stayed & people
+        return left[::-1]
+
+    def of(
+        self,
+        manifest: Manifest,
+        declared: Declared,
+        left_since: frozenset[str] = frozenset(),
+    ) -> TrueGraph:
         """Return the true graph at a release's nominal time.
 
         Raises
@@ -175,11 +200,8 @@ class Truth:
         """
         schema = self._schema_of(manifest)
         if self._feed is not None:
-            time = nominal_time(manifest)
-            if time is None:
-                msg = f"{manifest.release_id} has no nominal time to read the feed up to."
-                raise InvalidGraph(msg, hint="Give --truth a folder with the true graph.")
-            return self._feed.at((time - EPOCH) // MICROSECOND, schema, declared)
+            true = self._feed.at(self._time_us(manifest), schema, declared)
+            return dataclasses.replace(true, left_since=left_since)
         place = _place(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
         files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
         source = read_graph(files[0], files[1], schema)
@@ -188,7 +210,14 @@ class Truth:
             for j, names in enumerate(source.graph.categories)
         ]
         edges = source.graph.edges.astype(np.int64)
-        return TrueGraph(source.ids, texts[:-1], texts[-1], edges, declared)
+        return TrueGraph(source.ids, texts[:-1], texts[-1], edges, declared, left_since)
+
+    def _time_us(self, manifest: Manifest) -> int:
+        time = nominal_time(manifest)
+        if time is None:
+            msg = f"{manifest.release_id} has no nominal time to read the feed up to."
+            raise InvalidGraph(msg, hint="Give --truth a folder with the true graph.")
+        return (time - EPOCH) // MICROSECOND
 
     def _schema_of(self, manifest: Manifest) -> Schema:
         part = manifest.schema

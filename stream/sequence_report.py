@@ -79,6 +79,7 @@ def audit_sequence(
     promise = _promise(manifests, window, cover)
     schema = None if sources.schema is None else read_schema(sources.schema)
     truth = None if sources.truth is None else Truth(sources.truth, schema)
+    left_since = [] if truth is None else truth.left_since(manifests)
     auditor = SequenceAuditor(promise, examples_max=limit)
     parts: list[_Part] = []
     violations = _order_violations(manifests)
@@ -90,7 +91,7 @@ def audit_sequence(
         if sources.mapping is not None:
             owners = read_owners(sources.mapping, manifest.release_id)
             declared = read_declared(sources.mapping, manifest.release_id)
-            true = None if truth is None else truth.of(manifest, declared)
+            true = None if truth is None else truth.of(manifest, declared, left_since[i])
         findings = auditor.extend(audited(read_release(folder), owners), true)
         if not parts or parts[-1].sequence_id != manifest.sequence_id:
             parts.append(_Part(manifest.sequence_id))

@@ -72,6 +72,10 @@ class TrueFeed:
         edges = np.array(sorted(ties), dtype=np.int64).reshape(-1, 2)
         return TrueGraph(people, texts[:-1], texts[-1], edges, declared)
 
+    def left_after(self, time_us: int) -> frozenset[str]:
+        """Return who left after a time, as far as the feed has been read."""
+        return frozenset(v for v, stamp in self._down.items() if stamp[0] > time_us)
+
     def _counts(self, stamp: Stamp, *ends: str) -> bool:
         return all(stamp > self._down.get(v, BEGINNING) for v in ends)
 

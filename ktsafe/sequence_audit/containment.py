@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Hashable, Sequence
+from collections.abc import Set as AbstractSet
 from typing import Any
 
 import numpy as np
@@ -54,6 +55,8 @@ class TrueGraph:
         The sensitive attribute's text by person.
     edges:
         Integers, shape (m, 2): positions in `people`, each undirected edge once.
+    left_since:
+        Who of them has left since, and may be erased from the mapping; they need not be found.
     """
 
     people: Sequence[Hashable]
@@ -61,6 +64,7 @@ class TrueGraph:
     sensitive_texts: Sequence[str]
     edges: NDArray[np.int64]
     declared: Declared = Declared()
+    left_since: AbstractSet[Hashable] = frozenset()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -123,7 +127,9 @@ class Containment:
             int64: the numbers of the true people.
         """
         position, is_published = _places(owner, people)
-        withheld, waits = _aged(people[~is_published], self._waiting, self._waits)
+        is_erased = np.array([p in truth.left_since for p in truth.people], dtype=np.bool_)
+        is_withheld = ~is_published & ~is_erased
+        withheld, waits = _aged(people[is_withheld], self._waiting, self._waits)
         shown = _keys(owner[release.edges])
         true = people[truth.edges]
         keys = _keys(true)
@@ -143,6 +149,7 @@ class Containment:
             figures={
                 "withheld_people": len(withheld),
                 "withheld_releases_max": int(waits.max(initial=0)),
+                "erased_since": int(np.count_nonzero(~is_published & is_erased)),
                 "missing_ties": len(missing),
                 "missing_releases_max": int(ages.max(initial=0)),
                 "ties_of_withheld_people": int(np.count_nonzero(~both)),

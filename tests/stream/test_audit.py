@@ -242,3 +242,41 @@ def test_a_feed_can_be_the_truth(tmp_path, capsys):
     turned = [arguments[0], *sorted(map(str, (tmp_path / "releases").iterdir()), reverse=True)]
     report = report_of([*turned, arguments[2], f"--truth={feed}"], capsys)
     assert [kind["kind"] for kind in report["violations"]] == ["time_order"]
+
+
+@pytest.mark.parametrize("kind", ["graphs", "feed"])
+def test_who_was_erased_is_not_missed(tmp_path, capsys, kind):
+    """Mappings that were blanked for somebody who left later are no violation; others are."""
+    steps = sticky(3)
+    leaver = "person " + member(0, 0)
+    steps[2].release.owners[member(0, 0)] = None
+    steps[2].true_edges = {e for e in steps[2].true_edges if member(0, 0) not in e}
+    arguments = write(tmp_path, steps)
+    if kind == "feed":
+        lines = []
+        for i, step in enumerate(steps):
+            day, true = f"2026-01-{1 + i:02d}T00:00:00Z", step.truth()
+            values = zip(true.people, true.values[0], true.sensitive_texts, strict=True)
+            for p, group, health in values:
+                attributes = {"group": group, "health": health}
+                lines.append({"type": "vertex.upsert", "id": p, "attributes": attributes})
+            for a, b in true.edges.tolist():
+                ends = {"source": true.people[a], "target": true.people[b]}
+                lines.append({"type": "edge.add", **ends})
+            lines = [{"time": day, **line} for line in lines]
+        lines.append({"time": day, "type": "vertex.delete", "id": leaver})
+        (tmp_path / "feed.jsonl").write_text("\n".join(map(json.dumps, lines)))
+        arguments = [*arguments[:3], f"--truth={tmp_path / 'feed.jsonl'}"]
+    known = report_of(arguments, capsys)["violations"]
+    for i in range(2):
+        path = tmp_path / "private" / f"{i:06d}" / "mapping.csv"
+        text = path.read_text()
+        assert leaver in text
+        path.write_text(text.replace(leaver, ""))
+    report = report_of(arguments, capsys)
+    assert report["violations"] == known
+    first = report["sequences"][0]["by_release"][0]["figures"]["containment"]
+    assert first["erased_since"] == 1
+    path.write_text(path.read_text().replace("person " + member(0, 1), ""))
+    kinds = [violation["kind"] for violation in report_of(arguments, capsys)["violations"]]
+    assert "person_missing" in kinds
