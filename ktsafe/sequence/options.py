@@ -13,7 +13,6 @@ from ktsafe.params import exact
 
 Births = Literal["withhold", "pad"]
 QiChange = Literal["hold", "rebirth"]
-Departure = Literal["counterfeit", "hard"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -36,8 +35,6 @@ class SequenceOptions:
     qi_change:
         "hold": the old quasi-identifier stays published until a group of one cohort moves to the
         same new one. "rebirth": the person leaves its place at once and joins anew.
-    departure:
-        "counterfeit": an ownerless dummy keeps the place. "hard": the place is removed.
     alpha_reserve:
         Share of alpha that cohorts leave free when they are formed, for later sensitive updates.
     real_floor:
@@ -53,7 +50,6 @@ class SequenceOptions:
     birth_wait_max: int = 8
     births: Births = "withhold"
     qi_change: QiChange = "hold"
-    departure: Departure = "counterfeit"
     alpha_reserve: Fraction = Fraction(0)
     real_floor: int | None = None
     effort: Effort = "balanced"
@@ -65,7 +61,6 @@ class SequenceOptions:
         for name, known in (
             ("births", get_args(Births)),
             ("qi_change", get_args(QiChange)),
-            ("departure", get_args(Departure)),
             ("effort", get_args(Effort)),
         ):
             if getattr(self, name) not in known:

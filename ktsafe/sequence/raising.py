@@ -125,10 +125,11 @@ def _matched(
     while True:
         for _ in range(PAIRINGS_MAX):
             if len(rest) == 2:
-                left, right = rest
+                left = by_slack(state, rest[0], classes[1], rng)
+                right = by_slack(state, rest[1], classes[0], rng)
             else:
-                order = [rest[0][i] for i in rng.permutation(len(rest[0])).tolist()]
-                left, right = order[: len(order) // 2], order[len(order) // 2 :]
+                order = by_slack(state, rest[0], classes[0], rng)
+                left, right = order[::2], order[1::2]
             pairs = paired(state.adjacent, left, right, rng)
             if pairs is not None:
                 return pairs
@@ -136,3 +137,26 @@ def _matched(
         count += count % 2
         for cls, side in zip(classes, rest, strict=False):
             side.extend(insert_places(state, frame, cls, count, rng))
+
+
+def by_slack(state: State, places: list[int], cls: int, rng: np.random.Generator) -> list[int]:
+    """Order places by what their cohort, then they themselves, could lose of a class.
+
+    Who can lose little is matched with others of that kind: such edges can be taken back together
+    one day, while one between a cohort with slack and one without could not.
+    """
+    own: dict[int, int] = {}
+    least: dict[int, int] = {}
+    for label in {state.cohort(place) for place in places}:
+        for place in state.members[label]:
+            own[place] = sum(
+                not state.is_true(edge)
+                for other, edge in state.adjacent[place].items()
+                if state.cls(other) == cls
+            )
+        least[label] = min(own[place] for place in state.members[label])
+    noise = rng.random(len(places)).tolist()
+    keyed = [
+        (least[state.cohort(place)], own[place], noise[i], place) for i, place in enumerate(places)
+    ]
+    return [place for *_, place in sorted(keyed)]

@@ -30,7 +30,7 @@ def erase(
 
     Stop the service first, or send a `vertex.delete` event to a running one. A release that was cut
     and not staged is given up. What an id means in published releases is forgotten here; in the
-    next release the place is kept by nobody, or goes, as `[sequence] departure` says.
+    next release the place is kept by nobody.
     """
     from stream import assembly, erasure
     from stream import config as configuration
