@@ -14,7 +14,7 @@ import csv
 import dataclasses
 import datetime
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,6 +24,7 @@ import numpy as np
 from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
+from stream import events
 from stream.graph_files import read_graph
 from stream.release_read import Manifest, Release, ReleaseUnreadable
 from stream.true_feed import TrueFeed
@@ -167,7 +168,7 @@ class Truth:
         self._feed = TrueFeed(path) if path.is_file() else None
 
     def left_since(self, manifests: Sequence[Manifest]) -> list[frozenset[str]]:
-        """Return for each release of a history who left between it and the last one.
+        """Return for each release of a history who has left since, as far as is known.
 
         The service erases them from the mappings of past releases.
         """
@@ -175,7 +176,8 @@ class Truth:
             return []
         if self._feed is not None:
             times = [self._time_us(manifest) for manifest in manifests]
-            self._feed.at(max(times), self._schema_of(manifests[-1]), Declared())
+            # People may have left after the last release, and been erased all the same.
+            self._feed.at(events.TIME_US_MAX, self._schema_of(manifests[-1]), Declared())
             return [self._feed.left_after(time) for time in times]
         left: list[frozenset[str]] = []
         stayed: frozenset[str] | None = None
