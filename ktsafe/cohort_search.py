@@ -23,8 +23,8 @@ from ktsafe.trimming import trim
 from ktsafe.working import WorkingGraph
 
 # Rounds of the search, and rounds in all: what is left after the search gets companions.
-SEARCH_ROUNDS_MAX = 12
-ROUNDS_MAX = 24
+SEARCH_ROUNDS_MAX = 32
+ROUNDS_MAX = 44
 EMPTY = np.zeros(0, dtype=np.int32)
 RARE_CLASSES_MIN = 64
 

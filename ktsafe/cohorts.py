@@ -29,7 +29,7 @@ from ktsafe.working import WorkingGraph
 
 TEMPERATURES = (3.0, 0.5)
 LOOKALIKE_REACH, LOOKALIKES = 150, 20
-STAND_MAX = 10
+STAND_MAX = 24
 EMPTY = np.zeros(0, dtype=np.int32)
 # Share of alpha beyond which a class has hardly room to move sensitive vertices to.
 HOPELESS_SHARE = 0.8
@@ -130,6 +130,8 @@ def choose_targets(
     too_few, too_sensitive = lifted
     kept, others = _stand(working, table, too_few)
     others = rng.permutation(np.union1d(others, np.setdiff1d(too_sensitive, kept)))
+    # Who left a cohort must not be fetched back with its members.
+    working.cohort[others] = NONE
     joined = _join_settled(working, table, others)
     parts = [
         _settled_targets(working, table, diluted, table.arrays.of_vertex[diluted]),
@@ -157,6 +159,7 @@ def choose_targets(
         parts.append(_shared_targets(working, table, block, cohort))
     parts.append(_kept_targets(working, table, kept))
     targets = _joined_parts(parts, working.n_cohorts)
+    assert len(np.unique(targets.vertices)) == len(targets.vertices)
     working.cohort[targets.vertices] = targets.cohort
     working.n_cohorts = max(working.n_cohorts, int(targets.cohort.max(initial=-1)) + 1)
     fill_bases(working, targets, rng)

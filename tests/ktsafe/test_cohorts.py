@@ -6,14 +6,17 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe import PrivacyParams
+from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe import _cohort_search_core as search
 from ktsafe import _cohorts_core as core
 from ktsafe import _locations_core as locations
 from ktsafe import _shapes_core as shaping
-from ktsafe.cohorts import _balanced_choices
-from ktsafe.locations import similarity_rule
+from ktsafe.cohorts import EMPTY, STAND_MAX, _balanced_choices, choose_targets
+from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.matching import match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.working import WorkingGraph
+from tests.ktsafe.small_graphs import graphs
 
 OFFSETS = np.array([0, 3, 5], dtype=np.int64)
 
@@ -112,6 +115,24 @@ def test_lacking_counts_for_k_and_alpha() -> None:
     assert shaping.lacking(rule, 4, 3) == 11
     assert shaping.lacking(rule, 4, 0) == 6
     assert shaping.lacking(rule, 12, 2) == 0
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(n_max=30), st.integers(0, 2**32))
+def test_nobody_has_two_targets(graph: AttributedGraph, seed: int) -> None:
+    """Who left a cohort that stood too long is not fetched back when others enter it."""
+    params, rng = PrivacyParams(k=3), np.random.default_rng(seed)
+    space = QuasiIdentifierSpace.of_graph(graph)
+    working, rule = WorkingGraph(graph, space), similarity_rule(space, params)
+    for stood in (0, STAND_MAX, 0, STAND_MAX):
+        # Every other cohort is past its time.
+        working.stood[working.cohort % 2 == 1] = stood
+        table = LocationTable(working, rule, np.full(space.n_classes, 500, dtype=np.int64))
+        lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
+        wants = choose_targets(working, table, lifted, EMPTY, params, rng, swaps_per_vertex=1)
+        assert len(set(wants.vertices.tolist())) == len(wants.vertices)
+        match_wants(working, wants, rng)
+        assert (working.inserted_edges[:, 0] != working.inserted_edges[:, 1]).all()
 
 
 def test_balanced_choices_answer_one_sided_wants() -> None:
