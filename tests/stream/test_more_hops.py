@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -94,7 +95,8 @@ def test_the_service_publishes_aligned_releases(tmp_path: Path) -> None:
         tmp_path / "site", [services.small_feed(people=40)], services.ATTRIBUTES, "month"
     )
     text = site.config.read_text()
-    site.config.write_text(text.replace("[release]", "[privacy]\nk = 4\nn_hops = 2\n\n[release]"))
+    asked = "[privacy]\nwindow = 1\nk = 4\nn_hops = 2\n"
+    site.config.write_text(re.sub(r"\[privacy\]\nwindow = .*\n", asked, text))
     site.drain()
     folders = sorted((site.folder / "releases").glob("*/manifest.json"))
     assert folders
