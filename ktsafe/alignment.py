@@ -84,7 +84,11 @@ def aligned(
     2. Search within parts of a large graph, each on its own.
     3. Search over the whole graph, across the borders of parts, too.
     4. Complete all orbits.
+
+    With n = 0 nobody sees an edge, and none is inserted: a protection set is a whole class.
     """
+    if params.n_hops == 0:
+        return padded(graph, params)
     problem = core.Problem(graph.indptr, graph.indices, graph.qi_classes, graph.is_sensitive)
     seats = seated(graph, params, options.real_per_group)
     if len(seats.real) ** 2 * params.group_size_min >= KEYS_MAX:
@@ -102,6 +106,17 @@ def aligned(
     hot = SETTLED if parts else HOT
     search(problem, seats, options.effort, seeds[0], hot, report)
     return completed(problem, seats)
+
+
+def padded(graph: AttributedGraph, params: PrivacyParams) -> Plan:
+    """Plan a release for n = 0: classes are filled up to k members and down to a share of alpha."""
+    members = np.bincount(graph.qi_classes)
+    flagged = np.bincount(graph.qi_classes[graph.is_sensitive], minlength=len(members))
+    alpha = params.alpha
+    least = np.maximum(params.k, -(-flagged * alpha.denominator // alpha.numerator))
+    missing = np.maximum(least - members, 0)
+    inserted = np.repeat(np.arange(len(members), dtype=np.int32), missing)
+    return Plan(inserted, graph.edges)
 
 
 def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:

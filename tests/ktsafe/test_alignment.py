@@ -133,6 +133,24 @@ def test_real_members_per_group_are_capped(real: int) -> None:
     assert np.array_equal(members, np.arange(len(counts)))
 
 
+@settings(max_examples=20, deadline=None)
+@given(graphs(n_max=20), st.sampled_from([1, 3, 8]), st.sampled_from([Fraction(1, 7), Fraction(1)]))
+def test_without_hops_only_vertices_are_inserted(
+    graph: AttributedGraph, k: int, alpha: Fraction
+) -> None:
+    """For n = 0 classes are filled up, as far as needed, and no edge is added."""
+    params = PrivacyParams(k=k, alpha=alpha, n_hops=0)
+    released = aligned(graph, params).graph
+    assert verify_graph(released, params, workers=1).is_safe
+    assert released.n_edges == graph.n_edges
+    one_less = released.n_vertices - 1
+    if one_less >= graph.n_vertices:
+        verdict = verify(
+            released.codes[:one_less, :-1], released.is_sensitive[:one_less], graph.edges, params
+        )
+        assert not verdict.is_safe
+
+
 def test_impossible_numbers_of_real_members_are_refused() -> None:
     """0 and more than a group has places."""
     graph = uniform(20, 20, n_tuples=1, rng=np.random.default_rng(8))
