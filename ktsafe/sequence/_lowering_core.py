@@ -14,6 +14,44 @@ REMOVED = -2
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def with_slack(
+    edges: NDArray[np.int64], cohort: NDArray[np.int64], sizes: NDArray[np.int64]
+) -> NDArray[np.bool_]:
+    """Return which edges lie between cohorts all of whose members have such an edge.
+
+    Parameters
+    ----------
+    edges:
+        int64, shape (m, 2), of n vertices.
+    cohort, sizes:
+        int64, shape (n,) and (cohorts,): the cohort of each vertex, and the number of members of
+        each, vertices without any edge among them.
+    """
+    keep = np.ones(len(edges), dtype=np.bool_)
+    degree = np.zeros(len(cohort), dtype=np.int64)
+    for e in range(len(edges)):
+        degree[edges[e, 0]] += 1
+        degree[edges[e, 1]] += 1
+    changed = True
+    while changed:
+        changed = False
+        present = np.zeros(len(sizes), dtype=np.int64)
+        for v in range(len(cohort)):
+            if degree[v] > 0:
+                present[cohort[v]] += 1
+        for e in range(len(edges)):
+            u, v = edges[e, 0], edges[e, 1]
+            if keep[e] and (
+                present[cohort[u]] < sizes[cohort[u]] or present[cohort[v]] < sizes[cohort[v]]
+            ):
+                keep[e] = False
+                degree[u] -= 1
+                degree[v] -= 1
+                changed = True
+    return keep
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def match_cohorts(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int64],
@@ -45,6 +83,10 @@ def match_cohorts(
     stack = np.empty(n + 1, dtype=np.int64)
     position = np.empty(n + 1, dtype=np.int64)
     score = np.zeros(n_cohorts, dtype=np.int64)
+    for v in range(n):
+        if indptr[v] == indptr[v + 1]:
+            # Its whole cohort was left out before.
+            mate[v] = REMOVED
     for v in range(n):
         if mate[v] == UNMATCHED:
             for e in range(indptr[v], indptr[v + 1]):

@@ -162,6 +162,7 @@ def _add_places(
     values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
     values[:, st.BORN] = state.release
     state.adjacent.extend({} for _ in range(n))
+    state.cls_of.extend(values[:, st.CLS].tolist())
     return state.places.add_many(values)
 
 

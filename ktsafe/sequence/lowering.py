@@ -15,6 +15,9 @@ from ktsafe.sequence import _lowering_core as core
 from ktsafe.sequence import state as st
 from ktsafe.sequence.state import State, Tie
 
+MATCHING_MIN = 2
+"""Edges below which no cohort can be lowered."""
+
 
 def lower(state: State, pairs: set[Tie], rng: np.random.Generator) -> None:
     """Lower between each of the given pairs of classes, as often as that can be done."""
@@ -34,34 +37,24 @@ def _droppable(state: State, pair: Tie, rng: np.random.Generator) -> NDArray[np.
     # One that appears in this release would vanish unseen, while others visibly change.
     free = (edges[:, st.IS_TRUE] != st.TRUE) & (edges[:, st.ADDED] < state.release)
     rows, edges = rows[free], edges[free]
-    keep = _with_slack(state, edges[:, : st.HIGH + 1])
-    rows, edges = rows[keep], edges[keep]
-    if not len(rows):
-        return rows
-    # Residual edges are preferred, the rest comes as it falls.
-    order = np.lexsort((rng.random(len(rows)), edges[:, st.IS_TRUE] != st.RESIDUAL))
-    rows, ends = rows[order], edges[order, : st.HIGH + 1]
-    places, local = np.unique(ends, return_inverse=True)
+    if len(rows) < MATCHING_MIN:
+        return rows[:0]
+    places, local = np.unique(edges[:, : st.HIGH + 1], return_inverse=True)
     local = local.reshape(-1, 2).astype(np.int64)
     labels, cohort = np.unique(state.places.rows[places, st.COHORT], return_inverse=True)
+    cohort = cohort.reshape(-1).astype(np.int64)
+    sizes = np.array([len(state.members[label]) for label in labels.tolist()], dtype=np.int64)
+    keep = core.with_slack(local, cohort, sizes)
+    if not keep.any():
+        return rows[:0]
+    rows, local, is_true = rows[keep], local[keep], edges[keep, st.IS_TRUE]
+    # Residual edges are preferred, the rest comes as it falls.
+    order = np.lexsort((rng.random(len(rows)), is_true != st.RESIDUAL))
+    rows, local = rows[order], local[order]
     indptr, indices = _compressed(local, len(places))
-    mate = core.match_cohorts(indptr, indices, cohort.reshape(-1).astype(np.int64), len(labels))
+    mate = core.match_cohorts(indptr, indices, cohort, len(labels))
     dropped: NDArray[np.int64] = rows[mate[local[:, 0]] == local[:, 1]]
     return dropped
-
-
-def _with_slack(state: State, ends: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which edges lie between cohorts all of whose members have such an edge."""
-    keep: NDArray[np.bool_] = np.ones(len(ends), dtype=np.bool_)
-    while True:
-        places = np.unique(ends[keep])
-        labels, counts = np.unique(state.places.rows[places, st.COHORT], return_counts=True)
-        sizes = np.array([len(state.members[label]) for label in labels.tolist()], dtype=np.int64)
-        whole = labels[counts == sizes]
-        kept = int(keep.sum())
-        keep &= np.isin(state.places.rows[ends, st.COHORT], whole).all(axis=1)
-        if int(keep.sum()) == kept:
-            return keep
 
 
 def _compressed(local: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -41,7 +41,7 @@ def paired(
 def _candidates(n: int, i: int, rng: np.random.Generator) -> list[int]:
     """Return positions to exchange i with: near ones first, then random ones."""
     near = [j for d in range(1, NEAR_MAX + 1) for j in (i - d, i + d) if 0 <= j < n]
-    return near + rng.integers(0, n, TRIES_MAX).tolist()
+    return near + [int(j) for j in rng.integers(0, n, TRIES_MAX)]
 
 
 def _clash(adjacent: Sequence[dict[int, int]], u: int, v: int) -> bool:

@@ -145,14 +145,14 @@ def by_slack(state: State, places: list[int], cls: int, rng: np.random.Generator
     Who can lose little is matched with others of that kind: such edges can be taken back together
     one day, while one between a cohort with slack and one without could not.
     """
+    cls_of = state.cls_of
     own: dict[int, int] = {}
     least: dict[int, int] = {}
     for label in {state.cohort(place) for place in places}:
         for place in state.members[label]:
             own[place] = sum(
-                not state.is_true(edge)
+                cls_of[other] == cls and not state.is_true(edge)
                 for other, edge in state.adjacent[place].items()
-                if state.cls(other) == cls
             )
         least[label] = min(own[place] for place in state.members[label])
     noise = rng.random(len(places)).tolist()

@@ -45,6 +45,8 @@ class State:
         Texts of the codes of each attribute, likewise.
     adjacent:
         For each place its released neighbours, and the row of the edge to each.
+    cls_of:
+        The published class of each place.
     members:
         For each cohort that is not empty its places, ascending.
     ever:
@@ -71,6 +73,7 @@ class State:
         self.n_cohorts = 0
         self.counts: dict[str, int] = {}
         self.adjacent: list[dict[int, int]] = []
+        self.cls_of: list[int] = []
         self.members: dict[int, list[int]] = {}
         self.ever: dict[int, int] = {}
         self.cohorts_of: defaultdict[int, set[int]] = defaultdict(set)
@@ -94,6 +97,7 @@ class State:
     def rebuild(self) -> None:
         """Derive every index from the tables."""
         self.adjacent = [{} for _ in range(self.places.n)]
+        self.cls_of = self.places.rows[:, CLS].tolist()
         used = self.edges.used()
         for row, low, high in zip(
             used.tolist(), *self.edges.rows[used][:, :2].T.tolist(), strict=True
@@ -155,7 +159,7 @@ class State:
 
     def cls(self, place: int) -> int:
         """Return the published class of a place."""
-        return self.places.get(place, CLS)
+        return self.cls_of[place]
 
     def cohort(self, place: int) -> int:
         """Return the cohort of a place."""
@@ -229,6 +233,7 @@ class State:
         # Never a freed row: a place is an identity.
         place = int(self.places.add_many(np.array([values], dtype=np.int64))[0])
         self.adjacent.append({})
+        self.cls_of.append(cls)
         return place
 
     def settle(self, row: int, place: int) -> None:
@@ -290,6 +295,7 @@ class State:
         for place in gone:
             for column in range(len(self.places.columns)):
                 self.places.set(place, column, FREE)
+            self.cls_of[place] = FREE
         self.touched.discard(label)
         return published
 

@@ -73,7 +73,8 @@ class Table:
 
     def get(self, row: int, column: int) -> int:
         """Return one number."""
-        return int(self._rows[row, column])
+        number: int = self._rows.item(row, column)
+        return number
 
     def set(self, row: int, column: int, value: int) -> None:
         """Overwrite one number of a row in use."""
