@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ktsafe._locations_core import T_DEN, T_NUM, WIDTH, K, Rule, Table, can_spare, lift
-from ktsafe._trimming_core import withdraw_if_safe
+from ktsafe._trimming_core import _can_lose, withdraw_if_safe
 from ktsafe._working_core import INSERTED, Working, see
 
 
@@ -176,14 +176,22 @@ def _suffices(rule: Rule, truth: Truth, cls: int, known: NDArray[np.int64]) -> b
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _change_edge(
-    g: Working, rule: Rule, truth: Truth, u: int, v: int, change: int, known: NDArray[np.int64]
-) -> None:
-    """Let u and v see each other once more or less, counts of candidates included."""
+def _copy(truth: Truth, cls: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> None:
+    """Copy the counts of the originals of one class."""
+    for at in range(truth.start[cls], truth.start[cls] + truth.reals[cls]):
+        target[truth.members[at]] = source[truth.members[at]]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def _unsee(g: Working, rule: Rule, truth: Truth, u: int, v: int, known: NDArray[np.int64]) -> bool:
+    """Let u and v see each other once less; return whether everybody keeps k candidates.
+
+    Counts of candidates follow.
+    """
     _provide(g, rule, truth, u, -1, known)
     _provide(g, rule, truth, v, -1, known)
-    see(g, u, v, change)
-    see(g, v, u, change)
+    see(g, u, v, -1)
+    see(g, v, u, -1)
     _provide(g, rule, truth, u, 1, known)
     _provide(g, rule, truth, v, 1, known)
     # Both have moved, so that their own candidates are others.
@@ -191,6 +199,7 @@ def _change_edge(
         known[u] = known_of(g, rule, truth, u)
     if v < len(known):
         known[v] = known_of(g, rule, truth, v)
+    return _suffices(rule, truth, g.cls[u], known) and _suffices(rule, truth, g.cls[v], known)
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -212,6 +221,7 @@ def trim_known(
     position = np.arange(len(order))
     # `withdraw_edge` moves the last edge into the gap: `holder` says which edge is where.
     holder = np.arange(len(order))
+    before = known.copy()
     taken, work = 0, 0
     for i in range(len(order)):
         if work > work_max:
@@ -219,22 +229,23 @@ def trim_known(
         at = position[order[i]]
         last = g.size[INSERTED] - 1
         u, v = g.inserted[at, 0], g.inserted[at, 1]
+        if g.cls[u] != g.cls[v] and not (
+            _can_lose(g, table, rule, u, v, row) and _can_lose(g, table, rule, v, u, row)
+        ):
+            continue  # Cheaper to find out than candidates.
         for c in (g.cls[u], g.cls[v]):
-            work += 4 * truth.reals[c] + truth.start[c + 1] - truth.start[c]
-        _change_edge(g, rule, truth, u, v, -1, known)
-        enough = _suffices(rule, truth, g.cls[u], known)
-        enough = enough and _suffices(rule, truth, g.cls[v], known)
-        if enough:
-            see(g, u, v, 1)
-            see(g, v, u, 1)
-            if withdraw_if_safe(g, table, rule, at, row):
-                holder[at] = holder[last]
-                position[holder[last]] = at
-                taken += 1
-                continue
-            see(g, u, v, -1)
-            see(g, v, u, -1)
-        _change_edge(g, rule, truth, u, v, 1, known)
+            work += 2 * truth.reals[c] + truth.start[c + 1] - truth.start[c]
+            _copy(truth, c, known, before)
+        enough = _unsee(g, rule, truth, u, v, known)
+        see(g, u, v, 1)
+        see(g, v, u, 1)
+        if enough and withdraw_if_safe(g, table, rule, at, row):
+            holder[at] = holder[last]
+            position[holder[last]] = at
+            taken += 1
+        else:
+            for c in (g.cls[u], g.cls[v]):
+                _copy(truth, c, before, known)
     return taken
 
 
