@@ -73,7 +73,7 @@ class Ownership:
         owner = np.full(len(vertices), NOBODY, dtype=np.int64)
         if owners is not None:
             has_one = np.array([x is not None for x in owners], dtype=np.bool_)
-            owner[has_one] = self._people.of(x for x in owners if x is not None)
+            owner[has_one] = self._people.of([x for x in owners if x is not None])
         last = grown(self._last_owner, n_numbers, NOBODY).copy()
         seen = grown(self._was_seen, n_numbers, 0).copy()
         owned = owner >= 0
