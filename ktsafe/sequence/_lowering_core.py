@@ -82,7 +82,7 @@ def match_cohorts(
     seen = np.zeros(n, dtype=np.int64)
     stack = np.empty(n + 1, dtype=np.int64)
     position = np.empty(n + 1, dtype=np.int64)
-    score = np.zeros(n_cohorts, dtype=np.int64)
+    lacking = np.zeros(n_cohorts, dtype=np.int64)
     for v in range(n):
         if indptr[v] == indptr[v + 1]:
             # Its whole cohort was left out before.
@@ -99,9 +99,7 @@ def match_cohorts(
             if mate[v] == UNMATCHED:
                 mark += 1
                 _augment(indptr, indices, mate, seen, mark, stack, position, v)
-        worst = _dispensable(indptr, indices, mate, cohort, score, stack, seen)
-        mark += 2
-        seen[:] = 0
+        worst = _most_lacking(mate, cohort, lacking)
         if worst < 0:
             return mate
         for v in range(n):
@@ -112,54 +110,16 @@ def match_cohorts(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _dispensable(
-    indptr: NDArray[np.int64],
-    indices: NDArray[np.int64],
-    mate: NDArray[np.int64],
-    cohort: NDArray[np.int64],
-    score: NDArray[np.int64],
-    queue: NDArray[np.int64],
-    even: NDArray[np.int64],
+def _most_lacking(
+    mate: NDArray[np.int64], cohort: NDArray[np.int64], lacking: NDArray[np.int64]
 ) -> int:
-    """Return the cohort whose removal leaves fewest vertices unmatched, -1 if none is unmatched.
-
-    Some greatest matching misses a vertex iff an alternating path of even length leads to it from
-    an unmatched one (Gallai and Edmonds); without such a vertex the rest is matched as well as
-    before, without any other one worse.
-    """
-    n = len(cohort)
-    even[:] = 0
-    tail = 0
-    for v in range(n):
+    """Return the cohort with most unmatched members, -1 if there is none."""
+    lacking[:] = 0
+    for v in range(len(cohort)):
         if mate[v] == UNMATCHED:
-            even[v] = 1
-            queue[tail] = v
-            tail += 1
-    if tail == 0:
-        return -1
-    head = 0
-    while head < tail:
-        v = queue[head]
-        head += 1
-        for e in range(indptr[v], indptr[v + 1]):
-            w = indices[e]
-            if mate[w] >= 0 and even[mate[w]] == 0:
-                even[mate[w]] = 1
-                queue[tail] = mate[w]
-                tail += 1
-    score[:] = 0
-    for v in range(n):
-        if mate[v] == UNMATCHED:
-            score[cohort[v]] += 4
-        elif mate[v] != REMOVED:
-            score[cohort[v]] += 1 if even[v] == 1 else -2
-    worst = -1
-    for v in range(n):
-        if mate[v] == UNMATCHED:
-            c = cohort[v]
-            if worst < 0 or score[c] > score[worst]:
-                worst = c
-    return worst
+            lacking[cohort[v]] += 1
+    worst = np.argmax(lacking)
+    return worst if lacking[worst] > 0 else -1
 
 
 @njit(cache=True, fastmath=False, nogil=True)

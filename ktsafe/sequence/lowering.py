@@ -18,6 +18,9 @@ from ktsafe.sequence.state import State, Tie
 MATCHING_MIN = 2
 """Edges below which no cohort can be lowered."""
 
+ATTEMPTS = 4
+"""Matchings, of which that with most edges counts; which cohorts are left out is luck."""
+
 
 def lower(state: State, pairs: set[Tie], rng: np.random.Generator) -> None:
     """Lower between each of the given pairs of classes, as often as that can be done."""
@@ -48,13 +51,17 @@ def _droppable(state: State, pair: Tie, rng: np.random.Generator) -> NDArray[np.
     if not keep.any():
         return rows[:0]
     rows, local, is_true = rows[keep], local[keep], edges[keep, st.IS_TRUE]
-    # Residual edges are preferred, the rest comes as it falls.
-    order = np.lexsort((rng.random(len(rows)), is_true != st.RESIDUAL))
-    rows, local = rows[order], local[order]
-    indptr, indices = _compressed(local, len(places))
-    mate = core.match_cohorts(indptr, indices, cohort, len(labels))
-    dropped: NDArray[np.int64] = rows[mate[local[:, 0]] == local[:, 1]]
-    return dropped
+    best = rows[:0]
+    for _ in range(ATTEMPTS):
+        # Residual edges are preferred, the rest comes as it falls.
+        order = np.lexsort((rng.random(len(rows)), is_true != st.RESIDUAL))
+        shuffled = local[order]
+        indptr, indices = _compressed(shuffled, len(places))
+        mate = core.match_cohorts(indptr, indices, cohort, len(labels))
+        dropped = rows[order][mate[shuffled[:, 0]] == shuffled[:, 1]]
+        if len(dropped) > len(best):
+            best = dropped
+    return best
 
 
 def _compressed(local: NDArray[np.int64], n: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
