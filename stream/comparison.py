@@ -29,7 +29,16 @@ from stream.workers import pool
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]
-OPTIONS = ("effort", "strategy", "edits", "knowledge", "rare_qi", "over_alpha", "repair")
+OPTIONS = (
+    "effort",
+    "strategy",
+    "edits",
+    "knowledge",
+    "rare_qi",
+    "over_alpha",
+    "repair",
+    "real_per_group",
+)
 COST_PARTS = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
 Outcome = Literal["kt-safe", "unsafe", "infeasible", "failed"]
 
@@ -42,7 +51,7 @@ class Cell:
     ----------
     k, t, alpha, epsilon:
         The parameters, rationals as they were written.
-    effort, strategy, edits, knowledge, rare_qi, over_alpha, repair:
+    effort, strategy, edits, knowledge, rare_qi, over_alpha, repair, real_per_group:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
         Which neighbourhoods an attacker knows.
@@ -63,6 +72,7 @@ class Cell:
     repair: bool = False
     hops: int = 1
     reading: Reading = "walk"
+    real_per_group: int | None = None
     without: tuple[str, ...] = ()
 
     @property

@@ -72,6 +72,7 @@ def compare(
     over_alpha: Annotated[str, typer.Option(help="Of pad, suppress.")] = "pad",
     hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
     reading: Annotated[str, typer.Option(help="Of walk, induced.")] = "walk",
+    real_per_group: Annotated[str, typer.Option(help="For aligned; default: all places.")] = "",
     repair: Annotated[bool, typer.Option(help="Make safe what strategies leave unsafe.")] = False,
     drop_qi: Annotated[
         list[str] | None,
@@ -111,6 +112,9 @@ def compare(
         "t": _listed(t, "--t"),
         "epsilon": _numbers(epsilon, "--epsilon"),
         "repair": [repair],
+        "real_per_group": _numbers(real_per_group, "--real-per-group")
+        if real_per_group
+        else [None],
     }
     cells, excluded = _grid(lists)
     if excluded:
@@ -156,6 +160,8 @@ def _grid(lists: Mapping[str, Sequence[Any]]) -> tuple[list[Cell], int]:
             cell = dataclasses.replace(cell, strategy=default_strategy(params))
         elif cell.strategy not in STRATEGIES:
             _ = cell.options
+        if cell.strategy != "aligned":
+            cell = dataclasses.replace(cell, real_per_group=None)
         try:
             _ = cell.options
         except InvalidParams as error:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import re
 from pathlib import Path
@@ -107,3 +108,16 @@ def test_the_service_publishes_aligned_releases(tmp_path: Path) -> None:
     release_id = folders[-1].parent.name
     proof = site.folder / "state" / "audit" / release_id / "certificate.csv"
     assert run_command(["verify", str(folders[-1].parent), "--certificate", str(proof)]) == Exit.OK
+
+
+def test_compare_shows_what_real_members_per_group_cost(files: list[str], tmp_path: Path) -> None:
+    """Fewer originals per group cost more and keep degrees lower; each is safe."""
+    table = tmp_path / "table.csv"
+    options = ["--k=4", "--hops=2", "--effort=fast", "--real-per-group=1,4", "--no-utility"]
+    assert run_command(["compare", *files[:6], *options, f"--csv={table}"]) == Exit.OK
+    with table.open(newline="") as file:
+        alone, together = csv.DictReader(file)
+    assert (alone["real_per_group"], together["real_per_group"]) == ("1", "4")
+    assert alone["outcome"] == together["outcome"] == "kt-safe"
+    assert int(alone["cost"]) > int(together["cost"])
+    assert float(alone["share_of_k_copies"]) == 1
