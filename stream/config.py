@@ -93,24 +93,25 @@ class PrivacyTable(Table, frozen=True):
     epsilon: int = 5
     n_hops: int = 1
     reading: Literal["walk", "induced"] = "walk"
-    window: Literal[1, "all"] = 1
+    window: Literal[1, "all"] = "all"
 
 
 class SequenceTable(Table, frozen=True):
     """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
 
-    Names and defaults are those of `ktsafe.sequence.SequenceOptions`.
+    Names are those of `ktsafe.sequence.SequenceOptions`, and so are defaults but two: a tie waits
+    for one release at most, so that feeds with rare slots show ties early, and cohorts are never
+    retired, since that publishes their people anew, which whoever follows them can link.
     """
 
     cover: bool = True
-    edge_lag_max: NotNegative = 8
+    edge_lag_max: NotNegative = 1
     sybil_margin: NotNegative = 2
     birth_wait_max: NotNegative = 8
     births: Literal["withhold", "pad"] = "withhold"
     qi_change: Literal["hold", "rebirth"] = "hold"
-    departure: Literal["counterfeit", "hard"] = "counterfeit"
     alpha_reserve: float | str = "0"
-    real_floor: NotNegative | None = None
+    real_floor: NotNegative = 0
 
 
 class AnonymizeTable(Table, frozen=True):
@@ -247,8 +248,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         params = _params(config.privacy)
         sequence = _sequence_options(config)
         anonymize = _anonymize_options(config, params)
-        if config.privacy.window == "all":
-            check_strategy("cohort", params)
+        _check_radius(config.privacy, params)
     except KtsafeError as error:
         msg = f"{name}: {error.message}"
         raise ConfigError(msg, hint=error.hint) from error
@@ -302,6 +302,14 @@ def _check_private(config: Config, base: Path, name: str) -> None:
 
 def _resolved(base: Path, text: str) -> Path:
     return (base / Path(text).expanduser()).resolve()
+
+
+def _check_radius(table: PrivacyTable, params: PrivacyParams) -> None:
+    """Refuse neighbourhoods that a sequence of releases does not protect."""
+    if table.window == "all" and not params.sees_stars:
+        msg = 'A sequence (window = "all") protects one hop in the walk reading only.'
+        hint = "With window = 1 each release is protected by itself, at any radius and reading."
+        raise InvalidParams(msg, hint=hint)
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:

@@ -19,6 +19,8 @@ class Counts:
         Release id, vertices and edges of every release published in this run.
     phase:
         The phase of a release that ended last; empty when none is in flight.
+    held_back:
+        What the last release of a sequence holds back, for the private display.
     """
 
     applied: int = 0
@@ -32,6 +34,7 @@ class Counts:
     vertices: int = 0
     edges: int = 0
     phase: str = ""
+    held_back: Mapping[str, int] = dataclasses.field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -83,6 +86,10 @@ class Summary(Observer):
         """Keep what was published."""
         self.counts.published.append((release_id, vertices, edges))
         self.counts.phase = ""
+
+    def sequence(self, counts: Mapping[str, int]) -> None:
+        """Keep what the last staged release holds back."""
+        self.counts.held_back = counts
 
     def release_withheld(self, reason: str) -> None:
         """Count releases withheld by reason."""

@@ -9,6 +9,7 @@ from typing import Annotated
 
 import typer
 
+from stream.commands.run import NOTES
 from stream.errors import Exit
 
 app = typer.Typer(help="Check a configuration, or print an example.", no_args_is_help=True)
@@ -28,7 +29,7 @@ def check(
         "config": str(config),
         "ok": True,
         "params": settings.params.to_mapping(),
-        "guarantee": "window = 1: each release is safe by itself, releases in series are not",
+        "guarantee": NOTES[settings.config.privacy.window],
         "places": assembly.places(settings),
     }
     if as_json:

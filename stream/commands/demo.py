@@ -27,6 +27,7 @@ k = 10
 t = "1/10"
 alpha = "1/5"
 epsilon = 5
+window = "all"
 
 [source]
 kind = "files"

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 
 from stream.commands.display import live_display
 from stream.errors import Exit
 from stream.summary import Counts, Summary
+
+NOTES: Final[dict[int | str, str]] = {
+    1: "releases are safe one by one only (window = 1); do not hand out a series",
+    "all": 'all releases of a sequence are safe together (window = "all")',
+}
 
 
 def run(
@@ -30,11 +35,12 @@ def run(
     summary = Summary()
     with live_display(summary, drain=drain):
         assembly.run_from_settings(settings, drain=drain, summary=summary)
-    typer.echo(describe(summary.counts, assembly.places(settings)), err=True)
+    note = NOTES[settings.config.privacy.window]
+    typer.echo(describe(summary.counts, assembly.places(settings), note), err=True)
     return Exit.OK
 
 
-def describe(counts: Counts, places: dict[str, str]) -> str:
+def describe(counts: Counts, places: dict[str, str], note: str) -> str:
     """Return what happened in a run, and where to look."""
     dead = counts.dead_letters
     taken = f"{counts.applied:,} applied, {dead.total():,} dead letters, {counts.ignored:,} ignored"
@@ -54,5 +60,8 @@ def describe(counts: Counts, places: dict[str, str]) -> str:
     if counts.slots_skipped:
         lines.append(f"skipped   {counts.slots_skipped:,} slots without a release of their own")
     lines += [f"{name:<9} {place}" for name, place in places.items()]
-    lines.append("note      releases are safe one by one only (w=1); do not hand out a series")
+    if counts.held_back:
+        people, ties = counts.held_back["withheld_vertices"], counts.held_back["held_edges"]
+        lines.append(f"held back {people:,} people, {ties:,} ties, until enough others are alike")
+    lines.append(f"note      {note}")
     return "\n".join(lines)

@@ -66,6 +66,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.alpha", "zero", "alpha must be"),
         ("privacy.t", 1.5, "t must be"),
         ("privacy.n_hops", -1, "n_hops must be"),
+        ("privacy.n_hops", 2, "protects one hop in the walk reading only"),
         ("privacy.reading", "both", "privacy.reading"),
         ("privacy.window", 2, "privacy.window"),
         ("privacy.window", "ever", "privacy.window"),
@@ -108,7 +109,8 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
     text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     settings = config.check(document, tmp_path, "example")
-    for name in ("privacy", "release", "ingest", "metrics", "log", "source", "sink", "state"):
+    tables = "privacy sequence release ingest metrics log source sink state"
+    for name in tables.split():
         table = getattr(settings.config, name)
         shown = set(document[name]) - {"kind"}
         optional = {"seed", "real_per_group"} if name == "release" else set()
@@ -118,7 +120,8 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
 def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     """Every option has its key, the same default, and arrives."""
     settings = config.check(MINIMAL, tmp_path, "here")
-    assert settings.sequence == SequenceOptions()
+    assert settings.config.privacy.window == "all"
+    assert settings.sequence == SequenceOptions(edge_lag_max=1, real_floor=0)
     table = {"cover": False, "edge_lag_max": 3, "alpha_reserve": "1/10", "real_floor": 4}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)

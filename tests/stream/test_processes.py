@@ -132,8 +132,8 @@ def test_a_state_of_other_parameters_is_refused_until_rebase(tmp_path, capsys):
     """Parameters are fixed within a sequence; `ktsafe rebase` begins a new one."""
     site = site_of(tmp_path, [services.small_feed(people=30)])
     assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
-    with site.config.open("a") as file:
-        file.write("\n[privacy]\nk = 4\n")
+    text = site.config.read_text()
+    site.config.write_text(text.replace("window = 1", "window = 1\nk = 4"))
     assert run_command(["run", str(site.config), "--drain"]) == Exit.STATE
     assert "ktsafe rebase" in capsys.readouterr().err
     assert run_command(["rebase", str(site.config), "--yes"]) == Exit.OK

@@ -1,10 +1,13 @@
 """Real feeds through the real service: files and Kafka, as they are and perturbed.
 
-    python -m tests.trials.end_to_end DATA [--kafka HOST:PORT] [--kills N]
+    python -m tests.trials.end_to_end DATA [--kafka HOST:PORT] [--kills N] [--window 1|all]
 
 DATA holds `ldbc-snb-sf0.1` and `collegemsg`. For each feed and each way in: all events consumed,
 at least 12 non-empty releases, each passing `ktsafe verify`, and the final graph equal to an
-independent fold. With --kills the service is killed with SIGKILL at random moments on the way.
+independent fold. With --kills the service is killed with SIGKILL at random moments on the way. With
+--window all (the default) the auditor passes every release with all before it, and a second line
+tells what the last one holds back, what it costs beside a fresh balanced release of the same graph,
+and how many real people are among the candidates.
 """
 
 from __future__ import annotations
@@ -19,6 +22,11 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
+import numpy as np
+
+from ktsafe import anonymize
+from ktsafe.audit import cost_parts
+from stream import assembly
 from tests import feeds
 from tests.services import drain_with_kills
 from tests.trials import running
@@ -35,6 +43,7 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--variant", default="", help="only variants whose name holds this text")
     parser.add_argument("--ways", nargs="+", choices=["files", "kafka"])
+    parser.add_argument("--window", choices=["1", "all"], default="all")
     parser.add_argument("--only", choices=FEEDS, help="one of the feeds")
     given = parser.parse_args()
     ways = given.ways or ["files"] + (["kafka"] if given.kafka else [])
@@ -67,6 +76,7 @@ def main() -> None:
                     given.kafka,
                     given.kills,
                     given.seed,
+                    1 if given.window == "1" else "all",
                 )
                 expected = expected or graph
                 assert graph == expected, "another final graph than the first variant's"
@@ -81,14 +91,15 @@ def trial(
     kafka: str | None,
     kills: int,
     seed: int,
+    window: int | str,
 ) -> feeds.Graph:
     """Run one feed one way, check everything, print a line, and return the final graph."""
     with tempfile.TemporaryDirectory(prefix="ktsafe-trial-") as temporary:
         folder = Path(temporary) / "site"
         site = (
-            running.files_site(folder, partitions, attributes, every)
+            running.files_site(folder, partitions, attributes, every, window)
             if way == "files"
-            else running.kafka_site(folder, partitions, attributes, every, str(kafka))
+            else running.kafka_site(folder, partitions, attributes, every, str(kafka), window)
         )
         started = time.monotonic()
         killed, seen = drain_with_kills(site, kills, seed, Path(temporary), within_s=6.0)
@@ -110,7 +121,40 @@ def trial(
             f"{non_empty} | equal | {seconds:.0f}",
             flush=True,
         )
+        if window == "all":
+            print(told(site), flush=True)
         return graph
+
+
+def told(site: running.Site) -> str:
+    """Return what the private audits of a sequence say, its cost beside a fresh release's."""
+    audits = [
+        json.loads(path.read_text())
+        for path in sorted(site.folder.glob("state/audit/*/audit.json"))
+    ]
+    found = {violation["kind"] for audit in audits for violation in audit["audit"]["violations"]}
+    assert all(kind.startswith("linked_") for kind in found), found
+    last = audits[-1]
+    store = assembly.open_store(site.settings)
+    try:
+        graph = store.snapshot().graph
+    finally:
+        store.close()
+    fresh = anonymize(graph, site.settings.params, rng=np.random.default_rng(1))
+    cost = cost_parts(graph, fresh.graph, site.settings.params, original_of=fresh.origin)["total"]
+    mine = last["sequence"]
+    real = last["audit"]["figures"]["published"]["candidates_real_leavers_known"]
+    changed = [audit["audit"]["figures"]["changes"]["k_delta"]["min"] for audit in audits]
+    waits = max(audit["sequence"]["withheld_age_max"] for audit in audits)
+    return (
+        f"  withheld {mine['withheld_vertices']:,} people (longest {waits} releases), "
+        f"{mine['held_edges']:,} ties ({mine['waiting_edges']:,} of them with the people) | "
+        f"cost {mine['cost']:,}, fresh {cost:,}: {mine['cost'] / max(cost, 1):.2f} times | "
+        f"real candidates: least {real['min']}, "
+        f"below k {real['below_k']:,} of {real['vertices']:,} | "
+        f"beyond the promise {sorted(found) or 'nothing'} | "
+        f"least k_delta {min((k for k in changed if k is not None), default=None)}"
+    )
 
 
 if __name__ == "__main__":

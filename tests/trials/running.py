@@ -38,6 +38,9 @@ path = "dead-letters.jsonl"
 [state]
 folder = "state"
 
+[privacy]
+window = {window}
+
 [release]
 every = "{every}"
 effort = "fast"
@@ -137,6 +140,7 @@ def site(
     kafka: str = "",
     checkpoint_records_max: int = 500,
     lateness_max_s: int = 3_153_600_000,
+    window: int | str = 1,
 ) -> Site:
     """Write a configuration into a new folder."""
     folder.mkdir(parents=True)
@@ -147,6 +151,7 @@ def site(
         every=every,
         checkpoint_records_max=checkpoint_records_max,
         lateness_max_s=lateness_max_s,
+        window=json.dumps(window),
     )
     (folder / "ktsafe.toml").write_text(text + kafka, encoding="utf-8")
     return Site(folder)
@@ -157,6 +162,7 @@ def files_site(
     partitions: Sequence[Sequence[feeds.Event]],
     attributes: dict[str, Any],
     every: str,
+    window: int | str = 1,
 ) -> Site:
     """Return a service that reads one file per partition and publishes to a folder."""
     feed = folder.parent / "feed"
@@ -169,6 +175,7 @@ def files_site(
         source=source,
         sink='kind = "files"\nfolder = "releases"',
         every=every,
+        window=window,
     )
 
 
@@ -178,6 +185,7 @@ def kafka_site(
     attributes: dict[str, Any],
     every: str,
     server: str,
+    window: int | str = 1,
 ) -> Site:
     """Return a service on new topics of a broker, the feed sent already."""
     run = uuid.uuid4().hex[:8]
@@ -193,6 +201,7 @@ def kafka_site(
         source=f'kind = "kafka"\ntopic = "events-{run}"',
         sink=f'kind = "kafka"\ntopic = "releases-{run}"\ntransactional_id = "t-{run}"',
         every=every,
+        window=window,
         kafka=f'\n[kafka]\nbootstrap_servers = ["{server}"]\n',
     )
 
