@@ -202,7 +202,13 @@ def affects_privacy(
     stop = g.size[FIRST_FAKE]
     u = g.class_head[g.cls[v]]
     while 0 <= u < stop:
-        if is_prior[u] and u != v:
+        # Most prior vertices can gain or lose any one member; they need no comparison.
+        at_stake = is_prior[u] and not (
+            is_safe(rule, ps_size[u] - 1, ps_sensitive[u] - weight)
+            and is_safe(rule, ps_size[u] + 1, ps_sensitive[u] + weight)
+            and is_safe(rule, ps_size[u], ps_sensitive[u])
+        )
+        if at_stake and u != v:
             own = np.int64(degree[u]) + 1
             was = star_distance(own, before) <= rule.epsilon and att_similar(
                 hist, u, row, (own, before), offsets, rule
