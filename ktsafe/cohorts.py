@@ -16,23 +16,19 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import _cohort_search_core as search
 from ktsafe import _cohorts_core as core
 from ktsafe import _locations_core
 from ktsafe import _shapes_core as shaping
 from ktsafe._locations_core import NONE
 from ktsafe._matching_core import Wants
 from ktsafe.executors import in_order
+from ktsafe.grouping import HOPELESS_SHARE, cohorts_of_class
 from ktsafe.locations import LocationTable
 from ktsafe.params import PrivacyParams
 from ktsafe.working import WorkingGraph
 
-TEMPERATURES = (3.0, 0.5)
-LOOKALIKE_REACH, LOOKALIKES = 150, 20
 STAND_MAX = 24
 EMPTY = np.zeros(0, dtype=np.int32)
-# Share of alpha beyond which a class has hardly room to move sensitive vertices to.
-HOPELESS_SHARE = 0.8
 # Beyond this many classes a table of class pairs costs more memory than it is worth.
 CLASSES_PAIRED_MAX = 1500
 
@@ -310,44 +306,6 @@ def _grouping(
     return pool, _target_rule(working, table), params, swaps_per_vertex * len(block), random
 
 
-def cohorts_of_class(
-    pool: shaping.Pool,
-    rule: _locations_core.Rule,
-    params: PrivacyParams,
-    steps: int,
-    random: NDArray[np.uint64],
-) -> NDArray[np.int32]:
-    """Group the vertices of one class, given in descending degree, into cheap cohorts.
-
-    Parameters
-    ----------
-    pool:
-        The vertices.
-    rule:
-        The guarantee, by the columns in which targets are chosen.
-    params:
-        The guarantee.
-    steps:
-        Steps of the search.
-    random:
-        uint64, shape (1,): state of the search's generator.
-
-    Returns
-    -------
-    int32, shape (vertices,)
-        The cohort of each, numbered from 0.
-    """
-    cohort = _seeded(pool, rule, params)
-    has_room = pool.is_sensitive.mean() <= HOPELESS_SHARE * params.alpha
-    limits = rule.limits.copy()
-    limits[_locations_core.RESERVE] = int(has_room)
-    if int(cohort.max()) > 0 and steps:
-        nearest = core.lookalikes(pool, LOOKALIKE_REACH, LOOKALIKES)
-        rule = rule._replace(limits=limits)
-        search.improve(pool, rule, cohort, steps, nearest, TEMPERATURES, random.copy())
-    return cohort
-
-
 def _shared_targets(
     working: WorkingGraph,
     table: LocationTable,
@@ -389,24 +347,6 @@ def _target_rule(working: WorkingGraph, table: LocationTable) -> _locations_core
     if working.by_tuple:
         limits[_locations_core.T_NUM] = 0
     return _locations_core.Rule(working.target_space.offsets, limits)
-
-
-def _seeded(
-    pool: shaping.Pool, rule: _locations_core.Rule, params: PrivacyParams
-) -> NDArray[np.int32]:
-    """Return consecutive cohorts; a last one that is too small joins the one before it."""
-    cohort: NDArray[np.int32] = core.seed(
-        pool.is_sensitive,
-        params.group_size_min,
-        params.alpha.numerator,
-        params.alpha.denominator,
-    )
-    last = int(cohort.max())
-    if last > 0 and (cohort == last).sum() < params.group_size_min:
-        merged = cohort >= last - 1
-        if not shaping.lacking(rule, int(merged.sum()), int(pool.is_sensitive[merged].sum())):
-            cohort[merged] = last - 1
-    return cohort
 
 
 def fill_bases(working: WorkingGraph, targets: Targets, rng: np.random.Generator) -> None:

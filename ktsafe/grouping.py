@@ -1,0 +1,73 @@
+"""Which vertices of one class form a cohort: a task of its own, for a worker of its own."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import _cohort_search_core as search
+from ktsafe import _cohorts_core as core
+from ktsafe import _locations_core
+from ktsafe import _shapes_core as shaping
+from ktsafe.params import PrivacyParams
+
+TEMPERATURES = (3.0, 0.5)
+LOOKALIKE_REACH, LOOKALIKES = 150, 20
+# Share of alpha beyond which a class has hardly room to move sensitive vertices to.
+HOPELESS_SHARE = 0.8
+
+
+def cohorts_of_class(
+    pool: shaping.Pool,
+    rule: _locations_core.Rule,
+    params: PrivacyParams,
+    steps: int,
+    random: NDArray[np.uint64],
+) -> NDArray[np.int32]:
+    """Group the vertices of one class, given in descending degree, into cheap cohorts.
+
+    Parameters
+    ----------
+    pool:
+        The vertices.
+    rule:
+        The guarantee, by the columns in which targets are chosen.
+    params:
+        The guarantee.
+    steps:
+        Steps of the search.
+    random:
+        uint64, shape (1,): state of the search's generator.
+
+    Returns
+    -------
+    int32, shape (vertices,)
+        The cohort of each, numbered from 0.
+    """
+    cohort = _seeded(pool, rule, params)
+    has_room = pool.is_sensitive.mean() <= HOPELESS_SHARE * params.alpha
+    limits = rule.limits.copy()
+    limits[_locations_core.RESERVE] = int(has_room)
+    if int(cohort.max()) > 0 and steps:
+        nearest = core.lookalikes(pool, LOOKALIKE_REACH, LOOKALIKES)
+        rule = rule._replace(limits=limits)
+        search.improve(pool, rule, cohort, steps, nearest, TEMPERATURES, random.copy())
+    return cohort
+
+
+def _seeded(
+    pool: shaping.Pool, rule: _locations_core.Rule, params: PrivacyParams
+) -> NDArray[np.int32]:
+    """Return consecutive cohorts; a last one that is too small joins the one before it."""
+    cohort: NDArray[np.int32] = core.seed(
+        pool.is_sensitive,
+        params.group_size_min,
+        params.alpha.numerator,
+        params.alpha.denominator,
+    )
+    last = int(cohort.max())
+    if last > 0 and (cohort == last).sum() < params.group_size_min:
+        merged = cohort >= last - 1
+        if not shaping.lacking(rule, int(merged.sum()), int(pool.is_sensitive[merged].sum())):
+            cohort[merged] = last - 1
+    return cohort
