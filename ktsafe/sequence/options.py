@@ -38,8 +38,9 @@ class SequenceOptions:
     alpha_reserve:
         Share of alpha that cohorts leave free when they are formed, for later sensitive updates.
     real_floor:
-        A cohort with fewer real members, but some, is retired: its people are published anew.
-        None: k / 2, rounded up.
+        A cohort with fewer real members, but some, is retired: its people are published anew. Who
+        links both lives of one of them finds fewer than k candidates, and the auditor does.
+        None: no cohort is retired; the audit tells how many of a cohort are people.
     effort:
         How hard the first release is searched; what it saves is saved for ever.
     """
