@@ -13,6 +13,7 @@ from __future__ import annotations
 import csv
 import dataclasses
 import datetime
+import gzip
 import json
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
@@ -182,7 +183,8 @@ class Truth:
         left: list[frozenset[str]] = []
         stayed: frozenset[str] | None = None
         for manifest in reversed(manifests):
-            people = frozenset(map(str, self.of(manifest, Declared()).people))
+            place = _place(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+            people = _people(_either(place, "vertices.csv"))
             left.append(frozenset() if stayed is None else people - stayed)
             stayed = people if stayed is None else stayed & people
         return left[::-1]
@@ -256,6 +258,18 @@ def _place(folder: Path, release_id: str, *names: str) -> Path:
     if not own.exists() and any((folder / name).exists() for name in names):
         return folder
     return own
+
+
+def _people(path: Path) -> frozenset[str]:
+    """Return the ids in a graph's vertex file; nobody if it is none, which `Truth.of` reports."""
+    raw: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with raw(path, "rt", encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            column = next(reader, []).index("id")
+            return frozenset(row[column] for row in reader if row)
+    except (OSError, EOFError, ValueError, IndexError, csv.Error):
+        return frozenset()
 
 
 def _either(folder: Path, name: str) -> Path:
