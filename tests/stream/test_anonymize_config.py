@@ -5,6 +5,7 @@ from __future__ import annotations
 import tomllib
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import msgspec
 import pytest
@@ -16,9 +17,16 @@ from stream.fresh import FreshReleases
 from tests.stream.test_config import changed
 
 
+def by_itself(path: str, value: object) -> dict[str, Any]:
+    """Return the minimal document for releases that are safe by themselves, with one key set."""
+    document: dict[str, Any] = changed(path, value)
+    document.setdefault("privacy", {})["window"] = 1
+    return document
+
+
 def test_every_option_arrives(tmp_path: Path) -> None:
     """Strategy, edits, treatments and threads reach what makes the releases."""
-    document = changed("anonymize.edits", "insert+delete") | {
+    document = by_itself("anonymize.edits", "insert+delete") | {
         "anonymize": {
             "edits": "insert+delete",
             "rare_qi": "withhold",
@@ -38,7 +46,7 @@ def test_every_option_arrives(tmp_path: Path) -> None:
 def test_the_strategy_follows_the_neighbourhoods(tmp_path: Path) -> None:
     """Whoever names none gets the one that knows them."""
     found = [
-        config.check(changed("privacy.n_hops", hops), tmp_path, "here").anonymize.strategy
+        config.check(by_itself("privacy.n_hops", hops), tmp_path, "here").anonymize.strategy
         for hops in (1, 2)
     ]
     assert found == ["cohort", "aligned"]
@@ -60,7 +68,7 @@ def test_what_cannot_work_is_refused(
 ) -> None:
     """The error names the key or the way out."""
     with pytest.raises(ConfigError, match=message):
-        config.check(changed("anonymize", table), tmp_path, "here")
+        config.check(by_itself("anonymize", table), tmp_path, "here")
 
 
 def test_a_sequence_does_not_use_it(tmp_path: Path) -> None:
