@@ -40,6 +40,26 @@ def test_kill_9_loses_and_repeats_nothing(tmp_path):
     services.check(site, partitions, tmp_path / "read", seen=seen)
 
 
+def test_kill_9_changes_no_byte_of_a_sequence(tmp_path):
+    """With window = "all" a killed service publishes what one that ran through publishes."""
+    published = []
+    for kills in (0, 2):
+        folder = tmp_path / str(kills)
+        folder.mkdir()
+        site = running.files_site(
+            folder / "site", [services.small_feed()], services.ATTRIBUTES, "month", "all"
+        )
+        text = site.config.read_text().replace("[release]", "[release]\nseed = 7")
+        site.config.write_text(text)
+        services.drain_with_kills(site, kills, 3, folder, within_s=6.0)
+        site.releases(folder / "read")
+        files = [*(folder / "read").glob("*/vertices.csv"), *(folder / "read").glob("*/edges.csv")]
+        published.append({str(f.relative_to(folder)): f.read_bytes() for f in files})
+        running.verify_releases([folder / "read"])
+    assert published[0] == published[1]
+    assert len(published[0]) >= 6
+
+
 def test_signals_stop_the_service_and_nothing_is_lost(tmp_path):
     """The first SIGTERM ends it with 0; the next start continues; private files are private."""
     partitions = [services.small_feed()]
