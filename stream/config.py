@@ -99,9 +99,8 @@ class PrivacyTable(Table, frozen=True):
 class SequenceTable(Table, frozen=True):
     """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
 
-    Names are those of `ktsafe.sequence.SequenceOptions`, and so are defaults but two: a tie waits
-    for one release at most, so that feeds with rare slots show ties early, and cohorts are never
-    retired, since that publishes their people anew, which whoever follows them can link.
+    Names are those of `ktsafe.sequence.SequenceOptions`, and so are defaults but one: a tie waits
+    for one release at most, so that feeds with rare slots show ties early.
     """
 
     cover: bool = True
@@ -111,7 +110,7 @@ class SequenceTable(Table, frozen=True):
     births: Literal["withhold", "pad"] = "withhold"
     qi_change: Literal["hold", "rebirth"] = "hold"
     alpha_reserve: float | str = "0"
-    real_floor: NotNegative = 0
+    real_floor: NotNegative | None = None
 
 
 class AnonymizeTable(Table, frozen=True):

@@ -11,6 +11,7 @@ does not become one leaves nothing: the memory is read back from the ledger.
 from __future__ import annotations
 
 import hashlib
+import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -31,7 +32,7 @@ from ktsafe.sequence import (
 from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, TrueGraph, Violation
 from state.database import RESTORE
 from state.errors import StateCorrupted
-from state.ledger import Ledger, PendingCut
+from state.ledger import Ledger, PendingCut, ReleaseRecord
 from state.ledger import Sequence as Series
 from state.store import GraphSnapshot
 from stream.audit_files import audited, read_owners
@@ -215,20 +216,26 @@ class LinkedReleases:
         try:
             with tempfile.TemporaryDirectory(prefix="ktsafe-history-") as folder:
                 for bundle in reader.read(Path(folder)):
-                    record = wanted.get(bundle.release_id)
-                    if record is None:
-                        continue
-                    owners = {
-                        name: life
-                        if (life := lives.get(person or "", -1)) in range(record.n_lives)
-                        else None
-                        for name, person in read_owners(self._audit_dir, record.release_id).items()
-                    }
-                    auditor.extend(audited(read_release(bundle.folder), owners))
-                    self._n_audited += 1
+                    if record := wanted.pop(bundle.release_id, None):
+                        owners = self._owners_then(record, lives)
+                        auditor.extend(audited(read_release(bundle.folder), owners))
+                        self._n_audited += 1
+                    shutil.rmtree(bundle.folder)
         finally:
             reader.close()
+        if wanted:
+            log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
+
+    def _owners_then(
+        self, record: ReleaseRecord, lives: Mapping[str, int]
+    ) -> dict[str, int | None]:
+        """Return the life behind each id of a former release, None where it has ended since."""
+        owners = read_owners(self._audit_dir, record.release_id)
+        return {
+            name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
+            for name, person in owners.items()
+        }
 
 
 def _raise_if_broken(violations: Iterable[Violation]) -> None:

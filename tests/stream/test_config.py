@@ -113,7 +113,7 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
     for name in tables.split():
         table = getattr(settings.config, name)
         shown = set(document[name]) - {"kind"}
-        optional = {"seed", "real_per_group"} if name == "release" else set()
+        optional = {"seed", "real_per_group", "real_floor"} - shown
         assert shown == set(table.__struct_fields__) - optional
 
 
@@ -121,7 +121,7 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     """Every option has its key, the same default, and arrives."""
     settings = config.check(MINIMAL, tmp_path, "here")
     assert settings.config.privacy.window == "all"
-    assert settings.sequence == SequenceOptions(edge_lag_max=1, real_floor=0)
+    assert settings.sequence == SequenceOptions(edge_lag_max=1)
     table = {"cover": False, "edge_lag_max": 3, "alpha_reserve": "1/10", "real_floor": 4}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)

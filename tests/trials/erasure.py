@@ -61,7 +61,7 @@ def trial(
         store=lambda: RocksDBStore.open(folder / "store", schema),
         params=PrivacyParams(),
         schema=schema,
-        sequence=SequenceOptions(edge_lag_max=1, real_floor=0),
+        sequence=SequenceOptions(edge_lag_max=1),
         seed=seed,
     )
     counts = world.run(ingest={"batch_records_max": 2_000})
