@@ -27,6 +27,7 @@ from connectors.memory import (
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.sequence import SequenceOptions
 from state.memory import MemoryStore
+from state.rocksdb import RocksDBStore
 from state.store import GraphStore
 from stream.fresh import FreshReleases
 from stream.ingest import IngestSettings
@@ -236,6 +237,22 @@ class World:
             if mapping[a] and mapping[b]
         }
         return vertices, ties
+
+
+def disk_store(path: Path, schema: Schema) -> Callable[[], GraphStore]:
+    """Return what opens a store on disk, as the process after a crash would.
+
+    A process that ended holds no lock; here the former store may still be open.
+    """
+    former: list[RocksDBStore] = []
+
+    def opened() -> GraphStore:
+        for store in former:
+            store.close()
+        former[:] = [RocksDBStore.open(path, schema)]
+        return former[0]
+
+    return opened
 
 
 class _Mappings(Observer):

@@ -19,7 +19,7 @@ from stream.release_read import read_release
 from stream.service import new_sequence
 from stream.snapshotter import _read_back
 from tests import feeds
-from tests.stream.simulation import SCHEMA, Tripwire, World, event
+from tests.stream.simulation import SCHEMA, Tripwire, World, disk_store, event
 
 OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, edge_lag_max=1)
 PARAMS = PrivacyParams(k=2, alpha="1/2")
@@ -59,7 +59,7 @@ def world_of(folder, events=EVENTS, **settings):
 
 def on_disk(folder):
     """Return what makes a world keep its state in RocksDB."""
-    return {"store": lambda: RocksDBStore.open(folder / "store", SCHEMA)}
+    return {"store": disk_store(folder / "store", SCHEMA)}
 
 
 def contents(world):

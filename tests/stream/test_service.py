@@ -9,11 +9,10 @@ from connectors.memory import Crash, unavailable
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
-from state.rocksdb import RocksDBStore
 from stream import fresh, release_files
 from stream.loop import Clock
 from tests import feeds
-from tests.stream.simulation import SCHEMA, SLOT_US, Tripwire, World, event
+from tests.stream.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 
 FIRST = [
     event("vertex.upsert", 1, "ann", gender="f", health="well"),
@@ -132,7 +131,7 @@ def test_a_crash_loses_and_repeats_nothing_on_disk(tmp_path):
 
     def world_of(step):
         folder = tmp_path / str(step)
-        return World(folder, PARTITIONS, store=lambda: RocksDBStore.open(folder / "store", SCHEMA))
+        return World(folder, PARTITIONS, store=disk_store(folder / "store", SCHEMA))
 
     assert crash_everywhere(world_of, 7) > 150
 
@@ -163,11 +162,11 @@ def test_what_is_not_verified_is_never_published(tmp_path, monkeypatch, error, r
     """Fail closed: the release is withheld, the last one stands, the service goes on."""
     verify, calls = fresh.verify, []
 
-    def failing(*args):
+    def failing(*args, **kwargs):
         calls.append(args)
         if len(calls) == 2:
             raise error
-        return verify(*args)
+        return verify(*args, **kwargs)
 
     monkeypatch.setattr(fresh, "verify", failing)
     world = World(tmp_path, PARTITIONS)
