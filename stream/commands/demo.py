@@ -80,6 +80,7 @@ def demo(
     program = sys.argv[0] if os.sep in sys.argv[0] else "ktsafe"
     typer.echo(
         f"try       {program} verify {folder / 'releases'}\n"
+        f"          {program} audit {folder / 'releases'} --map {folder / 'state' / 'audit'}\n"
         f"          {program} config example, to write your own configuration",
         err=True,
     )
