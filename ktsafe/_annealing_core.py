@@ -143,6 +143,21 @@ def is_crowded(b: Bands, e: Edits) -> bool:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def sweep(b: Bands, s: Scene, e: Edits, last: int) -> int:
+    """Try to withdraw each inserted edge from position `last` of the list on, downwards.
+
+    Returns the position that is to be tried next where room is short (`is_crowded`), or the
+    number of original edges less one. Who takes the place of a withdrawn edge was tried before.
+    """
+    rows = np.zeros((3, b.hist.shape[1]), dtype=np.int32)
+    i = last
+    while i >= e.counts[ORIGINAL] and not is_crowded(b, e):
+        _try_toggle(b, s, e, i, -1, rows)
+        i -= 1
+    return i
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def anneal(
     b: Bands,
     s: Scene,

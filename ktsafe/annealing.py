@@ -93,6 +93,34 @@ def anneal(
         working.rewire(kept, deleted, inserted)
 
 
+def sweep(working: WorkingGraph, rule: Rule, rng: np.random.Generator, passes_max: int) -> bool:
+    """Withdraw inserted edges, each tried once per pass in random order, while all stay safe.
+
+    The same as `ktsafe.trimming.trim` does by its own table, and faster where classes are large;
+    tables of the working graph become stale. Ends early once a pass finds little. Returns False,
+    with nothing done, where a neighbourhood is too large to compare.
+    """
+    bands = bands_of(working, rule)
+    if bands is None:
+        return False
+    for _ in range(passes_max):
+        before = working.inserted_edges
+        before[:] = before[rng.permutation(len(before))]
+        scene, edits = _scene(working), _edits(working)
+        first = edits.counts[edits_core.ORIGINAL]
+        at = edits.counts[edits_core.LISTED] - 1
+        while at >= first:
+            at = core.sweep(bands, scene, edits, at)
+            if core.is_crowded(bands, edits):
+                bands, edits = packed(bands), _enlarged(edits)
+        kept, deleted, inserted = _split(edits)
+        taken = len(before) - len(inserted)
+        working.rewire(kept, deleted, inserted)
+        if taken * 200 < len(before):
+            break
+    return True
+
+
 def _scene(working: WorkingGraph) -> core.Scene:
     """Return what annealing leaves as it is."""
     n, g, n_classes = working.n, working.arrays, working.space.n_classes

@@ -8,6 +8,7 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.annealing import sweep
 from ktsafe.cohorts import choose_targets, dilute
 from ktsafe.executors import in_order
 from ktsafe.fallback import add_companions
@@ -27,6 +28,8 @@ SEARCH_ROUNDS_MAX = 32
 ROUNDS_MAX = 44
 EMPTY = np.zeros(0, dtype=np.int32)
 RARE_CLASSES_MIN = 64
+# From here on comparing whole degrees pays for the table that it needs.
+SWEPT_MIN = 30_000
 
 
 @dataclasses.dataclass(frozen=True)
@@ -130,8 +133,10 @@ def _search(
             unsafe = np.union1d(unsafe, known.short(working, table))
         if not len(unsafe):
             # Step 5: take back what nobody needs.
-            taking_back = trim if known is None else known.trim
-            taking_back(working, table, rng, passes_max=budget.trim_passes_max)
+            if known is not None:
+                known.trim(working, table, rng, passes_max=budget.trim_passes_max)
+            else:
+                _take_back(working, table, rng, budget.trim_passes_max)
             return round_, working
         if round_ >= SEARCH_ROUNDS_MAX:
             add_companions(working, table, unsafe, params)
@@ -159,6 +164,16 @@ def _search(
         # Step 4: insert vertices for the rest; what they want is served next round.
         insert_for_leftovers(working, table, wants, rng)
     return ROUNDS_MAX, None
+
+
+def _take_back(
+    working: WorkingGraph, table: LocationTable, rng: np.random.Generator, passes_max: int
+) -> None:
+    """Withdraw what nobody needs; large graphs by the table that compares whole degrees."""
+    if working.n >= SWEPT_MIN and sweep(working, table.rule, rng, passes_max):
+        table = LocationTable(working, table.rule, _degree_caps(working))
+        passes_max = 0
+    trim(working, table, rng, passes_max=passes_max)
 
 
 def _degree_caps(working: WorkingGraph) -> NDArray[np.int64]:
