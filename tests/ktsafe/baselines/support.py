@@ -7,7 +7,7 @@ import numpy as np
 from ktsafe import AttributedGraph
 from ktsafe.baselines.merging import MergedGraph
 from ktsafe.baselines.subgraph import AnonymizedSubgraph, ExpandedSubgraph
-from tests.graphs import attributed
+from tests.graphs import attributed, regular, union
 from tests.naive import Small
 
 
@@ -53,3 +53,27 @@ def whole(graph: Small) -> tuple[AttributedGraph, ExpandedSubgraph]:
     """Return the graph and, in one piece, its only part."""
     made = attributed(graph)
     return made, ExpandedSubgraph.whole(made)
+
+
+def uneven_circles() -> Small:
+    """Return circles of degree 2 (half sensitive), 3 (all sensitive) and 4 (none), six each."""
+    return union(regular(6, 2, sensitive=3), regular(6, 3, sensitive=6), regular(6, 4))
+
+
+def ten_hubs() -> Small:
+    """Return ten hubs 0..9 of QI 1 with three leaves of QI 0 each."""
+    edges = [(h, 10 + 3 * h + i) for h in range(10) for i in range(3)]
+    return Small([*[(1,)] * 10, *[(0,)] * 30], [False] * 40, edges)
+
+
+def stars_behind_a_border() -> Small:
+    """Return x = 0 joined to c = 1, and c to 2..5, each of which has five leaves."""
+    edges = [(0, 1), *[(1, h) for h in range(2, 6)]]
+    edges += [(h, 6 + 5 * (h - 2) + i) for h in range(2, 6) for i in range(5)]
+    return Small([(0,), (1,), *[(0,)] * 4, *[(2,)] * 20], [False] * 26, edges)
+
+
+def five_pairs() -> Small:
+    """Return five vertices of QI 0, the first sensitive, each tied to one of QI 1."""
+    edges = [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9)]
+    return Small([*[(0,)] * 5, *[(1,)] * 5], [True] + [False] * 9, edges)

@@ -15,8 +15,16 @@ import pytest
 from ktsafe.baselines.merging import merge_subgraphs
 from ktsafe.baselines.partitioning import expand
 from tests import naive
-from tests.graphs import attributed, regular, stars, union
-from tests.ktsafe.baselines.support import part_of, small_merged, small_outcome
+from tests.graphs import attributed, stars
+from tests.ktsafe.baselines.support import (
+    five_pairs,
+    part_of,
+    small_merged,
+    small_outcome,
+    stars_behind_a_border,
+    ten_hubs,
+    uneven_circles,
+)
 from tests.naive import Small, Tolerance
 
 
@@ -72,9 +80,7 @@ def test_alpha_breaks_over_the_union() -> None:
     of degree 2, half sensitive, are similar to those of degree 3 but not to those of degree 4.
     """
     tolerance = Tolerance(4, Fraction(1), Fraction(1, 2), 2)
-    first = regular(6, 2, sensitive=3)
-    second = union(regular(6, 3, sensitive=6), regular(6, 4))
-    graph, parts = halves(union(first, second), 6)
+    graph, parts = halves(uneven_circles(), 6)
     assert unsafe_in_parts(graph, parts, tolerance) == [set(), set()]
     merged = small_merged(graph, merge_subgraphs(graph, parts))
     assert naive.unsafe_vertices(merged, tolerance) == set(range(6))
@@ -87,11 +93,9 @@ def test_unchanged_vertices_gain_both_versions_of_a_changed_neighbour() -> None:
 
     Its degree grows by their number, and it leaves its protection set, unedited.
     """
-    # Ten hubs of degree 3, of QI 1; hub 0's leaves live in the other part.
-    hubs = [(1,)] * 10
-    leaves = [(0,)] * 30
-    edges = [(h, 10 + 3 * h + i) for h in range(10) for i in range(3)]
-    small = Small([*hubs, *leaves], [False] * 40, edges)
+    # Hub 0's leaves live in the other part.
+    small = ten_hubs()
+    edges = small.edges
     graph = attributed(small)
     own = list(range(10)) + list(range(13, 40))
     place = {v: i for i, v in enumerate(own)}
@@ -118,12 +122,7 @@ def test_halo_members_are_cut_off_stars() -> None:
     """3: inside a part halo vertices count as members with the few edges they show there."""
     # Five of degree 1 in the part: one owned, whose star is whole, and four of the halo, whose
     # stars have five further edges outside.
-    # Owned: x = 0 and c = 1, the border vertex. Halo: h = 2..5, joined to c, leaves outside.
-    edges = [(0, 1), *[(1, h) for h in range(2, 6)]]
-    edges += [(h, 6 + 5 * (h - 2) + i) for h in range(2, 6) for i in range(5)]
-    n = 26
-    qi = [(0,), (1,), *[(0,)] * 4, *[(2,)] * 20]
-    small = Small(qi, [False] * n, edges)
+    small = stars_behind_a_border()
     graph, parts = halves(small, 2)
     tolerance = Tolerance(5, Fraction(1), Fraction(1), 4)
     inside = small_outcome(graph, parts[0])
@@ -134,10 +133,9 @@ def test_halo_members_are_cut_off_stars() -> None:
 
 def test_who_is_kept_twice_counts_twice() -> None:
     """4: one sensitive person in two versions raises 1 of 5 to 2 of 6, and 6 are 5 persons."""
-    # Five of QI 0 with degree 1: vertex 0 is sensitive; its neighbour 5 lives in the other part.
-    edges = [(0, 5), (1, 6), (2, 7), (3, 8), (4, 9)]
-    qi = [(0,)] * 5 + [(1,)] * 5
-    small = Small(qi, [True] + [False] * 9, edges)
+    # The neighbour 5 of the sensitive vertex 0 lives in the other part.
+    small = five_pairs()
+    edges = small.edges
     graph = attributed(small)
     own = [0, 1, 2, 3, 4, 6, 7, 8, 9]
     place = {v: i for i, v in enumerate(own)}
