@@ -6,7 +6,7 @@ NAME ?=
 DATA ?=
 KAFKA ?=
 KILLS ?= 0
-# Processes that share the tests; those with a broker stay in one.
+# Processes that share the tests; each starts a broker of its own when it needs one.
 TEST_WORKERS ?= 2
 
 VENV := .venv
@@ -33,7 +33,7 @@ run: $(STAMP) ## generate a social feed, run the service on it, publish verified
 test: $(STAMP) ## run all tests; those with a Kafka broker need Java and Maven, else they are skipped
 	@$(MAKE) -s java 2>/dev/null || echo "Without Java and Maven the Kafka tests are skipped" \
 		"(Debian: apt-get install default-jre-headless maven)."
-	$(RUN) -m pytest -n $(TEST_WORKERS) --dist loadgroup
+	$(RUN) -m pytest -n $(TEST_WORKERS)
 
 lint: $(STAMP) ## check style and formatting
 	$(RUN) -m ruff check $(CODE)

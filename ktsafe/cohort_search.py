@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ktsafe.annealing import sweep
 from ktsafe.cohorts import choose_targets, dilute
 from ktsafe.executors import in_order
-from ktsafe.fallback import add_companions
+from ktsafe.fallback import add_companions, companions_cost
 from ktsafe.graph import AttributedGraph
 from ktsafe.knowledge import KnownCandidates
 from ktsafe.locations import LocationTable, similarity_rule
@@ -24,6 +24,7 @@ from ktsafe.trimming import trim
 from ktsafe.working import WorkingGraph
 
 # Rounds of the search, and rounds in all: what is left after the search gets companions.
+SEARCH_ROUNDS_MIN = 4
 SEARCH_ROUNDS_MAX = 32
 ROUNDS_MAX = 44
 EMPTY = np.zeros(0, dtype=np.int32)
@@ -63,6 +64,32 @@ BUDGETS: dict[Effort, Budget] = {
     "balanced": Budget(100, 4, 30_000, 4),
     "thorough": Budget(1000, 6, 200_000, 16),
 }
+
+
+class _Patience:
+    """Says when further rounds are not worth what they cost.
+
+    Each round could end the search by buying companions for those who are left. Where rounds no
+    longer lower the sum of what was spent and what that would cost, the search goes on until it
+    has spent a third of the price (the ski rental problem), and then buys.
+    """
+
+    def __init__(self) -> None:
+        self._least = self._spent = -1
+
+    def is_over(
+        self,
+        working: WorkingGraph,
+        table: LocationTable,
+        unsafe: NDArray[np.int32],
+        params: PrivacyParams,
+    ) -> bool:
+        """Whether to buy now; to be asked once in each round."""
+        price = companions_cost(working, table, unsafe, params)
+        if self._spent < 0 or working.cost + price < self._least:
+            self._least, self._spent = working.cost + price, working.cost
+            return False
+        return 3 * (working.cost - self._spent) > price
 
 
 def cheapest_supergraph(
@@ -123,6 +150,7 @@ def _search(
     rule = similarity_rule(space, params)
     working = WorkingGraph(graph, space, by_tuple=knowledge == "true")
     known = KnownCandidates(working) if knowledge == "true" else None
+    patience = _Patience()
     for round_ in range(ROUNDS_MAX):
         # What trimming takes back is far less than half.
         if working.cost > 2 * copies_cost(graph, params):
@@ -138,7 +166,9 @@ def _search(
             else:
                 _take_back(working, table, rng, budget.trim_passes_max)
             return round_, working
-        if round_ >= SEARCH_ROUNDS_MAX:
+        if round_ >= SEARCH_ROUNDS_MAX or (
+            round_ >= SEARCH_ROUNDS_MIN and patience.is_over(working, table, unsafe, params)
+        ):
             add_companions(working, table, unsafe, params)
             continue
         # Step 1: settle. What is safe without the others stays; the others are lifted. Where

@@ -25,8 +25,7 @@ def add_companions(
     Nothing that exists changes, and harmless vertices never hurt a protection set that is large
     enough; a neighbour's location may still be too sensitive, which a further call repairs.
     """
-    _, first = np.unique(table.arrays.of_vertex[unsafe], return_index=True)
-    chosen = unsafe[first]
+    chosen = _one_of_each_location(table, unsafe)
     hist = working.joint_histograms(chosen)
     for v, row in zip(chosen, hist, strict=True):
         count = params.group_size_min
@@ -42,6 +41,25 @@ def add_companions(
             planned = np.ascontiguousarray(np.concatenate(edges))
             working.reserve_edges(len(planned))
             _matching_core.insert_edges(working.arrays, planned)
+
+
+def companions_cost(
+    working: WorkingGraph,
+    table: LocationTable,
+    unsafe: NDArray[np.int32],
+    params: PrivacyParams,
+) -> int:
+    """Return how many vertices and edges `add_companions` would insert."""
+    hist = working.joint_histograms(_one_of_each_location(table, unsafe)).astype(np.int64)
+    m = params.group_size_min
+    rings = np.maximum(hist, m)[hist > 0].sum()
+    return int(m * (len(hist) + hist.sum()) + rings)
+
+
+def _one_of_each_location(table: LocationTable, vertices: NDArray[np.int32]) -> NDArray[np.int32]:
+    """Return the first of the given vertices at each location."""
+    _, first = np.unique(table.arrays.of_vertex[vertices], return_index=True)
+    return vertices[first]
 
 
 def disjoint_copies(

@@ -14,6 +14,7 @@ from __future__ import annotations
 import argparse
 import contextlib
 import dataclasses
+import fcntl
 import json
 import os
 import shutil
@@ -92,6 +93,13 @@ class Broker:
         if self._fetched():
             return
         self.libs.mkdir(parents=True, exist_ok=True)
+        # Of several processes that want the same jars one fetches them, and the others wait.
+        with (self.libs / ".lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            if not self._fetched():
+                self._copy_jars()
+
+    def _copy_jars(self) -> None:
         command = ["mvn", "-B", "-q", "-f", str(HERE / "pom.xml"), "dependency:copy-dependencies"]
         command += [f"-DoutputDirectory={self.libs}", "-DincludeScope=runtime"]
         done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -27,14 +27,6 @@ SETTINGS = {
 _numbers = itertools.count(1)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Keep all tests with a broker in one process when several run: it is the session's only."""
-    here = Path(__file__).parent
-    for item in items:
-        if here in item.path.parents:
-            item.add_marker(pytest.mark.xdist_group("kafka"))
-
-
 def new_broker(home: Path) -> Broker:
     """Return a broker in `home` that shares the downloaded server; skip where it cannot run."""
     broker = Broker(home, libs=ROOT / "var/broker/libs", settings=SETTINGS)
