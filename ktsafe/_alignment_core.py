@@ -57,11 +57,17 @@ class Problem(NamedTuple):
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def _home(key: int, mask: int) -> int:
+    """Return the slot where the search for a key begins."""
+    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
+    return np.int64(mixed >> np.uint64(20)) & mask
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def slot_of(table: NDArray[np.int64], key: int) -> int:
     """Return the slot that holds `key`, or the free one where it belongs."""
     mask = table.shape[0] - 1
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    slot = np.int64(mixed >> np.uint64(20)) & mask
+    slot = _home(key, mask)
     while table[slot] != 0 and (table[slot] >> COUNT_BITS) != key + 1:
         slot = (slot + 1) & mask
     return slot
@@ -78,8 +84,7 @@ def free_slot(table: NDArray[np.int64], slot: int) -> None:
         if table[probe] == 0:
             break
         key = (table[probe] >> COUNT_BITS) - 1
-        mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-        home = np.int64(mixed >> np.uint64(20)) & mask
+        home = _home(key, mask)
         # The entry may move up unless its home lies behind the hole.
         if ((probe - home) & mask) >= ((probe - hole) & mask):
             table[hole] = table[probe]

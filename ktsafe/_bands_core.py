@@ -17,6 +17,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe._hashing_core import location_chain
 from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, NONE, T_DEN, T_NUM, WIDTH, K
 
 # Positions in `Bands.tops`: unused location rows, used arena cells, longest segment.
@@ -68,19 +69,9 @@ def suffices(b: Bands, size: int, sensitive: int) -> bool:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _slot(b: Bands, cls: int, row: NDArray[np.int32]) -> int:
-    """Return the hash chain of a location (FNV-1a over class and counts)."""
-    value = np.uint64(14695981039346656037) ^ np.uint64(cls)
-    for x in range(len(row)):
-        value = (value * np.uint64(1099511628211)) ^ np.uint64(row[x])
-    value ^= value >> np.uint64(29)
-    return np.int64(value & np.uint64(len(b.hash_head) - 1))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
 def find(b: Bands, cls: int, size: int, row: NDArray[np.int32]) -> int:
     """Return the location of a (class, size, histogram), or NONE."""
-    at = b.hash_head[_slot(b, cls, row)]
+    at = b.hash_head[location_chain(cls, row, len(b.hash_head))]
     while at != NONE:
         if b.cls[at] == cls and b.size[at] == size:
             same = True
@@ -123,7 +114,7 @@ def create(b: Bands, cls: int, size: int, row: NDArray[np.int32]) -> int:
     b.sensitive[at] = 0
     b.ps_size[at] = 0
     b.ps_sensitive[at] = 0
-    slot = _slot(b, cls, row)
+    slot = location_chain(cls, row, len(b.hash_head))
     b.hash_next[at] = b.hash_head[slot]
     b.hash_head[slot] = at
     bucket = b.first[cls] + size
@@ -141,7 +132,7 @@ def create(b: Bands, cls: int, size: int, row: NDArray[np.int32]) -> int:
 @njit(cache=True, fastmath=False, nogil=True)
 def _close(b: Bands, at: int) -> None:
     """Remove a location that nobody is at any more."""
-    slot = _slot(b, b.cls[at], b.hist[at])
+    slot = location_chain(b.cls[at], b.hist[at], len(b.hash_head))
     if b.hash_head[slot] == at:
         b.hash_head[slot] = b.hash_next[at]
     else:

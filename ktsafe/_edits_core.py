@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe._hashing_core import edge_key, home_slot
 from ktsafe._locations_core import NONE
 
 # Positions in `Edits.counts`: original edges, edges in the list, deleted original edges.
@@ -34,22 +35,10 @@ class Edits(NamedTuple):
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _key(u: int, v: int) -> int:
-    return (np.int64(min(u, v)) << 32) | np.int64(max(u, v))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _home(key: int, slots: int) -> int:
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(32)
-    return np.int64(mixed & np.uint64(slots - 1))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
 def _slot(e: Edits, key: int) -> int:
     """Return the slot of a key, or the free slot where it belongs."""
     slots = len(e.keys)
-    at = _home(key, slots)
+    at = home_slot(key, slots)
     while e.keys[at] != NONE and e.keys[at] != key:
         at = (at + 1) & (slots - 1)
     return at
@@ -64,7 +53,7 @@ def _vacate(e: Edits, hole: int) -> None:
         at = (at + 1) & (slots - 1)
         if e.keys[at] == NONE:
             break
-        home = _home(e.keys[at], slots)
+        home = home_slot(e.keys[at], slots)
         # A key may fill the hole unless its home lies behind the hole.
         if ((at - home) & (slots - 1)) >= ((at - hole) & (slots - 1)):
             e.keys[hole], e.position[hole] = e.keys[at], e.position[at]
@@ -76,7 +65,7 @@ def _vacate(e: Edits, hole: int) -> None:
 def load(e: Edits, n: int) -> None:
     """Enter the first n listed edges into the map."""
     for i in range(n):
-        key = _key(e.ends[i, 0], e.ends[i, 1])
+        key = edge_key(e.ends[i, 0], e.ends[i, 1])
         at = _slot(e, key)
         e.keys[at] = key
         e.position[at] = i
@@ -85,7 +74,7 @@ def load(e: Edits, n: int) -> None:
 @njit(cache=True, fastmath=False, nogil=True)
 def find(e: Edits, u: int, v: int) -> int:
     """Return where in the list a pair is, or NONE; a deleted original edge is listed."""
-    at = _slot(e, _key(u, v))
+    at = _slot(e, edge_key(u, v))
     return e.position[at] if e.keys[at] != NONE else NONE
 
 
@@ -106,7 +95,7 @@ def price(e: Edits, i: int) -> int:
 @njit(cache=True, fastmath=False, nogil=True)
 def toggle(e: Edits, u: int, v: int) -> None:
     """Insert, withdraw, delete or restore the edge between u and v, whichever applies."""
-    key = _key(u, v)
+    key = edge_key(u, v)
     at = _slot(e, key)
     if e.keys[at] == NONE:
         i = e.counts[LISTED]
@@ -121,7 +110,7 @@ def toggle(e: Edits, u: int, v: int) -> None:
         if i != last:
             x, y = e.ends[last, 0], e.ends[last, 1]
             e.ends[i, 0], e.ends[i, 1] = x, y
-            e.position[_slot(e, _key(x, y))] = i
+            e.position[_slot(e, edge_key(x, y))] = i
         _vacate(e, at)
         return
     if e.rank[i] == NONE:

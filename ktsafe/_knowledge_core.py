@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe._hashing_core import row_hash
 from ktsafe._locations_core import T_DEN, T_NUM, WIDTH, K, Rule, Table, can_spare, lift
 from ktsafe._trimming_core import _can_lose, withdraw_if_safe
 from ktsafe._working_core import INSERTED, Working, see
@@ -45,13 +46,10 @@ class Runs(NamedTuple):
 
 @njit(cache=True, fastmath=False, nogil=True)
 def hashes(g: Working, n: int) -> NDArray[np.uint64]:
-    """Return a hash of the histogram of each of the first n vertices (FNV-1a)."""
+    """Return a hash of the histogram of each of the first n vertices."""
     values = np.empty(n, dtype=np.uint64)
     for v in range(n):
-        value = np.uint64(14695981039346656037)
-        for x in range(g.hist.shape[1]):
-            value = (value * np.uint64(1099511628211)) ^ np.uint64(g.hist[v, x])
-        values[v] = value
+        values[v] = row_hash(g.hist[v], 0)
     return values
 
 

@@ -17,6 +17,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe._hashing_core import location_chain
+
 NONE = -1
 # Locations of a block.
 LANES = 16
@@ -237,19 +239,9 @@ def similar_locations(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _slot(table: Table, cls: int, row: NDArray[np.int32]) -> int:
-    """Return the hash chain of a location (FNV-1a over class and counts)."""
-    value = np.uint64(14695981039346656037) ^ np.uint64(cls)
-    for x in range(len(row)):
-        value = (value * np.uint64(1099511628211)) ^ np.uint64(row[x])
-    value ^= value >> np.uint64(29)
-    return np.int64(value & np.uint64(len(table.hash_head) - 1))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
 def find(table: Table, cls: int, degree: int, row: NDArray[np.int32]) -> int:
     """Return the location of a (class, degree, histogram), or NONE."""
-    at = table.hash_head[_slot(table, cls, row)]
+    at = table.hash_head[location_chain(cls, row, len(table.hash_head))]
     while at != NONE:
         if table.cls[at] == cls and table.degree[at] == degree:
             same = True
@@ -315,7 +307,7 @@ def create(table: Table, cls: int, degree: int, row: NDArray[np.int32]) -> int:
     table.sensitive[at] = 0
     table.ps_size[at] = 0
     table.ps_sensitive[at] = 0
-    slot = _slot(table, cls, row)
+    slot = location_chain(cls, row, len(table.hash_head))
     table.hash_next[at] = table.hash_head[slot]
     table.hash_head[slot] = at
     return at
@@ -324,7 +316,7 @@ def create(table: Table, cls: int, degree: int, row: NDArray[np.int32]) -> int:
 @njit(cache=True, fastmath=False, nogil=True)
 def remove(table: Table, at: int) -> None:
     """Close a location; the last one of its degree's first block takes its place."""
-    slot = _slot(table, table.cls[at], table.hist[at])
+    slot = location_chain(table.cls[at], table.hist[at], len(table.hash_head))
     if table.hash_head[slot] == at:
         table.hash_head[slot] = table.hash_next[at]
     else:

@@ -11,6 +11,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe._hashing_core import edge_key, home_slot
+
 EMPTY = -1
 DELETED = -2
 
@@ -36,23 +38,11 @@ class Working(NamedTuple):
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _key(u: int, v: int) -> int:
-    return (np.int64(min(u, v)) << 32) | np.int64(max(u, v))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _home(key: int, slots: int) -> int:
-    mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
-    mixed ^= mixed >> np.uint64(32)
-    return np.int64(mixed & np.uint64(slots - 1))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
 def has_edge(g: Working, u: int, v: int) -> bool:
     """Whether u and v are adjacent."""
-    key = _key(u, v)
+    key = edge_key(u, v)
     slots = len(g.edge_slots)
-    at = _home(key, slots)
+    at = home_slot(key, slots)
     while g.edge_slots[at] != EMPTY:
         if g.edge_slots[at] == key:
             return True
@@ -63,9 +53,9 @@ def has_edge(g: Working, u: int, v: int) -> bool:
 @njit(cache=True, fastmath=False, nogil=True)
 def remember_edge(g: Working, u: int, v: int) -> None:
     """Put an absent edge into the edge set (and nowhere else)."""
-    key = _key(u, v)
+    key = edge_key(u, v)
     slots = len(g.edge_slots)
-    at = _home(key, slots)
+    at = home_slot(key, slots)
     while g.edge_slots[at] >= 0:
         at = (at + 1) & (slots - 1)
     if g.edge_slots[at] == EMPTY:
@@ -76,9 +66,9 @@ def remember_edge(g: Working, u: int, v: int) -> None:
 @njit(cache=True, fastmath=False, nogil=True)
 def forget_edge(g: Working, u: int, v: int) -> None:
     """Drop a present edge from the edge set (and nowhere else)."""
-    key = _key(u, v)
+    key = edge_key(u, v)
     slots = len(g.edge_slots)
-    at = _home(key, slots)
+    at = home_slot(key, slots)
     while g.edge_slots[at] != key:
         at = (at + 1) & (slots - 1)
     g.edge_slots[at] = DELETED

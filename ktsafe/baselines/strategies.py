@@ -18,63 +18,44 @@ from ktsafe.baselines.kt_safe_graph import Variant, kt_safe_graph
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress, Strategy, strategy_named
+from ktsafe.strategies import Plan, Progress, default_strategy, strategy_named
 
 
-def none(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
-    """Plan by Algorithm 1 without any optimization."""
-    variant = Variant(partition=False, pruning=False)
-    return _by_the_paper(graph, params, variant, rng, options, executor, report)
+@dataclasses.dataclass(frozen=True)
+class ByThePaper:
+    """A strategy: Algorithm 1 with what `variant` switches on, repaired if that is asked for."""
+
+    variant: Variant
+
+    def __call__(
+        self,
+        graph: AttributedGraph,
+        params: PrivacyParams,
+        *,
+        rng: np.random.Generator,
+        options: AnonymizeOptions,
+        executor: Executor | None,
+        report: Progress,
+    ) -> Plan:
+        """Return the plan of a release of `graph`. Source: `ktsafe.strategies.Strategy`."""
+        merged = kt_safe_graph(
+            graph, params, self.variant, rng=rng, executor=executor, report=report
+        )
+        plan = Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
+        return _finished(graph, plan, params, rng, options, executor, report)
 
 
-def pruning(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
-    """Plan by Algorithm 1 with pivots and kt-tree; the plan is that of `none`."""
-    variant = Variant(partition=False, pruning=True)
-    return _by_the_paper(graph, params, variant, rng, options, executor, report)
+none = ByThePaper(Variant(partition=False, pruning=False))
+"""Algorithm 1 without any optimization."""
 
+pruning = ByThePaper(Variant(partition=False, pruning=True))
+"""Algorithm 1 with pivots and kt-tree; its plan is that of `none`."""
 
-def partition(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
-    """Plan by Algorithm 1 with cost-model-based partitioning."""
-    variant = Variant(partition=True, pruning=False)
-    return _by_the_paper(graph, params, variant, rng, options, executor, report)
+partition = ByThePaper(Variant(partition=True, pruning=False))
+"""Algorithm 1 with cost-model-based partitioning."""
 
-
-def partition_pruning(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
-    """Plan by Algorithm 1 with both, the paper's own; the plan is that of `partition`."""
-    variant = Variant(partition=True, pruning=True)
-    return _by_the_paper(graph, params, variant, rng, options, executor, report)
+partition_pruning = ByThePaper(Variant(partition=True, pruning=True))
+"""Algorithm 1 with both, the paper's own choice; its plan is that of `partition`."""
 
 
 def kl_graph(
@@ -92,20 +73,6 @@ def kl_graph(
     return _finished(graph, plan, params, rng, options, executor, report)
 
 
-def _by_the_paper(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    variant: Variant,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
-    merged = kt_safe_graph(graph, params, variant, rng=rng, executor=executor, report=report)
-    plan = Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
-    return _finished(graph, plan, params, rng, options, executor, report)
-
-
 def _finished(
     graph: AttributedGraph,
     plan: Plan,
@@ -118,8 +85,7 @@ def _finished(
     """Return the plan, made safe by our own means if that is asked for."""
     if not options.repair:
         return plan
-    name = "cohort" if params.sees_stars else "aligned"
-    mend: Strategy = strategy_named(name)
+    mend = strategy_named(default_strategy(params))
     broken = _outcome(graph, plan)
     mended = mend(broken, params, rng=rng, options=options, executor=executor, report=report)
     fakes = np.full(len(mended.inserted), -1, dtype=np.int32)
