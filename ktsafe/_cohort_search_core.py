@@ -156,12 +156,14 @@ def improve(
 
     Whoever takes a member's place looks like another member (`nearest`). The temperature falls
     geometrically from the first to the second of `temperatures`, in stubs; `random` is the state
-    of a generator.
+    of a generator. A small class can end dearer than it began, still warm; it keeps its start.
     """
     n = len(cohort)
+    start = cohort.copy()
     largest = np.bincount(cohort).max()
     room = largest + rule.limits[K]
     s = _in_slots(pool, rule, cohort, room)
+    price_at_start = s.prices.sum()
     scratch = scratch_for(pool.rows.shape[1], room)
     cooling = (temperatures[1] / temperatures[0]) ** (1.0 / max(steps, 1))
     temperature = temperatures[0]
@@ -180,3 +182,5 @@ def improve(
             _try_move(s, pool, rule, v, b, worst, scratch)
         else:
             _try_swap(s, pool, rule, v, u, worst, scratch)
+    if s.prices.sum() > price_at_start:
+        cohort[:] = start
