@@ -1,29 +1,21 @@
-"""Files as event source, release sink and dead-letter sink."""
+"""Files as event source."""
 
 from __future__ import annotations
 
-import base64
 import gzip
 import hashlib
-import json
 import os
-import stat
 from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from connectors.base import MANIFEST, Record, TopicPartition
-from connectors.errors import Misconfigured, OffsetLost, SinkConflict, SourceMismatch, Unavailable
+from connectors.base import Record, TopicPartition
+from connectors.errors import Misconfigured, OffsetLost, SourceMismatch
 from connectors.files import (
-    FileDeadLetterSink,
-    FileReleaseReader,
-    FileReleaseSink,
     FileSource,
 )
-from connectors.letters import PREFIX, TRUNCATED, TRUNCATED_SHA256
-from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
-from tests.connectors.release_contract import FILES, ReleaseContract, content, stage
+from connectors.letters import TRUNCATED, TRUNCATED_SHA256
 from tests.connectors.source_contract import N_PARTITIONS, SourceContract, read_all, values_of
 
 
@@ -299,211 +291,6 @@ def test_damaged_gzip(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured):
         read_all(source)
     source.close()
-
-
-class FileReleaseWorld:
-    """A folder of releases."""
-
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-
-    def sink(self) -> FileReleaseSink:
-        return FileReleaseSink(self.folder)
-
-    def reader(self) -> FileReleaseReader:
-        return FileReleaseReader(self.folder)
-
-
-class TestFileReleases(ReleaseContract):
-    """Releases in folders."""
-
-    @pytest.fixture
-    def world(self, tmp_path: Path) -> FileReleaseWorld:
-        return FileReleaseWorld(tmp_path / "releases")
-
-
-def test_one_publisher_per_folder(tmp_path: Path) -> None:
-    """A second sink on the same folder is refused while the first one is open."""
-    first, second = FileReleaseSink(tmp_path), FileReleaseSink(tmp_path)
-    first.open()
-    with pytest.raises(Unavailable):
-        second.open()
-    first.close()
-    second.open()
-    second.close()
-
-
-def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
-    """What a crash left under a temporary name is never read, and does not stay."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
-    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
-    sink.close()
-    leftover = tmp_path / "releases" / ".tmp-s-0002"
-    leftover.mkdir()
-    (leftover / "vertices.csv").write_bytes(b"half")
-    reader = FileReleaseReader(tmp_path / "releases")
-    assert [b.release_id for b in reader.read(tmp_path / "out")] == ["s-0001"]
-    sink.open()
-    assert not leftover.exists()
-    sink.close()
-
-
-def test_damaged_release_is_not_read(tmp_path: Path) -> None:
-    """A release whose bytes changed after publication is refused by the reader."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
-    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
-    sink.close()
-    (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
-    with pytest.raises(SinkConflict):
-        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
-
-
-def test_foreign_files_in_the_folder(tmp_path: Path) -> None:
-    """Something that is no release stops reader and sink instead of being taken for one."""
-    (tmp_path / "notes").mkdir()
-    with pytest.raises(SinkConflict):
-        list(FileReleaseReader(tmp_path).read(tmp_path.parent / "out"))
-    sink = FileReleaseSink(tmp_path)
-    sink.open()
-    with pytest.raises(SinkConflict):
-        sink.last()
-    sink.close()
-
-
-def test_times_of_published_files(tmp_path: Path) -> None:
-    """Files carry the nominal time, so that nobody sees when a release was built."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
-    bundle = stage(tmp_path / "staging", "s-0001", FILES, 1_234_567_890_000)
-    sink.publish(bundle)
-    sink.close()
-    folder = tmp_path / "releases" / "s-0001"
-    times = {path.stat().st_mtime for path in (folder, *folder.iterdir())}
-    assert times == {1_234_567_890.0}
-
-
-def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A write that fails is `Unavailable`, leaves nothing visible, and succeeds later."""
-    sink = FileReleaseSink(tmp_path / "releases")
-    sink.open()
-    bundle = stage(tmp_path / "staging", "s-0001", FILES)
-    with monkeypatch.context() as patch:
-
-        def full(_descriptor: int) -> None:
-            raise OSError(28, "No space left on device")
-
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(Unavailable):
-            sink.publish(bundle)
-    assert sink.last() is None
-    sink.publish(bundle)
-    (found,) = FileReleaseReader(tmp_path / "releases").read(tmp_path / "out")
-    assert content(found) == content(bundle)
-    sink.close()
-
-
-def test_reading_into_the_same_folder_is_refused(tmp_path: Path) -> None:
-    """Releases are not rebuilt over themselves; a missing folder is named."""
-    with pytest.raises(Misconfigured):
-        list(FileReleaseReader(tmp_path).read(tmp_path))
-    with pytest.raises(Misconfigured):
-        list(FileReleaseReader(tmp_path / "none").read(tmp_path))
-
-
-def test_manifest_must_list_plain_names(tmp_path: Path) -> None:
-    """A manifest cannot make a reader write outside its folder."""
-    folder = tmp_path / "releases" / "s-0001"
-    folder.mkdir(parents=True)
-    (folder / MANIFEST).write_text(json.dumps({"sha256": {"../evil": "0" * 64}}))
-    with pytest.raises(SinkConflict):
-        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
-
-
-class FileLetterWorld:
-    """A file of letters."""
-
-    def __init__(self, path: Path) -> None:
-        self.path = path
-
-    def sink(self) -> FileDeadLetterSink:
-        return FileDeadLetterSink(self.path, dead_letter_bytes_max=BYTES_MAX)
-
-    def letters(self) -> list[Found]:
-        if not self.path.exists():
-            return []
-        return [parse(line) for line in self.path.read_bytes().splitlines()]
-
-
-def parse(line: bytes) -> Found:
-    fields = json.loads(line)
-
-    def data(text: str | None) -> bytes | None:
-        return None if text is None else base64.b64decode(text)
-
-    return Found(
-        fields[f"{PREFIX}topic"],
-        int(fields[f"{PREFIX}partition"]),
-        int(fields[f"{PREFIX}offset"]),
-        fields[f"{PREFIX}exception.class.name"],
-        fields[f"{PREFIX}exception.message"],
-        data(fields["key"]),
-        data(fields["value"]),
-        fields.get("length"),
-        fields.get("sha256"),
-        {name: base64.b64decode(value) for name, value in fields["headers"]},
-    )
-
-
-class TestFileLetters(LetterContract):
-    """Letters in a file."""
-
-    @pytest.fixture
-    def world(self, tmp_path: Path) -> FileLetterWorld:
-        return FileLetterWorld(tmp_path / "sub" / "dead.jsonl")
-
-
-def test_letters_are_private(tmp_path: Path) -> None:
-    """The file is readable by its owner only."""
-    sink = FileDeadLetterSink(tmp_path / "dead.jsonl")
-    sink.write([letter(1, b"x")])
-    sink.close()
-    assert stat.S_IMODE((tmp_path / "dead.jsonl").stat().st_mode) == 0o600
-
-
-@pytest.mark.parametrize("torn", [b"", b"{", b'{"half": "' + b"x" * 200_000])
-def test_a_torn_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
-    """A line that a crash left unfinished goes; the ones before stay."""
-    world = FileLetterWorld(tmp_path / "dead.jsonl")
-    sink = world.sink()
-    sink.write([letter(1, b"x")])
-    sink.close()
-    with world.path.open("ab") as file:
-        file.write(torn)
-    again = world.sink()
-    again.write([letter(2, b"y")])
-    again.close()
-    assert [found.offset for found in world.letters()] == [1, 2]
-
-
-def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Letters that could not be synced are cut off again and can be written later."""
-    world = FileLetterWorld(tmp_path / "dead.jsonl")
-    sink = world.sink()
-    sink.write([letter(1, b"x")])
-    with monkeypatch.context() as patch:
-
-        def full(_descriptor: int) -> None:
-            raise OSError(28, "No space left on device")
-
-        patch.setattr(os, "fsync", full)
-        with pytest.raises(Unavailable):
-            sink.write([letter(2, b"y")])
-    assert [found.offset for found in world.letters()] == [1]
-    sink.write([letter(2, b"y")])
-    assert [found.offset for found in world.letters()] == [1, 2]
-    sink.close()
 
 
 def test_read_order_is_fair(tmp_path: Path) -> None:

@@ -1,0 +1,103 @@
+"""Files as dead-letter sink."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from connectors.errors import Unavailable
+from connectors.files import (
+    FileDeadLetterSink,
+)
+from connectors.letters import PREFIX
+from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
+
+
+class FileLetterWorld:
+    """A file of letters."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+
+    def sink(self) -> FileDeadLetterSink:
+        return FileDeadLetterSink(self.path, dead_letter_bytes_max=BYTES_MAX)
+
+    def letters(self) -> list[Found]:
+        if not self.path.exists():
+            return []
+        return [parse(line) for line in self.path.read_bytes().splitlines()]
+
+
+def parse(line: bytes) -> Found:
+    fields = json.loads(line)
+
+    def data(text: str | None) -> bytes | None:
+        return None if text is None else base64.b64decode(text)
+
+    return Found(
+        fields[f"{PREFIX}topic"],
+        int(fields[f"{PREFIX}partition"]),
+        int(fields[f"{PREFIX}offset"]),
+        fields[f"{PREFIX}exception.class.name"],
+        fields[f"{PREFIX}exception.message"],
+        data(fields["key"]),
+        data(fields["value"]),
+        fields.get("length"),
+        fields.get("sha256"),
+        {name: base64.b64decode(value) for name, value in fields["headers"]},
+    )
+
+
+class TestFileLetters(LetterContract):
+    """Letters in a file."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> FileLetterWorld:
+        return FileLetterWorld(tmp_path / "sub" / "dead.jsonl")
+
+
+def test_letters_are_private(tmp_path: Path) -> None:
+    """The file is readable by its owner only."""
+    sink = FileDeadLetterSink(tmp_path / "dead.jsonl")
+    sink.write([letter(1, b"x")])
+    sink.close()
+    assert stat.S_IMODE((tmp_path / "dead.jsonl").stat().st_mode) == 0o600
+
+
+@pytest.mark.parametrize("torn", [b"", b"{", b'{"half": "' + b"x" * 200_000])
+def test_a_torn_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
+    """A line that a crash left unfinished goes; the ones before stay."""
+    world = FileLetterWorld(tmp_path / "dead.jsonl")
+    sink = world.sink()
+    sink.write([letter(1, b"x")])
+    sink.close()
+    with world.path.open("ab") as file:
+        file.write(torn)
+    again = world.sink()
+    again.write([letter(2, b"y")])
+    again.close()
+    assert [found.offset for found in world.letters()] == [1, 2]
+
+
+def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Letters that could not be synced are cut off again and can be written later."""
+    world = FileLetterWorld(tmp_path / "dead.jsonl")
+    sink = world.sink()
+    sink.write([letter(1, b"x")])
+    with monkeypatch.context() as patch:
+
+        def full(_descriptor: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(Unavailable):
+            sink.write([letter(2, b"y")])
+    assert [found.offset for found in world.letters()] == [1]
+    sink.write([letter(2, b"y")])
+    assert [found.offset for found in world.letters()] == [1, 2]
+    sink.close()

@@ -1,0 +1,137 @@
+"""Folders as release sink."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+
+from connectors.base import MANIFEST
+from connectors.errors import Misconfigured, SinkConflict, Unavailable
+from connectors.files import (
+    FileReleaseReader,
+    FileReleaseSink,
+)
+from tests.connectors.release_contract import FILES, ReleaseContract, content, stage
+
+
+class FileReleaseWorld:
+    """A folder of releases."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def sink(self) -> FileReleaseSink:
+        return FileReleaseSink(self.folder)
+
+    def reader(self) -> FileReleaseReader:
+        return FileReleaseReader(self.folder)
+
+
+class TestFileReleases(ReleaseContract):
+    """Releases in folders."""
+
+    @pytest.fixture
+    def world(self, tmp_path: Path) -> FileReleaseWorld:
+        return FileReleaseWorld(tmp_path / "releases")
+
+
+def test_one_publisher_per_folder(tmp_path: Path) -> None:
+    """A second sink on the same folder is refused while the first one is open."""
+    first, second = FileReleaseSink(tmp_path), FileReleaseSink(tmp_path)
+    first.open()
+    with pytest.raises(Unavailable):
+        second.open()
+    first.close()
+    second.open()
+    second.close()
+
+
+def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
+    """What a crash left under a temporary name is never read, and does not stay."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    sink.close()
+    leftover = tmp_path / "releases" / ".tmp-s-0002"
+    leftover.mkdir()
+    (leftover / "vertices.csv").write_bytes(b"half")
+    reader = FileReleaseReader(tmp_path / "releases")
+    assert [b.release_id for b in reader.read(tmp_path / "out")] == ["s-0001"]
+    sink.open()
+    assert not leftover.exists()
+    sink.close()
+
+
+def test_damaged_release_is_not_read(tmp_path: Path) -> None:
+    """A release whose bytes changed after publication is refused by the reader."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    sink.close()
+    (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+
+
+def test_foreign_files_in_the_folder(tmp_path: Path) -> None:
+    """Something that is no release stops reader and sink instead of being taken for one."""
+    (tmp_path / "notes").mkdir()
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path).read(tmp_path.parent / "out"))
+    sink = FileReleaseSink(tmp_path)
+    sink.open()
+    with pytest.raises(SinkConflict):
+        sink.last()
+    sink.close()
+
+
+def test_times_of_published_files(tmp_path: Path) -> None:
+    """Files carry the nominal time, so that nobody sees when a release was built."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    bundle = stage(tmp_path / "staging", "s-0001", FILES, 1_234_567_890_000)
+    sink.publish(bundle)
+    sink.close()
+    folder = tmp_path / "releases" / "s-0001"
+    times = {path.stat().st_mtime for path in (folder, *folder.iterdir())}
+    assert times == {1_234_567_890.0}
+
+
+def test_a_full_disk_leaves_no_release(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A write that fails is `Unavailable`, leaves nothing visible, and succeeds later."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    bundle = stage(tmp_path / "staging", "s-0001", FILES)
+    with monkeypatch.context() as patch:
+
+        def full(_descriptor: int) -> None:
+            raise OSError(28, "No space left on device")
+
+        patch.setattr(os, "fsync", full)
+        with pytest.raises(Unavailable):
+            sink.publish(bundle)
+    assert sink.last() is None
+    sink.publish(bundle)
+    (found,) = FileReleaseReader(tmp_path / "releases").read(tmp_path / "out")
+    assert content(found) == content(bundle)
+    sink.close()
+
+
+def test_reading_into_the_same_folder_is_refused(tmp_path: Path) -> None:
+    """Releases are not rebuilt over themselves; a missing folder is named."""
+    with pytest.raises(Misconfigured):
+        list(FileReleaseReader(tmp_path).read(tmp_path))
+    with pytest.raises(Misconfigured):
+        list(FileReleaseReader(tmp_path / "none").read(tmp_path))
+
+
+def test_manifest_must_list_plain_names(tmp_path: Path) -> None:
+    """A manifest cannot make a reader write outside its folder."""
+    folder = tmp_path / "releases" / "s-0001"
+    folder.mkdir(parents=True)
+    (folder / MANIFEST).write_text(json.dumps({"sha256": {"../evil": "0" * 64}}))
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
