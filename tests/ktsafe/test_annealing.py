@@ -7,12 +7,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AttributedGraph, PrivacyParams, annealing
+from ktsafe import AttributedGraph, PrivacyParams, annealing, anonymize, cohort_search
 from ktsafe import _edits_core as core
 from ktsafe.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal
 from ktsafe.cohort_search import cheapest_supergraph
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.trimming import trim
+from ktsafe.verify import verify_graph
 from ktsafe.working import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params
 
@@ -53,6 +55,51 @@ def test_annealing_keeps_all_safe_and_never_costs_more(
     assert all(u != v for u, v in inserted)
     if schedule is INSERT_ONLY:
         assert not deleted
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(n_max=16), privacy_params(), st.integers(0, 2**32))
+def test_sweeping_takes_back_all_that_nobody_needs(
+    graph: AttributedGraph, params: PrivacyParams, seed: int
+) -> None:
+    """Nobody becomes unsafe, originals stay, and trimming then finds nothing more to withdraw."""
+    working = _safe_graph(graph, params, seed)
+    if working is None:
+        return
+    rng = np.random.default_rng(seed)
+    rule, before = similarity_rule(working.space, params), working.cost
+    original = working.original_edges.tolist()
+    while True:
+        cost = working.cost
+        assert annealing.sweep(working, rule, rng, passes_max=8)
+        if working.cost == cost:
+            break
+    assert working.cost <= before
+    assert working.original_edges.tolist() == original
+    caps = np.full(working.space.n_classes, 500, dtype=np.int64)
+    table = LocationTable(working, rule, caps)
+    assert table.unsafe_vertices().tolist() == []
+    trim(working, table, rng, passes_max=1)
+    assert working.n_inserted_edges == cost - (working.n - working.n_original)
+
+
+def test_a_swept_release_is_safe_repeats_and_costs_the_same(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Trimming by either table ends at similar costs, the strict verifier agrees."""
+    graph = uniform(400, 2000, rng=np.random.default_rng(1))
+    params = PrivacyParams(k=5)
+
+    def released() -> AttributedGraph:
+        return anonymize(graph, params, rng=np.random.default_rng(2)).graph
+
+    trimmed = released()
+    monkeypatch.setattr(cohort_search, "SWEPT_MIN", 1)
+    swept, again = released(), released()
+    assert verify_graph(swept, params).is_safe
+    assert swept.edges.tolist() == again.edges.tolist()
+    assert swept.edges.tolist() != trimmed.edges.tolist()
+    assert swept.n_edges - graph.n_edges < 1.1 * (trimmed.n_edges - graph.n_edges)
 
 
 def test_annealing_lowers_the_cost_and_repeats() -> None:

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe import _matching_core as core
 from ktsafe.cohorts import choose_targets
-from ktsafe.fallback import add_companions
+from ktsafe.fallback import add_companions, companions_cost
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.matching import match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
@@ -95,12 +95,18 @@ def test_taking_avoids_wants_that_nobody_can_serve() -> None:
 def test_companions_make_everyone_large_enough(
     graph: AttributedGraph, params: PrivacyParams, seed: int
 ) -> None:
-    """After companions nobody, inserted ones included, has too small a protection set."""
+    """After companions nobody, inserted ones included, has too small a protection set.
+
+    They cost what `companions_cost` says.
+    """
     space = QuasiIdentifierSpace.of_graph(graph)
     working, rule = WorkingGraph(graph, space), similarity_rule(space, params)
     caps = np.full(space.n_classes, 500, dtype=np.int64)
     table = LocationTable(working, rule, caps)
-    add_companions(working, table, table.unsafe_vertices(), params)
+    unsafe = table.unsafe_vertices()
+    price = companions_cost(working, table, unsafe, params)
+    add_companions(working, table, unsafe, params)
+    assert working.cost == price
     after = LocationTable(working, rule, caps).arrays
     assert (after.ps_size[after.of_vertex] >= params.k).all()
 
