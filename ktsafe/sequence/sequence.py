@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from ktsafe.sequence.blocks import Frame
 from ktsafe.sequence.changes import Changes
 from ktsafe.sequence.options import SequenceOptions
 from ktsafe.sequence.state import State
-from ktsafe.sequence.step import make_release
+from ktsafe.sequence.step import Visible, make_release
 from ktsafe.sequence.truth import truth_of
 
 __all__ = ["Released", "Sequence", "Step"]
@@ -35,11 +35,14 @@ class Released:
         int64, shape (n,): published ids, random, kept for ever and never given again.
     keys:
         int64, shape (n,): the person behind each, -1 for inserted and counterfeit vertices.
+    shift:
+        int32, shape (n,): a private certificate of the graph (`ktsafe.certificate`), if there is.
     """
 
     graph: AttributedGraph
     ids: NDArray[np.int64]
     keys: NDArray[np.int64]
+    shift: NDArray[np.int32] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -90,7 +93,7 @@ class Sequence:
         options: SequenceOptions,
         changes: Changes,
         rng: np.random.Generator,
-    ) -> Sequence:
+    ) -> Self:
         """Make release 0 of a graph given as changes from nothing.
 
         Raises
@@ -101,7 +104,7 @@ class Sequence:
             If inserted vertices are needed and cannot be non-sensitive.
         """
         sequence = cls(State(len(schema.attributes)), schema, params, options)
-        make_release(sequence._state, sequence._frame, options, changes, rng)
+        sequence._make(changes, rng)
         sequence._state.commit()
         return sequence
 
@@ -122,7 +125,7 @@ class Sequence:
         try:
             state.forget_visible()
             state.release += 1
-            visible = make_release(state, self._frame, self.options, changes, rng)
+            visible = self._make(changes, rng)
         except BaseException:
             for table in state.tables:
                 table.undo()
@@ -201,7 +204,7 @@ class Sequence:
             table.dirty.clear()
 
     @classmethod
-    def from_pages(cls, saved: Mapping[str, bytes]) -> Sequence:
+    def from_pages(cls, saved: Mapping[str, bytes]) -> Self:
         """Return the sequence that was saved; it continues as the saved one would have.
 
         Raises
@@ -218,6 +221,10 @@ class Sequence:
         )
         params = PrivacyParams.from_mapping(fixed["params"])
         return cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
+
+    def _make(self, changes: Changes, rng: np.random.Generator) -> Visible:
+        """Turn the current release into the next one; the gate of its own is part of it."""
+        return make_release(self._state, self._frame, self.options, changes, rng)
 
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""

@@ -47,12 +47,8 @@ def make_release(
     NotKTSafe
         If the certificate does not hold in the end.
     """
-    # Step 1: the true graph. Nothing but sensitive values changes visibly.
-    slack = _remove_ties(state, changes)
-    left = _depart(state, frame, changes)
-    _change(state, frame, changes)
-    _join(state, changes)
-    _add_ties(state, changes)
+    # Step 1: the true graph.
+    slack, left = apply(state, frame, changes)
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
     left |= move_groups(state, frame, options, rng)
     retire_hollow(state, frame, options, left)
@@ -69,13 +65,33 @@ def make_release(
     certificate.check(state, frame, state.touched)
     if options.cover:
         cover.check_cover(state, frame.params.k)
+    gained, lost = visible_edges(state)
     # Only now: what cohorts without edges lost in this release was looked at above.
+    return Visible(gained, lost, np.array(sorted(_remove_bare(state)), dtype=np.int64))
+
+
+def visible_edges(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the published ids of the edges that appeared, and of those that disappeared."""
     ids = state.places.rows[:, st.PUBLISHED]
     gained, lost = (
         ids[np.array(list(edges), dtype=np.int64).reshape(-1, 2)]
         for edges in (state.gained, state.lost)
     )
-    return Visible(gained, lost, np.array(sorted(_remove_bare(state)), dtype=np.int64))
+    return gained, lost
+
+
+def apply(state: State, frame: Frame, changes: Changes) -> tuple[set[Tie], set[int]]:
+    """Apply changes to the true graph; nothing but sensitive values changes visibly.
+
+    Returns the pairs of classes between which a released tie ended, and the cohorts that people
+    left.
+    """
+    slack = _remove_ties(state, changes)
+    left = _depart(state, frame, changes)
+    _change(state, frame, changes)
+    _join(state, changes)
+    _add_ties(state, changes)
+    return slack, left
 
 
 def _row(state: State, key: int) -> int:
