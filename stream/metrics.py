@@ -1,15 +1,15 @@
 """The service's metrics for Prometheus: names and counts, with label sets fixed in advance.
 
 All of it is the operators' private plane: event counts, lag and durations tell of the true graph.
-What tells most of it says PRIVATE in its help text. Counts of inserted vertices or edges and the
-cost of a release never come here; the released sizes do, because the release itself shows them.
+What tells most of it says PRIVATE in its help text. The secrets of a release (its cost, what stands
+behind its candidates) say SECRET and are kept by `stream.metrics_secrets`, where they are asked
+for; the released sizes come here always, because the release itself shows them.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from importlib.metadata import PackageNotFoundError, version
 from typing import Final
 
 from prometheus_client import (
@@ -23,8 +23,12 @@ from prometheus_client import (
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
 
+from ktsafe import PrivacyParams
 from stream.events import EVENT_TYPES, REASONS
+from stream.figures import ReleaseFigures
+from stream.metrics_secrets import SecretMetrics
 from stream.observer import Observer
+from stream.version import VERSION
 
 OTHER: Final = "other"
 """Stands for every label value that is not listed here, so that label sets stay bounded."""
@@ -58,6 +62,10 @@ class PrometheusMetrics(Observer):
     release_interval_s:
         How often a release is expected by the wall clock; None where slots follow event time, so
         that no release is ever overdue by the wall clock.
+    params:
+        The parameters promised, to compare with.
+    secrets:
+        Whether the secrets of releases are shown.
     wall_s:
         Seconds since the epoch, for what is compared with moments.
     monotonic_s:
@@ -68,6 +76,8 @@ class PrometheusMetrics(Observer):
         self,
         *,
         release_interval_s: float | None = None,
+        params: PrivacyParams | None = None,
+        secrets: bool = False,
         wall_s: Callable[[], float] = time.time,
         monotonic_s: Callable[[], float] = time.monotonic,
     ) -> None:
@@ -85,6 +95,9 @@ class PrometheusMetrics(Observer):
         self._add_releases(release_interval_s)
         self._add_sequence()
         self._add_process()
+        self._secrets = SecretMetrics(self.registry) if secrets else None
+        if params is not None:
+            self._add_promise(params)
 
     @property
     def is_ready(self) -> bool:
@@ -144,6 +157,11 @@ class PrometheusMetrics(Observer):
     def release_phase(self, phase: str, seconds: float) -> None:
         """Time a phase of a release."""
         self._phase_s.labels(_listed(phase, PHASES)).observe(seconds)
+
+    def release_audited(self, figures: ReleaseFigures) -> None:
+        """Show the secrets of the release, if they are shown at all."""
+        if self._secrets is not None and figures.secrets is not None:
+            self._secrets.show(figures.secrets)
 
     def release_published(
         self, release_id: str, nominal_us: int, vertices: int, edges: int
@@ -358,9 +376,21 @@ class PrometheusMetrics(Observer):
         )
         self._alive_timestamp.set(self._started_s)
         Info("ktsafe_build", "Version of the service.", registry=self.registry).info(
-            {"version": _version()}
+            {"version": VERSION}
         )
         ProcessCollector(registry=self.registry)
+
+    def _add_promise(self, params: PrivacyParams) -> None:
+        Gauge(
+            "ktsafe_privacy_candidates_required",
+            "Fewest candidates (k) that every published vertex must have.",
+            registry=self.registry,
+        ).set(params.k)
+        Gauge(
+            "ktsafe_privacy_sensitive_allowed_ratio",
+            "Greatest share (alpha) of candidates that may be sensitive.",
+            registry=self.registry,
+        ).set(float(params.alpha))
 
     def _age_by_slot_s(self) -> float:
         since = self._started_s if self._nominal_s is None else self._nominal_s
@@ -383,10 +413,3 @@ def _labelled_counter(
 
 def _listed(value: str, values: tuple[str, ...], otherwise: str = OTHER) -> str:
     return value if value in values else otherwise
-
-
-def _version() -> str:
-    try:
-        return version("ktsafe")
-    except PackageNotFoundError:  # Run from a checkout that is not installed.
-        return "unknown"

@@ -1,13 +1,16 @@
 """What the service tells whoever watches it; processing code never imports a metrics library.
 
-The base class ignores everything. `stream.metrics` implements it with Prometheus.
-Names and counts only: no id, no attribute value, no edit statistic ever passes through here.
+The base class ignores everything. `stream.metrics` implements it with Prometheus, `stream.board`
+for the status page. Names and counts only: no id of a person and no attribute value ever passes
+through here, and edit statistics in `release_audited` alone.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any, Final
+
+from stream.figures import ReleaseFigures
 
 
 class Observer:
@@ -42,6 +45,9 @@ class Observer:
 
     def release_phase(self, phase: str, seconds: float) -> None:
         """A phase of a release ended: "anonymize", "stage", "verify", "audit", "publish"."""
+
+    def release_audited(self, figures: ReleaseFigures) -> None:
+        """A release was staged, or is one of the last in the ledger at the start. SECRET."""
 
     def release_published(
         self, release_id: str, nominal_us: int, vertices: int, edges: int

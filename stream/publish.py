@@ -144,6 +144,7 @@ class Publisher:
             self._ledger.stage(staged.record, staged.pages)
             self._snapshotter.settle(staged=True)
             self._observer.sequence(staged.counts)
+            self._observer.release_audited(staged.figures)
             self._staged = staged.record
             self._retry_at_s = self._monotonic()
 

@@ -27,6 +27,7 @@ from state.errors import StateMismatch
 from state.ledger import Ledger, Sequence
 from state.store import GraphStore
 from stream.erasure import Eraser
+from stream.figures import recent_releases
 from stream.ingest import Ingest, IngestSettings
 from stream.logs import get_logger
 from stream.loop import Loop, LoopSettings
@@ -152,6 +153,8 @@ def run_service(
         ensure_sequence(store.ledger, digest, wall_us(), seed=build.seed)
         snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
         snapshotter.open(store.ledger)
+        for figures in recent_releases(store.ledger, build.audit_dir):
+            observer.release_audited(figures)
         # Step 3
         stack.callback(sink.close)
         sink.open()

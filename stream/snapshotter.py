@@ -21,6 +21,7 @@ from state.ledger import Sequence as Series
 from state.store import GraphSnapshot
 from stream import release_files
 from stream.certificate_files import write_certificate
+from stream.figures import ReleaseFigures, release_figures
 from stream.mechanism import Built, Mechanism
 from stream.observer import Observer
 from stream.release_read import Release, read_release
@@ -65,11 +66,14 @@ class StagedRelease:
         What the ledger is to remember with it.
     counts:
         What the operator's metrics show of how it was made.
+    figures:
+        What operators watch of the release itself.
     """
 
     record: ReleaseRecord
     pages: Mapping[str, bytes | None]
     counts: Mapping[str, int]
+    figures: ReleaseFigures
 
 
 class Snapshotter:
@@ -165,7 +169,7 @@ class Snapshotter:
             n_edges=built.graph.n_edges,
             n_lives=snapshot.n_lives,
         )
-        return StagedRelease(record, built.pages, built.counts)
+        return StagedRelease(record, built.pages, built.counts, release_figures(record, figures))
 
     def settle(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""

@@ -1,6 +1,6 @@
-"""HTTP for operators: `/metrics`, `/healthz`, `/readyz`. Private plane; loopback by default.
+"""HTTP for operators: status page, metrics, health. Private plane; loopback by default.
 
-No answer depends on anything that a client sends but the path, and none holds more than counts.
+What is answered is in `stream.endpoints`; here is the server, bounded in clients and time.
 """
 
 from __future__ import annotations
@@ -15,6 +15,9 @@ from types import TracebackType
 from typing import Any, Final, Self
 
 from connectors.errors import Misconfigured
+from stream.access import Gate
+from stream.board import Board
+from stream.endpoints import TEXT, Answer, Endpoints
 from stream.logs import get_logger
 from stream.metrics import PrometheusMetrics
 
@@ -23,8 +26,6 @@ log = get_logger(__name__)
 REQUESTS_MAX: Final = 8
 """Requests answered at a time; further ones are hung up on, so that clients cannot pile up."""
 REQUEST_TIMEOUT_S: Final = 10.0
-
-_TEXT: Final = "text/plain; charset=utf-8"
 
 
 class StatusServer:
@@ -37,6 +38,10 @@ class StatusServer:
     ----------
     metrics:
         What is shown, and whether the service is alive and ready.
+    board:
+        What the status page shows; None: there is no page.
+    token:
+        Who does not show it gets no more than health and readiness; None: nobody needs one.
     host, port:
         Where to listen; port 0 picks a free one, which `port` then tells.
     healthy_within_s:
@@ -52,15 +57,16 @@ class StatusServer:
         self,
         metrics: PrometheusMetrics,
         *,
+        board: Board | None = None,
+        token: str | None = None,
         host: str = "127.0.0.1",
         port: int = 9464,
         healthy_within_s: float = 60.0,
     ) -> None:
-        self._metrics = metrics
-        self._healthy_within_s = healthy_within_s
         self._host = host
+        endpoints = Endpoints(metrics, board, Gate(token, host), healthy_within_s=healthy_within_s)
         try:
-            self._server = _server_class(host)((host, port), _handler_class(self))
+            self._server = _server_class(host)((host, port), _handler_class(endpoints))
         except OSError as error:
             hint = _hint(error)
             raise Misconfigured("serve metrics", f"{host}:{port}", hint) from error
@@ -88,7 +94,7 @@ class StatusServer:
             daemon=True,
         )
         self._thread.start()
-        log.info("serving metrics and health", url=self.url)
+        log.info("serving status, metrics and health", url=self.url)
 
     def close(self) -> None:
         """Stop answering and free the address. Safe to call twice."""
@@ -109,26 +115,6 @@ class StatusServer:
         traceback: TracebackType | None,
     ) -> None:
         self.close()
-
-    def answer(self, path: str, accept: str) -> tuple[HTTPStatus, str, bytes]:
-        """Return status, content type and body for a path, its query already cut off."""
-        match path:
-            case "/metrics":
-                content_type, body = self._metrics.exposition(accept)
-                return HTTPStatus.OK, content_type, body
-            case "/healthz":
-                silence_s = self._metrics.silence_s()
-                if silence_s <= self._healthy_within_s:
-                    return HTTPStatus.OK, _TEXT, b"alive\n"
-                text = f"main loop silent for {silence_s:.0f} s; see the log\n"
-                return HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, text.encode()
-            case "/readyz":
-                if self._metrics.is_ready:
-                    return HTTPStatus.OK, _TEXT, b"ready\n"
-                return HTTPStatus.SERVICE_UNAVAILABLE, _TEXT, b"starting or stopping\n"
-            case _:
-                text = "not found; there are /metrics, /healthz and /readyz\n"
-                return HTTPStatus.NOT_FOUND, _TEXT, text.encode()
 
 
 class _Server(ThreadingHTTPServer):
@@ -167,8 +153,8 @@ def _server_class(host: str) -> type[_Server]:
     return _Server6 if ":" in host else _Server
 
 
-def _handler_class(status: StatusServer) -> type[BaseHTTPRequestHandler]:
-    """Return a request handler that answers from `status`."""
+def _handler_class(endpoints: Endpoints) -> type[BaseHTTPRequestHandler]:
+    """Return a request handler that answers from `endpoints`."""
 
     class Handler(BaseHTTPRequestHandler):
         timeout = REQUEST_TIMEOUT_S
@@ -176,35 +162,44 @@ def _handler_class(status: StatusServer) -> type[BaseHTTPRequestHandler]:
         sys_version = ""
 
         def do_GET(self) -> None:
-            self._send(*self._answer())
+            self._send(self._answer())
 
         def do_HEAD(self) -> None:
-            self._send(*self._answer())
+            self._send(self._answer())
 
         def refuse(self) -> None:
-            code, _, body = self._answer()
-            if code is HTTPStatus.NOT_FOUND:
-                self._send(code, _TEXT, body)
-            else:
+            answer = self._answer()
+            if answer.code is not HTTPStatus.NOT_FOUND:
                 body = b"only GET and HEAD\n"
-                self._send(HTTPStatus.METHOD_NOT_ALLOWED, _TEXT, body, Allow="GET, HEAD")
+                answer = Answer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, body)
+            self._send(answer)
 
         do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = refuse  # noqa: N815
 
-        def _answer(self) -> tuple[HTTPStatus, str, bytes]:
-            return status.answer(self.path.partition("?")[0], self.headers.get("Accept", ""))
+        def _answer(self) -> Answer:
+            return endpoints.answer(
+                self.path.partition("?")[0],
+                host=self.headers.get("Host", ""),
+                accept=self.headers.get("Accept", ""),
+                authorization=self.headers.get("Authorization", ""),
+            )
 
-        def _send(self, code: HTTPStatus, content_type: str, body: bytes, **headers: str) -> None:
-            self.send_response(code)
-            self.send_header("Content-Type", content_type)
-            self.send_header("Content-Length", str(len(body)))
+        def _send(self, answer: Answer) -> None:
+            self.send_response(answer.code)
+            self.send_header("Content-Type", answer.content_type)
+            self.send_header("Content-Length", str(len(answer.body)))
             self.send_header("Cache-Control", "no-store")
+            self.send_header("Content-Security-Policy", answer.policy)
+            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+            self.send_header("Referrer-Policy", "no-referrer")
             self.send_header("X-Content-Type-Options", "nosniff")
-            for name, value in headers.items():
-                self.send_header(name, value)
+            if answer.code is HTTPStatus.METHOD_NOT_ALLOWED:
+                self.send_header("Allow", "GET, HEAD")
+            if answer.challenge is not None:
+                self.send_header("WWW-Authenticate", answer.challenge)
             self.end_headers()
             if self.command != "HEAD":
-                self.wfile.write(body)
+                self.wfile.write(answer.body)
 
         def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
             """Log no request: paths come from outside, and scrapes would drown the rest."""

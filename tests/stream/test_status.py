@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import base64
 import http.client
 import socket
 import threading
 from collections.abc import Iterator
 
+import msgspec
 import pytest
 
 from connectors.errors import Misconfigured
+from ktsafe import PrivacyParams
+from stream.board import Board, Setting
+from stream.endpoints import GUARDED, NOT_FOUND
 from stream.metrics import PrometheusMetrics
+from stream.remedies import REMEDIES
+from stream.report import Report
 from stream.status import REQUESTS_MAX, StatusServer
+from stream.status_page import POLICY
+from stream.summary import Counts
 
 
 class Clock:
@@ -35,18 +44,24 @@ def metrics(clock: Clock) -> PrometheusMetrics:
 
 
 @pytest.fixture
-def server(metrics: PrometheusMetrics) -> Iterator[StatusServer]:
-    with StatusServer(metrics, port=0, healthy_within_s=30.0) as server:
+def board(clock: Clock) -> Board:
+    params = PrivacyParams(k=2, alpha="1/2")
+    return Board(Setting(params, "promised"), Counts(), wall_s=clock, monotonic_s=clock)
+
+
+@pytest.fixture
+def server(metrics: PrometheusMetrics, board: Board) -> Iterator[StatusServer]:
+    with StatusServer(metrics, board=board, port=0, healthy_within_s=30.0) as server:
         yield server
 
 
 def ask(
-    server: StatusServer, path: str, method: str = "GET", body: bytes | None = None
+    server: StatusServer, path: str, method: str = "GET", **headers: str
 ) -> tuple[int, dict[str, str], str]:
     """Return status, headers and body of one request."""
     connection = http.client.HTTPConnection("127.0.0.1", server.port, timeout=20)
     try:
-        connection.request(method, path, body=body)
+        connection.request(method, path, headers=headers)
         response = connection.getresponse()
         return response.status, dict(response.getheaders()), response.read().decode()
     finally:
@@ -84,12 +99,101 @@ def test_readiness_follows_the_service(server: StatusServer, metrics: Prometheus
     assert ask(server, "/readyz")[0] == 503
 
 
-@pytest.mark.parametrize("path", ["/", "/metrics/", "/metricsx", "/../metrics", "/%6detrics"])
+@pytest.mark.parametrize("path", ["/metrics/", "/metricsx", "/../metrics", "/%6detrics", "/x"])
 def test_other_paths_are_not_found(server: StatusServer, path: str) -> None:
-    """Nothing but the three paths is there, and the answer does not repeat what was asked."""
+    """Nothing but the listed paths is there, and the answer does not repeat what was asked."""
     code, _, body = ask(server, path)
     assert code == 404
-    assert body == "not found; there are /metrics, /healthz and /readyz\n"
+    assert body == NOT_FOUND
+
+
+def test_without_a_board_there_is_no_page(metrics: PrometheusMetrics) -> None:
+    """Where nobody remembers anything, metrics and health are served alone."""
+    with StatusServer(metrics, port=0) as bare:
+        assert [ask(bare, path)[0] for path in ("/", "/status.json", "/metrics")] == [404, 404, 200]
+
+
+def test_the_page_and_its_twin_tell_the_same(server: StatusServer, board: Board) -> None:
+    """/ shows and /status.json encodes one report; both may be read by programs, and neither kept.
+
+    The page may load nothing but its own style sheet.
+    """
+    board.ready(is_ready=True)
+    code, headers, page = ask(server, "/")
+    assert (code, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
+    assert headers["Content-Security-Policy"] == POLICY
+    assert headers["Cache-Control"] == "no-store"
+    assert '<span class="state ready">ready</span>' in page
+    code, headers, body = ask(server, "/status.json")
+    assert (code, headers["Content-Type"]) == (200, "application/json")
+    assert msgspec.json.decode(body, type=Report).state == "ready"
+
+
+def test_the_runbook_has_a_place_for_every_problem(server: StatusServer) -> None:
+    """Links of the page lead to the remedy."""
+    _, _, page = ask(server, "/runbook")
+    assert [name for name in REMEDIES if f'<tr id="{name}">' not in page] == []
+
+
+TOKEN = "correct horse battery"  # noqa: S105 -- of this test only
+
+
+@pytest.fixture
+def guarded(metrics: PrometheusMetrics, board: Board) -> Iterator[StatusServer]:
+    with StatusServer(metrics, board=board, token=TOKEN, port=0) as server:
+        yield server
+
+
+def basic(password: str) -> str:
+    return "Basic " + base64.b64encode(f"anyone:{password}".encode()).decode()
+
+
+@pytest.mark.parametrize("path", GUARDED)
+@pytest.mark.parametrize(
+    "shown",
+    [
+        "",
+        "Bearer",
+        "Bearer wrong",
+        f"Bearer {TOKEN}x",
+        basic("wrong"),
+        f"Digest {TOKEN}",
+        "Basic %%%",
+        "Basic " + "A" * 9000,
+        TOKEN,
+    ],
+)
+def test_a_token_keeps_everything_from_strangers(
+    guarded: StatusServer, path: str, shown: str
+) -> None:
+    """Without the token, whatever is shown instead, the answer says nothing but what is needed."""
+    code, headers, body = ask(guarded, path, Authorization=shown)
+    assert code == 401
+    assert headers["WWW-Authenticate"].startswith("Basic ")
+    assert body == "a token is needed, see [metrics] token_file\n"
+
+
+@pytest.mark.parametrize("path", GUARDED)
+@pytest.mark.parametrize("shown", [f"Bearer {TOKEN}", f"bearer  {TOKEN}", basic(TOKEN)])
+def test_the_token_opens_as_bearer_and_as_password(
+    guarded: StatusServer, path: str, shown: str
+) -> None:
+    """Prometheus shows it one way, browsers the other; and behind a proxy any host name will do."""
+    assert ask(guarded, path, Authorization=shown, Host="status.example")[0] == 200
+
+
+def test_probes_need_no_token(guarded: StatusServer) -> None:
+    """Whoever restarts a container knows no secret; health tells a word."""
+    assert (ask(guarded, "/healthz")[0], ask(guarded, "/readyz")[0]) == (200, 503)
+
+
+@pytest.mark.parametrize("path", GUARDED)
+def test_a_foreign_name_for_this_machine_is_refused(server: StatusServer, path: str) -> None:
+    """A page that points its own name to loopback reads nothing while there is no token."""
+    assert ask(server, path, Host="evil.example:9464")[0] == 421
+    assert ask(server, path, Host="127.0.0.1.evil.example")[0] == 421
+    for name in ("localhost:9464", "127.0.0.1", "[::1]:9464"):
+        assert ask(server, path, Host=name)[0] == 200
 
 
 def test_a_query_does_not_change_the_path(server: StatusServer) -> None:

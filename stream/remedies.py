@@ -1,0 +1,78 @@
+"""What can be wrong with a running service, and what to do about it.
+
+The names are those of the alerts; `ops/runbook.md` says the same in the same words, and a test
+compares the two.
+"""
+
+from __future__ import annotations
+
+from typing import Final, NamedTuple
+
+
+class Remedy(NamedTuple):
+    """Where to look, and what to do."""
+
+    look: str
+    do: str
+
+
+REMEDIES: Final = {
+    "KtsafeDown": Remedy("exit code, last log lines", "the table of exit codes"),
+    "KtsafeLoopStuck": Remedy(
+        "broker, disk of the state folder",
+        "mend them; stop (a second signal ends it at once) and start",
+    ),
+    "KtsafeNotReady": Remedy(
+        "`/readyz`, log",
+        "it names what the start waits for; a large store takes its time",
+    ),
+    "KtsafeReleaseOverdue": Remedy(
+        "`ktsafe_releases_withheld_total`, `ktsafe_release_slots_skipped_total`, "
+        '`ktsafe_retries_total{op="publish"}`',
+        "the one that rises is the cause; if none does, the network did not change",
+    ),
+    "KtsafeReleaseWithheld": Remedy(
+        "its label `reason`",
+        "*infeasible*: k or alpha ask for more than the network has; *unsafe*, *error*: keep log "
+        "and audit folder, report",
+    ),
+    "KtsafeCandidatesBelowK": Remedy(
+        "`ktsafe audit` on all releases of the sequence",
+        "stop the service, keep state and releases, report: the gate should have withheld it",
+    ),
+    "KtsafePublishRetrying": Remedy(
+        "broker, rights and space of the sink", "mend them; the same bytes go out once"
+    ),
+    "KtsafeIngestStalled": Remedy(
+        "`KtsafeDeadLetterSinkUnwritable`, `KtsafeLoopStuck`, duration of release phases",
+        "mind the retention of the feed: events that expire unread are lost and the service then "
+        "refuses (6)",
+    ),
+    "KtsafeLagGrowing": Remedy(
+        "duration of checkpoints", "raise `[ingest] checkpoint_records_max`; a faster disk"
+    ),
+    "KtsafeDeadLettersRising": Remedy(
+        "`ktsafe_dead_letters_total` by reason",
+        "mend the producer, send the events again; order and repetition do no harm",
+    ),
+    "KtsafeDeadLetterSinkUnwritable": Remedy(
+        "space, rights, broker of the dead-letter sink", "mend it; ingest resumes by itself"
+    ),
+    "KtsafeStoreGrowing": Remedy(
+        "`ktsafe_graph_elements`, space", "more space, or a look at what the feed sends"
+    ),
+    "KtsafeSlotsSkipped": Remedy(
+        "duration of releases",
+        "a longer `[release] every` or less `effort`; after a gap in the feed nothing",
+    ),
+    "KtsafeCostRising": Remedy(
+        "dashboard *cost and drift*: which part of the cost grew",
+        "if inserted ties did, the sequence has aged: a rebase is cheaper, and weakens what was "
+        "released (see *Begin a new sequence*)",
+    ),
+    "KtsafeHeldBackLong": Remedy(
+        "dashboard *privacy*: who is held back, and for how long",
+        'nothing is wrong; `[sequence] births = "pad"` shows newcomers of rare kinds, at a cost',
+    ),
+}
+"""By alert, in the runbook's order."""
