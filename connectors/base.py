@@ -95,6 +95,16 @@ class Source(Protocol):
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return the records not yet returned, by partition; None where that is not known."""
 
+    def ends(self) -> dict[TopicPartition, int]:
+        """Return the offset of the record that will come next to each partition.
+
+        Raises
+        ------
+        Misconfigured
+            If a partition cannot be read to its end without consuming it (a pipe).
+        Unavailable
+        """
+
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
         """Tell the source which next offsets are durable. Advisory: for lag tools only."""
 

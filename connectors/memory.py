@@ -159,6 +159,10 @@ class MemorySource:
             lag[at] = len(self._log.items[at.partition]) - offset
         return lag
 
+    def ends(self) -> dict[TopicPartition, int]:
+        """Return the length of every partition's log."""
+        return {at: len(self._log.items[at.partition]) for at in self.partitions()}
+
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
         """Remember what was acknowledged."""
         self.acknowledged.update(positions)

@@ -33,6 +33,7 @@ from stream.metrics import PrometheusMetrics
 from stream.observer import Observer, Observers
 from stream.service import run_service
 from stream.snapshotter import BuildSettings
+from stream.state_import import STORE, check_no_import
 from stream.status import StatusServer
 from stream.summary import Summary
 
@@ -164,7 +165,20 @@ def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore
     Raises
     ------
     StateUnusable
-        If the folder cannot be created or made private.
+        If the folder cannot be created or made private, or an import has not ended.
+    """
+    folder = make_private_folder(settings)
+    check_no_import(folder)
+    return RocksDBStore.open(folder / STORE, settings.schema, accept_schema=accept_schema)
+
+
+def make_private_folder(settings: Settings) -> Path:
+    """Return the private folder, which is there now and open to its owner only.
+
+    Raises
+    ------
+    StateUnusable
+        If it cannot be created or made private.
     """
     folder = private_folder(settings)
     try:
@@ -173,7 +187,7 @@ def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore
     except OSError as error:
         hint = f"{error.strerror}. Name a folder in [state] that this user may create and write."
         raise StateUnusable("open state", str(folder), hint) from error
-    return RocksDBStore.open(folder / "store", settings.schema, accept_schema=accept_schema)
+    return folder
 
 
 def audit_folder(settings: Settings) -> Path:

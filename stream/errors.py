@@ -30,6 +30,14 @@ class ConfigError(KtsafeError):
     """The configuration cannot work: nothing was started."""
 
 
+class Refused(KtsafeError):
+    """A running service does not do what it was asked for; nothing has happened."""
+
+    def __init__(self, message: str, *, hint: str = "", code: Exit | None = None) -> None:
+        super().__init__(message, hint=hint)
+        self.code = Exit.USAGE if code is None else code
+
+
 class Exit(enum.IntEnum):
     """Exit codes of every command."""
 
@@ -50,6 +58,8 @@ EXPECTED = (KtsafeError, StateError, ConnectorError)
 def exit_code(error: Exception) -> Exit:
     """Return the exit code of an error that ends a command."""
     match error:
+        case Refused():
+            return error.code
         case NotKTSafe() | Infeasible():
             return Exit.UNSAFE
         case KtsafeError() | Misconfigured():

@@ -101,7 +101,7 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
     """
     position: dict[str, int] = {}
     columns: dict[str, list[str]] = {name: [] for name in schema.attributes}
-    with _rows(vertices, ["id", *schema.attributes]) as rows:
+    with csv_rows(vertices, ["id", *schema.attributes]) as rows:
         for line, (vertex, *values) in rows:
             if not vertex or vertex in position:
                 what = "no id" if not vertex else "an id for the second time"
@@ -112,7 +112,7 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
                 columns[name].append(value)
     pairs: set[tuple[int, int]] = set()
     loops = repeated = 0
-    with _rows(edges, ["source", "target"]) as rows:
+    with csv_rows(edges, ["source", "target"]) as rows:
         for line, (source, target) in rows:
             try:
                 u, v = position[source], position[target]
@@ -131,8 +131,14 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
 
 
 @contextmanager
-def _rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[str]]]]:
-    """Give (line number, values of the named columns) for every row of a CSV file."""
+def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Give (line number, values of the named columns) for every row of a CSV file.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read or lacks a column.
+    """
     try:
         with _open(path) as file:
             reader = csv.reader(file, strict=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import sys
 import time
 from collections import deque
 from collections.abc import Mapping, Sequence
@@ -162,6 +163,10 @@ class FileSource:
         """Return 0 for a partition at its end; how many lines follow otherwise is not known."""
         return {at: 0 if self.at_end(at) else None for at in self._partitions}
 
+    def ends(self) -> dict[TopicPartition, int]:
+        """Return the number of lines of every file, which reads all of them."""
+        return {at: self._length(state) for at, state in self._partitions.items()}
+
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
         """Do nothing: files keep no offsets."""
 
@@ -201,6 +206,16 @@ class FileSource:
             )
             raise OffsetLost("open source", path, hint)
         return _Partition(at, path, stream, offset)
+
+    def _length(self, state: _Partition) -> int:
+        if state.stream.once:
+            hint = "a pipe has no end before it is read. Name the offset instead."
+            raise Misconfigured("find the end of the source", state.path, hint)
+        stream = open_stream(state.path, follow=self._follow, line_bytes_max=self._record_bytes_max)
+        try:
+            return stream.skip(sys.maxsize)
+        finally:
+            stream.close()
 
     def _reopen(self, state: _Partition, offset: int) -> None:
         """Go to a line that is no longer at hand, by reading from the beginning."""

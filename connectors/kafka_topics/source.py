@@ -160,6 +160,14 @@ class KafkaSource:
             for at in self._partitions
         }
 
+    def ends(self) -> dict[TopicPartition, int]:
+        """Ask for the end of every partition, read committed."""
+        partitions = [KafkaTopicPartition(*at) for at in self._partitions]
+        timeout_ms = int(self._settings.request_timeout_s * 1000)
+        with client.translated("find the end of the source", self._topic, self._settings):
+            ends = self._consumer.end_offsets(partitions, timeout_ms)
+        return {TopicPartition(*at): end for at, end in ends.items()}
+
     def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
         """Have offsets committed to the consumer group, without waiting."""
         self._group_offsets.tell(positions)

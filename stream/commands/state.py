@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 import shutil
+import time
 from pathlib import Path
 from typing import Annotated
 
@@ -10,11 +13,65 @@ import typer
 
 from state.errors import StateUnusable
 from state.folder import WITNESS
+from stream.commands.progress import phases
 from stream.errors import Exit
+from stream.slots import rfc3339
 
 app = typer.Typer(help="Back up and restore the private state.", no_args_is_help=True)
 
 _Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
+_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+
+
+@app.command("import")
+def import_files(
+    config: _Config,
+    vertices: Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")],
+    edges: Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")],
+    at: Annotated[
+        str, typer.Option(help="When the files' graph holds: RFC 3339, or epoch milliseconds.")
+    ],
+    offsets: Annotated[
+        str,
+        typer.Option(
+            help='Where the feed goes on: a file of "topic:partition:offset" lines, or "latest".'
+        ),
+    ],
+    as_json: _Json = False,
+) -> int:
+    """Begin with a graph that exists already. Once, before the service runs for the first time.
+
+    The offsets are those of the first events that the files do not know. "latest" is the end of
+    the feed as of now: right if nothing was written to it since the files were. Events that are
+    older than `--at` do not change what the files name. The schema is that of the configuration.
+    """
+    from stream import assembly, state_import
+    from stream import config as configuration
+
+    settings = configuration.load(config)
+    at_us = state_import.moment_us(at, time.time_ns() // 1000)
+    known = None if offsets == "latest" else state_import.offsets_in(Path(offsets))
+    private = assembly.make_private_folder(settings)
+    feed = state_import.feed_at(assembly.source(settings), known)
+    with phases("importing") as progress:
+        imported = state_import.import_graph(
+            private, settings.schema, vertices, edges, at_us=at_us, feed=feed, progress=progress
+        )
+    report = {
+        **dataclasses.asdict(imported),
+        "at": rfc3339(at_us),
+        "offsets": {f"{topic}:{p}": offset for (topic, p), offset in sorted(feed.offsets.items())},
+    }
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+        return Exit.OK
+    typer.echo(f"imported  {imported.vertices:,} vertices, {imported.edges:,} ties")
+    if passed := imported.edges_repeated + imported.loops:
+        typer.echo(f"          {passed:,} lines passed over: repeated ties, or to oneself")
+    for partition, offset in report["offsets"].items():
+        typer.echo(f"feed      {partition} goes on at {offset:,}")
+    typer.echo(f"next      ktsafe run {config}")
+    return Exit.OK
 
 
 @app.command("backup")

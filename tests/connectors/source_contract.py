@@ -234,6 +234,23 @@ class SourceContract:
         with pytest.raises(SourceMismatch):
             source.open({TopicPartition("other", 0): 1}, {})
 
+    def test_from_the_ends_only_what_comes_later_is_read(
+        self, world: SourceWorld, source: Source
+    ) -> None:
+        """The ends of a source are offsets to begin at: behind all there is, before all to come."""
+        self.fill(world)
+        source.open({}, {})
+        read_all(source)
+        ends = source.ends()
+        assert sorted(ends) == sorted(source.partitions())
+        world.write(1, [b"later"])
+        later = world.source()
+        try:
+            later.open(ends, source.identity())
+            assert [record.value for record in read_all(later)] == [b"later"]
+        finally:
+            later.close()
+
     def test_acknowledging_changes_nothing(self, world: SourceWorld, source: Source) -> None:
         """Acknowledged offsets do not move the reading."""
         written = self.fill(world)
