@@ -124,6 +124,8 @@ def choose_targets(
         Runs the search of each class, if given.
     """
     too_few, too_sensitive = lifted
+    # A place that lost too many others no longer holds those inserted beside it.
+    diluted = np.setdiff1d(diluted, np.concatenate(lifted)).astype(np.int32)
     kept, others = _stand(working, table, too_few)
     others = rng.permutation(np.union1d(others, np.setdiff1d(too_sensitive, kept)))
     # Who left a cohort must not be fetched back with its members.

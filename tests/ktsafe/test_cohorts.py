@@ -141,6 +141,28 @@ def test_nobody_has_two_targets(seed: int) -> None:
         assert (working.inserted_edges[:, 0] != working.inserted_edges[:, 1]).all()
 
 
+def test_who_was_inserted_and_lifted_at_once_has_one_target() -> None:
+    """A harmless vertex whose place is lifted with all who are there becomes one of them."""
+    rng = np.random.default_rng(0)
+    graph = uniform(60, 200, n_tuples=3, rng=rng)
+    space = QuasiIdentifierSpace.of_graph(graph)
+    working = WorkingGraph(graph, space)
+    caps = np.full(space.n_classes, 500, dtype=np.int64)
+    table = LocationTable(working, similarity_rule(space, PrivacyParams(k=5)), caps)
+    places = table.arrays.of_vertex[:2].copy()
+    diluted = working.add_vertices(table.arrays.cls[places])
+    table.extend(len(diluted))
+    for at, v in zip(places, diluted, strict=True):
+        locations.shift(table.arrays, table.rule, at, 1, 0)
+        table.arrays.of_vertex[v] = at
+    lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
+    assert np.isin(diluted, np.concatenate(lifted)).any()
+    wants = choose_targets(
+        working, table, lifted, diluted, PrivacyParams(k=5), rng, swaps_per_vertex=5
+    )
+    assert len(np.unique(wants.vertices)) == len(wants.vertices)
+
+
 def test_balanced_choices_answer_one_sided_wants() -> None:
     """A value that others want chooses those others."""
     wanted = np.array([[0.0, 8.0], [0.0, 0.0]])
