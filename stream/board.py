@@ -41,15 +41,12 @@ class Setting:
         How often a release is due by the wall clock; None where slots follow event time.
     healthy_within_s:
         The main loop is stuck when it has been silent for longer.
-    secrets_shown:
-        Whether reports tell true sizes and the secrets of releases.
     """
 
     params: PrivacyParams
     guarantee: str
     release_interval_s: float | None = None
     healthy_within_s: float = 60.0
-    secrets_shown: bool = False
 
 
 class Board(Observer):
@@ -86,10 +83,10 @@ class Board(Observer):
         self._retries = {"publish": 0, "dead_letter": 0}
         self._store_bytes = self._erasures = 0
 
-    def report(self) -> Report:
-        """Return the state of the service now."""
+    def report(self, *, secrets: bool) -> Report:
+        """Return the state of the service now; with `secrets` true sizes and costs are in it."""
         with self._lock:
-            return self._report()
+            return self._report(secrets=secrets)
 
     # Notices
 
@@ -157,7 +154,7 @@ class Board(Observer):
             slots_skipped=counts.slots_skipped,
         )
 
-    def _report(self) -> Report:
+    def _report(self, *, secrets: bool) -> Report:
         now, setting, counts = self._moment(), self._setting, self._counts
         silence_s = now.at_s - self._alive_s
         is_stuck = self._state == "ready" and silence_s > setting.healthy_within_s
@@ -171,7 +168,7 @@ class Board(Observer):
             params=setting.params.to_mapping(),
             feed=self._feed(now),
             building=counts.phase,
-            releases=releases if setting.secrets_shown else [_without(r) for r in releases],
+            releases=releases if secrets else [_without(r) for r in releases],
             published=self._n_published,
             withheld=dict(counts.withheld),
             slots_skipped=counts.slots_skipped,
@@ -186,8 +183,8 @@ class Board(Observer):
                 last=releases[0] if releases else None,
                 k=setting.params.k,
             ),
-            secrets_shown=setting.secrets_shown,
-            true_graph=self._true_graph() if setting.secrets_shown else None,
+            secrets_shown=secrets,
+            true_graph=self._true_graph() if secrets else None,
         )
 
     def _feed(self, now: Moment) -> Feed:

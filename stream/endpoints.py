@@ -43,6 +43,8 @@ class Endpoints:
         What pages show; None: there are none.
     gate:
         Who may read what is guarded.
+    secrets:
+        Whether pages show true sizes and the secrets of releases.
     healthy_within_s:
         `/healthz` fails when the main loop has been silent for longer.
     """
@@ -53,8 +55,10 @@ class Endpoints:
         board: Board | None,
         gate: Gate,
         *,
+        secrets: bool,
         healthy_within_s: float,
     ) -> None:
+        self._secrets = secrets
         self._metrics = metrics
         self._board = board
         self._gate = gate
@@ -82,7 +86,7 @@ class Endpoints:
     def _page(self, board: Board, path: str) -> Answer:
         if path == "/runbook":
             return Answer(HTTPStatus.OK, HTML, runbook_page().encode(), POLICY)
-        report = board.report()
+        report = board.report(secrets=self._secrets)
         if path == "/status.json":
             return Answer(HTTPStatus.OK, JSON, msgspec.json.encode(report) + b"\n")
         return Answer(HTTPStatus.OK, HTML, status_page(report).encode(), POLICY)

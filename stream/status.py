@@ -40,6 +40,8 @@ class StatusServer:
         What is shown, and whether the service is alive and ready.
     board:
         What the status page shows; None: there is no page.
+    secrets:
+        Whether pages show true sizes and the secrets of releases.
     token:
         Who does not show it gets no more than health and readiness; None: nobody needs one.
     host, port:
@@ -58,13 +60,17 @@ class StatusServer:
         metrics: PrometheusMetrics,
         *,
         board: Board | None = None,
+        secrets: bool = False,
         token: str | None = None,
         host: str = "127.0.0.1",
         port: int = 9464,
         healthy_within_s: float = 60.0,
     ) -> None:
         self._host = host
-        endpoints = Endpoints(metrics, board, Gate(token, host), healthy_within_s=healthy_within_s)
+        gate = Gate(token, host)
+        endpoints = Endpoints(
+            metrics, board, gate, secrets=secrets, healthy_within_s=healthy_within_s
+        )
         try:
             self._server = _server_class(host)((host, port), _handler_class(endpoints))
         except OSError as error:

@@ -26,7 +26,7 @@ class Service:
         self.now = 0.0
         self.summary = Summary()
         self.board = Board(
-            Setting(PARAMS, "promised", **({"secrets_shown": True} | setting)),  # type: ignore[arg-type]
+            Setting(PARAMS, "promised", **setting),  # type: ignore[arg-type]
             self.summary.counts,
             wall_s=lambda: self.now + 1e9,
             monotonic_s=lambda: self.now,
@@ -58,7 +58,7 @@ class Service:
 
     def problems(self) -> list[str]:
         """Return the names of what is wrong."""
-        return [problem.name for problem in self.board.report().problems]
+        return [problem.name for problem in self.board.report(secrets=True).problems]
 
 
 def test_a_service_at_work_has_no_problem() -> None:
@@ -68,7 +68,7 @@ def test_a_service_at_work_has_no_problem() -> None:
     service.audited("r1")
     service.tell.release_published("r1", 0, 1, 2)
     assert service.problems() == []
-    report = service.board.report()
+    report = service.board.report(secrets=True)
     assert (report.state, report.published) == ("ready", 1)
     assert report.feed.per_second == pytest.approx(10.0)
 
@@ -121,7 +121,7 @@ def test_each_problem_is_found_alone(name: str) -> None:
     """Each of them is named with its remedy, and nothing else is."""
     service = Service(release_interval_s=3600.0)
     CASES[name](service)
-    (problem,) = service.board.report().problems
+    (problem,) = service.board.report(secrets=True).problems
     assert (problem.name, problem.look, problem.do) == (name, *REMEDIES[name])
 
 
@@ -129,7 +129,10 @@ def test_a_silent_loop_is_stuck_and_a_long_start_is_told() -> None:
     """Silence counts once the service was ready; before, it is a start, which may take a while."""
     service = Service()
     service.now = 61.0
-    assert (service.board.report().state, service.problems()) == ("stuck", ["KtsafeLoopStuck"])
+    assert (service.board.report(secrets=True).state, service.problems()) == (
+        "stuck",
+        ["KtsafeLoopStuck"],
+    )
     service.tell.alive()
     assert service.problems() == []
     starting = Board(
@@ -138,7 +141,7 @@ def test_a_silent_loop_is_stuck_and_a_long_start_is_told() -> None:
         wall_s=lambda: 0.0,
         monotonic_s=iter([0.0, *[601.0] * 9]).__next__,
     )
-    report = starting.report()
+    report = starting.report(secrets=True)
     assert (report.state, [p.name for p in report.problems]) == ("starting", ["KtsafeNotReady"])
 
 
@@ -161,7 +164,7 @@ def test_memory_is_bounded() -> None:
         service.now += SAMPLE_INTERVAL_S / 2
         service.tell.lag({("feed", 0): i})
         service.audited(f"r{i}")
-    report = service.board.report()
+    report = service.board.report(secrets=True)
     assert len(report.feed.trend) == TREND_S / SAMPLE_INTERVAL_S
     assert [figures.release_id for figures in report.releases][:2] == ["r999", "r998"]
     assert len(report.releases) == HISTORY_MAX
@@ -169,9 +172,9 @@ def test_memory_is_bounded() -> None:
 
 def test_secrets_are_left_out_where_they_are_not_shown() -> None:
     """Without leave a report has public sizes only, but still knows when k is not kept."""
-    service = Service(secrets_shown=False)
+    service = Service()
     too_few(service)
-    report = service.board.report()
+    report = service.board.report(secrets=False)
     assert (report.true_graph, report.releases[0].secrets) == (None, None)
     assert report.releases[0].edges == 2
     assert [problem.name for problem in report.problems] == ["KtsafeCandidatesBelowK"]

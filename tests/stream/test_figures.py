@@ -27,9 +27,9 @@ def feed(slots: int) -> list[dict[str, object]]:
 def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOptions | None) -> None:
     """Every release reaches the board with the cost and the candidates that its audit tells."""
     world = World(tmp_path, [feed(3)], sequence=sequence)
-    board = Board(Setting(PARAMS, "promised", secrets_shown=True), Counts())
+    board = Board(Setting(PARAMS, "promised"), Counts())
     world.run(observer=board)
-    releases = board.report().releases
+    releases = board.report(secrets=True).releases
     assert len(releases) >= 3
     assert all(figures.is_published for figures in releases)
     for figures in releases:
@@ -46,12 +46,12 @@ def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOption
 def test_a_restart_knows_the_last_releases(tmp_path: Path) -> None:
     """What the first process showed, the next one reads back from ledger and audits."""
     world = World(tmp_path, [feed(3)], sequence=LINKED)
-    before = Board(Setting(PARAMS, "promised", secrets_shown=True), Counts())
+    before = Board(Setting(PARAMS, "promised"), Counts())
     world.run(observer=before)
-    after = Board(Setting(PARAMS, "promised", secrets_shown=True), Counts())
+    after = Board(Setting(PARAMS, "promised"), Counts())
     world.run(observer=after)
-    assert after.report().releases == before.report().releases != []
-    assert after.report().published == 0
+    assert after.report(secrets=True).releases == before.report(secrets=True).releases != []
+    assert after.report(secrets=True).published == 0
 
 
 @pytest.mark.parametrize("damage", ["missing", "no JSON", "no audit"])
