@@ -155,7 +155,7 @@ def _search(
         # What trimming takes back is far less than half.
         if working.cost > 2 * copies_cost(graph, params):
             return round_, None
-        table = LocationTable(working, rule, _degree_caps(working))
+        table = LocationTable(working, rule, degree_caps(working))
         unsafe = table.unsafe_vertices()
         if known is not None:
             unsafe = np.union1d(unsafe, known.short(working, table))
@@ -177,23 +177,43 @@ def _search(
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
         if known is not None:
             lifted = (np.concatenate((lifted[0], known.lift_short(working, table))), lifted[1])
-        # Step 2: targets, by cohorts.
-        wants = choose_targets(
-            working,
-            table,
-            lifted,
-            diluted,
-            params,
-            rng,
-            swaps_per_vertex=budget.swaps_per_vertex,
-            executor=executor,
-        )
-        # Step 3: serve wants by wants, then by settled vertices that can bear it.
-        match_wants(working, wants, rng)
-        absorb_leftovers(working, table, wants, rng, tries_max=400)
-        # Step 4: insert vertices for the rest; what they want is served next round.
-        insert_for_leftovers(working, table, wants, rng)
+        serve(working, table, lifted, diluted, params, rng, budget, executor)
     return ROUNDS_MAX, None
+
+
+def serve(
+    working: WorkingGraph,
+    table: LocationTable,
+    lifted: tuple[NDArray[np.int32], NDArray[np.int32]],
+    diluted: NDArray[np.int32],
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    budget: Budget,
+    executor: Executor | None = None,
+) -> None:
+    """Give the lifted vertices what they lack, in one round; the table becomes stale.
+
+    Parameters
+    ----------
+    lifted, diluted:
+        As for `ktsafe.cohorts.choose_targets`.
+    """
+    # Step 2: targets, by cohorts.
+    wants = choose_targets(
+        working,
+        table,
+        lifted,
+        diluted,
+        params,
+        rng,
+        swaps_per_vertex=budget.swaps_per_vertex,
+        executor=executor,
+    )
+    # Step 3: serve wants by wants, then by settled vertices that can bear it.
+    match_wants(working, wants, rng)
+    absorb_leftovers(working, table, wants, rng, tries_max=400)
+    # Step 4: insert vertices for the rest; what they want is served next round.
+    insert_for_leftovers(working, table, wants, rng)
 
 
 def _take_back(
@@ -201,12 +221,12 @@ def _take_back(
 ) -> None:
     """Withdraw what nobody needs; large graphs by the table that compares whole degrees."""
     if working.n >= SWEPT_MIN and sweep(working, table.rule, rng, passes_max):
-        table = LocationTable(working, table.rule, _degree_caps(working))
+        table = LocationTable(working, table.rule, degree_caps(working))
         passes_max = 0
     trim(working, table, rng, passes_max=passes_max)
 
 
-def _degree_caps(working: WorkingGraph) -> NDArray[np.int64]:
+def degree_caps(working: WorkingGraph) -> NDArray[np.int64]:
     """Return a degree per class that no vertex of it can exceed in one round.
 
     A target is at most the sum of the columns' maxima over the class, plus its freedom, which is

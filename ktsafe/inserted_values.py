@@ -43,7 +43,7 @@ def with_inserted(
     order = rng.permutation(np.arange(n, n_released, dtype=np.int32))
     if plan.copied_from is not None:
         order = order[plan.copied_from[order - n] < 0]
-    wanted = _wanted(released, n, order, rng)
+    wanted = wanted_sensitive(released, n, order, rng)
     turned = np.zeros(n_released, dtype=np.bool_)
     if plan.shift is not None:
         _turn_in_orbits(released, _orbits(plan.shift), order, wanted, turned, params)
@@ -55,7 +55,7 @@ def with_inserted(
     chosen = np.flatnonzero(turned)
     sensitive = [text in graph.schema.sensitive_values for text in released.categories[-1]]
     codes = released.codes.copy()
-    codes[chosen, -1] = _drawn(released, n, np.flatnonzero(sensitive), len(chosen), rng)
+    codes[chosen, -1] = drawn_values(released, n, np.flatnonzero(sensitive), len(chosen), rng)
     return AttributedGraph.from_codes(graph.schema, released.categories, codes, released.edges)
 
 
@@ -73,7 +73,7 @@ def _with_harmless(graph: AttributedGraph, plan: Plan, rng: np.random.Generator)
             harmless = [len(categories[-1]) - 1]
         rows = np.empty((len(plan.inserted), codes.shape[1]), dtype=np.int32)
         rows[:, :-1] = QuasiIdentifierSpace.of_graph(graph).tuples[plan.inserted]
-        rows[:, -1] = _drawn(graph, graph.n_vertices, np.array(harmless), len(rows), rng)
+        rows[:, -1] = drawn_values(graph, graph.n_vertices, np.array(harmless), len(rows), rng)
         if plan.copied_from is not None:
             copies = plan.copied_from >= 0
             rows[copies] = codes[plan.copied_from[copies]]
@@ -81,7 +81,7 @@ def _with_harmless(graph: AttributedGraph, plan: Plan, rng: np.random.Generator)
     return AttributedGraph.from_codes(graph.schema, categories, codes, plan.edges)
 
 
-def _drawn(
+def drawn_values(
     graph: AttributedGraph,
     n_real: int,
     allowed: NDArray[np.int64],
@@ -97,7 +97,7 @@ def _drawn(
     return drawn
 
 
-def _wanted(
+def wanted_sensitive(
     released: AttributedGraph, n_real: int, inserted: NDArray[np.int32], rng: np.random.Generator
 ) -> NDArray[np.int64]:
     """Return for each class how many inserted vertices would be sensitive at the real share."""

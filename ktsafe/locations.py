@@ -62,38 +62,10 @@ class LocationTable:
         np.maximum.at(caps, g.cls[:n], g.degree[:n].astype(np.int64))
         start = np.zeros(len(caps) + 1, dtype=np.int64)
         np.cumsum(caps + 1, out=start[1:])
-        rows = n + 2  # a mover may open a new location before it leaves its old one
-        zeros = np.zeros(rows, dtype=np.int32)
-        blocks, n_columns = _blocks_max(rows, int(start[-1])), int(rule.offsets[-1])
         self.rule = rule
         self.n = n
-        self.arrays = core.Table(
-            cls=zeros.copy(),
-            degree=zeros.copy(),
-            hist=np.zeros((rows, g.hist.shape[1]), dtype=np.int32),
-            population=zeros.copy(),
-            sensitive=zeros.copy(),
-            ps_size=zeros.copy(),
-            ps_sensitive=zeros.copy(),
-            hash_head=np.full(1 << (2 * rows).bit_length(), core.NONE, dtype=np.int32),
-            hash_next=np.full(rows, core.NONE, dtype=np.int32),
-            cell=np.full(rows, core.NONE, dtype=np.int64),
-            bucket_start=start,
-            bucket_head=np.full(int(start[-1]), core.NONE, dtype=np.int32),
-            block_next=np.full(blocks, core.NONE, dtype=np.int32),
-            block_count=np.zeros(blocks, dtype=np.int32),
-            block_rows=np.zeros((blocks, index_core.LANES), dtype=np.int32),
-            block_hist=np.zeros((blocks, n_columns, index_core.LANES), dtype=np.int32),
-            block_low=np.zeros((blocks, n_columns), dtype=np.int32),
-            block_high=np.zeros((blocks, n_columns), dtype=np.int32),
-            free=np.arange(rows - 1, -1, -1, dtype=np.int32),
-            tops=np.array([rows, core.NONE, 0], dtype=np.int64),
-            of_vertex=np.full(n, core.NONE, dtype=np.int32),
-            marks=np.zeros(index_core.LANES, dtype=np.int32),
-            total=np.zeros(index_core.LANES, dtype=np.int32),
-            found=np.zeros((2, rows), dtype=np.int32),
-            flags=np.zeros(rows, dtype=np.int8),
-        )
+        # A mover may open a new location before it leaves its old one.
+        self.arrays = empty_arrays(n, n + 2, g.hist.shape[1], int(rule.offsets[-1]), start)
         core.fill(self.arrays, rule, g.cls[:n], g.degree[:n], g.hist[:n], g.is_sensitive[:n])
 
     def unsafe_vertices(self) -> NDArray[np.int32]:
@@ -151,6 +123,52 @@ class LocationTable:
             found=np.zeros((2, rows + more), dtype=np.int32),
             flags=np.zeros(rows + more, dtype=np.int8),
         )
+
+
+def empty_arrays(
+    n: int, rows: int, width: int, n_columns: int, bucket_start: NDArray[np.int64]
+) -> core.Table:
+    """Return a table of n lifted vertices.
+
+    Parameters
+    ----------
+    n, rows:
+        Vertices, and how many locations there may be.
+    width, n_columns:
+        Columns of a histogram row, and how many of them the definition judges.
+    bucket_start:
+        int64, shape (classes + 1,): first bucket of each class; one per degree.
+    """
+    zeros = np.zeros(rows, dtype=np.int32)
+    buckets = int(bucket_start[-1])
+    blocks = _blocks_max(rows, buckets)
+    return core.Table(
+        cls=zeros.copy(),
+        degree=zeros.copy(),
+        hist=np.zeros((rows, width), dtype=np.int32),
+        population=zeros.copy(),
+        sensitive=zeros.copy(),
+        ps_size=zeros.copy(),
+        ps_sensitive=zeros.copy(),
+        hash_head=np.full(1 << (2 * rows).bit_length(), core.NONE, dtype=np.int32),
+        hash_next=np.full(rows, core.NONE, dtype=np.int32),
+        cell=np.full(rows, core.NONE, dtype=np.int64),
+        bucket_start=bucket_start,
+        bucket_head=np.full(buckets, core.NONE, dtype=np.int32),
+        block_next=np.full(blocks, core.NONE, dtype=np.int32),
+        block_count=np.zeros(blocks, dtype=np.int32),
+        block_rows=np.zeros((blocks, index_core.LANES), dtype=np.int32),
+        block_hist=np.zeros((blocks, n_columns, index_core.LANES), dtype=np.int32),
+        block_low=np.zeros((blocks, n_columns), dtype=np.int32),
+        block_high=np.zeros((blocks, n_columns), dtype=np.int32),
+        free=np.arange(rows - 1, -1, -1, dtype=np.int32),
+        tops=np.array([rows, core.NONE, 0], dtype=np.int64),
+        of_vertex=np.full(n, core.NONE, dtype=np.int32),
+        marks=np.zeros(index_core.LANES, dtype=np.int32),
+        total=np.zeros(index_core.LANES, dtype=np.int32),
+        found=np.zeros((2, rows), dtype=np.int32),
+        flags=np.zeros(rows, dtype=np.int8),
+    )
 
 
 def _grown(array: NDArray[Any], more: int, fill: int = 0) -> NDArray[Any]:
