@@ -25,6 +25,7 @@ from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.sequence_audit.profiles import Profiler, Structure, edge_keys
 from ktsafe.sequence_audit.release import AuditedRelease, Numbering, stable_codes
+from ktsafe.sequence_audit.symmetry import SymmetryReader, is_symmetry, orbits_of
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
 
@@ -78,6 +79,7 @@ class SequenceAuditor:
         self._numbering = Numbering()
         self._values: list[Numbering] = []
         self._profiler = Profiler(self._params, 0)
+        self._symmetry = SymmetryReader()
         self._ownership = Ownership()
         self._owners_known = True
         self._published = Candidates()
@@ -92,6 +94,7 @@ class SequenceAuditor:
         other = copy.copy(self)
         other.__dict__.update(
             _profiler=self._profiler.copy(),
+            _symmetry=self._symmetry.copy(),
             _ownership=self._ownership.copy(),
             _published=self._published.copy(),
             _linked=None if self._linked is None else self._linked.copy(),
@@ -113,15 +116,17 @@ class SequenceAuditor:
         InvalidGraph
             If the release is no simple graph, or its attributes do not fit the sequence.
         InvalidParams
-            If the release claims to be safe for other neighbourhoods than stars.
+            If neighbourhoods are no stars and the release comes without its certificate.
         """
         found = _Violations(release, self._examples_max)
         self._enter(release, found)
+        shift = self._checked_shift(release, found)
         verdict = verify(
             release.codes,
             release.is_sensitive,
             release.edges,
             self._params,
+            certificate=shift,
             workers=self._workers,
         )
         found.add("not_kt_safe", np.flatnonzero(verdict.is_unsafe))
@@ -129,7 +134,11 @@ class SequenceAuditor:
         vertices = self._base + self._numbering.of(release.ids)
         n_numbers = self._base + len(self._numbering)
         codes = stable_codes(release, self._values)
-        structure = self._profiler.read(vertices, n_numbers, codes, release.edges)
+        if shift is None:
+            structure = self._profiler.read(vertices, n_numbers, codes, release.edges)
+        else:
+            orbit = orbits_of(shift)
+            structure = self._symmetry.read(vertices, n_numbers, codes, release.edges, orbit)
         owned = self._ownership.add(vertices, n_numbers, release.owners)
         found.add("id_reassigned", owned.reassigned)
         found.add("owner_twice", owned.doubled)
@@ -164,9 +173,6 @@ class SequenceAuditor:
 
     def _enter(self, release: AuditedRelease, found: _Violations) -> None:
         """Check what must not change, and begin a new sequence where the release does."""
-        if not release.params.sees_stars:
-            msg = "Sequences can be audited for one hop in the walk reading only."
-            raise InvalidParams(msg, hint="`ktsafe verify` judges each release by itself.")
         if release.release_id in self._release_ids:
             found.whole("release_repeated")
         if release.unmatched:
@@ -190,8 +196,28 @@ class SequenceAuditor:
         self._numbering = Numbering()
         self._values = [Numbering() for _ in release.categories]
         self._profiler = Profiler(release.params, len(release.categories))
+        self._symmetry = SymmetryReader()
         self._published = Candidates()
         self._ages = EdgeAges()
+
+    def _checked_shift(
+        self, release: AuditedRelease, found: _Violations
+    ) -> NDArray[np.int64] | None:
+        """Return the certificate that decides, None where stars are compared as they are.
+
+        What does not hold is replaced by the map that moves nobody: then nobody has candidates.
+        """
+        if self._params.sees_stars:
+            return None
+        if release.shift is None:
+            msg = "Beyond one hop a sequence is audited by its private certificates only."
+            hint = "Name the private audit folder; `ktsafe verify` judges releases one by one."
+            raise InvalidParams(msg, hint=hint)
+        shift = np.asarray(release.shift, dtype=np.int64)
+        if is_symmetry(shift, release.codes, release.edges):
+            return shift
+        found.whole("certificate_broken")
+        return np.arange(len(release.ids))
 
     def _extend_views(
         self, release: AuditedRelease, structure: Structure, owned: Owned, n_numbers: int
@@ -221,6 +247,8 @@ class SequenceAuditor:
         if window == 1:
             return {f"{prefix}alpha_by": "each release by itself"}
         decision = windows.decide(view, self._params, None if window == "all" else window)
+        if not self._params.sees_stars:
+            decision = decision.as_proven_only()
         for kind, flags in (
             ("too_few_candidates", decision.has_too_few),
             ("too_sensitive", decision.is_too_sensitive),

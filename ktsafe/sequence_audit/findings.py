@@ -12,6 +12,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "not_kt_safe": "fails the strict verifier in this release",
         "too_few_candidates": "has fewer than k candidates over some set of releases",
         "too_sensitive": "has candidates over some set of releases that are sensitive above alpha",
+        "certificate_broken": "the private certificate does not map the release onto itself",
         "undecided": "could not be decided for every set of releases, and counts as unsafe",
         "linked_too_few_candidates": "has fewer than k candidates for who follows a person's ids",
         "linked_too_sensitive": "is sensitive above alpha for who follows a person's ids",

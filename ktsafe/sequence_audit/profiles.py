@@ -122,8 +122,8 @@ class Profiler:
             group_of_location[np.searchsorted(occupied, location[vertices])],
             similar,
             keys,
-            _edge_ends(gained),
-            _edge_ends(lost),
+            edge_ends(gained),
+            edge_ends(lost),
             tuples,
             self._tuple,
         )
@@ -149,8 +149,8 @@ class Profiler:
         is_dirty[edges[near_moved[:, 1], 0]] = True
         is_dirty[edges[near_moved[:, 0], 1]] = True
         is_end = np.zeros(len(self._location), dtype=np.bool_)
-        is_end[_edge_ends(gained)] = True
-        is_end[_edge_ends(lost)] = True
+        is_end[edge_ends(gained)] = True
+        is_end[edge_ends(lost)] = True
         is_dirty |= is_end[vertices]
         dirty = np.flatnonzero(is_dirty)
 
@@ -187,7 +187,7 @@ class Profiler:
         is_occupied[occupied] = True
         was_occupied = np.zeros(len(self._profiles), dtype=np.bool_)
         was_occupied[before[before >= 0]] = True
-        known = _edge_ends(self._pairs)
+        known = edge_ends(self._pairs)
         known = known[is_occupied[known].all(axis=1)]
         new = self._compared(occupied, ~was_occupied[occupied])
         own = occupied[~was_occupied[occupied]]
@@ -261,5 +261,6 @@ def edge_keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
     return (np.minimum(first, second) << 32) | np.maximum(first, second)
 
 
-def _edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+def edge_ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the vertex numbers that keys of edges are made of, shape (., 2)."""
     return np.column_stack((keys >> 32, keys & 0xFFFFFFFF)).reshape(-1, 2)

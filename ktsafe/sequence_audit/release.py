@@ -47,6 +47,9 @@ class AuditedRelease:
         What each vertex shows for the sensitive attribute; needed beside a true graph only.
     schema:
         Anything that says what the attributes mean; it must be equal throughout a sequence.
+    shift:
+        Private: for each position another one, a map that is claimed to take the release onto
+        itself. Needed beyond stars only; it is checked.
     """
 
     release_id: str
@@ -61,6 +64,7 @@ class AuditedRelease:
     unmatched: int = 0
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
+    shift: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         n, q = len(self.ids), len(self.categories)

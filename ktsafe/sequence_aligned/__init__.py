@@ -1,0 +1,5 @@
+"""Sequences of releases that are safe for w = all at any radius: permanent groups, one shift."""
+
+from ktsafe.sequence_aligned.sequence import AlignedSequence
+
+__all__ = ["AlignedSequence"]

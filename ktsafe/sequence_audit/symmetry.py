@@ -1,0 +1,114 @@
+"""Releases of any radius, read by a private certificate: a shift that maps each onto itself.
+
+Beyond stars nobody can compare all neighbourhoods at any price. But vertices that an automorphism
+takes to each other have isomorphic neighbourhoods of every radius, in both readings, so they are in
+each other's protection set, and every protection set is a union of orbits. Here an orbit stands for
+the protection set of its members: what is found is what is *proven* alike, at least. If the orbits
+of all releases together leave groups of at least m, at most the share alpha of each ever sensitive,
+then every union of them is safe, too; that is the only way in which these releases can pass.
+
+The check of the shift shares no code with what made it, nor with the verifier's.
+"""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.sequence_audit import _profiles_core as core
+from ktsafe.sequence_audit._candidates_core import Rows
+from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
+from ktsafe.sequence_audit.release import grown
+
+
+def is_symmetry(
+    shift: NDArray[np.int64], codes: NDArray[np.int64], edges: NDArray[np.int64]
+) -> bool:
+    """Return whether a map of positions exchanges vertices of equal codes and keeps all edges.
+
+    Parameters
+    ----------
+    shift:
+        int64, shape (n,): the image of every position.
+    codes:
+        int64, shape (n, q).
+    edges:
+        int64, shape (m, 2): positions, each edge once.
+    """
+    n = len(codes)
+    if shift.shape != (n,) or not np.array_equal(np.sort(shift), np.arange(n)):
+        return False
+    if not np.array_equal(codes[shift], codes):
+        return False
+    return np.array_equal(np.sort(edge_keys(shift[edges])), np.sort(edge_keys(edges)))
+
+
+def orbits_of(shift: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the orbit of every position under a permutation, numbered by their least members."""
+    image = shift.tolist()
+    orbit = np.full(len(image), -1, dtype=np.int64)
+    n_orbits = 0
+    for start in range(len(image)):
+        if orbit[start] >= 0:
+            continue
+        vertex = start
+        while orbit[vertex] < 0:
+            orbit[vertex] = n_orbits
+            vertex = image[vertex]
+        n_orbits += 1
+    return orbit
+
+
+class SymmetryReader:
+    """Reads the releases of one sequence, in order, each with its shift."""
+
+    def __init__(self) -> None:
+        # Only ever added to, so that copies may share them.
+        self._tuples: dict[bytes, int] = {}
+        self._tuple = np.zeros(0, dtype=np.int64)
+        self._edges = np.zeros(0, dtype=np.int64)
+
+    def copy(self) -> SymmetryReader:
+        """Return a reader that goes on from here by itself."""
+        return copy.copy(self)
+
+    def read(
+        self,
+        vertices: NDArray[np.int64],
+        n_numbers: int,
+        codes: NDArray[np.int64],
+        edges: NDArray[np.int64],
+        orbit: NDArray[np.int64],
+    ) -> Structure:
+        """Take the next release; parameters are those of `Profiler.read`.
+
+        Parameters
+        ----------
+        orbit:
+            int64, shape (n,): the orbit of every vertex, numbered from 0.
+        """
+        keys = np.sort(edge_keys(vertices[edges]))
+        if np.any(keys[1:] == keys[:-1]):
+            raise InvalidGraph("An edge is given twice.")
+        gained, lost = core.difference(keys, self._edges)
+        tuples = np.full(n_numbers, -1, dtype=np.int64)
+        tuples[vertices] = [
+            self._tuples.setdefault(row.tobytes(), len(self._tuples))
+            for row in np.ascontiguousarray(codes)
+        ]
+        n_orbits = int(orbit.max(initial=-1)) + 1
+        structure = Structure(
+            vertices,
+            orbit,
+            Rows(np.arange(n_orbits + 1), np.arange(n_orbits)),
+            keys,
+            edge_ends(gained),
+            edge_ends(lost),
+            tuples,
+            grown(self._tuple, n_numbers, -1),
+        )
+        self._tuple, self._edges = tuples, keys
+        return structure

@@ -1,0 +1,410 @@
+"""Permanent groups: safe at any radius, for whoever links all releases."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections import defaultdict
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+
+from ktsafe import PrivacyParams
+from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
+from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
+from ktsafe.sequence import state as st
+from ktsafe.sequence_aligned import AlignedSequence, orbits, step
+from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
+from ktsafe.verify import verify_graph
+from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
+
+TWO_HOPS = dataclasses.replace(PARAMS, n_hops=2)
+INDUCED = dataclasses.replace(PARAMS, reading="induced")
+KINDS = (
+    {"ties": 4},
+    {"ties": 2, "joins": 6},
+    {"leaves": 3, "ill": 2},
+    {"moves": 4, "joins": 4},
+    {"ties": 0, "leaves": 8},
+)
+
+
+def begun(
+    world: World, params: PrivacyParams = TWO_HOPS, seed: int = 0, **options: object
+) -> AlignedSequence:
+    chosen = SequenceOptions(**{"effort": "fast", **options})  # type: ignore[arg-type]
+    rng = np.random.default_rng(seed)
+    return AlignedSequence.begin(SCHEMA, params, chosen, world.first, rng)
+
+
+def audited(sequence: AlignedSequence, *, with_shift: bool = True) -> AuditedRelease:
+    """Return the current release as the auditor reads it."""
+    released = sequence.released()
+    graph = released.graph
+    return AuditedRelease(
+        release_id=str(sequence.release),
+        sequence_id="one",
+        params=sequence.params,
+        ids=[str(i) for i in released.ids.tolist()],
+        categories=graph.categories[:-1],
+        codes=graph.codes[:, :-1].astype(np.int64),
+        is_sensitive=graph.is_sensitive,
+        edges=graph.edges.astype(np.int64),
+        owners=[None if key < 0 else key for key in released.keys.tolist()],
+        shift=None if released.shift is None or not with_shift else released.shift.astype(np.int64),
+    )
+
+
+def naive_groups(history: list[Released]) -> dict[int, set[int]]:
+    """Return for every published id who moved with it in all releases, by the shifts alone."""
+    together: dict[int, set[int]] = {}
+    for released in history:
+        assert released.shift is not None
+        ids = released.ids.tolist()
+        for v, name in enumerate(ids):
+            orbit, image = {name}, int(released.shift[v])
+            while image != v:
+                orbit.add(ids[image])
+                image = int(released.shift[image])
+            together[name] = together.get(name, orbit) & orbit
+    return together
+
+
+def assert_safe_together(history: list[Released], params: PrivacyParams) -> None:
+    """Check the claim by definition: equal presence, size, share ever sensitive, equal changes."""
+    presence: defaultdict[int, list[bool]] = defaultdict(list)
+    ever: set[int] = set()
+    for released in history:
+        ids = released.ids.tolist()
+        ever |= {ids[v] for v in np.flatnonzero(released.graph.is_sensitive).tolist()}
+    everybody = sorted({name for released in history for name in released.ids.tolist()})
+    for released in history:
+        there = set(released.ids.tolist())
+        for name in everybody:
+            presence[name].append(name in there)
+    for name, group in naive_groups(history).items():
+        assert len(group) >= params.k
+        assert len(group & ever) <= params.alpha * len(group)
+        assert all(presence[name] == presence[other] for other in group)
+
+
+@settings(max_examples=8, deadline=None)
+@given(
+    seed=some.integers(0, 10_000),
+    kinds=some.lists(some.sampled_from(KINDS), min_size=2, max_size=5),
+    params=some.sampled_from([TWO_HOPS, INDUCED, dataclasses.replace(PARAMS, n_hops=0)]),
+    births=some.sampled_from(["withhold", "pad"]),
+    qi_change=some.sampled_from(["hold", "rebirth"]),
+)
+def test_streams_stay_safe_and_true(
+    seed: int,
+    kinds: list[dict[str, int]],
+    params: PrivacyParams,
+    births: str,
+    qi_change: str,
+) -> None:
+    """Whatever happens: each release is safe, all are together, the truth is kept, pages read."""
+    world, rng = World(60, 80, seed), np.random.default_rng(seed)
+    sequence = begun(world, params, births=births, qi_change=qi_change, birth_wait_max=1)
+    auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
+    history = []
+    for kind in [{}, *kinds]:
+        if kind:
+            sequence.advance(world.change(**kind), rng)
+        sequence.check()
+        history.append(sequence.released())
+        shift = history[-1].shift
+        assert verify_graph(history[-1].graph, params, certificate=shift).is_safe
+        findings = auditor.extend(audited(sequence))
+        assert not [v for v in findings.violations if not v.kind.startswith("linked_")]
+        truth, keys = sequence.truth()
+        assert set(keys.tolist()) == set(world.people)
+        assert {tuple(sorted(tie)) for tie in keys[truth.edges].tolist()} == world.ties
+        assert_shows_all_ties(history[-1], world)
+        twin = AlignedSequence.from_pages(sequence.to_pages())
+        assert twin.to_pages() == sequence.to_pages()
+    assert_safe_together(history, params)
+
+
+def assert_shows_all_ties(released: Released, world: World) -> None:
+    """A tie between published people is shown, and every shown orbit holds one."""
+    keys = released.keys.tolist()
+    shown = {tuple(sorted((keys[u], keys[v]))) for u, v in released.graph.edges.tolist()}
+    there = {key for key in keys if key >= 0}
+    due = {tie for tie in world.ties if set(tie) <= there}
+    assert due <= shown
+    assert released.shift is not None
+    reached = set()
+    for u, v in released.graph.edges.tolist():
+        if tuple(sorted((keys[u], keys[v]))) in due:
+            while tuple(sorted((u, v))) not in reached:
+                reached.add(tuple(sorted((u, v))))
+                u, v = int(released.shift[u]), int(released.shift[v])  # noqa: PLW2901
+    assert reached == {tuple(sorted(edge)) for edge in released.graph.edges.tolist()}
+
+
+def test_a_small_release_is_safe_without_the_certificate() -> None:
+    """The strict verifier, comparing neighbourhoods two hops wide, agrees with the certificate."""
+    for params in (TWO_HOPS, INDUCED):
+        world, rng = World(40, 40, 5), np.random.default_rng(1)
+        sequence = begun(world, params)
+        sequence.advance(world.change(ties=2), rng)
+        assert verify_graph(sequence.released().graph, params).is_safe
+
+
+def test_it_continues_identically_after_recovery() -> None:
+    """Read back from its pages, changed ones alone included, it makes the same releases."""
+    world = World(80, 100, 3)
+    sequence = begun(world)
+    pages = sequence.to_pages()
+    sequence.mark_saved()
+    for i in range(5):
+        changes = world.change(**KINDS[i])
+        twin = AlignedSequence.from_pages(pages)
+        for each in (twin, sequence):
+            each.advance(changes, np.random.default_rng(i))
+        pages |= sequence.changed_pages()
+        sequence.mark_saved()
+        assert twin.to_pages() == sequence.to_pages() == pages
+        one, other = twin.released(), sequence.released()
+        assert np.array_equal(one.graph.edges, other.graph.edges)
+        assert np.array_equal(one.shift, other.shift)
+
+
+def test_ids_stay_and_are_never_given_again() -> None:
+    """A place keeps its id while its group is there; nobody else ever gets it."""
+    world, rng = World(60, 60, 9), np.random.default_rng(2)
+    sequence = begun(world)
+    owners: dict[int, set[int]] = defaultdict(set)
+    for i in range(10):
+        released = sequence.released()
+        for name, key in zip(released.ids.tolist(), released.keys.tolist(), strict=True):
+            if key >= 0:
+                owners[name].add(key)
+        sequence.advance(world.change(**KINDS[i % len(KINDS)]), rng)
+    assert max(map(len, owners.values())) == 1
+
+
+def test_a_refused_change_leaves_everything_as_it_was() -> None:
+    """Changes that do not fit raise, and the next ones build on the release before."""
+    world = World(40, 40, 4)
+    sequence = begun(world)
+    before = sequence.to_pages()
+    with pytest.raises(InvalidGraph):
+        sequence.advance(Changes(ties_added=[[0, 10_000]]), np.random.default_rng(0))
+    assert sequence.to_pages() == before
+    sequence.advance(world.change(ties=2), np.random.default_rng(0))
+    sequence.check()
+
+
+def test_a_group_changes_its_class_when_its_people_agree() -> None:
+    """One person's new quasi-identifier is held; that of all of a group is shown, in place."""
+    joined = [(key, ("x", "1", "well")) for key in range(6)]
+    first = Changes(
+        joined=np.arange(6),
+        joined_values=[values for _, values in joined],
+        ties_added=[[0, 1], [2, 3]],
+    )
+    options = SequenceOptions(effort="fast")
+    sequence = AlignedSequence.begin(SCHEMA, TWO_HOPS, options, first, np.random.default_rng(0))
+    before = sequence.released()
+    cohorts = dict(zip(before.keys.tolist(), sequence.cohorts().tolist(), strict=True))
+    together = [key for key in cohorts if cohorts[key] == cohorts[0]]
+    for moved, key in enumerate(together, start=1):
+        changes = Changes(changed=[key], changed_values=[("y", "1", "well")])
+        sequence.advance(changes, np.random.default_rng(1))
+        sequence.check()
+        held = sequence.figures().held_values
+        assert held == (moved if moved < len(together) else 0)
+    after = sequence.released()
+    assert np.array_equal(after.ids, before.ids)
+    shown = after.graph.codes[np.isin(after.keys, together), 0]
+    assert {after.graph.categories[0][code] for code in shown.tolist()} == {"y"}
+    twin = AlignedSequence.from_pages(sequence.to_pages())
+    assert twin._state.between == {k: v for k, v in sequence._state.between.items() if v}
+
+
+def test_an_orbit_goes_with_its_last_true_tie() -> None:
+    """While a tie of the orbit is true all of it is shown; then none of it."""
+    joined = {"joined": np.arange(6), "joined_values": [("x", "1", "well")] * 6}
+    options = SequenceOptions(effort="fast")
+    first = Changes(ties_added=[[0, 3]], **joined)  # type: ignore[arg-type]
+    rng = np.random.default_rng(0)
+    sequence = AlignedSequence.begin(SCHEMA, TWO_HOPS, options, first, rng)
+    shown = sequence.released()
+    size = shown.graph.n_edges
+    assert size in {3, 6}  # 3 translates, within a group or between two
+    keys = shown.keys.tolist()
+    others = [sorted((keys[u], keys[v])) for u, v in shown.graph.edges.tolist()]
+    other = next(tie for tie in others if tie != [0, 3])
+    for changes, expected in (
+        (Changes(ties_added=[other]), size),
+        (Changes(ties_removed=[[0, 3]]), size),
+        (Changes(ties_removed=[other]), 0),
+    ):
+        made = sequence.advance(changes, rng)
+        assert sequence.released().graph.n_edges == expected
+        assert len(made.lost) == (size if expected == 0 else 0)
+
+
+def test_real_per_group_leaves_places_for_nobody() -> None:
+    """Groups hold as many people as asked for, and the rest is inserted."""
+    world, rng = World(60, 60, 8), np.random.default_rng(0)
+    sequence = begun(world, real_per_group=2)
+    for i in range(4):
+        sequence.advance(world.change(**KINDS[i]), rng)
+    real = np.bincount(sequence.cohorts(), sequence.released().keys >= 0)
+    assert real.max() == 2
+    assert verify_graph(
+        sequence.released().graph, TWO_HOPS, certificate=sequence.released().shift
+    ).is_safe
+
+
+def test_more_people_than_places_are_refused() -> None:
+    """`real_per_group` above m is no option."""
+    with pytest.raises(InvalidParams, match="1 to 3"):
+        begun(World(10, 5, 1), real_per_group=4)
+
+
+def test_newcomers_wait_until_a_group_is_full() -> None:
+    """Fewer than a group and its margin stay withheld, unless inserted places may fill it."""
+    for births, expected in (("withhold", 0), ("pad", 3)):
+        world = World(0, 0, 1)
+        sequence = begun(world, births=births, birth_wait_max=2)
+        rng = np.random.default_rng(0)
+        sequence.advance(Changes(joined=[1], joined_values=[("x", "1", "well")]), rng)
+        for _ in range(2):
+            assert sequence.released().graph.n_vertices == 0
+            sequence.advance(Changes(), rng)
+        assert sequence.released().graph.n_vertices == expected
+
+
+def test_damaged_pages_are_refused() -> None:
+    """A page that is missing is told."""
+    pages = begun(World(40, 40, 4)).to_pages()
+    pages.pop("places/000000")
+    with pytest.raises(SequenceCorrupted):
+        AlignedSequence.from_pages(pages)
+
+
+@pytest.mark.parametrize("harm", ["edge", "class", "ever", "born", "member"])
+def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
+    """Each condition of the certificate is looked at."""
+    sequence = begun(World(40, 60, 4))
+    state, frame = sequence._state, sequence._frame
+    sequence.check()
+    label = state.cohort(state.edges.get(int(state.edges.used()[0]), st.LOW))
+    place = state.members[label][0]
+    if harm == "edge":
+        state.drop_edge(int(state.edges.used()[0]))
+    elif harm == "member":
+        state.members[label].pop()
+    elif harm == "ever":
+        for other in state.members[label][:2]:
+            state.places.set(other, st.EVER, 1)
+    else:
+        state.places.set(place, {"class": st.CLS, "born": st.BORN}[harm], 99)
+    with pytest.raises(NotKTSafe):
+        step.check(state, frame, state.members)
+
+
+def test_the_gate_refuses_half_an_orbit(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A release that shows a tie without its orbit does not come to be."""
+    world = World(60, 60, 2)
+    sequence = begun(world)
+    before = sequence.to_pages()
+    whole = orbits.orbit
+    monkeypatch.setattr(orbits, "orbit", lambda *pair: whole(*pair)[:1])
+    with pytest.raises(NotKTSafe):
+        sequence.advance(world.change(ties=5), np.random.default_rng(0))
+    assert sequence.to_pages() == before
+
+
+def lose_an_edge(release: AuditedRelease) -> AuditedRelease:
+    return dataclasses.replace(release, edges=release.edges[1:])
+
+
+def another_code(release: AuditedRelease) -> AuditedRelease:
+    codes = release.codes.copy()
+    codes[0, 0] = 1 - codes[0, 0]
+    return dataclasses.replace(release, codes=codes)
+
+
+def no_permutation(release: AuditedRelease) -> AuditedRelease:
+    assert release.shift is not None
+    return dataclasses.replace(release, shift=np.zeros_like(release.shift))
+
+
+def sensitive(release: AuditedRelease) -> AuditedRelease:
+    return dataclasses.replace(release, is_sensitive=np.ones_like(release.is_sensitive))
+
+
+def nobody_moves(release: AuditedRelease) -> AuditedRelease:
+    assert release.shift is not None
+    return dataclasses.replace(release, shift=np.arange(len(release.shift)))
+
+
+@pytest.mark.parametrize(
+    ("harm", "kind"),
+    [
+        (lose_an_edge, "certificate_broken"),
+        (another_code, "certificate_broken"),
+        (no_permutation, "certificate_broken"),
+        (sensitive, "not_kt_safe"),
+        (nobody_moves, "undecided"),
+    ],
+)
+def test_the_auditor_finds_damage(harm: object, kind: str) -> None:
+    """Whatever is wrong with the second release is a violation of the right kind."""
+    world = World(60, 60, 2)
+    sequence = begun(world)
+    auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
+    assert auditor.extend(audited(sequence)).is_safe
+    sequence.advance(world.change(ties=3), np.random.default_rng(0))
+    assert auditor.copy().extend(audited(sequence)).is_safe
+    findings = auditor.extend(harm(audited(sequence)))  # type: ignore[operator]
+    assert kind in {violation.kind for violation in findings.violations}
+
+
+def test_the_auditor_finds_groups_that_are_not_permanent() -> None:
+    """Two releases, each with a symmetry of its own, share no groups: nothing is proven."""
+    pairs = [[[0, 1, 2], [3, 4, 5]], [[0, 1, 3], [2, 4, 5]]]
+    auditor = SequenceAuditor(Promise("all", cover=False), workers=1)
+    found = []
+    for i, groups in enumerate(pairs):
+        shift = np.zeros(6, dtype=np.int64)
+        for group in groups:
+            shift[group] = np.roll(group, -1)
+        release = AuditedRelease(
+            release_id=str(i),
+            sequence_id="one",
+            params=TWO_HOPS,
+            ids=list("abcdef"),
+            categories=[["x"], ["1"]],
+            codes=np.zeros((6, 2), dtype=np.int64),
+            is_sensitive=np.zeros(6, dtype=np.bool_),
+            edges=np.zeros((0, 2), dtype=np.int64),
+            shift=shift,
+        )
+        found.append({violation.kind for violation in auditor.extend(release).violations})
+    assert found == [set(), {"undecided"}]
+
+
+def test_the_auditor_needs_the_certificate() -> None:
+    """Beyond stars nothing is judged without it."""
+    sequence = begun(World(40, 40, 2))
+    with pytest.raises(InvalidParams, match="certificates"):
+        SequenceAuditor().extend(audited(sequence, with_shift=False))
+
+
+def test_whole_groups_change_alike() -> None:
+    """The auditor counts from the bytes how many changed alike: at least k."""
+    world = World(60, 60, 2)
+    sequence = begun(world)
+    auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
+    auditor.extend(audited(sequence))
+    sequence.advance(world.change(ties=4), np.random.default_rng(0))
+    changes = auditor.extend(audited(sequence)).figures["changes"]["k_delta"]
+    assert changes["vertices"] > 0
+    assert changes["min"] >= PARAMS.k
