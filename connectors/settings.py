@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
-import os
+import ssl
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Final, Literal
 
 import msgspec
 
 from connectors.errors import Misconfigured
+from connectors.secrets import SecretUnreadable, check_private, read_secret
 
 _Seconds = Annotated[float, msgspec.Meta(gt=0, le=3600)]
+
+FILES: Final = (
+    "sasl_password_file",
+    "ssl_ca_file",
+    "ssl_cert_file",
+    "ssl_key_file",
+    "ssl_key_password_file",
+)
+"""Settings that name files."""
 
 
 class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
@@ -27,10 +37,13 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     security_protocol, sasl_mechanism, sasl_username:
         As Kafka names them.
     sasl_password_file, sasl_password_env:
-        Where the password is: a file (its first line) or an environment variable. The password
-        itself does not belong in a configuration file.
-    ssl_ca_file, ssl_cert_file, ssl_key_file, ssl_check_hostname:
+        Where the password is: a file (its first line; not readable by everybody) or an
+        environment variable. The password itself does not belong in a configuration file.
+    ssl_ca_file, ssl_check_hostname:
         TLS; without `ssl_ca_file` the system's authorities are trusted.
+    ssl_cert_file, ssl_key_file, ssl_key_password_file, ssl_key_password_env:
+        The certificate by which this client shows who it is, its key, and where the password of an
+        encrypted key is.
     request_timeout_s:
         Wait for one answer.
     retry_for_s:
@@ -52,6 +65,8 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ssl_ca_file: str | None = None
     ssl_cert_file: str | None = None
     ssl_key_file: str | None = None
+    ssl_key_password_file: str | None = None
+    ssl_key_password_env: str | None = None
     ssl_check_hostname: bool = True
     request_timeout_s: _Seconds = 30.0
     retry_for_s: _Seconds = 60.0
@@ -87,39 +102,87 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
             }
         elif self.sasl_mechanism or self.sasl_username:
             raise self._wrong("sasl_* needs security_protocol SASL_SSL or SASL_PLAINTEXT.")
-        if self.security_protocol.endswith("SSL"):
-            files = {
-                "ssl_cafile": self.ssl_ca_file,
-                "ssl_certfile": self.ssl_cert_file,
-                "ssl_keyfile": self.ssl_key_file,
-            }
-            for name, path in files.items():
-                if path is not None and not Path(path).is_file():
-                    raise self._wrong(f"{name}: there is no file {path}.")
-            options |= {**files, "ssl_check_hostname": self.ssl_check_hostname}
+        if self.uses_tls:
+            options["ssl_context"] = self.tls_context()
         elif self.ssl_ca_file or self.ssl_cert_file or self.ssl_key_file:
             raise self._wrong("ssl_* needs security_protocol SSL or SASL_SSL.")
         return options
 
+    @property
+    def uses_tls(self) -> bool:
+        """Whether connections are encrypted."""
+        return self.security_protocol.endswith("SSL")
+
+    def tls_context(self) -> ssl.SSLContext:
+        """Return what connections are encrypted with: TLS 1.2 or later, certificates checked.
+
+        Raises
+        ------
+        Misconfigured
+            If a file is missing, is not what it should be, or its password cannot be read.
+        """
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        context.check_hostname = self.ssl_check_hostname
+        try:
+            if self.ssl_ca_file is None:
+                context.load_default_certs()
+            else:
+                context.load_verify_locations(self.ssl_ca_file)
+        except OSError as error:
+            raise self._wrong(f"ssl_ca_file cannot be used ({_reason(error)}).") from None
+        if self.ssl_cert_file is not None:
+            self._load_own_certificate(context, self.ssl_cert_file)
+        elif self.ssl_key_file is not None:
+            raise self._wrong("ssl_key_file needs ssl_cert_file.")
+        return context
+
+    def resolved(self, base: Path) -> KafkaSettings:
+        """Return these settings with relative paths of files starting from `base`."""
+        named = {name: getattr(self, name) for name in FILES}
+        return msgspec.structs.replace(
+            self,
+            **{
+                name: str(base / Path(path).expanduser())
+                for name, path in named.items()
+                if path is not None
+            },
+        )
+
+    def _load_own_certificate(self, context: ssl.SSLContext, certificate: str) -> None:
+        def password() -> str:
+            return self._secret("ssl_key_password")
+
+        try:
+            check_private(Path(self.ssl_key_file or certificate))
+            # Without a place for the password OpenSSL would ask for it on the terminal.
+            context.load_cert_chain(certificate, self.ssl_key_file, password)
+        except SecretUnreadable as error:
+            raise self._wrong(str(error)) from None
+        except OSError as error:
+            hint = f"ssl_cert_file and ssl_key_file cannot be used ({_reason(error)})."
+            raise self._wrong(hint) from None
+
     def _password(self) -> str:
         if not (self.sasl_mechanism and self.sasl_username):
             raise self._wrong("SASL needs sasl_mechanism and sasl_username.")
-        if (self.sasl_password_file is None) == (self.sasl_password_env is None):
-            raise self._wrong("SASL needs sasl_password_file or sasl_password_env, one of them.")
-        if self.sasl_password_env is not None:
-            password = os.environ.get(self.sasl_password_env, "")
-            where = f"environment variable {self.sasl_password_env}"
-        else:
-            assert self.sasl_password_file is not None
-            where = self.sasl_password_file
-            try:
-                lines = Path(where).read_text(encoding="utf-8").splitlines()
-            except (OSError, UnicodeDecodeError):
-                raise self._wrong(f"{where} cannot be read.") from None
-            password = lines[0] if lines else ""
-        if not password:
-            raise self._wrong(f"{where} holds no password.")
-        return password
+        if self.sasl_mechanism == "PLAIN" and not self.uses_tls:
+            hint = "PLAIN without TLS shows the password to everybody on the way. Use SASL_SSL."
+            raise self._wrong(hint)
+        return self._secret("sasl_password")
+
+    def _secret(self, key: str) -> str:
+        try:
+            return read_secret(key, getattr(self, f"{key}_file"), getattr(self, f"{key}_env"))
+        except SecretUnreadable as error:
+            raise self._wrong(str(error)) from None
 
     def _wrong(self, hint: str) -> Misconfigured:
         return Misconfigured("connect", self.address, hint)
+
+
+def _reason(error: OSError) -> str:
+    """Return why a file of TLS was refused, in OpenSSL's word or the system's."""
+    if isinstance(error, ssl.SSLError):
+        return error.reason or "not a PEM file of the right kind"
+    return error.strerror or type(error).__name__

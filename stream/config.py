@@ -18,6 +18,7 @@ from ktsafe.errors import InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
 from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
+from stream.config_secrets import refuse_secrets
 from stream.envelopes import Format
 from stream.errors import ConfigError
 from stream.graph_files import AttributesTable, read_schema
@@ -212,15 +213,43 @@ def load(path: Path) -> Settings:
     ConfigError
         With the table and key at fault, and what would be right.
     """
+    return check(_document(path), path.parent, str(path))
+
+
+def load_kafka(path: Path) -> KafkaSettings:
+    """Read how to reach a cluster from a file with a [kafka] table; other tables are passed over.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or a key in it is wrong.
+    """
+    document = {"kafka": _document(path).get("kafka")}
+    refuse_secrets(document, str(path))
     try:
-        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = msgspec.convert(document, dict[str, KafkaSettings])
+    except msgspec.ValidationError as error:
+        msg = f"{path}: {error}."
+        raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
+    return found["kafka"].resolved(path.parent.resolve())
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Return what a TOML file holds.
+
+    Raises
+    ------
+    ConfigError
+        If it is none.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror})."
         raise ConfigError(msg, hint="Name the service's configuration file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{path} is no TOML file: {error}."
         raise ConfigError(msg) from error
-    return check(document, path.parent, str(path))
 
 
 def check(document: dict[str, Any], base: Path, name: str) -> Settings:
@@ -231,6 +260,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
     ConfigError
         With the table and key at fault, and what would be right.
     """
+    refuse_secrets(document, name)
     try:
         config = msgspec.convert(document, Config)
     except msgspec.ValidationError as error:
@@ -238,6 +268,8 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     _check_together(config, name)
     _check_private(config, base, name)
+    if config.kafka is not None:
+        config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
         if config.attributes is not None:
             schema = config.attributes.to_schema()

@@ -6,7 +6,6 @@ administrative request); `bounded` gives them one.
 
 from __future__ import annotations
 
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from kafka import KafkaAdminClient
 from kafka import errors as kafka_errors
 
 from connectors.errors import ConnectorError, Misconfigured, Unavailable
+from connectors.kafka_topics.handshake import reach_some_broker
 from connectors.settings import KafkaSettings
 
 T = TypeVar("T")
@@ -90,7 +90,7 @@ def translate(error: Exception, op: str, subject: str, settings: KafkaSettings) 
         return Misconfigured(op, subject, hint)
     hint = (
         f"the cluster at {settings.address} gave no usable answer ({name}). Check that the brokers "
-        "run and can be reached; this is tried again."
+        f"run, can be reached, and speak {settings.security_protocol} there; this is tried again."
     )
     return Unavailable(op, subject, hint)
 
@@ -116,7 +116,9 @@ def connect(
     deadline = time.monotonic() + (settings.retry_for_s if retry else 0.0)
     while True:
         try:
-            _touch(settings)
+            # A client of kafka-python that cannot bootstrap leaves its threads and sockets behind,
+            # so it is not made before somebody listens.
+            reach_some_broker(settings)
             return make()
         except (kafka_errors.KafkaError, OSError) as error:
             problem = translate(error, op, subject, settings)
@@ -129,30 +131,6 @@ def bootstrap_options(settings: KafkaSettings) -> dict[str, Any]:
     """Return the options of a client that is made by `connect`."""
     timeout_ms = int(settings.request_timeout_s * 1000)
     return {**settings.client_options(), "bootstrap_timeout_ms": timeout_ms}
-
-
-def _touch(settings: KafkaSettings) -> None:
-    """Open and close a connection to some broker.
-
-    A client of kafka-python that cannot bootstrap leaves its threads and sockets behind, so it is
-    not made before somebody listens.
-    """
-    failure: OSError | None = None
-    for server in settings.bootstrap_servers:
-        host, _, port = server.rpartition(":")
-        try:
-            address = (host.strip("[]"), int(port))
-        except ValueError:
-            hint = f"{server!r} is not host:port. Correct bootstrap_servers."
-            raise Misconfigured("connect", server, hint) from None
-        try:
-            socket.create_connection(address, timeout=settings.request_timeout_s).close()
-        except OSError as error:
-            failure = error
-        else:
-            return
-    assert failure is not None
-    raise failure
 
 
 @contextmanager

@@ -27,6 +27,10 @@ import uuid
 from base64 import urlsafe_b64encode
 from collections.abc import Mapping
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from ops.broker.secured import Secured
 
 HERE = Path(__file__).resolve().parent
 DEFAULT_HOME = Path("var/broker")
@@ -47,11 +51,13 @@ class BrokerError(Exception):
 
 @dataclasses.dataclass(frozen=True)
 class Running:
-    """A started broker: its process id and its two ports."""
+    """A started broker: its process id and its ports."""
 
     pid: int
     port: int
     controller_port: int
+    secured_ports: dict[str, int] = dataclasses.field(default_factory=dict)
+    """Ports of listeners with TLS, by the security protocol that they speak."""
 
     @property
     def bootstrap(self) -> str:
@@ -70,14 +76,22 @@ class Broker:
         Folder of the server's jars; may be shared between brokers.
     settings:
         Broker settings that override those of `properties`.
+    secured:
+        Certificates and users of further listeners, with TLS and SASL.
     """
 
     def __init__(
-        self, home: Path, *, libs: Path | None = None, settings: Mapping[str, str] | None = None
+        self,
+        home: Path,
+        *,
+        libs: Path | None = None,
+        settings: Mapping[str, str] | None = None,
+        secured: Secured | None = None,
     ) -> None:
         self.home = home.resolve()
         self.libs = (libs or DEFAULT_HOME / "libs").resolve()
         self._settings = dict(settings or {})
+        self._secured = secured
         self._process: subprocess.Popen[bytes] | None = None
 
     def missing(self) -> str | None:
@@ -122,7 +136,8 @@ class Broker:
             port, controller_port = remembered.port, remembered.controller_port
         else:
             port, controller_port = free_ports(2)
-        self._write_properties(port, controller_port)
+        secured_ports = self._secured_ports()
+        self._write_properties(port, controller_port, secured_ports)
         if not (self.home / "data" / "meta.properties").exists():
             self._format()
         with (self.home / "broker.log").open("ab") as log:
@@ -133,7 +148,7 @@ class Broker:
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
             )
-        running = Running(self._process.pid, port, controller_port)
+        running = Running(self._process.pid, port, controller_port, secured_ports)
         self._state_file().write_text(json.dumps(dataclasses.asdict(running)))
         self._await_ready(running)
         return running
@@ -163,9 +178,13 @@ class Broker:
             self._process = None
         return True
 
-    def properties(self, port: int, controller_port: int) -> dict[str, str]:
+    def properties(
+        self, port: int, controller_port: int, secured_ports: Mapping[str, int] | None = None
+    ) -> dict[str, str]:
         """Return the broker's settings."""
-        listeners = f"PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller_port}"
+        ports = {"PLAINTEXT": port, "CONTROLLER": controller_port, **(secured_ports or {})}
+        listeners = ",".join(f"{name}://127.0.0.1:{at}" for name, at in ports.items())
+        protocols = ",".join(f"{name}:{name}" for name in ports if name != "CONTROLLER")
         return {
             "process.roles": "broker,controller",
             "node.id": "1",
@@ -174,7 +193,7 @@ class Broker:
             "advertised.listeners": listeners,
             "controller.listener.names": "CONTROLLER",
             "inter.broker.listener.name": "PLAINTEXT",
-            "listener.security.protocol.map": "CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT",
+            "listener.security.protocol.map": f"CONTROLLER:PLAINTEXT,{protocols}",
             "log.dirs": str(self.home / "data"),
             # A topic that is created by accident would hide a wrong name.
             "auto.create.topics.enable": "false",
@@ -187,8 +206,17 @@ class Broker:
             "share.coordinator.state.topic.min.isr": "1",
             "group.initial.rebalance.delay.ms": "0",
             "log.retention.check.interval.ms": "60000",
+            **(self._secured.properties() if self._secured else {}),
             **self._settings,
         }
+
+    def _secured_ports(self) -> dict[str, int]:
+        """Return a free port for each listener with TLS, and make what they show and ask for."""
+        if self._secured is None:
+            return {}
+        self._secured.make_certificates()
+        names = self._secured.LISTENERS
+        return dict(zip(names, free_ports(len(names)), strict=True))
 
     def _fetched(self) -> bool:
         stamp = self._stamp()
@@ -210,11 +238,14 @@ class Broker:
         log4j = f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}"
         return ["java", *JAVA_OPTIONS, log4j, "-cp", f"{self.libs}/*"]
 
-    def _write_properties(self, port: int, controller_port: int) -> None:
-        lines = [
-            f"{name}={value}" for name, value in self.properties(port, controller_port).items()
-        ]
-        (self.home / "server.properties").write_text("\n".join(lines) + "\n")
+    def _write_properties(
+        self, port: int, controller_port: int, secured_ports: Mapping[str, int]
+    ) -> None:
+        properties = self.properties(port, controller_port, secured_ports)
+        lines = [f"{name}={value}" for name, value in properties.items()]
+        path = self.home / "server.properties"
+        path.touch(mode=0o600)  # It may hold a password.
+        path.write_text("\n".join(lines) + "\n")
 
     def _format(self) -> None:
         cluster_id = urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
@@ -222,6 +253,7 @@ class Broker:
             cluster_id = "A" + cluster_id[1:]  # Would be read as an option.
         command = [*self._java(), "kafka.tools.StorageTool", "format", "--standalone"]
         command += ["-t", cluster_id, "-c", str(self.home / "server.properties")]
+        command += self._secured.format_arguments() if self._secured else []
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         if done.returncode:
             raise BrokerError(f"could not format the broker's data folder: {done.stderr.strip()}")

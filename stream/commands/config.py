@@ -20,11 +20,16 @@ def check(
     config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Say whether a configuration is sound, without connecting to anything."""
+    """Say whether a configuration is sound, without connecting to anything.
+
+    The files that it names for certificates and secrets must be there.
+    """
     from stream import assembly
     from stream import config as configuration
 
     settings = configuration.load(config)
+    if settings.config.kafka is not None:
+        settings.config.kafka.client_options()
     report = {
         "config": str(config),
         "ok": True,

@@ -36,8 +36,12 @@ def read(
     kafka: Annotated[
         str | None, typer.Option(help="Read from these brokers instead: host:port[,host:port].")
     ] = None,
+    kafka_settings: Annotated[
+        Path | None,
+        typer.Option(help="The same, from a TOML file with a [kafka] table: TLS, SASL."),
+    ] = None,
     topic: Annotated[
-        str | None, typer.Option(help="The topic of the releases, with --kafka.")
+        str | None, typer.Option(help="The topic of the releases, with one of these two.")
     ] = None,
     every: Annotated[
         bool, typer.Option("--all", help="All releases, not just the latest.")
@@ -46,7 +50,7 @@ def read(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object each.")] = False,
 ) -> int:
     """Rebuild complete releases, every byte checked: the latest, all, or as they appear."""
-    reader = _reader(config, folder, kafka, topic)
+    reader = _reader(config, folder, kafka, kafka_settings, topic)
     into.mkdir(parents=True, exist_ok=True)
     with closing(reader):
         if every or follow:
@@ -62,25 +66,39 @@ def read(
 
 
 def _reader(
-    config: Path | None, folder: Path | None, kafka: str | None, topic: str | None
+    config: Path | None,
+    folder: Path | None,
+    kafka: str | None,
+    kafka_settings: Path | None,
+    topic: str | None,
 ) -> ReleaseReader:
     """Return a reader of the one place that was named."""
     from connectors.files import FileReleaseReader
     from stream import assembly
     from stream import config as configuration
 
-    if (config, folder, kafka).count(None) != 2 or (kafka is None) != (topic is None):
+    of_topic = kafka is not None or kafka_settings is not None
+    named = (config, folder, kafka, kafka_settings)
+    if named.count(None) != len(named) - 1 or of_topic != (topic is not None):
         msg = "Name one place to read from."
-        raise ConfigError(msg, hint="CONFIG, or --folder DIR, or --kafka HOST:PORT --topic NAME.")
+        hint = (
+            "CONFIG, or --folder DIR, or --kafka HOST:PORT --topic NAME, or --kafka-settings FILE "
+            "--topic NAME."
+        )
+        raise ConfigError(msg, hint=hint)
     if config is not None:
         return assembly.release_reader(configuration.load(config))
     if folder is not None:
         return FileReleaseReader(folder)
-    assert kafka is not None
-    assert topic is not None
     from connectors.kafka_topics import KafkaReleaseReader, KafkaSettings
 
-    return KafkaReleaseReader(KafkaSettings(bootstrap_servers=tuple(kafka.split(","))), topic)
+    if kafka_settings is not None:
+        settings = configuration.load_kafka(kafka_settings)
+    else:
+        assert kafka is not None
+        settings = KafkaSettings(bootstrap_servers=tuple(kafka.split(",")))
+    assert topic is not None
+    return KafkaReleaseReader(settings, topic)
 
 
 def _read_latest(reader: ReleaseReader, into: Path, *, as_json: bool) -> bool:

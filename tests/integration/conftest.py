@@ -12,6 +12,7 @@ import pytest
 
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ops.broker.broker import Broker, BrokerError
+from ops.broker.secured import Secured
 from tests.integration.cluster import Cluster, close_refused_sockets
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -27,9 +28,9 @@ SETTINGS = {
 _numbers = itertools.count(1)
 
 
-def new_broker(home: Path) -> Broker:
+def new_broker(home: Path, secured: Secured | None = None) -> Broker:
     """Return a broker in `home` that shares the downloaded server; skip where it cannot run."""
-    broker = Broker(home, libs=ROOT / "var/broker/libs", settings=SETTINGS)
+    broker = Broker(home, libs=ROOT / "var/broker/libs", settings=SETTINGS, secured=secured)
     problem = broker.missing()
     if problem is None:
         try:

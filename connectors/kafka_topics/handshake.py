@@ -1,0 +1,139 @@
+"""The first words with a broker: it listens, both sides trust each other, and it knows the user.
+
+A client of kafka-python 3.0.12 meets an untrusted certificate, or a refused password, with retries
+until its timeout and no word about the reason: a refusal that comes together with the end of the
+connection is lost (`KafkaTransport` drops what it read before an end of file). So both are tried
+before, on a connection of their own.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from typing import Any, Final
+
+from kafka import errors as kafka_errors
+from kafka.net.sasl import get_sasl_mechanism
+from kafka.protocol.metadata import ApiVersionsRequest
+from kafka.protocol.parser import KafkaProtocol
+from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+
+from connectors.errors import Misconfigured
+from connectors.settings import KafkaSettings
+
+_BLOCK_BYTES: Final = 65_536
+_ROUNDS_MAX: Final = 4
+"""SCRAM takes two, PLAIN one."""
+
+
+def reach_some_broker(settings: KafkaSettings) -> None:
+    """Open and close a connection to some broker.
+
+    Raises
+    ------
+    OSError, kafka.errors.KafkaError
+        If nobody listens at any address, or the broker does not accept the user.
+    Misconfigured
+        If an address cannot be one, or one side refuses the other's certificate.
+    """
+    options = settings.client_options()
+    failure: OSError | None = None
+    for server in settings.bootstrap_servers:
+        address = _address(server)
+        try:
+            with socket.create_connection(address, timeout=settings.request_timeout_s) as plain:
+                _greet(plain, server, options)
+        except OSError as error:
+            failure = error
+        else:
+            return
+    assert failure is not None
+    raise failure
+
+
+def _address(server: str) -> tuple[str, int]:
+    host, _, port = server.rpartition(":")
+    try:
+        return host.strip("[]"), int(port)
+    except ValueError:
+        hint = f"{server!r} is not host:port. Correct bootstrap_servers."
+        raise Misconfigured("connect", server, hint) from None
+
+
+def _greet(plain: socket.socket, server: str, options: dict[str, Any]) -> None:
+    """Encrypt and authenticate as far as the settings say."""
+    if (context := options.get("ssl_context")) is None:
+        if "sasl_mechanism" in options:
+            _authenticate(_Conversation(plain), options)
+        return
+    try:
+        host = _address(server)[0]
+        with context.wrap_socket(plain, server_hostname=host) as encrypted:
+            # With TLS 1.3 a broker that refuses our certificate says so after the handshake, in
+            # place of its first answer.
+            conversation = _Conversation(encrypted)
+            conversation.ask(ApiVersionsRequest(version=0))
+            if "sasl_mechanism" in options:
+                _authenticate(conversation, options)
+    except ssl.SSLCertVerificationError as error:
+        hint = (
+            f"its certificate is not trusted ({error.verify_message}). Check ssl_ca_file, and that "
+            "the certificate names the host in bootstrap_servers."
+        )
+        raise Misconfigured("connect", server, hint) from None
+    except ssl.SSLEOFError:
+        raise ConnectionResetError from None
+    except ssl.SSLError as error:
+        hint = (
+            f"no encrypted connection comes about ({error.reason}). Check that the port is one for "
+            "TLS, and whether the broker asks for a client certificate (ssl_cert_file)."
+        )
+        raise Misconfigured("connect", server, hint) from None
+
+
+class _Conversation:
+    """One question after the other."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self._protocol = KafkaProtocol(client_id="ktsafe")
+
+    def ask(self, request: Any) -> Any:
+        """Return the answer to a request."""
+        self._protocol.send_request(request)
+        self._connection.sendall(self._protocol.send_bytes())
+        while block := self._connection.recv(_BLOCK_BYTES):
+            for _, response in self._protocol.receive_bytes(block):
+                return response
+        raise ConnectionResetError
+
+
+def _authenticate(conversation: _Conversation, options: dict[str, Any]) -> None:
+    """Say who we are, as `options` have it.
+
+    Raises
+    ------
+    kafka.errors.KafkaError
+        If the broker does not take that, or does not show that it knows the password itself.
+    """
+    name = options["sasl_mechanism"]
+    _raise_refusal(conversation.ask(SaslHandshakeRequest(version=1, mechanism=name)))
+    mechanism = get_sasl_mechanism(name)(**options)
+    for _ in range(_ROUNDS_MAX):
+        if mechanism.is_done():
+            break
+        said = SaslAuthenticateRequest(version=0, auth_bytes=mechanism.auth_bytes())
+        answer = conversation.ask(said)
+        _raise_refusal(answer)
+        try:
+            mechanism.receive(answer.auth_bytes)
+        except (ValueError, LookupError):
+            raise kafka_errors.SaslAuthenticationFailedError from None
+    if not mechanism.is_authenticated():
+        raise kafka_errors.SaslAuthenticationFailedError
+
+
+def _raise_refusal(answer: Any) -> None:
+    """Raise the error that an answer carries. The broker's own words stay out."""
+    if answer.error_code:
+        raise kafka_errors.for_code(answer.error_code)

@@ -1,0 +1,67 @@
+"""Secrets: the first line of a private file, or an environment variable; never a setting's text.
+
+What goes wrong is said with the place of the secret and what to do; never with what was found.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+from typing import Final
+
+WORLD: Final = stat.S_IRWXO
+
+
+class SecretUnreadable(Exception):
+    """There is no secret where the settings say. The text tells what to do."""
+
+
+def read_secret(key: str, file: str | None, env: str | None) -> str:
+    """Return the secret whose place is given by the settings `<key>_file` or `<key>_env`.
+
+    Raises
+    ------
+    SecretUnreadable
+        If not exactly one place is given, it holds nothing, or everybody can read it.
+    """
+    if (file is None) == (env is None):
+        msg = f"Give {key}_file or {key}_env, one of them."
+        raise SecretUnreadable(msg)
+    if env is not None:
+        secret, where = os.environ.get(env, ""), f"environment variable {env}"
+    else:
+        assert file is not None
+        secret, where = _first_line(Path(file)), file
+    if not secret:
+        msg = f"{where} holds no secret. Put the one that {key} needs there."
+        raise SecretUnreadable(msg)
+    return secret
+
+
+def check_private(path: Path) -> None:
+    """Refuse a file that others than its owner and group may use.
+
+    Raises
+    ------
+    SecretUnreadable
+        If they may, or there is no such file.
+    """
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        raise SecretUnreadable(msg) from None
+    if mode & WORLD:
+        msg = f"{path} can be read by everybody on this machine. Run: chmod 600 {path}"
+        raise SecretUnreadable(msg)
+
+
+def _first_line(path: Path) -> str:
+    check_private(path)
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        msg = f"{path} cannot be read ({type(error).__name__})."
+        raise SecretUnreadable(msg) from None
+    return lines[0] if lines else ""

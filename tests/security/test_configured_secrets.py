@@ -1,0 +1,80 @@
+"""Secrets do not stand in configurations, and messages about them do not repeat them."""
+
+from __future__ import annotations
+
+import pytest
+
+from stream import config
+from stream.cli import run_command
+from stream.errors import ConfigError, Exit
+
+BASE = """
+[attributes]
+quasi_identifiers = ["password_policy"]
+sensitive = "secret"
+sensitive_values = ["token"]
+[source]
+kind = "kafka"
+topic = "events"
+[sink]
+kind = "files"
+folder = "releases"
+[dead_letters]
+kind = "files"
+path = "letters.jsonl"
+[state]
+folder = "state"
+[release]
+every = "1d"
+[kafka]
+bootstrap_servers = ["127.0.0.1:1"]
+"""
+SASL = """
+security_protocol = "SASL_SSL"
+sasl_mechanism = "SCRAM-SHA-512"
+sasl_username = "ktsafe"
+"""
+
+
+@pytest.mark.parametrize(
+    ("more", "key"),
+    [
+        ('sasl_password = "hidden"', "kafka.sasl_password"),
+        ('ssl_key_password = "hidden"', "kafka.ssl_key_password"),
+        ('[metrics]\ntoken = "hidden"', "metrics.token"),
+        ('[dead_letters.more]\nsecret = "hidden"', "dead_letters.more.secret"),
+    ],
+)
+def test_a_secret_in_the_file_is_refused_with_the_way_out(tmp_path, more, key):
+    """The key is named, and the keys to use instead; the secret is not repeated."""
+    path = tmp_path / "ktsafe.toml"
+    path.write_text(BASE + more)
+    for read in (config.load, config.load_kafka) if key.startswith("kafka") else (config.load,):
+        with pytest.raises(ConfigError) as caught:
+            read(path)
+        assert f"{key}:" in str(caught.value)
+        assert f"{key}_file" in str(caught.value)
+        assert f"{key}_env" in str(caught.value)
+        assert "hidden" not in str(caught.value)
+
+
+def test_attributes_may_have_any_name(tmp_path):
+    """What the feed calls its attributes is no matter of secrets."""
+    (tmp_path / "ktsafe.toml").write_text(BASE)
+    assert config.load(tmp_path / "ktsafe.toml").schema.sensitive == "secret"
+
+
+def test_config_check_reads_the_secret(tmp_path, capsys, monkeypatch):
+    """`ktsafe config check` refuses a secret that is missing or open, and passes a private one."""
+    path, password = tmp_path / "ktsafe.toml", tmp_path / "password"
+    path.write_text(BASE + SASL + 'sasl_password_file = "password"\n')
+    monkeypatch.chdir("/")
+    assert run_command(["config", "check", str(path)]) == Exit.USAGE
+    assert "password cannot be read" in capsys.readouterr().err
+    password.write_text("hidden\n")
+    password.chmod(0o644)
+    assert run_command(["config", "check", str(path)]) == Exit.USAGE
+    assert f"chmod 600 {password}" in capsys.readouterr().err
+    password.chmod(0o600)
+    assert run_command(["config", "check", str(path)]) == Exit.OK
+    assert "hidden" not in "".join(capsys.readouterr())
