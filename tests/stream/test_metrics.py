@@ -6,9 +6,12 @@ import inspect
 import math
 import re
 
+import msgspec
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
+from ktsafe import PrivacyParams
+from stream.figures import Candidates, ReleaseFigures, Secrets
 from stream.metrics import (
     DEAD_LETTER_REASONS,
     EVENT_LABELS,
@@ -43,9 +46,21 @@ def value(metrics: PrometheusMetrics, name: str, **labels: str) -> float:
     return found
 
 
-def told() -> PrometheusMetrics:
+SECRETS = Secrets(
+    {"inserted_vertices": 1, "inserted_edges": 20, "deleted_vertices": 0, "deleted_edges": 3},
+    {"copies": 240, "lower_bound": None},
+    {"claimed": Candidates(10, 0, 0.0), "real": Candidates(7, 2, 0.1)},
+    {"claimed": 0.2, "real": 0.25},
+)
+AUDITED = ReleaseFigures(
+    release_id="r1", nominal_us=0, vertices=12, edges=34, is_published=False, secrets=SECRETS
+)
+
+
+def told(*, secrets: bool = False) -> PrometheusMetrics:
     """Return metrics to which every hook was told something."""
-    metrics = PrometheusMetrics()
+    metrics = PrometheusMetrics(params=PrivacyParams(k=10), secrets=secrets)
+    metrics.release_audited(AUDITED)
     metrics.event("edge.add", "applied", 3)
     metrics.dead_letter("late", 2)
     metrics.dropped_attributes(4)
@@ -103,6 +118,36 @@ def test_every_hook_is_implemented() -> None:
 def test_hooks_reach_their_metric(name: str, labels: dict[str, str], expected: float) -> None:
     """What a hook is told is what its metric shows."""
     assert expected == value(told(), name, **labels)
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("ktsafe_release_cost_elements", {"part": "inserted_edges"}, 20),
+        ("ktsafe_release_cost_yardstick_elements", {"yardstick": "copies"}, 240),
+        ("ktsafe_release_cost_yardstick_elements", {"yardstick": "lower_bound"}, math.nan),
+        ("ktsafe_release_candidates_min", {"of": "real"}, 7),
+        ("ktsafe_release_candidates_min", {"of": "sequence"}, math.nan),
+        ("ktsafe_release_below_k_ratio", {"of": "real"}, 0.1),
+        ("ktsafe_release_sensitive_max_ratio", {"of": "real"}, 0.25),
+        ("ktsafe_privacy_candidates_required", {}, 10),
+        ("ktsafe_privacy_sensitive_allowed_ratio", {}, 0.2),
+    ],
+)
+def test_secrets_reach_their_metric(name: str, labels: dict[str, str], expected: float) -> None:
+    """With leave the figures of the last release are shown; what the audit does not tell is NaN."""
+    assert value(told(secrets=True), name, **labels) == pytest.approx(expected, nan_ok=True)
+
+
+def test_figures_of_the_next_release_replace_those_before() -> None:
+    """Nothing of a former release stays beside the last one's figures."""
+    metrics = told(secrets=True)
+    fewer = msgspec.structs.replace(SECRETS, candidates={})
+    metrics.release_audited(msgspec.structs.replace(AUDITED, secrets=fewer))
+    assert math.isnan(value(metrics, "ktsafe_release_candidates_min", of="real"))
+    before = value(metrics, "ktsafe_release_cost_elements", part="inserted_edges")
+    metrics.release_audited(msgspec.structs.replace(AUDITED, secrets=None))
+    assert value(metrics, "ktsafe_release_cost_elements", part="inserted_edges") == before
 
 
 def test_unknown_lag_is_nan() -> None:
@@ -190,7 +235,7 @@ def test_release_interval_is_nan_unless_slots_follow_the_wall_clock() -> None:
 
 def test_names_follow_the_conventions() -> None:
     """Names are ktsafe_<noun>..., counters end in _total, units are base units, help is given."""
-    _, body = told().exposition()
+    _, body = told(secrets=True).exposition()
     ours = 0
     for family in text_string_to_metric_families(body.decode()):
         if not family.name.startswith("ktsafe_"):
@@ -208,14 +253,20 @@ def test_names_follow_the_conventions() -> None:
 
 
 def test_no_edit_statistic_is_a_metric() -> None:
-    """Neither inserted counts nor cost can be read off: no name speaks of them."""
-    _, body = told().exposition()
-    names = {
-        re.split(r"[{ ]", line)[0]
-        for line in body.decode().splitlines()
-        if line.startswith("ktsafe_")
-    }
-    assert not [name for name in names if re.search("insert|fake|cost|dummy|copies|edit", name)]
+    """Without leave neither inserted counts nor cost can be read off: nothing speaks of them."""
+    lines = samples(told())
+    assert not [s for s in lines if re.search("insert|fake|cost|dummy|copies|edit|_min|below", s)]
+
+
+def test_secrets_are_marked_and_nothing_else_is() -> None:
+    """What leave adds says SECRET in its help text, name by name."""
+    help_of = {}
+    for secrets in (False, True):
+        _, body = told(secrets=secrets).exposition()
+        help_of[secrets] = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
+    added = help_of[True].keys() - help_of[False].keys()
+    assert len(added) == 5
+    assert {name for name, text in help_of[True].items() if "SECRET" in text} == added
 
 
 def test_true_sizes_are_marked_private() -> None:
