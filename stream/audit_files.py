@@ -1,6 +1,7 @@
 """Files of an audit: releases with the private mapping, what was declared, and the true graphs.
 
     MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
+    MAP/<release_id>/certificate.csv                           beyond stars (`certificate_files`)
     MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
                                     "held_changes": 0, "lag_max": null}}
     TRUTH/<release_id>/vertices.csv[.gz], edges.csv[.gz]       as `ktsafe anonymize` reads them
@@ -21,11 +22,13 @@ from typing import Any, Final
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
 from stream import events
+from stream.certificate_files import CERTIFICATE, read_certificate
 from stream.graph_files import read_graph
 from stream.release_read import Manifest, Release, ReleaseUnreadable
 from stream.true_feed import TrueFeed
@@ -44,7 +47,9 @@ class DeclaredPart(msgspec.Struct, frozen=True):
 
 
 def audited(
-    release: Release, owners: Mapping[str, Hashable | None] | None = None
+    release: Release,
+    owners: Mapping[str, Hashable | None] | None = None,
+    shift: NDArray[np.int64] | None = None,
 ) -> AuditedRelease:
     """Return a release as the auditor takes it.
 
@@ -52,6 +57,8 @@ def audited(
     ----------
     owners:
         Private: by released id the person behind it, None without one; None: nothing is known.
+    shift:
+        Private: the certificate of the release, see `read_shift`.
     """
     schema = release.manifest.schema
     categories, columns = [], []
@@ -73,6 +80,7 @@ def audited(
         unmatched=0 if owners is None else len(owners.keys() ^ set(release.ids)),
         sensitive_texts=release.columns[schema.sensitive],
         schema=msgspec.to_builtins(schema),
+        shift=shift,
     )
 
 
@@ -121,6 +129,20 @@ def read_owners(folder: Path, release_id: str) -> dict[str, str | None]:
         msg = f"{path} lists a released id twice."
         raise InvalidGraph(msg)
     return owners
+
+
+def read_shift(folder: Path, release: Release) -> NDArray[np.int64] | None:
+    """Return the private certificate of a release; None for stars, which need none.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If there is none where one is needed, or it does not belong to the release.
+    """
+    if release.params.sees_stars:
+        return None
+    place = _place(folder, release.manifest.release_id, CERTIFICATE)
+    return read_certificate(place / CERTIFICATE, release.ids)
 
 
 def read_declared(folder: Path, release_id: str) -> Declared:

@@ -6,6 +6,7 @@ state wherever it is started from.
 
 from __future__ import annotations
 
+import dataclasses
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -17,6 +18,7 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
 from ktsafe.sequence import SequenceOptions
+from ktsafe.sequence_aligned import check_options
 from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
 from stream.config_secrets import refuse_secrets
 from stream.envelopes import Format
@@ -277,9 +279,8 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
             assert config.schema_file is not None
             schema = read_schema(base / config.schema_file)
         params = _params(config.privacy)
-        sequence = _sequence_options(config)
+        sequence = _sequence_options(config, params)
         anonymize = _anonymize_options(config, params)
-        _check_radius(config.privacy, params)
     except KtsafeError as error:
         msg = f"{name}: {error.message}"
         raise ConfigError(msg, hint=error.hint) from error
@@ -335,14 +336,6 @@ def _resolved(base: Path, text: str) -> Path:
     return (base / Path(text).expanduser()).resolve()
 
 
-def _check_radius(table: PrivacyTable, params: PrivacyParams) -> None:
-    """Refuse neighbourhoods that a sequence of releases does not protect."""
-    if table.window == "all" and not params.sees_stars:
-        msg = 'A sequence (window = "all") protects one hop in the walk reading only.'
-        hint = "With window = 1 each release is protected by itself, at any radius and reading."
-        raise InvalidParams(msg, hint=hint)
-
-
 def _params(table: PrivacyTable) -> PrivacyParams:
     return PrivacyParams.from_mapping(
         {name: getattr(table, name) for name in ("k", "t", "alpha", "epsilon", "n_hops", "reading")}
@@ -374,6 +367,22 @@ def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOption
     )
 
 
-def _sequence_options(config: Config) -> SequenceOptions:
+def _sequence_options(config: Config, params: PrivacyParams) -> SequenceOptions:
+    """Return the options of a sequence of releases.
+
+    Raises
+    ------
+    InvalidParams
+        If an option is out of range, or asks for people per group where there are no groups.
+    """
     table = msgspec.structs.asdict(config.sequence)
-    return SequenceOptions.from_mapping({**table, "effort": config.release.effort})
+    options = SequenceOptions.from_mapping({**table, "effort": config.release.effort})
+    asked = config.release.real_per_group
+    if config.privacy.window != "all" or asked is None:
+        return options
+    if params.sees_stars:
+        msg = "release.real_per_group is for groups, which one hop in the walk reading has not."
+        raise InvalidParams(msg, hint="Leave it out, or protect more than stars.")
+    options = dataclasses.replace(options, real_per_group=asked)
+    check_options(params, options)
+    return options

@@ -29,13 +29,15 @@ from ktsafe.sequence import (
     SequenceOptions,
     changes_between,
 )
+from ktsafe.sequence_aligned import AlignedSequence
 from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, TrueGraph, Violation
 from state.database import RESTORE
 from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord
 from state.ledger import Sequence as Series
 from state.store import GraphSnapshot
-from stream.audit_files import audited, read_owners
+from stream.audit_files import audited, read_owners, read_shift
+from stream.certificate_files import in_order
 from stream.logs import get_logger
 from stream.mechanism import Built, Progress
 from stream.release_files import Guarantee
@@ -79,6 +81,8 @@ class LinkedReleases:
     ) -> None:
         self._params = params
         self._options = options
+        # Stars are protected by cohorts on one location, all else by one shift of whole groups.
+        self._kind = Sequence if params.sees_stars else AlignedSequence
         self._open_reader = open_reader
         self._audit_dir = audit_dir
         self._ledger: Ledger | None = None
@@ -104,6 +108,9 @@ class LinkedReleases:
         """
         self._ledger = ledger
         self._engine = self._read_engine()
+        self._auditor = self._trial = None
+        self._snapshot = self._next_snapshot = None
+        self._n_audited = 0
 
     def build(
         self,
@@ -125,7 +132,7 @@ class LinkedReleases:
             self._engine = self._read_engine()
         if self._engine is None:
             everything = Changes.of_graph(snapshot.graph, snapshot.lives)
-            self._engine = Sequence.begin(
+            self._engine = self._kind.begin(
                 snapshot.graph.schema, self._params, self._options, everything, rng
             )
         else:
@@ -137,6 +144,7 @@ class LinkedReleases:
             released.graph,
             [f"{published:016x}" for published in released.ids.tolist()],
             _positions(released.keys, snapshot),
+            released.shift,
             pages=dict(pages),
             figures={"sequence": figures, "declared": _declared(figures)},
             counts={name: figures[name] for name in COUNTS} | {"pages_written": len(pages)},
@@ -160,8 +168,10 @@ class LinkedReleases:
         }
         self._trial = self._auditor.copy()
         declared = Declared(**built.figures["declared"])
+        shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
-            audited(release, owner_of), _truth(snapshot.graph, snapshot.lives.tolist(), declared)
+            audited(release, owner_of, shift),
+            _truth(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
         return {"audit": {"releases": self._n_audited + 1, **findings.to_mapping()}}
@@ -184,7 +194,7 @@ class LinkedReleases:
         if not pages:
             return None
         try:
-            return Sequence.from_pages(pages)
+            return self._kind.from_pages(pages)
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
 
@@ -218,7 +228,9 @@ class LinkedReleases:
                 for bundle in reader.read(Path(folder)):
                     if record := wanted.pop(bundle.release_id, None):
                         owners = self._owners_then(record, lives)
-                        auditor.extend(audited(read_release(bundle.folder), owners))
+                        release = read_release(bundle.folder)
+                        shift = read_shift(self._audit_dir, release)
+                        auditor.extend(audited(release, owners, shift))
                         self._n_audited += 1
                     shutil.rmtree(bundle.folder)
         finally:

@@ -16,7 +16,15 @@ from ktsafe.sequence_audit import (
     Violation,
     Window,
 )
-from stream.audit_files import Truth, audited, nominal_time, promise_of, read_declared, read_owners
+from stream.audit_files import (
+    Truth,
+    audited,
+    nominal_time,
+    promise_of,
+    read_declared,
+    read_owners,
+    read_shift,
+)
 from stream.graph_files import read_schema
 from stream.release_read import (
     Manifest,
@@ -87,12 +95,14 @@ def audit_sequence(
         progress(manifest.release_id, i / len(folders))
         if parts and parts[-1].sequence_id != manifest.sequence_id:
             parts[-1].close(auditor)
-        owners, true = None, None
+        release = read_release(folder)
+        owners, true, shift = None, None, None
         if sources.mapping is not None:
             owners = read_owners(sources.mapping, manifest.release_id)
             declared = read_declared(sources.mapping, manifest.release_id)
             true = None if truth is None else truth.of(manifest, declared, left_since[i])
-        findings = auditor.extend(audited(read_release(folder), owners), true)
+            shift = read_shift(sources.mapping, release)
+        findings = auditor.extend(audited(release, owners, shift), true)
         if not parts or parts[-1].sequence_id != manifest.sequence_id:
             parts.append(_Part(manifest.sequence_id))
         parts[-1].add(findings)

@@ -24,6 +24,20 @@ from ktsafe.sequence_aligned import step
 from ktsafe.sequence_aligned.orbits import shift_of
 
 
+def check_options(params: PrivacyParams, options: SequenceOptions) -> None:
+    """Raise unless groups have room for as many people as the options ask for.
+
+    Raises
+    ------
+    InvalidParams
+    """
+    alpha = params.alpha * (1 - options.alpha_reserve)
+    m = dataclasses.replace(params, alpha=alpha).group_size_min
+    if options.real_per_group is not None and not 1 <= options.real_per_group <= m:
+        msg = f"There are {m} places in a group, so that 1 to {m} of them can be real."
+        raise InvalidParams(msg, hint="That is k, or 1 / alpha if greater.")
+
+
 class AlignedSequence(Sequence):
     """The current release of permanent groups, and all that the next one depends on.
 
@@ -36,10 +50,7 @@ class AlignedSequence(Sequence):
         self, state: State, schema: Schema, params: PrivacyParams, options: SequenceOptions
     ) -> None:
         super().__init__(state, schema, params, options)
-        m = self._frame.exact.group_size_min
-        if options.real_per_group is not None and not 1 <= options.real_per_group <= m:
-            msg = f"There are {m} places in a group, so that 1 to {m} of them can be real."
-            raise InvalidParams(msg, hint="That is k, or 1 / alpha if greater.")
+        check_options(params, options)
 
     def released(self) -> Released:
         """Return the current release with its shift; a whole scan."""

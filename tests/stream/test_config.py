@@ -66,7 +66,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.alpha", "zero", "alpha must be"),
         ("privacy.t", 1.5, "t must be"),
         ("privacy.n_hops", -1, "n_hops must be"),
-        ("privacy.n_hops", 2, "protects one hop in the walk reading only"),
+        ("release.real_per_group", 3, "real_per_group is for groups"),
         ("privacy.reading", "both", "privacy.reading"),
         ("privacy.window", 2, "privacy.window"),
         ("privacy.window", "ever", "privacy.window"),
@@ -125,3 +125,14 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     table = {"cover": False, "edge_lag_max": 3, "alpha_reserve": "1/10", "real_floor": 4}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)
+
+
+def test_real_per_group_arrives_where_there_are_groups(tmp_path):
+    """Beyond one hop it is an option of the sequence, and at most the size of a group."""
+    document = {**MINIMAL, "privacy": {"n_hops": 2}}
+    document["release"] = {**MINIMAL["release"], "real_per_group": 10}
+    settings = config.check(document, tmp_path, "here")
+    assert settings.sequence == SequenceOptions(edge_lag_max=1, real_per_group=10)
+    document["release"]["real_per_group"] = 11
+    with pytest.raises(ConfigError, match="1 to 10"):
+        config.check(document, tmp_path, "here")
