@@ -56,13 +56,17 @@ def event(kind: str, seconds: float, *ends: str, **attributes: str) -> feeds.Eve
 
 
 class Tripwire:
-    """Counts the steps of every object it is tied to, and crashes at one of them.
+    """Counts the steps of every object it is tied to, and fails at one of them.
 
-    A step is the moment before or after a call of one of the object's methods.
+    A step is the moment before or after a call of one of the object's methods. How it fails is said
+    by `error`, which is given the name of the step; by default the service crashes.
     """
 
-    def __init__(self, at_step: int | None = None) -> None:
+    def __init__(
+        self, at_step: int | None = None, error: Callable[[str], BaseException] = Crash
+    ) -> None:
         self.at_step = at_step
+        self.error = error
         self.steps = 0
         self.crashed_in = ""
 
@@ -71,11 +75,11 @@ class Tripwire:
         return _Tied(self, thing)
 
     def step(self, name: str) -> None:
-        """Count one step; crash if it is the one."""
+        """Count one step; fail if it is the one."""
         if self.steps == self.at_step:
             self.crashed_in = name
             self.steps += 1
-            raise Crash(name)
+            raise self.error(name)
         self.steps += 1
 
 

@@ -262,7 +262,7 @@ def test_a_silent_partition_does_not_hold_a_slot_up(tmp_path):
 def test_wall_clock_slots_cut_wherever_ingest_is(tmp_path):
     """By the wall clock a slot needs no event, and an unchanged graph no release."""
     world = World(tmp_path, PARTITIONS)
-    world.now_s = 1_000.0
+    world.now_s = 1_000.5  # between two slots
     rounds = iter(range(60))
 
     def stopping():
