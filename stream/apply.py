@@ -31,7 +31,7 @@ class Accepted(NamedTuple):
 
 
 class Ignored(NamedTuple):
-    """A record that changes nothing by definition (a null value)."""
+    """A record that changes nothing by definition: a null value, or a row of another table."""
 
 
 Judgement: TypeAlias = Accepted | Ignored | DeadLetter
@@ -61,7 +61,7 @@ class Judge:
         lateness_max_us: int,
         record_bytes_max: int,
         clocks: Mapping[tuple[str, int], int | None],
-        event_format: envelopes.Format = "plain",
+        event_format: envelopes.Wrapping = "plain",
     ) -> None:
         self._decode = envelopes.decoder(event_format)
         self._attributes = frozenset(schema.attributes)
@@ -86,7 +86,8 @@ class Judge:
             if len(value) > self._record_bytes_max:
                 # The source may have cut it already, so that its length is not to be seen here.
                 raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
-            return self._accepted(record, self._decode(record))
+            event = self._decode(record)
+            return Ignored() if event is None else self._accepted(record, event)
         except MalformedEvent as error:
             return DeadLetter(record, error.reason, error.detail)
 

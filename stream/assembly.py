@@ -22,6 +22,7 @@ from stream.config import (
     FilesSink,
     FilesSource,
     Settings,
+    wrapping,
 )
 from stream.errors import ConfigError
 from stream.fresh import FreshReleases
@@ -72,7 +73,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
                 checkpoint_interval_s=config.ingest.checkpoint_interval_s,
                 record_bytes_max=config.ingest.record_bytes_max,
                 lateness_max_s=config.ingest.lateness_max_s,
-                event_format=config.source.event_format,
+                event_format=wrapping(config.source),
             ),
             loop=_loop_settings(settings, drain=drain),
             build=BuildSettings(

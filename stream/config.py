@@ -15,13 +15,14 @@ import msgspec
 
 from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
-from ktsafe.errors import InvalidParams, KtsafeError
+from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_aligned import check_options
 from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
 from stream.config_secrets import refuse_secrets
-from stream.envelopes import Format
+from stream.debezium import Tables
+from stream.envelopes import Format, Wrapping
 from stream.errors import ConfigError
 from stream.graph_files import AttributesTable, read_schema
 from stream.slots import Slots, parse_slots
@@ -44,6 +45,7 @@ class FilesSource(Table, frozen=True, tag_field="kind", tag="files"):
     topic: Name = "feed"
     follow: bool = False
     event_format: Format = "plain"
+    debezium: Tables | None = None
 
 
 class KafkaSource(Table, frozen=True, tag_field="kind", tag="kafka"):
@@ -51,6 +53,7 @@ class KafkaSource(Table, frozen=True, tag_field="kind", tag="kafka"):
 
     topic: Name
     event_format: Format = "plain"
+    debezium: Tables | None = None
 
 
 class FilesSink(Table, frozen=True, tag_field="kind", tag="files"):
@@ -278,6 +281,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         else:
             assert config.schema_file is not None
             schema = read_schema(base / config.schema_file)
+        _check_columns(config.source, schema)
         params = _params(config.privacy)
         sequence = _sequence_options(config, params)
         anonymize = _anonymize_options(config, params)
@@ -314,6 +318,33 @@ def _check_together(config: Config, name: str) -> None:
     if isinstance(config.source, FilesSource) and config.source.paths.count("-") > 1:
         msg = f"{name}: source.paths names standard input twice."
         raise ConfigError(msg)
+
+
+def wrapping(source: FilesSource | KafkaSource) -> Wrapping:
+    """Return how events are wrapped in the records of a source.
+
+    Raises
+    ------
+    InvalidGraph
+        If format and tables do not fit together.
+    """
+    if (source.event_format == "debezium") != (source.debezium is not None):
+        msg = 'source.event_format = "debezium" and [source.debezium] go together.'
+        raise InvalidGraph(msg, hint="The tables and columns of the database stand in the latter.")
+    if source.event_format != "debezium":
+        return source.event_format
+    assert source.debezium is not None
+    return source.debezium
+
+
+def _check_columns(source: FilesSource | KafkaSource, schema: Schema) -> None:
+    """Refuse to read columns that nobody asked for."""
+    tables = wrapping(source)
+    if isinstance(tables, Tables):
+        for table in tables.vertices:
+            if unknown := table.attributes.keys() - set(schema.attributes):
+                msg = f"source.debezium: {min(unknown)} is no attribute of the schema."
+                raise InvalidGraph(msg)
 
 
 def _check_private(config: Config, base: Path, name: str) -> None:

@@ -16,7 +16,7 @@ from state.changes import Change
 from state.ledger import PendingCut
 from state.store import GraphStore, Position
 from stream.apply import Accepted, Judge
-from stream.envelopes import Format
+from stream.envelopes import Wrapping
 from stream.observer import Observer
 
 Admits = Callable[[tuple[str, int], int], bool]
@@ -48,7 +48,7 @@ class IngestSettings:
     poll_timeout_s: float = 0.2
     record_bytes_max: int = 1_048_576
     lateness_max_s: int = 604_800
-    event_format: Format = "plain"
+    event_format: Wrapping = "plain"
 
 
 class Ingest:

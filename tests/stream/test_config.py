@@ -113,7 +113,7 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
     for name in tables.split():
         table = getattr(settings.config, name)
         shown = set(document[name]) - {"kind"}
-        optional = {"seed", "real_per_group", "real_floor"} - shown
+        optional = {"seed", "real_per_group", "real_floor", "debezium"} - shown
         assert shown == set(table.__struct_fields__) - optional
 
 
