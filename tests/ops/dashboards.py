@@ -9,9 +9,9 @@ from typing import Any
 
 from tests.ops.tools import ROOT
 
-DASHBOARDS = sorted((ROOT / "ops/grafana/dashboards").glob("*.json"))
+DASHBOARDS = sorted((ROOT / "ops/grafana/dashboards").glob("*/*.json"))
 RULES = ROOT / "ops/prometheus/rules/ktsafe.yml"
-RULE_TESTS = ROOT / "ops/prometheus/tests/ktsafe_test.yml"
+RULE_TESTS = sorted((ROOT / "ops/prometheus/tests").glob("*.yml"))
 CONFIG = ROOT / "ops/prometheus/prometheus.yml"
 
 _METRIC = re.compile(r"\b(?:ktsafe|process)_[a-z_]+\b")

@@ -2,23 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
 import subprocess
 from itertools import combinations
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
+from ktsafe import PrivacyParams
 from stream.metrics import PrometheusMetrics
 from tests.ops import dashboards
 from tests.ops.tools import ROOT, tool
 
 
-def exposed() -> dict[str, set[str]]:
-    """Return every sample name of the registry with its label names."""
-    metrics = PrometheusMetrics()
+def everything() -> bytes:
+    """Return an exposition with every metric that there is."""
+    metrics = PrometheusMetrics(params=PrivacyParams(), secrets=True)
     metrics.lag({("feed", 0): 1})
     _, body = metrics.exposition()
+    return body
+
+
+def exposed() -> dict[str, set[str]]:
+    """Return every sample name of the registry with its label names."""
+    body = everything()
     found: dict[str, set[str]] = {}
     for family in text_string_to_metric_families(body.decode()):
         for sample in family.samples:
@@ -26,12 +35,12 @@ def exposed() -> dict[str, set[str]]:
     return found
 
 
-@pytest.mark.parametrize("path", [*dashboards.DASHBOARDS, dashboards.RULES, dashboards.RULE_TESTS])
+@pytest.mark.parametrize("path", [*dashboards.DASHBOARDS, dashboards.RULES, *dashboards.RULE_TESTS])
 def test_every_metric_named_exists(path: object) -> None:
     """What dashboards, rules, their texts and their tests name is in the registry."""
     with open(str(path), encoding="utf-8") as file:  # noqa: PTH123
         text = file.read()
-    text = re.sub(r"ktsafe_test\.yml", "", text)
+    text = re.sub(r"ktsafe_(weeks_)?test\.yml", "", text)
     names = dashboards.metric_names(text)
     assert names
     assert names - set(exposed()) == set()
@@ -58,7 +67,8 @@ def test_labels_grouped_by_exist() -> None:
         for labels in re.findall(r"by \(([a-z, ]+)\)", expression):
             for label in labels.split(", "):
                 grouped += 1
-                assert any(label in found[name] for name in names), expression
+                if label not in {"job", "instance"}:  # These are given by Prometheus.
+                    assert any(label in found[name] for name in names), expression
     assert grouped
 
 
@@ -90,28 +100,59 @@ def test_panels_say_what_they_show_and_do_not_overlap() -> None:
             assert apart_x or apart_y
 
 
-def test_what_tells_of_the_true_graph_is_marked() -> None:
-    """Panels of true sizes and of how hard hiding was say that they are private."""
-    private = (
-        "ktsafe_graph_elements",
-        "ktsafe_store_size_bytes",
-        "release_phase_duration",
-        "ktsafe_sequence_",
-        "ktsafe_erasures_pending",
-    )
+def marked_in_help(mark: str) -> set[str]:
+    """Return the metrics whose help text has a mark."""
+    families = text_string_to_metric_families(everything().decode())
+    return {family.name for family in families if mark in family.documentation}
+
+
+@pytest.mark.parametrize("mark", ["private", "secret"])
+def test_what_tells_of_the_true_graph_is_marked(mark: str) -> None:
+    """Panels say private or secret where the help text of their metrics does.
+
+    Events are counted on rows that say so for all their panels.
+    """
+    names = marked_in_help(mark.upper()) - {"ktsafe_events"}
+    assert len(names) >= 5
     marked = 0
     for panel in dashboards.panels():
         asked = " ".join(target["expr"] for target in panel["targets"])
-        if any(name in asked for name in private):
+        if any(name in asked for name in names):
             marked += 1
-            assert "private" in f"{panel['title']} {panel['description']}".lower()
-    assert marked == 7
+            said = f"{panel['title']} {panel['description']}".lower()
+            assert mark in said or "secret" in said, panel["title"]
+    assert marked >= 5
+
+
+def test_secret_dashboards_are_apart_and_say_so() -> None:
+    """Secrets of releases are on dashboards of the secret folder only, marked in title and text."""
+    secrets = marked_in_help("SECRET")
+    for path, dashboard in zip(dashboards.DASHBOARDS, dashboards.dashboards(), strict=True):
+        asked = json.dumps(dashboard)
+        is_secret = path.parent.name == "secret"
+        assert any(name in asked for name in secrets) == is_secret
+        assert ("(secret)" in dashboard["title"]) == is_secret
+        assert dashboard["description"].startswith("SECRET: ") == is_secret
+        assert is_secret or "Private: " in dashboard["description"]
+
+
+def test_every_dashboard_is_provisioned_into_a_folder_of_its_kind() -> None:
+    """Grafana's folder permissions can tell the secret dashboards from the others."""
+    text = (ROOT / "ops/grafana/provisioning/dashboards/ktsafe.yaml").read_text(encoding="utf-8")
+    provided = {p["folder"]: p["options"]["path"] for p in yaml.safe_load(text)["providers"]}
+    kinds = {path.parent.name for path in dashboards.DASHBOARDS}
+    assert set(provided.values()) == {f"/etc/grafana/dashboards/{kind}" for kind in kinds}
+    assert provided["ktsafe secret"].endswith("/secret")
+    compose = (ROOT / "ops/compose.yaml").read_text(encoding="utf-8")
+    home = re.search(r"HOME_DASHBOARD_PATH: /etc/grafana/(\S+)", compose)
+    assert home is not None
+    assert (ROOT / "ops/grafana" / home[1]).exists()
 
 
 def test_every_alert_is_a_runbook_and_tested() -> None:
     """Each rule has severity, summary, description and action, and a case in the rule tests."""
     rules = dashboards.RULES.read_text(encoding="utf-8").split("- alert: ")[1:]
-    tests = dashboards.RULE_TESTS.read_text(encoding="utf-8")
+    tests = "".join(path.read_text(encoding="utf-8") for path in dashboards.RULE_TESTS)
     assert len(rules) >= 7
     for rule in rules:
         name = rule.split()[0]
@@ -125,7 +166,7 @@ def test_every_alert_is_a_runbook_and_tested() -> None:
     [
         ("check", "config", str(dashboards.CONFIG)),
         ("check", "rules", "--lint-fatal", str(dashboards.RULES)),
-        ("test", "rules", str(dashboards.RULE_TESTS)),
+        ("test", "rules", *map(str, dashboards.RULE_TESTS)),
     ],
     ids=["config", "rules", "tests"],
 )
@@ -139,10 +180,7 @@ def test_promtool_accepts(arguments: tuple[str, ...]) -> None:
 
 def test_promtool_accepts_the_exposition() -> None:
     """The metrics pass `promtool check metrics`: format, names, units and help texts."""
-    metrics = PrometheusMetrics()
-    metrics.lag({("feed", 0): 1})
-    _, body = metrics.exposition()
     done = subprocess.run(
-        [tool("promtool"), "check", "metrics"], input=body, capture_output=True, check=False
+        [tool("promtool"), "check", "metrics"], input=everything(), capture_output=True, check=False
     )
     assert done.returncode == 0, (done.stdout + done.stderr).decode()

@@ -6,6 +6,7 @@ from pathlib import Path
 import pytest
 
 from stream.errors import Exit
+from stream.remedies import REMEDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNBOOK = (ROOT / "ops/runbook.md").read_text()
@@ -23,6 +24,12 @@ def test_there_are_alerts():
 def test_every_alert_has_a_row(alert):
     """Whoever is woken finds the alert by its name."""
     assert f"| `{alert}` |" in RUNBOOK
+
+
+def test_rows_and_the_status_page_say_the_same():
+    """The remedies in the service are those of the runbook, word by word and in its order."""
+    rows = re.findall(r"^\| `(Ktsafe\w+)` \| (.*) \| (.*) \|$", RUNBOOK, re.MULTILINE)
+    assert rows == [(name, *remedy) for name, remedy in REMEDIES.items()]
 
 
 def test_no_row_outlives_its_alert():
