@@ -12,6 +12,7 @@ from typing import Any
 
 from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from connectors.sealed_letters import SealedLetters
 from connectors.settings import KafkaSettings
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
@@ -27,6 +28,7 @@ from stream.config import (
 from stream.errors import ConfigError
 from stream.fresh import FreshReleases
 from stream.ingest import IngestSettings
+from stream.letter_sealing import seal_of, unseal_of
 from stream.linked import LinkedReleases
 from stream.loop import Clock, LoopSettings, WhenBusy
 from stream.mechanism import Mechanism
@@ -149,13 +151,17 @@ def release_reader(settings: Settings) -> ReleaseReader:
 def dead_letter_sink(settings: Settings) -> DeadLetterSink:
     """Return the configured dead-letter sink, open."""
     table = settings.config.dead_letters
+    seal = seal_of(settings)
+    sink: DeadLetterSink
     if isinstance(table, FilesDeadLetters):
-        return files.FileDeadLetterSink(
+        sink = files.FileDeadLetterSink(
             settings.path(table.path), dead_letter_bytes_max=table.dead_letter_bytes_max
         )
-    return kafka_topics.KafkaDeadLetterSink(
-        _kafka(settings), table.topic, dead_letter_bytes_max=table.dead_letter_bytes_max
-    )
+    else:
+        sink = kafka_topics.KafkaDeadLetterSink(
+            _kafka(settings), table.topic, dead_letter_bytes_max=table.dead_letter_bytes_max
+        )
+    return sink if seal is None else SealedLetters(sink, seal)
 
 
 def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore:
@@ -201,7 +207,8 @@ def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
     table = settings.config.dead_letters
     if not isinstance(table, FilesDeadLetters):
         return None
-    return files.blank_dead_letters(settings.path(table.path), [name.encode() for name in ids])
+    words = [name.encode() for name in ids]
+    return files.blank_dead_letters(settings.path(table.path), words, unseal_of(settings))
 
 
 def places(settings: Settings) -> dict[str, str]:

@@ -26,10 +26,12 @@ def check(
     """
     from stream import assembly
     from stream import config as configuration
+    from stream.letter_sealing import check_sealing
 
     settings = configuration.load(config)
     if settings.config.kafka is not None:
         settings.config.kafka.client_options()
+    check_sealing(settings)
     report = {
         "config": str(config),
         "ok": True,
