@@ -32,13 +32,12 @@ from stream.letter_sealing import seal_of, unseal_of
 from stream.linked import LinkedReleases
 from stream.loop import Clock, LoopSettings, WhenBusy
 from stream.mechanism import Mechanism
-from stream.metrics import PrometheusMetrics
 from stream.observer import Observer, Observers
 from stream.service import run_service
 from stream.snapshotter import BuildSettings
 from stream.state_import import STORE, check_no_import
-from stream.status import StatusServer
 from stream.summary import Summary
+from stream.watching import status_board, status_server
 
 log = logs.get_logger(__name__)
 
@@ -52,18 +51,13 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
         log.info("kernels are compiled once now, which takes a minute or two")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
-        observer: Observer = summary
+        maker = mechanism(settings)
+        board = status_board(settings, maker.guarantee, summary.counts)
+        observer: Observer = Observers(summary, board)
         if config.metrics.enabled:
-            metrics = PrometheusMetrics(release_interval_s=_wall_interval_s(settings))
-            stack.enter_context(
-                StatusServer(
-                    metrics,
-                    host=config.metrics.host,
-                    port=config.metrics.port,
-                    healthy_within_s=config.metrics.healthy_within_s,
-                )
-            )
-            observer = Observers(metrics, summary)
+            metrics, server = status_server(settings, board)
+            stack.enter_context(server)
+            observer = Observers(metrics, summary, board)
         run_service(
             open_store=lambda: open_store(settings),
             open_dead_letters=lambda: dead_letter_sink(settings),
@@ -80,7 +74,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             loop=_loop_settings(settings, drain=drain),
             build=BuildSettings(
                 params=settings.params,
-                mechanism=mechanism(settings),
+                mechanism=maker,
                 staging_dir=private_folder(settings) / "staging",
                 audit_dir=audit_folder(settings),
                 frozen=frozen_inputs(settings),
@@ -226,7 +220,7 @@ def places(settings: Settings) -> dict[str, str]:
     found["private"] = f"{private_folder(settings)} (true graph, who is who, audits: never publish)"
     if config.metrics.enabled:
         port = config.metrics.port or "(a free port, see the log)"
-        found["metrics"] = f"http://{config.metrics.host}:{port}/metrics, while it runs"
+        found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
     return found
 
 
@@ -263,14 +257,6 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         lateness_max_s=settings.config.ingest.lateness_max_s,
         erase_within_s=settings.config.state.erase_within_s,
     )
-
-
-def _wall_interval_s(settings: Settings) -> float | None:
-    """Return how often a release is due by the wall clock; None where event time decides."""
-    if settings.config.release.clock != "wall":
-        return None
-    after = settings.slots.at_or_after(1)
-    return (settings.slots.at_or_after(after + 1) - after) / 1e6
 
 
 def _kafka(settings: Settings) -> KafkaSettings:

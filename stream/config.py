@@ -164,12 +164,19 @@ class IngestTable(Table, frozen=True):
 
 
 class MetricsTable(Table, frozen=True):
-    """`[metrics]`: where `/metrics`, `/healthz` and `/readyz` are served; loopback by default."""
+    """`[metrics]`: where status page, metrics and health are served; loopback by default.
+
+    `figures` admits the secrets of releases there; by default where only this machine or whoever
+    has the token can read them.
+    """
 
     enabled: bool = True
     host: str = "127.0.0.1"
     port: Port = 9464
     healthy_within_s: Seconds = 60.0
+    token_file: str | None = None
+    token_env: str | None = None
+    figures: bool | None = None
 
 
 class LogTable(Table, frozen=True):
