@@ -68,11 +68,11 @@ class StatusServer:
     ) -> None:
         self._host = host
         gate = Gate(token, host)
-        endpoints = Endpoints(
+        self.endpoints = Endpoints(
             metrics, board, gate, secrets=secrets, healthy_within_s=healthy_within_s
         )
         try:
-            self._server = _server_class(host)((host, port), _handler_class(endpoints))
+            self._server = _server_class(host)((host, port), _handler_class(self.endpoints))
         except OSError as error:
             hint = _hint(error)
             raise Misconfigured("serve metrics", f"{host}:{port}", hint) from error
