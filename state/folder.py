@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import shutil
 import struct
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,6 +23,7 @@ MARKER: Final = "STORE"
 WITNESS: Final = "COMMITS"
 DATABASE: Final = "db"
 CUTS: Final = "cuts"
+FROZEN: Final = "frozen"
 
 _COUNT: Final = struct.Struct(">Q")
 
@@ -117,6 +119,18 @@ def mark_made(folder: Path) -> None:
         sync_folder(folder)
     except OSError as error:
         raise unusable("open the store", folder, error) from error
+
+
+def drop_frozen(folder: Path) -> None:
+    """Remove the frozen states of a store, all at once for whoever copies one.
+
+    What cannot be removed now is removed at the next start.
+    """
+    gone = folder / f"{FROZEN}.gone"
+    shutil.rmtree(gone, ignore_errors=True)
+    with suppress(FileNotFoundError):
+        (folder / FROZEN).rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
 
 
 def size_bytes(folder: Path) -> int:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 
 from ktsafe import Schema
 from state.changes import Change
+from state.errors import StateUnusable
 from state.keys import SECRET_BYTES
 from state.ledger import PendingCut
 from state.ledger_log import EMPTY, LedgerLog, Writes
@@ -83,6 +85,10 @@ class MemoryStore:
     def scrub(self) -> None:
         """Note that nothing is left: what is overwritten in memory is gone."""
         self._n_scrubbed = self._graph.vertices.n_ended
+
+    def freeze(self) -> Path:
+        """Refuse: there is no disk."""
+        raise StateUnusable("freeze the store", "memory", "It has no disk.")
 
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
         """Return for each person whether no life among the first `n_lives` goes on."""

@@ -117,7 +117,7 @@ def recover(database: Database, schema: Schema) -> Recovered:
         graph.recount()
         return Recovered(
             graph=graph,
-            positions=_positions(meta, names),
+            positions=read_positions(meta, names),
             identity=msgspec.json.decode(meta.get(keys.META_IDENTITY, b"{}"), type=dict[str, str]),
             progress=progress,
             schema_digest=meta[keys.META_SCHEMA].decode(),
@@ -184,9 +184,10 @@ def _load_edges(graph: ResidentGraph, database: Database) -> int:
     return len(ends)
 
 
-def _positions(
+def read_positions(
     meta: dict[bytes, bytes], names: list[tuple[str, int]]
 ) -> dict[tuple[str, int], Position]:
+    """Return the position of every partition, from the rows of `meta` and the names of origins."""
     positions = {}
     for key, value in meta.items():
         if key.startswith(keys.META_POSITION):

@@ -3,11 +3,14 @@
 <path>/STORE         written last when a store is made: its format
 <path>/db/           RocksDB, with the column families of `state.keys`
 <path>/cuts/<slot>/  RocksDB checkpoint of the pending release cut, while there is one
+<path>/frozen/<x>/   a second store like this one, for whoever copies it (`freeze`)
 """
 
 from __future__ import annotations
 
 import os
+import secrets
+import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -24,9 +27,11 @@ from state.errors import StateError, StateMismatch, StateUnusable
 from state.folder import (
     CUTS,
     DATABASE,
+    FROZEN,
     Witness,
     clear_unfinished,
     corrupted,
+    drop_frozen,
     make_folder,
     mark_made,
     size_bytes,
@@ -83,6 +88,7 @@ class RocksDBStore:
             )
         except (ValueError, msgspec.DecodeError) as error:
             raise corrupted(path) from error
+        drop_frozen(path)
         self._frozen.settle(self._ledger.pending_cut(), self._progress, database)
 
     @classmethod
@@ -208,17 +214,35 @@ class RocksDBStore:
     def scrub(self) -> None:
         """Rewrite the tables until no byte of deleted persons is left in them or in the log.
 
-        1. Write every column family from the log to tables; the log before it goes.
+        1. Write every column family from the log to tables; the log before it goes, and so do
+           frozen states.
         2. Compact: what was overwritten or deleted goes with the old tables.
         3. Note how many lives had ended at step 1. A crash before it repeats the work.
         """
         with self._lock:
             self._check_usable()
             n_ended = self._graph.vertices.n_ended
+            # Who copies a frozen state right now begins again, without the deleted.
+            drop_frozen(self._path)
             self._database.scrub()
             with self._all_or_closed("scrub"):
                 self._progress = msgspec.structs.replace(self._progress, n_scrubbed=n_ended)
                 self._write(Touched({}, {}), {}, None, {})
+
+    def freeze(self) -> Path:
+        """Make a second store of the state as of now, of hard links mostly; return its folder."""
+        with self._lock:
+            self._check_usable()
+            folder = self._path / FROZEN / secrets.token_hex(8)
+            try:
+                folder.mkdir(mode=0o700, parents=True)
+                self._database.checkpoint(folder / DATABASE)
+                if (self._path / CUTS).is_dir():  # Its files are never written again.
+                    shutil.copytree(self._path / CUTS, folder / CUTS, copy_function=os.link)
+            except OSError as error:
+                raise unusable("freeze the store", folder, error) from error
+            mark_made(folder)
+            return folder
 
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
         """Return for each person whether no life among the first `n_lives` goes on."""

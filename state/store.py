@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -101,6 +102,17 @@ class GraphStore(Protocol):
         """Rewrite what is stored until no byte of deleted persons is left in the store.
 
         The state of a pending release cut keeps its own; drop the cut or stage its release first.
+        """
+
+    def freeze(self) -> Path:
+        """Make a second store of the state as of now, of hard links mostly; return its folder.
+
+        Whoever asked for it removes it; so does `scrub`, and whoever opens this store next.
+
+        Raises
+        ------
+        StateUnusable
+            If it cannot be made, or the store has no disk.
         """
 
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:

@@ -10,6 +10,8 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
+import msgspec
+
 from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from connectors.sealed_letters import SealedLetters
@@ -18,6 +20,7 @@ from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
 from stream import kernels, logs
+from stream.board import Board
 from stream.config import (
     FilesDeadLetters,
     FilesSink,
@@ -25,6 +28,7 @@ from stream.config import (
     Settings,
     wrapping,
 )
+from stream.control import Control
 from stream.errors import ConfigError
 from stream.fresh import FreshReleases
 from stream.ingest import IngestSettings
@@ -33,9 +37,9 @@ from stream.linked import LinkedReleases
 from stream.loop import Clock, LoopSettings, WhenBusy
 from stream.mechanism import Mechanism
 from stream.observer import Observer, Observers
+from stream.private_folder import AUDIT, STAGING, STORE, check_finished
 from stream.service import run_service
 from stream.snapshotter import BuildSettings
-from stream.state_import import STORE, check_no_import
 from stream.summary import Summary
 from stream.watching import status_board, status_server
 
@@ -75,7 +79,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             build=BuildSettings(
                 params=settings.params,
                 mechanism=maker,
-                staging_dir=private_folder(settings) / "staging",
+                staging_dir=private_folder(settings) / STAGING,
                 audit_dir=audit_folder(settings),
                 frozen=frozen_inputs(settings),
                 seed=config.release.seed,
@@ -83,7 +87,15 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             observer=observer,
             stopping=stopping.is_set,
             publish_retry_s=config.release.retry_s,
+            open_control=lambda: Control(private_folder(settings), lambda: status(board)),
+            erase_letters=lambda ids: erase_dead_letters(settings, ids),
         )
+
+
+def status(board: Board) -> dict[str, Any]:
+    """Return the report of a board, JSON-ready. Who may read the state may see its secrets."""
+    report: dict[str, Any] = msgspec.to_builtins(board.report(secrets=True))
+    return report
 
 
 def mechanism(settings: Settings) -> Mechanism:
@@ -169,7 +181,7 @@ def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore
         If the folder cannot be created or made private, or an import has not ended.
     """
     folder = make_private_folder(settings)
-    check_no_import(folder)
+    check_finished(folder)
     return RocksDBStore.open(folder / STORE, settings.schema, accept_schema=accept_schema)
 
 
@@ -193,7 +205,7 @@ def make_private_folder(settings: Settings) -> Path:
 
 def audit_folder(settings: Settings) -> Path:
     """Return the folder of the private audits of releases."""
-    return private_folder(settings) / "audit"
+    return private_folder(settings) / AUDIT
 
 
 def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:

@@ -24,9 +24,11 @@ from stream.commands import (  # noqa: E402
     erase,
     feed,
     rebase,
+    release,
     releases,
     run,
     state,
+    status,
     topics,
     verify,
 )
@@ -66,6 +68,8 @@ app.command("audit")(audit.audit)
 app.command("compare")(compare.compare)
 app.command("erase")(erase.erase)
 app.command("rebase")(rebase.rebase)
+app.command("status")(status.status)
+app.add_typer(release.app, name="release")
 app.add_typer(feed.app, name="feed")
 app.add_typer(releases.app, name="releases")
 app.add_typer(topics.app, name="topics")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 from state.changes import Stamp, VertexDelete
 from state.store import GraphStore
@@ -24,6 +24,8 @@ ERASE_TOPIC: Final = "~erase"
 """Where stamps of erasures by command come from: after every topic, at equal times."""
 ALL_LIVES: Final = 2**63 - 1
 LOOK_INTERVAL_S: Final = 1.0
+EraseLetters = Callable[[Sequence[str]], int | None]
+"""Blanks dead letters that name persons; returns how many, None where they are out of reach."""
 _PARTIAL: Final = ".partial"
 
 
@@ -103,6 +105,24 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
     store.commit([VertexDelete(stamp, person) for person in ids], {})
     store.ledger.drop_cut()
     return erase_from_disk(store, audit_dir)
+
+
+def erase_everywhere(
+    store: GraphStore, ids: Sequence[str], audit_dir: Path, erase_letters: EraseLetters
+) -> dict[str, Any]:
+    """Erase persons from graph, past mappings, dead letters and the disk; return what was done."""
+    unknown = sum(store.gone(ids, ALL_LIVES))
+    had_cut = store.ledger.pending_cut() is not None
+    letters = erase_letters(ids)
+    blanked = erase_persons(store, ids, audit_dir)
+    return {
+        "asked": len(ids),
+        "erased": len(ids) - unknown,
+        "unknown": unknown,
+        "mapping_entries_blanked": blanked,
+        "dead_letters_blanked": letters,
+        "release_given_up": had_cut,
+    }
 
 
 def blank_mappings(store: GraphStore, audit_dir: Path) -> int:

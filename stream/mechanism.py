@@ -62,7 +62,7 @@ class Mechanism(Protocol):
         """What its releases promise."""
 
     def open(self, ledger: Ledger) -> None:
-        """Take up what the ledger remembers, once, before the first release.
+        """Take up what the ledger remembers: at the start, and when another sequence began.
 
         Raises
         ------

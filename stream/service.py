@@ -11,28 +11,26 @@ Opening goes from the inside out, so that what refuses to start leaves nothing h
 
 from __future__ import annotations
 
-import hashlib
-import json
-import secrets
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
-from ktsafe import PrivacyParams, Schema
-from state.errors import StateMismatch
-from state.ledger import Ledger, Sequence
+from ktsafe import Schema
 from state.store import GraphStore
-from stream.erasure import Eraser
+from stream.control import Control
+from stream.erasure import EraseLetters, Eraser
 from stream.figures import recent_releases
 from stream.ingest import Ingest, IngestSettings
 from stream.logs import get_logger
 from stream.loop import Loop, LoopSettings
 from stream.observer import Observer
+from stream.operations import Operations
 from stream.publish import Executor, Publisher
+from stream.sequence_inputs import ensure_sequence, inputs_digest
 from stream.snapshotter import BuildSettings, Snapshotter
 
 log = get_logger(__name__)
@@ -70,58 +68,6 @@ class Inline:
         return future
 
 
-def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
-    """Return the digest of everything that is frozen within a sequence of releases.
-
-    `frozen` is the mechanism's part: window and options.
-    """
-    inputs = {
-        "params": params.to_mapping(),
-        "mechanism": dict(frozen),
-        "quasi_identifiers": list(schema.quasi_identifiers),
-        "sensitive": schema.sensitive,
-        "sensitive_values": sorted(schema.sensitive_values),
-        "buckets": {name: list(edges) for name, edges in sorted(schema.buckets.items())},
-    }
-    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
-
-
-def ensure_sequence(
-    ledger: Ledger, digest: str, now_us: int, *, seed: int | None = None
-) -> Sequence:
-    """Return the current sequence, started now if there is none.
-
-    Raises
-    ------
-    StateMismatch
-        If the state's sequence has other parameters or another schema.
-    """
-    sequence = ledger.sequence()
-    if sequence is None:
-        sequence = new_sequence(digest, now_us, seed=seed)
-        ledger.start_sequence(sequence)
-    if sequence.inputs_digest != digest:
-        hint = (
-            "parameters, window, [sequence] options, schema and buckets are fixed within a "
-            "sequence of releases, and the configuration differs from what this state began with. "
-            "Restore the configuration, or begin a new sequence with `ktsafe rebase`, which lets "
-            "readers of releases before and after it link them."
-        )
-        raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
-    return sequence
-
-
-def new_sequence(digest: str, now_us: int, *, seed: int | None = None) -> Sequence:
-    """Return a fresh sequence with a random id, and a random secret unless a test fixes it."""
-    secret = secrets.token_bytes(32) if seed is None else hashlib.sha256(b"%d" % seed).digest()
-    return Sequence(
-        sequence_id=secrets.token_hex(8),
-        inputs_digest=digest,
-        started_us=now_us,
-        secret=secret.hex(),
-    )
-
-
 def run_service(
     *,
     open_store: Callable[[], GraphStore],
@@ -139,11 +85,14 @@ def run_service(
     monotonic: Callable[[], float] = time.monotonic,
     sleep: Callable[[float], None] = time.sleep,
     publish_retry_s: float = 5.0,
+    open_control: Callable[[], Control] | None = None,
+    erase_letters: EraseLetters = lambda _: None,
 ) -> None:
     """Run one service until `stopping()` is true, or with `loop.drain` until the feed has ended.
 
     Clocks, executor and connectors are given, so that a test runs the whole service in simulated
-    time. Everything opened here is closed again, whatever happens.
+    time. Everything opened here is closed again, whatever happens. Without `open_control` nobody
+    can command it.
     """
     with ExitStack() as stack:
         # Step 1
@@ -185,7 +134,7 @@ def run_service(
             observer=observer,
             monotonic=monotonic,
         )
-        Loop(
+        main = Loop(
             source,
             store,
             taker,
@@ -197,4 +146,20 @@ def run_service(
             monotonic=monotonic,
             sleep=sleep,
             stopping=stopping,
-        ).run()
+        )
+        if open_control is None:
+            main.run()
+            return
+        operations = Operations(
+            main,
+            store,
+            publisher,
+            snapshotter,
+            inputs_digest=digest,
+            seed=build.seed,
+            audit_dir=build.audit_dir,
+            erase_letters=erase_letters,
+            wall_us=wall_us,
+        )
+        control = stack.enter_context(open_control())
+        main.run(lambda: control.advance(operations))

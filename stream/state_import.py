@@ -28,11 +28,10 @@ from state.store import GraphStore, Position
 from stream import events
 from stream.errors import ConfigError
 from stream.graph_files import csv_rows
+from stream.private_folder import IMPORTING, STORE
 
 IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""
-STORE: Final = "store"
-IMPORTING: Final = "store.importing"
 CHANGES_AT_ONCE: Final = 5_000
 
 Progress = Callable[[str, float], None]
@@ -128,22 +127,6 @@ def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> Fee
         return Feed(dict(found), source.identity())
     finally:
         source.close()
-
-
-def check_no_import(private: Path) -> None:
-    """Refuse to go on beside an import that has not ended.
-
-    Raises
-    ------
-    StateUnusable
-    """
-    partial = private / IMPORTING
-    if partial.exists():
-        hint = (
-            "an import is under way or was interrupted, and what is there does not count. Run "
-            "`ktsafe state import` again, or remove this folder."
-        )
-        raise StateUnusable("open state", str(partial), hint)
 
 
 def import_graph(

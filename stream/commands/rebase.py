@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import time
+from contextlib import closing
 from pathlib import Path
 from typing import Annotated
 
@@ -14,6 +16,10 @@ from stream.errors import Exit
 def rebase(
     config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    wait: Annotated[
+        float, typer.Option(min=1, help="Seconds to wait for a running service.")
+    ] = 600.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Begin a new sequence, with the parameters that the configuration has now.
 
@@ -22,9 +28,14 @@ def rebase(
     other candidates. Whoever has releases before and after links people by their ties and keeps
     only candidates that fit both: one linked rebase left 40% of people with fewer than k. `ktsafe
     audit` of both sequences tells how many it is for yours.
+
+    A running service begins it once no release is in flight; where the configuration has changed
+    since its start it must be stopped before.
     """
-    from stream import assembly, service
+    from stream import assembly
     from stream import config as configuration
+    from stream.control_client import ask
+    from stream.sequence_inputs import inputs_digest, new_sequence
 
     settings = configuration.load(config)
     if not yes:
@@ -33,17 +44,18 @@ def rebase(
             "have fewer candidates than k. Begin a new one?",
             abort=True,
         )
-    store = assembly.open_store(settings, accept_schema=True)
-    try:
-        digest = service.inputs_digest(
-            settings.params, settings.schema, assembly.frozen_inputs(settings)
-        )
-        store.ledger.drop_cut()
-        sequence = service.new_sequence(
-            digest, time.time_ns() // 1000, seed=settings.config.release.seed
-        )
-        store.ledger.start_sequence(sequence)
-    finally:
-        store.close()
-    typer.echo(f"new sequence {sequence.sequence_id}; `ktsafe run {config}` continues with it")
+    digest = inputs_digest(settings.params, settings.schema, assembly.frozen_inputs(settings))
+    private = assembly.private_folder(settings)
+    report = ask(private, "rebase", {"inputs_digest": digest}, patience_s=wait)
+    if report is None:
+        with closing(assembly.open_store(settings, accept_schema=True)) as store:
+            store.ledger.drop_cut()
+            seed = settings.config.release.seed
+            sequence = new_sequence(digest, time.time_ns() // 1000, seed=seed)
+            store.ledger.start_sequence(sequence)
+        report = {"sequence_id": sequence.sequence_id}
+    if as_json:
+        typer.echo(json.dumps(report))
+    else:
+        typer.echo(f"new sequence {report['sequence_id']}; the next release is its first")
     return Exit.OK

@@ -1,4 +1,4 @@
-"""`ktsafe state`: back up and restore the private folder of a service that is not running."""
+"""`ktsafe state`: begin with a graph, back up, restore and check the private folder."""
 
 from __future__ import annotations
 
@@ -6,20 +6,28 @@ import dataclasses
 import json
 import shutil
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from state.errors import StateUnusable
-from state.folder import WITNESS
 from stream.commands.progress import phases
 from stream.errors import Exit
+from stream.private_folder import STAGING, STORE
 from stream.slots import rfc3339
 
-app = typer.Typer(help="Back up and restore the private state.", no_args_is_help=True)
+if TYPE_CHECKING:
+    from stream.config import Settings
+
+app = typer.Typer(
+    help="Import, back up, restore and check the private state.", no_args_is_help=True
+)
 
 _Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
+_Wait = Annotated[float, typer.Option(min=1, help="Seconds to wait for a running service.")]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -75,73 +83,130 @@ def import_files(
 
 
 @app.command("backup")
-def backup(
+def backup_state(
     config: _Config,
     to: Annotated[Path, typer.Argument(help="New folder for the backup; keep it private.")],
+    wait: _Wait = 600.0,
+    as_json: _Json = False,
 ) -> int:
-    """Copy true graph, ledger, staged bytes and audits. Stop the service first.
+    """Copy true graph, ledger, staged bytes and audits, also while the service runs.
 
-    A backup is worth as much to an attacker as the network's own database.
+    A running service is asked for it once no release is between its cut and its final bytes. A
+    backup is worth as much to an attacker as the network's own database.
     """
-    from stream import assembly
+    from stream import assembly, backup
     from stream import config as configuration
 
     settings = configuration.load(config)
-    folder = assembly.private_folder(settings)
-    if not (folder / "store").is_dir():
-        hint = "there is no state yet. Name the configuration of a service that has run."
-        raise StateUnusable("back up state", str(folder), hint)
-    if to.exists():
-        hint = "it exists already. Name a new folder."
-        raise StateUnusable("back up state", str(to), hint)
-    if to.resolve().is_relative_to(folder):
-        hint = "it lies in what is to be backed up. Name a folder elsewhere."
-        raise StateUnusable("back up state", str(to), hint)
-    store = assembly.open_store(settings)  # Holds the lock, so that nothing changes meanwhile.
-    try:
-        _copy(folder, to)
-    finally:
-        store.close()
-    typer.echo(f"{to}: backup of {folder}; keep it private")
+    private = assembly.private_folder(settings)
+    _check_new(to, private)
+    with _frozen(settings, wait) as (frozen, last_release):
+        now_us = time.time_ns() // 1000
+        size = backup.copy(frozen, private, to, last_release=last_release, now_us=now_us)
+    report = {"backup": str(to), "bytes": size, "last_release": last_release}
+    if as_json:
+        typer.echo(json.dumps(report))
+    else:
+        typer.echo(f"{to}: backup of {private}, {size:,} bytes; keep it private")
     return Exit.OK
 
 
 @app.command("restore")
-def restore(
+def restore_state(
     config: _Config,
     backup: Annotated[Path, typer.Argument(help="Folder that `ktsafe state backup` made.")],
+    as_json: _Json = False,
 ) -> int:
     """Put a backup in the place of a state folder, which must be gone or empty.
 
     Events since the backup are read again from the feed. If releases were published since, the
     service refuses to publish after them: the sink is ahead then.
     """
+    from state.inspection import examine
     from stream import assembly
+    from stream import backup as backups
     from stream import config as configuration
 
     settings = configuration.load(config)
-    folder = assembly.private_folder(settings)
-    if not (backup / "store").is_dir():
-        hint = "it is no backup. Name a folder that `ktsafe state backup` made."
-        raise StateUnusable("restore state", str(backup), hint)
-    if folder.exists() and any(folder.iterdir()):
-        hint = "it is not empty. Move it away first, so that nothing is overwritten."
-        raise StateUnusable("restore state", str(folder), hint)
-    if folder.exists():
-        folder.rmdir()
-    _copy(backup, folder)
-    assembly.open_store(settings).close()  # Reads everything back before it is called restored.
-    typer.echo(f"{folder}: restored from {backup}")
+    private = assembly.private_folder(settings)
+    listing = backups.restore(backup, private, lambda store: examine(store, settings.schema))
+    if as_json:
+        typer.echo(json.dumps({"restored": str(private), "last_release": listing.last_release}))
+    else:
+        typer.echo(f"{private}: restored from {backup}")
     return Exit.OK
 
 
-def _copy(source: Path, target: Path) -> None:
-    """Copy a private folder; the count of commits beside the store is no part of a backup."""
-    try:
-        target.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(WITNESS, "LOCK"))
-        target.chmod(0o700)
-    except (OSError, shutil.Error) as error:
-        shutil.rmtree(target, ignore_errors=True)
-        hint = f"could not be written ({type(error).__name__}). Free space or restore access."
-        raise StateUnusable("copy state", str(target), hint) from error
+@app.command("check")
+def check_state(
+    config: _Config,
+    backup: Annotated[
+        Path | None, typer.Argument(help="Check this backup instead of the state itself.")
+    ] = None,
+    wait: _Wait = 600.0,
+    as_json: _Json = False,
+) -> int:
+    """Read all of a state, or of a backup, and say whether it is as it was written.
+
+    Formats, every row of the graph, the chain of releases, the memory of the sequence, the sha256
+    of staged bytes, and of every file of a backup. A running service goes on meanwhile.
+    """
+    from state.inspection import examine
+    from stream import assembly
+    from stream import backup as backups
+    from stream import config as configuration
+
+    settings = configuration.load(config)
+    if backup is None:
+        with _frozen(settings, wait) as (frozen, _):
+            found = examine(frozen, settings.schema)
+            backups.check_staged(found.releases, frozen / STAGING)
+    else:
+        backups.read_listing(backup)
+        found = examine(backup / STORE, settings.schema)
+        backups.check_staged(found.releases, backup / STAGING)
+    report = {
+        "checked": str(backup or assembly.private_folder(settings)),
+        "sound": True,
+        **found.counts,
+        "releases": len(found.releases),
+        "pages": found.pages,
+    }
+    if as_json:
+        typer.echo(json.dumps(report))
+    else:
+        typer.echo(
+            f"{report['checked']}: sound; {report['vertices']:,} vertices, {report['edges']:,} "
+            f"ties, {report['releases']:,} releases"
+        )
+    return Exit.OK
+
+
+@contextmanager
+def _frozen(settings: Settings, wait_s: float) -> Iterator[tuple[Path, str | None]]:
+    """Give a frozen state of the service, running or not, and its last release; remove it after."""
+    from stream import assembly, backup
+    from stream.control_client import ask
+
+    private = assembly.private_folder(settings)
+    if not (private / STORE).is_dir():
+        hint = "there is no state yet. Name the configuration of a service that has run."
+        raise StateUnusable("freeze the state", str(private), hint)
+    found = ask(private, "freeze", {}, patience_s=wait_s)
+    with ExitStack() as stack:
+        if found is None:
+            store = stack.enter_context(closing(assembly.open_store(settings)))
+            found = backup.freeze(store, lambda name: private / STAGING / name)
+        frozen = Path(found["folder"])
+        stack.callback(lambda: shutil.rmtree(frozen, ignore_errors=True))
+        yield frozen, found["last_release"]
+
+
+def _check_new(to: Path, private: Path) -> None:
+    """Refuse a backup over something, or inside what is backed up."""
+    if to.exists():
+        hint = "it exists already. Name a new folder."
+        raise StateUnusable("back up state", str(to), hint)
+    if to.resolve().is_relative_to(private):
+        hint = "it lies in what is to be backed up. Name a folder elsewhere."
+        raise StateUnusable("back up state", str(to), hint)

@@ -156,8 +156,12 @@ class World:
         stopping: Callable[[], bool] = lambda: False,
         loop: dict[str, Any] | None = None,
         ingest: dict[str, Any] | None = None,
+        service: dict[str, Any] | None = None,
     ) -> Counts:
-        """Run one service until its feed is drained, it is stopped, or it crashes."""
+        """Run one service until its feed is drained, it is stopped, or it crashes.
+
+        `service` are further arguments of `run_service`.
+        """
         tied = wire.tied if wire else lambda thing: thing
         summary = Summary()
 
@@ -186,11 +190,11 @@ class World:
             ),
             observer=Observers(summary, _Mappings(self), observer or Observer()),
             stopping=stopping,
-            executor=Inline(),
             wall_us=lambda: round(self.now_s * 1_000_000),
             monotonic=monotonic,
             sleep=sleep,
             publish_retry_s=0.5,
+            **({"executor": Inline()} | (service or {})),
         )
         return summary.counts
 

@@ -16,7 +16,7 @@ from state.rocksdb import RocksDBStore
 from stream import linked, release_files
 from stream.audit_files import audited, read_owners
 from stream.release_read import read_release
-from stream.service import new_sequence
+from stream.sequence_inputs import new_sequence
 from stream.snapshotter import _read_back
 from tests import feeds
 from tests.stream.simulation import SCHEMA, Tripwire, World, disk_store, event

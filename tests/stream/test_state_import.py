@@ -17,6 +17,7 @@ from state.rocksdb import RocksDBStore
 from stream import state_import
 from stream.cli import run_command
 from stream.errors import ConfigError, Exit
+from stream.private_folder import check_finished
 from tests import feeds, services
 from tests.trials import running
 
@@ -140,10 +141,10 @@ def test_an_interrupted_import_does_not_count(tmp_path, phase):
         small_import(tmp_path, progress=killed)
     private = tmp_path / "private"
     with pytest.raises(StateUnusable, match="interrupted"):
-        state_import.check_no_import(private)
+        check_finished(private)
     assert not (private / "store").exists()
     small_import(tmp_path, "c,f,1,-\nd,m,2,-\n", "c,d\n")
-    state_import.check_no_import(private)
+    check_finished(private)
     with closing(opened(tmp_path)) as store:
         assert set(store.snapshot().ids) == {"c", "d"}
         assert store.positions() == {("t", 0): (3, 5)}

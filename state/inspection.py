@@ -1,0 +1,129 @@
+"""Looking at a store without opening it for writing: beside a service, or in a backup."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import msgspec
+
+from ktsafe import Schema
+from state import keys
+from state.database import Database
+from state.errors import StateUnusable
+from state.folder import DATABASE, corrupted, make_folder
+from state.ledger import ReleaseRecord, Sequence, Status
+from state.ledger_log import LedgerLog, Writes
+from state.recovery import read_positions, recover
+from state.store import Position
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Overview:
+    """What a store holds beside the graph."""
+
+    positions: Mapping[tuple[str, int], Position]
+    sequence: Sequence | None
+    releases: list[ReleaseRecord]
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Examined:
+    """What a store was found to hold, all of it read: counts as in `GraphStore.counts`."""
+
+    counts: Mapping[str, int]
+    releases: list[ReleaseRecord]
+    pages: int
+
+
+def overview(path: Path) -> Overview:
+    """Return what a store holds beside the graph, in an instant.
+
+    Raises
+    ------
+    StateUnusable
+        If there is no store, or it cannot be read.
+    StateCorrupted, StateMismatch
+    """
+    with _opened(path) as database:
+        ledger = _ledger(database)
+        meta = dict(database.scan(keys.META))
+        names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
+        return Overview(read_positions(meta, names), ledger.sequence(), ledger.releases())
+
+
+def examine(path: Path, schema: Schema) -> Examined:
+    """Read every row of a store and check it.
+
+    Formats, the number of rows, references between them, the pages' digests, and the chain of
+    releases: indexes without a gap, slots and offsets that never go back, sequences that are
+    recorded, and none but the last one unpublished.
+
+    Raises
+    ------
+    StateUnusable
+        If there is no store, or it cannot be read.
+    StateCorrupted
+        If anything is not as it was written.
+    StateMismatch
+        If it has another format or another schema.
+    """
+    with _opened(path) as database:
+        recovered = recover(database, schema)
+        ledger = _ledger(database)
+        pages = ledger.pages()
+        if not _is_chain(ledger.releases()):
+            raise corrupted(path)
+        return Examined(recovered.graph.counts(), ledger.releases(), len(pages))
+
+
+@contextmanager
+def _opened(path: Path) -> Iterator[Database]:
+    if not path.is_dir() or not make_folder(path):
+        hint = "there is no store. Name the configuration of a service that has run."
+        raise StateUnusable("look at the store", str(path), hint)
+    database = Database(path / DATABASE, create=False, read_only=True)
+    try:
+        yield database
+    except (LookupError, ValueError, msgspec.DecodeError) as error:
+        raise corrupted(path) from error
+    finally:
+        database.close()
+
+
+def _ledger(database: Database) -> LedgerLog:
+    return LedgerLog(
+        dict(database.scan(keys.LEDGER)),
+        storage=_ReadOnly(database),
+        damaged=lambda: corrupted(database.path),
+    )
+
+
+def _is_chain(releases: list[ReleaseRecord]) -> bool:
+    for before, after in itertools.pairwise(releases):
+        if after.index != before.index + 1 or after.slot_us <= before.slot_us:
+            return False
+        if before.status is not Status.PUBLISHED or after.n_lives < before.n_lives:
+            return False
+        if any(after.offsets.get(at, -1) < offset for at, offset in before.offsets.items()):
+            return False
+    return len({release.release_id for release in releases}) == len(releases)
+
+
+class _ReadOnly:
+    """Storage of a ledger that is only looked at."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def write(self, entries: Writes, pages: Writes) -> None:
+        raise AssertionError("the ledger is only looked at")
+
+    def read_pages(self, names: list[bytes]) -> list[bytes | None]:
+        return self._database.get_many(keys.PAGES, names)
+
+    def cut_gone(self) -> None:
+        raise AssertionError("the ledger is only looked at")

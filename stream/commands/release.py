@@ -1,0 +1,51 @@
+"""`ktsafe release`: have a running service make a release."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from connectors.errors import Unavailable
+from stream.errors import Exit
+
+app = typer.Typer(help="Have a running service make a release.", no_args_is_help=True)
+
+
+@app.callback()
+def release() -> None:
+    """Group the release commands."""
+
+
+@app.command("now")
+def now(
+    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
+    wait: Annotated[
+        float, typer.Option(min=1, help="Seconds to wait for the running service.")
+    ] = 60.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Bring the next slot forward: its release is made now, of what has been read so far.
+
+    Events of the same slot that are read later are shown in the next release. The release carries
+    the slot's nominal time, as ever; `ktsafe status` tells when it is out.
+    """
+    from stream import assembly
+    from stream import config as configuration
+    from stream.control_client import ask
+
+    private = assembly.private_folder(configuration.load(config))
+    report = ask(private, "release", {}, patience_s=wait)
+    if report is None:
+        hint = (
+            f"no service is running. `ktsafe run {config} --drain` releases what the feed holds, "
+            "and ends."
+        )
+        raise Unavailable("release now", str(private), hint)
+    if as_json:
+        typer.echo(json.dumps(report))
+    else:
+        typer.echo(f"the release of {report['slot']} is being made")
+    return Exit.OK

@@ -1,0 +1,88 @@
+"""`ktsafe status`: what a service is doing, and what is wrong."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stream.errors import Exit
+
+RELEASES_SHOWN = 5
+
+
+def status(
+    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
+    wait: Annotated[
+        float, typer.Option(min=1, help="Seconds to wait for the running service.")
+    ] = 5.0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Say how far the feed has been read, which releases are out, and what is wrong.
+
+    Asks the running service; with none running, looks into its state. Exit code 5 if no service
+    answers, else 0. What it prints is private: true sizes, and what releases cost.
+    """
+    from stream import assembly
+    from stream import config as configuration
+    from stream.control_client import ask
+
+    settings = configuration.load(config)
+    private = assembly.private_folder(settings)
+    report = ask(private, "status", {}, patience_s=wait)
+    running = report is not None
+    if report is None:
+        report = _at_rest(private)
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+    else:
+        typer.echo("\n".join(_lines(report)))
+    return Exit.OK if running else Exit.UNAVAILABLE
+
+
+def _at_rest(private: Path) -> dict[str, Any]:
+    """Return what the state of a service tells that does not answer."""
+    from state.inspection import overview
+    from stream.private_folder import STORE, check_finished
+    from stream.slots import rfc3339
+
+    check_finished(private)
+    if not (private / STORE).is_dir():
+        return {"state": "never run", "releases": [], "problems": []}
+    found = overview(private / STORE)
+    return {
+        "state": "not running, or starting",
+        "sequence_id": found.sequence and found.sequence.sequence_id,
+        "offsets": {f"{topic}:{p}": at.next_offset for (topic, p), at in found.positions.items()},
+        "releases": [
+            {
+                "release_id": release.release_id,
+                "nominal_time": rfc3339(release.slot_us),
+                "status": str(release.status),
+                "vertices": release.n_vertices,
+                "edges": release.n_edges,
+            }
+            for release in reversed(found.releases[-RELEASES_SHOWN:])
+        ],
+        "problems": [],
+    }
+
+
+def _lines(report: dict[str, Any]) -> list[str]:
+    lines = [f"service   {report['state']}"]
+    if feed := report.get("feed"):
+        lag = "unknown" if feed["lag"] is None else f"{feed['lag']:,}"
+        dead = sum(feed["dead_letters"].values())
+        lines.append(f"feed      {feed['records']:,} records, {lag} to go, {dead:,} dead letters")
+    lines += [f"feed      {at} at {n:,}" for at, n in report.get("offsets", {}).items()]
+    if report.get("building"):
+        lines.append(f"release   one is being made: {report['building']} done")
+    for release in report["releases"][:RELEASES_SHOWN]:
+        size = f"{release['vertices']:,} vertices, {release['edges']:,} edges"
+        lines.append(f"release   {release['release_id']}: {size}")
+    for problem in report["problems"]:
+        lines.append(f"wrong     {problem['says']}")
+        lines.append(f"          {problem['do']}")
+    return lines

@@ -1,0 +1,88 @@
+"""What goes over the control socket: a question and its answer, each a line of JSON.
+
+{"version": 1, "command": "erase", "arguments": {"ids": ["p1"]}, "patience_s": 60}
+{"version": 1, "result": {...}}
+{"version": 1, "error": {"code": 4, "message": "what went wrong, and the remedy"}}
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from stream.errors import Refused
+
+SOCKET: Final = "control.sock"
+VERSION: Final = 1
+STATUS: Final = "status"
+COMMANDS: Final = ("erase", "freeze", "rebase", "release")
+"""What the main loop does; `status` needs no loop."""
+
+LINE_BYTES_MAX: Final = 4 << 20
+TRANSFER_S: Final = 10.0
+"""Longest pause while a line comes in or goes out."""
+ADDRESS_BYTES_MAX: Final = 100
+"""Longer paths do not fit the address of a Unix socket everywhere."""
+
+
+class Question(msgspec.Struct, forbid_unknown_fields=True):
+    """What a client sends. `patience_s` is how long it waits for the answer."""
+
+    command: str
+    version: int = VERSION
+    arguments: dict[str, Any] = {}
+    patience_s: float = 60.0
+
+
+class Failure(msgspec.Struct):
+    """Why there is no result, with the exit code that a command ends with."""
+
+    code: int
+    message: str
+
+
+class Answer(msgspec.Struct, omit_defaults=True):
+    """What a service sends back: a result or an error."""
+
+    version: int
+    result: dict[str, Any] | None = None
+    error: Failure | None = None
+
+
+def decoded(line: bytes) -> Question:
+    """Return the question in a line.
+
+    Raises
+    ------
+    Refused
+        If there is none, or of another version.
+    """
+    try:
+        # The version is looked at first: later ones may say what this one does not know.
+        version = msgspec.json.decode(line, type=dict[str, Any]).get("version", VERSION)
+        if version != VERSION:
+            raise Refused(
+                f"This service speaks version {VERSION} of the control protocol.",
+                hint="Use the `ktsafe` of the version that runs.",
+            )
+        return msgspec.json.decode(line, type=Question)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        raise Refused("This is no question of the control protocol.") from error
+
+
+@contextmanager
+def address(path: Path) -> Iterator[str]:
+    """Give an address of a socket's path that is short enough, however deep its folder is."""
+    if len(os.fsencode(path)) <= ADDRESS_BYTES_MAX:
+        yield str(path)
+        return
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        yield f"/proc/self/fd/{folder}/{path.name}"
+    finally:
+        os.close(folder)

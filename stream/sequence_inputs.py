@@ -1,0 +1,65 @@
+"""What is fixed for a sequence of releases, and how a sequence begins."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from ktsafe import PrivacyParams, Schema
+from state.errors import StateMismatch
+from state.ledger import Ledger, Sequence
+
+
+def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
+    """Return the digest of everything that is frozen within a sequence of releases.
+
+    `frozen` is the mechanism's part: window and options.
+    """
+    inputs = {
+        "params": params.to_mapping(),
+        "mechanism": dict(frozen),
+        "quasi_identifiers": list(schema.quasi_identifiers),
+        "sensitive": schema.sensitive,
+        "sensitive_values": sorted(schema.sensitive_values),
+        "buckets": {name: list(edges) for name, edges in sorted(schema.buckets.items())},
+    }
+    return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
+
+
+def ensure_sequence(
+    ledger: Ledger, digest: str, now_us: int, *, seed: int | None = None
+) -> Sequence:
+    """Return the current sequence, started now if there is none.
+
+    Raises
+    ------
+    StateMismatch
+        If the state's sequence has other parameters or another schema.
+    """
+    sequence = ledger.sequence()
+    if sequence is None:
+        sequence = new_sequence(digest, now_us, seed=seed)
+        ledger.start_sequence(sequence)
+    if sequence.inputs_digest != digest:
+        hint = (
+            "parameters, window, [sequence] options, schema and buckets are fixed within a "
+            "sequence of releases, and the configuration differs from what this state began with. "
+            "Restore the configuration, or begin a new sequence with `ktsafe rebase`, which lets "
+            "readers of releases before and after it link them."
+        )
+        raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
+    return sequence
+
+
+def new_sequence(digest: str, now_us: int, *, seed: int | None = None) -> Sequence:
+    """Return a fresh sequence with a random id, and a random secret unless a test fixes it."""
+    secret = secrets.token_bytes(32) if seed is None else hashlib.sha256(b"%d" % seed).digest()
+    return Sequence(
+        sequence_id=secrets.token_hex(8),
+        inputs_digest=digest,
+        started_us=now_us,
+        secret=secret.hex(),
+    )
