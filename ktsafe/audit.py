@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.beta_likeness import beta_figures
 from ktsafe.graph import AttributedGraph
 from ktsafe.induced_knowledge import induced_knowledge
 from ktsafe.link_density import link_figures
@@ -43,7 +44,8 @@ def audit_release(
     dict
         `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
         `privacy` as in `PrivacyFigures`,
-        with `k_known_induced` as in `InducedKnowledge`, `links` as in `link_figures`.
+        with `k_known_induced` as in `InducedKnowledge`, `links` as in `link_figures`,
+        `beta_likeness` as in `beta_figures`.
 
     Raises
     ------
@@ -69,6 +71,7 @@ def audit_release(
             "k_known_induced": induced.to_mapping(params.k),
         },
         "links": link_figures(released, params),
+        "beta_likeness": beta_figures(released, params),
     }
 
 
