@@ -21,7 +21,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format typecheck check bench trials simulate integration broker-start \
-	broker-stop prometheus wheel constraints clean java
+	broker-stop screenshots prometheus wheel constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -65,6 +65,9 @@ broker-start: $(STAMP) java ## start a Kafka broker on loopback, data in ./var/b
 
 broker-stop: $(STAMP) ## stop that broker
 	$(RUN) ops/broker/broker.py stop
+
+screenshots: $(STAMP) ## run a service for some minutes and picture its status page and dashboards in ./docs
+	$(RUN) -m tests.ops.screenshots docs/screenshots
 
 prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into ./var, for tests/ops
 

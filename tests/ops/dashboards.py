@@ -14,6 +14,9 @@ RULES = ROOT / "ops/prometheus/rules/ktsafe.yml"
 RULE_TESTS = sorted((ROOT / "ops/prometheus/tests").glob("*.yml"))
 CONFIG = ROOT / "ops/prometheus/prometheus.yml"
 
+FILLED_IN = {"$job": "ktsafe", "$instance": ".+", "$__rate_interval": "1m", "$window": "2s"}
+"""What the variables of a dashboard stand for."""
+
 _METRIC = re.compile(r"\b(?:ktsafe|process)_[a-z_]+\b")
 
 
@@ -36,3 +39,11 @@ def expressions() -> list[str]:
 def metric_names(text: str) -> set[str]:
     """Return the metrics that a text names."""
     return set(_METRIC.findall(text))
+
+
+def filled_in(expression: str) -> str:
+    """Return a panel's expression as Grafana sends it, over short times."""
+    for name, value in FILLED_IN.items():
+        expression = expression.replace(name, value)
+    assert "$" not in expression
+    return expression

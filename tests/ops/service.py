@@ -24,8 +24,10 @@ DEADLINE_S = 800.0
 class RunningService:
     """A service that follows a file, and the file."""
 
-    def __init__(self, folder: Path, *, every: str = "1w") -> None:
-        self.events = services.small_feed(people=120, days=100)
+    def __init__(
+        self, folder: Path, *, every: str = "1w", people: int = 120, days: int = 100
+    ) -> None:
+        self.events = services.small_feed(people=people, days=days)
         self._taken = len(self.events) // 2
         first = self.events[: self._taken]
         attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
@@ -56,6 +58,11 @@ class RunningService:
         self._taken += len(events)
         with self.feed.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(event) + "\n" for event in events)
+
+    def complain(self) -> None:
+        """Append records that cannot be applied."""
+        with self.feed.open("a", encoding="utf-8") as file:
+            file.writelines('{"type": "vertex.upsert"}\n' for _ in range(500))
 
     def report(self) -> Any:
         """Return `/status.json`."""
