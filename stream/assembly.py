@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
@@ -36,6 +37,7 @@ from stream.letter_sealing import seal_of, unseal_of
 from stream.linked import LinkedReleases
 from stream.loop import Clock, LoopSettings, WhenBusy
 from stream.mechanism import Mechanism
+from stream.notify import Notifier
 from stream.observer import Observer, Observers
 from stream.private_folder import AUDIT, STAGING, STORE, check_finished
 from stream.service import run_service
@@ -57,11 +59,11 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
         stopping = stack.enter_context(stop_on_signals())
         maker = mechanism(settings)
         board = status_board(settings, maker.guarantee, summary.counts)
-        observer: Observer = Observers(summary, board)
+        told: list[Observer] = [summary, board, Notifier(os.environ)]
         if config.metrics.enabled:
             metrics, server = status_server(settings, board)
             stack.enter_context(server)
-            observer = Observers(metrics, summary, board)
+            told.insert(0, metrics)
         run_service(
             open_store=lambda: open_store(settings),
             open_dead_letters=lambda: dead_letter_sink(settings),
@@ -84,7 +86,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
                 frozen=frozen_inputs(settings),
                 seed=config.release.seed,
             ),
-            observer=observer,
+            observer=Observers(*told),
             stopping=stopping.is_set,
             publish_retry_s=config.release.retry_s,
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
