@@ -56,8 +56,14 @@ class Witness:
             self._descriptor = -1
 
 
-def make_folder(folder: Path) -> bool:
-    """Make the folder of a store, mode 0700, unless it is there; return whether a store is in it.
+def make_folder(folder: Path) -> int | None:
+    """Make the folder of a store, mode 0700, unless it is there.
+
+    Returns
+    -------
+    int or None
+        The format of the store in it, the present one or one that can be brought there; None if
+        there is no finished store.
 
     Raises
     ------
@@ -72,7 +78,7 @@ def make_folder(folder: Path) -> bool:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not marker.exists():
-            return False
+            return None
         version = msgspec.json.decode(marker.read_bytes(), type=int)
         has_database = (folder / DATABASE / "CURRENT").exists()
     except OSError as error:
@@ -82,7 +88,7 @@ def make_folder(folder: Path) -> bool:
     check_format(version, folder)
     if not has_database:
         raise corrupted(folder)
-    return True
+    return version
 
 
 def clear_unfinished(folder: Path) -> None:
@@ -156,23 +162,24 @@ def sync_folder(folder: Path) -> None:
 
 
 def check_format(version: int, path: Path) -> None:
-    """Refuse a store written by another version.
+    """Refuse a store whose format is unknown here.
 
     Raises
     ------
     StateMismatch
     """
-    if version == keys.FORMAT:
+    if keys.FORMAT_OLDEST <= version <= keys.FORMAT:
         return
     remedy = (
         "Upgrade ktsafe."
         if version > keys.FORMAT
-        else "It is older than the first release: move it away, and it is built from the feed."
+        else "Start it once with an earlier version, or move it away: it is built from the feed."
     )
     raise StateMismatch(
         "open the store",
         str(path),
-        f"It has format {version}; this version reads format {keys.FORMAT}. {remedy}",
+        f"It has format {version}; this version reads {keys.FORMAT_OLDEST} to {keys.FORMAT}. "
+        f"{remedy}",
     )
 
 

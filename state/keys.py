@@ -23,7 +23,9 @@ import struct
 from typing import Final
 
 FORMAT: Final = 2
-"""Version of everything drawn above; a store of another is refused."""
+"""Version of everything drawn above."""
+FORMAT_OLDEST: Final = 1
+"""The oldest version that `state.migration` brings to the present one; others are refused."""
 
 META: Final = "meta"
 VERTICES: Final = "vertices"

@@ -16,7 +16,7 @@ import numpy as np
 from ktsafe import Schema
 from state import keys
 from state.database import Database
-from state.folder import check_format, corrupted
+from state.folder import corrupted
 from state.ledger_log import EMPTY
 from state.registers import Mark, Origins, VertexRecord
 from state.resident import ResidentGraph
@@ -100,13 +100,11 @@ def recover(database: Database, schema: Schema) -> Recovered:
     Raises
     ------
     StateCorrupted
-        If anything does not read back as written.
-    StateMismatch
-        If the store has another format.
+        If anything does not read back as written, or has an earlier format.
     """
     meta = dict(database.scan(keys.META))
     try:
-        check_format(msgspec.json.decode(meta[keys.META_FORMAT], type=int), database.path)
+        _check(msgspec.json.decode(meta[keys.META_FORMAT], type=int) == keys.FORMAT)
         progress = msgspec.msgpack.decode(meta[keys.META_PROGRESS], type=Progress)
         names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
         attributes = msgspec.json.decode(meta.get(keys.META_ATTRIBUTES, b"[]"), type=list[str])

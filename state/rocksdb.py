@@ -40,6 +40,7 @@ from state.folder import (
 from state.frozen_cut import FrozenCut
 from state.ledger import PendingCut
 from state.ledger_log import LedgerLog, Writes
+from state.migration import migrate
 from state.recovery import (
     Progress,
     Recovered,
@@ -381,14 +382,23 @@ def open_store(
 
 
 def _open_database(folder: Path, schema: Schema) -> Database:
-    """Open the database in `folder`; make a new one unless one was ever finished there."""
-    is_made = make_folder(folder)
-    if not is_made:
+    """Open the database in `folder`; make a new one unless one was ever finished there.
+
+    One of an earlier format is brought to the present one; its marker is written last.
+    """
+    version = make_folder(folder)
+    if version is None:
         clear_unfinished(folder)
-    database = Database(folder / DATABASE, create=not is_made)
-    if is_made:
+    database = Database(
+        folder / DATABASE,
+        create=version is None,
+        add_families=version is not None and version < keys.FORMAT,
+    )
+    if version == keys.FORMAT:
         return database
     try:
+        if version is not None:
+            migrate(database)
         if is_blank(database):
             initialize(database, schema)
         mark_made(folder)
