@@ -22,6 +22,8 @@ DENOMINATOR_MAX = 10_000
 HOPS_MAX = 64
 
 Reading = Literal["walk", "induced"]
+Distance = Literal["emd", "l1"]
+"""In what t may be given: half the L1 distance, the definition's, or the L1 distance itself."""
 
 
 def exact(value: Fraction | float | str, name: str) -> Fraction:
@@ -41,6 +43,15 @@ def exact(value: Fraction | float | str, name: str) -> Fraction:
         msg = f"{name} needs a denominator above {DENOMINATOR_MAX}."
         raise InvalidParams(msg, hint="Give it with at most four decimals.")
     return fraction
+
+
+def half_l1(t: Fraction | float | str, distance: Distance) -> Fraction:
+    """Return the `t` of the definition for a bound that was given in `distance`.
+
+    For categories the earth mover's distance is half the L1 distance, so L1 within t is half L1
+    within t / 2. Source: Section 2.2, below Equation 1.
+    """
+    return exact(t, "t") / (2 if distance == "l1" else 1)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

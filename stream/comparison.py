@@ -22,7 +22,7 @@ from typing import Any, Literal
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
-from ktsafe.params import Reading
+from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
 from stream import logs
 from stream.workers import pool
@@ -49,8 +49,8 @@ class Cell:
 
     Attributes
     ----------
-    k, t, alpha, epsilon:
-        The parameters, rationals as they were written.
+    k, t, alpha, epsilon, distance:
+        The parameters, rationals as they were written; `distance` says what t bounds.
     effort, strategy, edits, knowledge, rare_qi, over_alpha, repair, real_per_group:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
@@ -74,11 +74,13 @@ class Cell:
     reading: Reading = "walk"
     real_per_group: int | None = None
     without: tuple[str, ...] = ()
+    distance: Distance = "emd"
 
     @property
     def params(self) -> PrivacyParams:
         """The parameters, checked."""
-        return PrivacyParams(self.k, self.t, self.alpha, self.epsilon, self.hops, self.reading)  # type: ignore[arg-type]
+        t = half_l1(self.t, self.distance)
+        return PrivacyParams(self.k, t, self.alpha, self.epsilon, self.hops, self.reading)  # type: ignore[arg-type]
 
     @property
     def options(self) -> AnonymizeOptions:
@@ -113,7 +115,7 @@ def columns(schema: Schema, *, utility: bool) -> list[str]:
     names += ["k_real_min", "k_real_share_below_k", "k_known_min", "k_known_share_below_k"]
     names += ["k_known_in_ps_min", "k_known_in_ps_share_below_k"]
     names += ["k_real_share_below_k_in_larger_classes", "protected_by_inserted_only"]
-    names += ["alpha_real_max", "alpha_real_above"]
+    names += ["alpha_real_max", "alpha_real_above", "beta_median", "beta_above_t"]
     if utility:
         names += ["degree_emd", "pagerank_overlap", "nmi", "nmi_again"]
         figures = ["mean_degree", "clustering", "transitivity", "largest_component"]
@@ -269,6 +271,7 @@ def _audit_columns(audit: dict[str, Any]) -> Row:
     cost, privacy = audit["cost"], audit["privacy"]["all"]
     inserted_only = audit["privacy"]["protected_by_inserted_only"]
     in_ps = privacy.get("k_known_in_ps", {"min": None, "share": None})
+    beta = audit["beta_likeness"] or {}
     return {
         **{name: cost[name] for name in COST_PARTS},
         "cost": cost["total"],
@@ -283,6 +286,8 @@ def _audit_columns(audit: dict[str, Any]) -> Row:
         "protected_by_inserted_only": inserted_only["vertices"],
         "alpha_real_max": privacy["alpha_real"]["max"],
         "alpha_real_above": privacy["alpha_real"]["above_alpha"],
+        "beta_median": beta.get("median"),
+        "beta_above_t": beta.get("vertices_above_t"),
     }
 
 

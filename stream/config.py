@@ -18,6 +18,7 @@ from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
+from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_aligned import check_options
 from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
@@ -102,6 +103,7 @@ class PrivacyTable(Table, frozen=True):
 
     k: int = 10
     t: float | str = "1/10"
+    distance: Distance = "emd"
     alpha: float | str = "1/5"
     epsilon: int = 5
     n_hops: int = 1
@@ -382,8 +384,9 @@ def _resolved(base: Path, text: str) -> Path:
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:
+    names = ("k", "alpha", "epsilon", "n_hops", "reading")
     return PrivacyParams.from_mapping(
-        {name: getattr(table, name) for name in ("k", "t", "alpha", "epsilon", "n_hops", "reading")}
+        {name: getattr(table, name) for name in names} | {"t": half_l1(table.t, table.distance)}
     )
 
 

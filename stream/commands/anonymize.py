@@ -13,7 +13,7 @@ import typer
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.options import AnonymizeOptions, Edits, Effort, Knowledge, OverAlpha, RareQi
-from ktsafe.params import PrivacyParams
+from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from stream import kernels
 from stream.commands.progress import phases
@@ -29,6 +29,9 @@ def anonymize_files(
     audit: Annotated[Path, typer.Option(help="New folder for the private audit.")],
     k: Annotated[int, typer.Option(help="Least number of candidates.")] = 10,
     t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0.1",
+    distance: Annotated[
+        Distance, typer.Option(help="In what t is given: emd is half of l1, which counts in full.")
+    ] = "emd",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 5,
     hops: Annotated[int, typer.Option(help="Hops that the attacker knows.")] = 1,
@@ -68,7 +71,8 @@ def anonymize_files(
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
-    params = PrivacyParams(k, t, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
+    bound = half_l1(t, distance)
+    params = PrivacyParams(k, bound, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
     options = AnonymizeOptions(
         effort=effort,
         strategy=strategy or default_strategy(params),

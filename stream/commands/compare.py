@@ -19,7 +19,7 @@ from rich.table import Table
 
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
-from ktsafe.params import Reading
+from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
 from stream import comparison, kernels
 from stream.commands.progress import phases
@@ -62,6 +62,7 @@ def compare(
     table: Annotated[Path, typer.Option("--csv", help="New CSV file, a row per combination.")],
     k: Annotated[str, typer.Option(help="Least numbers of candidates.")] = "5,10,20",
     t: Annotated[str, typer.Option(help="Greatest distances of neighbour attributes.")] = "0.1",
+    distance: Annotated[str, typer.Option(help="What t bounds, of emd, l1.")] = "emd",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive shares of candidates.")] = "0.2",
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
     strategy: Annotated[str, typer.Option(help=f"Of {', '.join(STRATEGIES)}; or all.")] = "",
@@ -107,6 +108,7 @@ def compare(
         "edits": _chosen(edits, "--edits", get_args(Edits)),
         "strategy": _listed(everything if strategy == "all" else strategy or "-", "--strategy"),
         "effort": _chosen(effort, "--effort", get_args(Effort)),
+        "distance": _chosen(distance, "--distance", get_args(Distance)),
         "alpha": _listed(alpha, "--alpha"),
         "k": _numbers(k, "--k"),
         "t": _listed(t, "--t"),

@@ -6,6 +6,7 @@ from importlib import resources
 
 import pytest
 
+from ktsafe import PrivacyParams
 from ktsafe.sequence import SequenceOptions
 from stream import config
 from stream.errors import ConfigError
@@ -65,6 +66,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.k", 0, "k must be"),
         ("privacy.alpha", "zero", "alpha must be"),
         ("privacy.t", 1.5, "t must be"),
+        ("privacy.distance", "l2", "privacy.distance"),
         ("privacy.n_hops", -1, "n_hops must be"),
         ("release.real_per_group", 3, "real_per_group is for groups"),
         ("privacy.reading", "both", "privacy.reading"),
@@ -136,3 +138,11 @@ def test_real_per_group_arrives_where_there_are_groups(tmp_path):
     document["release"]["real_per_group"] = 11
     with pytest.raises(ConfigError, match="1 to 10"):
         config.check(document, tmp_path, "here")
+
+
+def test_t_may_be_given_as_l1_distance(tmp_path):
+    """It is halved, exactly: half the L1 distance is what the definition bounds."""
+    document = {**MINIMAL, "privacy": {"t": "1/5", "distance": "l1"}}
+    assert config.check(document, tmp_path, "here").params == PrivacyParams(t="1/10")
+    document["privacy"]["distance"] = "emd"
+    assert config.check(document, tmp_path, "here").params == PrivacyParams(t="1/5")
