@@ -22,8 +22,9 @@ from state.keys import FAMILIES
 
 RESTORE: Final = (
     "The store does not read back as written. Restore a backup with `ktsafe state restore`. "
-    "Without one, move the store away, let it be built again from the feed, and begin a new "
-    "sequence of releases with `ktsafe rebase`."
+    "Without one: where only the memory of the sequence is damaged, `ktsafe rebase` begins a new "
+    "one; else move the store away, let it be built again from the feed, and publish to a new "
+    "folder or topic, since nothing is known of the releases at the old one then."
 )
 _MEMTABLE_BYTES: Final = 64 << 20
 _WAL_BYTES_MAX: Final = 128 << 20

@@ -236,7 +236,8 @@ class RocksDBStore:
             self._check_usable()
             folder = self._path / FROZEN / secrets.token_hex(8)
             try:
-                folder.mkdir(mode=0o700, parents=True)
+                folder.parent.mkdir(mode=0o700, exist_ok=True)
+                folder.mkdir(mode=0o700)
                 self._database.checkpoint(folder / DATABASE)
                 if (self._path / CUTS).is_dir():  # Its files are never written again.
                     shutil.copytree(self._path / CUTS, folder / CUTS, copy_function=os.link)

@@ -65,7 +65,8 @@ def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> dict[str
     last = store.ledger.last()
     if last is not None and last.status is Status.STAGED:
         target = frozen / STAGING / last.release_id
-        target.mkdir(mode=0o700, parents=True)
+        target.parent.mkdir(mode=0o700)
+        target.mkdir(mode=0o700)
         for name in last.files:
             os.link(staging_folder(last.release_id) / name, target / name)
     return {"folder": str(frozen), "last_release": last.release_id if last else None}
@@ -88,9 +89,7 @@ def copy(frozen: Path, private: Path, to: Path, *, last_release: str | None, now
             raise FileNotFoundError
         listing = Listing(FORMAT, now_us, last_release, files)
         _write_private(to / LISTING, msgspec.json.format(msgspec.json.encode(listing)))
-        for folder in (path for path in to.rglob("*") if path.is_dir()):
-            sync_folder(folder)
-        sync_folder(to)
+        _settle_folders(to)
         return sum((to / name).stat().st_size for name in files)
     except FileNotFoundError as error:
         shutil.rmtree(to, ignore_errors=True)
@@ -175,6 +174,7 @@ def restore(backup: Path, private: Path, check: Callable[[Path], object]) -> Lis
             target = restoring / rest if place == STORE else private / name
             if _copied(backup / name, target) != expected:
                 raise _damaged(backup / name)
+        _settle_folders(private)
         check(restoring)
         restoring.rename(private / STORE)
         sync_folder(private)
@@ -219,6 +219,14 @@ def _copied(source: Path, target: Path) -> str:
         writing.flush()
         os.fsync(writing.fileno())
     return digest.hexdigest()
+
+
+def _settle_folders(top: Path) -> None:
+    """Make the folders below durable, and their owner's only, as `top` is already."""
+    for folder in (path for path in top.rglob("*") if path.is_dir()):
+        folder.chmod(0o700)
+        sync_folder(folder)
+    sync_folder(top)
 
 
 def _write_private(path: Path, data: bytes) -> None:
