@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -11,7 +12,7 @@ from connectors.settings import KafkaSettings
 from stream import config
 from stream.errors import Exit
 from stream.status import StatusServer
-from tests.ops.tools import ROOT
+from tests.ops.tools import ROOT, tool
 
 OPS = ROOT / "ops"
 EXAMPLES = sorted((OPS / "examples").glob("*.toml"))
@@ -105,3 +106,27 @@ def test_the_unit_stays_down_where_a_restart_cannot_help() -> None:
     assert codes is not None
     assert {int(code) for code in codes[1].split()} == {Exit.USAGE, Exit.STATE, Exit.MISMATCH}
     assert "StateDirectoryMode=0700" in UNIT
+
+
+def test_the_unit_waits_for_readiness_and_watches_the_loop() -> None:
+    """The service tells both (tests/stream/test_notify.py); only its own process is heard."""
+    for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=10min", "LimitCORE=0"):
+        assert re.search(rf"^{line}$", UNIT, re.MULTILINE), line
+
+
+def test_systemd_accepts_the_unit(tmp_path: Path) -> None:
+    """Debian's systemd finds no mistake in it, and exposes it no more than it did (1.5 of 10)."""
+    unit = tmp_path / "ktsafe.service"
+    unit.write_text(UNIT.replace("/opt/ktsafe/bin/ktsafe", "/bin/true"))
+    analyze = tool("systemd-analyze")
+    for arguments in (["verify"], ["security", "--offline=true", "--threshold=16"]):
+        done = subprocess.run(
+            [analyze, *arguments, str(unit)], capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+    open_unit = tmp_path / "open.service"
+    open_unit.write_text(unit.read_text().replace("PrivateTmp=yes", "PrivatTmp=yes"))
+    done = subprocess.run(
+        [analyze, "verify", str(open_unit)], capture_output=True, text=True, check=False
+    )
+    assert "PrivatTmp" in done.stderr

@@ -13,6 +13,7 @@ PROMETHEUS = "run `make prometheus`, or install Debian's prometheus"
 REMEDIES = {
     "prometheus": PROMETHEUS,
     "promtool": PROMETHEUS,
+    "systemd-analyze": "install Debian's systemd",
     "chromedriver": "install Debian's chromium-driver",
 }
 
