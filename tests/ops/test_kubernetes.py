@@ -82,7 +82,7 @@ def test_what_the_service_writes_is_mounted() -> None:
 
 
 def test_beyond_the_pod_a_token_is_needed() -> None:
-    """The service listens to the cluster, so it asks for a token, from a file not everybody reads."""
+    """The service listens to the cluster, so it asks for a token, from a private file."""
     assert LOADED.metrics.host == "0.0.0.0"  # noqa: S104 -- in its pod
     assert LOADED.metrics.token_file == f"{MOUNTS['token']}/token"
     (secret,) = [volume["secret"] for volume in POD["volumes"] if "secret" in volume]
