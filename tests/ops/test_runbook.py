@@ -1,11 +1,17 @@
 """The runbook knows every alert and every exit code."""
 
+import importlib
+import pkgutil
 import re
 from pathlib import Path
 
 import pytest
 
-from stream.errors import Exit
+import connectors
+import ktsafe
+import state
+import stream
+from stream.errors import EXPECTED, Exit, Refused, exit_code
 from stream.remedies import REMEDIES
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -41,3 +47,34 @@ def test_no_row_outlives_its_alert():
 def test_every_exit_code_has_a_row(code):
     """Whoever sees a code finds what it asks for."""
     assert f"| {int(code)} |" in RUNBOOK
+
+
+def errors(base):
+    """Yield every kind of an expected error."""
+    for kind in base.__subclasses__():
+        yield kind
+        yield from errors(kind)
+
+
+def test_every_expected_error_has_a_row_with_its_exit_code():
+    """Whoever finds a name in the log finds what it asks for; no row outlives its error."""
+    for package in (ktsafe, state, connectors, stream):
+        for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
+            importlib.import_module(module.name)
+    kinds = {kind.__name__: kind for base in EXPECTED for kind in errors(base)}
+    assert len(kinds) > 12
+    rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \| .+ \|$", RUNBOOK, re.MULTILINE))
+    assert set(rows) == set(kinds)
+    # What it becomes on its way out (`stream.linked`).
+    kinds["SequenceCorrupted"] = kinds["StateCorrupted"]
+    bare = {name: kind.__new__(kind) for name, kind in kinds.items() if kind is not Refused}
+    found = {name: exit_code(error) for name, error in {**bare, "Refused": Refused("")}.items()}
+    assert {name: int(code) for name, code in rows.items()} == found
+
+
+def test_every_procedure_that_is_named_exists():
+    """What the tables send their readers to is in the runbook."""
+    named = set(re.findall(r"see \*([^*]+)\*", RUNBOOK))
+    assert len(named) >= 4
+    headings = re.findall(r"^### (.+)$", RUNBOOK, re.MULTILINE)
+    assert [name for name in named if not any(h.startswith(name) for h in headings)] == []
