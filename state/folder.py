@@ -6,6 +6,7 @@ gone, and it goes back in time where its log was cut short.
 
 from __future__ import annotations
 
+import fcntl
 import os
 import shutil
 import struct
@@ -89,6 +90,24 @@ def make_folder(folder: Path) -> int | None:
     if not has_database:
         raise corrupted(folder)
     return version
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process holds the store in `folder`, without disturbing it; False without a store.
+
+    Not for the process that holds it itself.
+    """
+    try:
+        with (folder / DATABASE / "LOCK").open("r+b") as lock:
+            # RocksDB's own lock. It is let go of with the file.
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except FileNotFoundError:
+        return False
+    except BlockingIOError:
+        return True
+    except OSError as error:
+        raise unusable("look at the store", folder, error) from error
+    return False
 
 
 def clear_unfinished(folder: Path) -> None:

@@ -6,7 +6,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
 from typing import Any
@@ -42,14 +42,20 @@ from stream.observer import Observer, Observers
 from stream.private_folder import AUDIT, STAGING, STORE, check_finished
 from stream.service import run_service
 from stream.snapshotter import BuildSettings
+from stream.standby import check_can_stand_by, take_over
 from stream.summary import Summary
 from stream.watching import status_board, status_server
 
 log = logs.get_logger(__name__)
 
 
-def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> None:
-    """Run the configured service in this process, until it is stopped or drained."""
+def run_from_settings(
+    settings: Settings, *, drain: bool, summary: Summary, standby: bool = False
+) -> None:
+    """Run the configured service in this process, until it is stopped or drained.
+
+    With `standby` it waits until no other service holds the state; meanwhile it serves nothing.
+    """
     config = settings.config
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
@@ -57,6 +63,12 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
         log.info("kernels are compiled once now, which takes a minute or two")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
+        store: GraphStore | None = None
+        if standby:
+            store = _stand_by(settings, stopping)
+            if store is None:
+                return
+            stack.enter_context(closing(store))
         maker = mechanism(settings)
         board = status_board(settings, maker.guarantee, summary.counts)
         told: list[Observer] = [summary, board, Notifier(os.environ)]
@@ -65,7 +77,7 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             stack.enter_context(server)
             told.insert(0, metrics)
         run_service(
-            open_store=lambda: open_store(settings),
+            open_store=lambda: store or open_store(settings),
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings),
             sink=release_sink(settings),
@@ -92,6 +104,17 @@ def run_from_settings(settings: Settings, *, drain: bool, summary: Summary) -> N
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: erase_dead_letters(settings, ids),
         )
+
+
+def _stand_by(settings: Settings, stopping: threading.Event) -> GraphStore | None:
+    private = private_folder(settings)
+    check_can_stand_by(settings, private)
+    return take_over(
+        private / STORE,
+        lambda: open_store(settings),
+        stopping=stopping.is_set,
+        sleep=stopping.wait,
+    )
 
 
 def status(board: Board) -> dict[str, Any]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import json
 from pathlib import Path
 from typing import Annotated, Final
 
@@ -22,11 +24,20 @@ def run(
     drain: Annotated[
         bool, typer.Option("--drain", help="End after the feed does, with a last release.")
     ] = False,
+    standby: Annotated[
+        bool, typer.Option("--standby", help="Wait until no other service holds the state.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what happened as JSON at the end.")
+    ] = False,
 ) -> int:
     """Consume the feed and publish verified releases until told to stop.
 
     SIGTERM or Ctrl-C stops cleanly: nothing is lost, and the next start goes on where this one
     ended. A second signal exits at once, which loses nothing either.
+
+    A standby waits beside a service on the same configuration and goes on where that one ends,
+    however it ends. It refuses where nothing would keep the two apart.
     """
     from stream import assembly
     from stream import config as configuration
@@ -34,7 +45,12 @@ def run(
     settings = configuration.load(config)
     summary = Summary()
     with live_display(summary, drain=drain):
-        assembly.run_from_settings(settings, drain=drain, summary=summary)
+        assembly.run_from_settings(settings, drain=drain, summary=summary, standby=standby)
+    if as_json:
+        counts = summary.counts
+        found = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
+        typer.echo(json.dumps(found, indent=2))
+        return Exit.OK
     note = NOTES[settings.config.privacy.window]
     typer.echo(describe(summary.counts, assembly.places(settings), note), err=True)
     return Exit.OK
