@@ -83,6 +83,8 @@ def main() -> None:
     An error that nobody expected ends in one log line with its type and places: its text may hold
     an id or a value.
     """
+    # Whatever is written, by libraries too, is its owner's; what is published is opened on purpose.
+    os.umask(0o077)
     logs.configure(level="warning")
     logs.install_crash_hooks()
     try:

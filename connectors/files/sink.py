@@ -20,7 +20,9 @@ class FileReleaseSink:
 
     A release is written under a temporary name, synced, renamed and the parent synced, so that it
     is there whole or not at all. One process publishes at a time (a lock on `.lock`). Times of
-    files are the release's nominal time, since a true one would tell when it was built.
+    files are the release's nominal time, since a true one would tell when it was built. Everybody
+    may read a release, but a folder of releases that did not exist is its owner's only: to open it
+    is the operator's decision.
     """
 
     def __init__(self, folder: Path) -> None:
@@ -30,7 +32,7 @@ class FileReleaseSink:
     def open(self) -> None:
         """Create the folder if need be, lock it and clear what a crash left unfinished."""
         try:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            self._folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self._lock = os.open(self._folder / LOCK, os.O_RDWR | os.O_CREAT, 0o600)
             leftovers = list(self._folder.glob(f"{TEMPORARY}*"))
         except OSError as error:
@@ -71,6 +73,7 @@ class FileReleaseSink:
             bundles.copy_files(bundle.files, bundle.folder, temporary)
             if bundles.check_folder(temporary, bundle.release_id) != release:
                 raise bundles.damaged(bundle.release_id, MANIFEST)
+            _open_to_readers(temporary, bundle)
             _set_times(temporary, bundle)
             bundles.sync_folder(temporary)
             temporary.rename(target)
@@ -102,6 +105,13 @@ def published(folder: Path) -> list[str]:
             hint = f"{name} is not a release. Move it away: the folder is for releases only."
             raise SinkConflict("read releases", str(folder), hint)
     return names
+
+
+def _open_to_readers(folder: Path, bundle: ReleaseBundle) -> None:
+    """Give a release the same modes whatever this process may create."""
+    for name in bundle.files:
+        (folder / name).chmod(0o644)
+    folder.chmod(0o755)
 
 
 def _set_times(folder: Path, bundle: ReleaseBundle) -> None:

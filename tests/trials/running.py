@@ -14,12 +14,13 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from kafka import KafkaProducer
-
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from stream import assembly, config
 from stream.release_read import read_manifest
 from tests import feeds
+
+# After the connectors, which import kafka-python without its warnings.
+from kafka import KafkaProducer  # isort: skip
 
 CONFIG = """\
 [attributes]
