@@ -10,6 +10,7 @@ from tests.ops import dashboards
 from tests.ops.prometheus import Prometheus, scraping, until
 from tests.ops.service import RunningService
 from tests.ops.tools import tool
+from tests.service_manager import Manager
 
 UNKNOWN_HERE = ("ktsafe_release_interval_seconds", "ktsafe_source_lag_records")
 """NaN where slots follow event time, and where the feed is a file."""
@@ -19,7 +20,19 @@ pytestmark = pytest.mark.timeout(1000)
 
 
 @pytest.fixture(scope="module")
-def service(tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
+def manager(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Manager]:
+    """Give a service manager that wants to hear of the service every three seconds."""
+    address = str(tmp_path_factory.mktemp("manager") / "notify")
+    manager = Manager(address)
+    with pytest.MonkeyPatch.context() as environment:
+        environment.setenv("NOTIFY_SOCKET", address)
+        environment.setenv("WATCHDOG_USEC", "3000000")
+        yield manager
+    manager.close()
+
+
+@pytest.fixture(scope="module")
+def service(manager: Manager, tmp_path_factory: pytest.TempPathFactory) -> Iterator[RunningService]:
     """Give a running service that asks for a token."""
     tool("prometheus")  # Skips before anything is started.
     service = RunningService(tmp_path_factory.mktemp("service") / "site")
@@ -74,6 +87,14 @@ def test_every_alert_evaluates_over_data(prometheus: Prometheus) -> None:
 def test_a_healthy_service_raises_no_alert(prometheus: Prometheus) -> None:
     """With the service at work nothing is pending or firing."""
     assert prometheus.samples('ALERTS{alertname!="KtsafeIngestStalled"}') == []
+
+
+def test_the_service_manager_heard_of_it(prometheus: Prometheus, manager: Manager) -> None:
+    """The process told that it was ready, once, and then that its main loop goes round."""
+    heard = [text.splitlines()[0] for text in manager.heard()]
+    assert heard.count("READY=1") == 1
+    assert heard.count("WATCHDOG=1") >= 2
+    assert set(heard) == {"READY=1", "WATCHDOG=1"}
 
 
 def test_variables_of_the_dashboard_have_values(prometheus: Prometheus) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,27 +10,7 @@ import pytest
 
 from stream.notify import PER_WATCHDOG, Notifier
 from stream.observer import NOTICES
-
-
-class Manager:
-    """Listens as a service manager does."""
-
-    def __init__(self, address: str) -> None:
-        self._channel = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-        self._channel.bind(address)
-        self._channel.setblocking(False)
-
-    def heard(self) -> list[str]:
-        """Return what came since the last call."""
-        found = []
-        while True:
-            try:
-                found.append(self._channel.recv(4096).decode())
-            except BlockingIOError:
-                return found
-
-    def close(self) -> None:
-        self._channel.close()
+from tests.service_manager import Manager
 
 
 @pytest.fixture(params=["file", "abstract"])
