@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
 
 import numpy as np
@@ -198,3 +199,9 @@ def test_near_optimal_keeps_the_cheapest_order() -> None:
     best, costs = near_optimal(graph, params, rng=np.random.default_rng(0), orders=6)
     assert best.cost == costs.min()
     assert len(set(costs.tolist())) > 1
+    with ThreadPoolExecutor(2) as executor:
+        rng = np.random.default_rng(0)
+        again, shared = near_optimal(graph, params, rng=rng, orders=6, executor=executor)
+    assert np.array_equal(shared, costs)
+    assert np.array_equal(again.inserted_edges, best.inserted_edges)
+    assert len(near_optimal(graph, params, rng=np.random.default_rng(0), orders=0)[1]) == 0
