@@ -68,20 +68,20 @@ def try_pair(
     at, other = b.of_vertex[u], b.of_vertex[v]
     size_u, size_v = b.size[at] + change_u, b.size[other] + change_v
     _row(b, s, u, see[0], change_u, rows[0])
-    if not bands.move_is_safe(b, at, np.int64(s.is_sensitive[u]), size_u, rows[0]):
+    if not bands.move_is_safe(b, u, np.int64(s.is_sensitive[u]), size_u, rows[0]):
         return False
     _row(b, s, v, see[1], change_v, rows[1])
     sensitive_v = np.int64(s.is_sensitive[v])
     if s.cls[u] != s.cls[v]:
         # Vertices of different classes are in nobody's common protection set.
-        if not bands.move_is_safe(b, other, sensitive_v, size_v, rows[1]):
+        if not bands.move_is_safe(b, v, sensitive_v, size_v, rows[1]):
             return False
         _go(b, s, u, size_u, rows[0])
     else:
         for x in range(rows.shape[1]):
             rows[2, x] = b.hist[at, x]
         _go(b, s, u, size_u, rows[0])
-        if not bands.move_is_safe(b, b.of_vertex[v], sensitive_v, size_v, rows[1]):
+        if not bands.move_is_safe(b, v, sensitive_v, size_v, rows[1]):
             _go(b, s, u, size_u - change_u, rows[2])
             return False
     _go(b, s, v, size_v, rows[1])

@@ -32,7 +32,9 @@ class Bands(NamedTuple):
     Bucket `first[c] + size` lists the locations of class c and that size: arena cells
     `start..start + length - 1` of a segment of `room` cells. `columns[x, cell]` counts column x
     of the location `holder[cell]`, which is at `cell[location]`. `of_vertex` says where each
-    vertex is. `tried` and `found` are scratch, as long as the longest segment may get.
+    vertex is, `is_real` which ones are nobody's invention; the real ones of class c should see
+    `floor[c]` real ones (`ps_real`). `was`, `will` and `total` are scratch, as long as the longest
+    segment may get.
     """
 
     limits: NDArray[np.int64]
@@ -48,8 +50,12 @@ class Bands(NamedTuple):
     hist: NDArray[np.int32]
     population: NDArray[np.int32]
     sensitive: NDArray[np.int32]
+    real: NDArray[np.int32]
     ps_size: NDArray[np.int32]
     ps_sensitive: NDArray[np.int32]
+    ps_real: NDArray[np.int32]
+    floor: NDArray[np.int64]
+    is_real: NDArray[np.bool_]
     cell: NDArray[np.int64]
     hash_head: NDArray[np.int32]
     hash_next: NDArray[np.int32]
@@ -112,8 +118,10 @@ def create(b: Bands, cls: int, size: int, row: NDArray[np.int32]) -> int:
     b.hist[at, :] = row
     b.population[at] = 0
     b.sensitive[at] = 0
+    b.real[at] = 0
     b.ps_size[at] = 0
     b.ps_sensitive[at] = 0
+    b.ps_real[at] = 0
     slot = location_chain(cls, row, len(b.hash_head))
     b.hash_next[at] = b.hash_head[slot]
     b.hash_head[slot] = at
@@ -194,15 +202,18 @@ def span(b: Bands, cls: int, low: int, high: int) -> tuple[int, int]:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def move_is_safe(b: Bands, at: int, sensitive: int, size: int, row: NDArray[np.int32]) -> bool:
-    """Whether a vertex of location `at` can go to (`size`, `row`), be safe and break no one.
+def move_is_safe(b: Bands, v: int, sensitive: int, size: int, row: NDArray[np.int32]) -> bool:
+    """Whether a placed vertex can go to (`size`, `row`), be safe and break no one.
 
-    All vertices must be safe before. Nothing changes.
+    All vertices must be safe before. Nor may a real vertex see fewer real ones than it did and
+    should. Nothing changes.
     """
+    at = b.of_vertex[v]
     cls, old_size, old = b.cls[at], b.size[at], b.hist[at]
     if size >= b.first[cls + 1] - b.first[cls]:
         return False
-    mine, mine_sensitive = 1, sensitive
+    real, floor = np.int64(b.is_real[v]), b.floor[cls]
+    mine, mine_sensitive, mine_real = 1, sensitive, real
     low, high = span(b, cls, min(old_size, size), max(old_size, size))
     for n in range(low, high + 1):
         bucket = b.first[cls] + n
@@ -221,30 +232,39 @@ def move_is_safe(b: Bands, at: int, sensitive: int, size: int, row: NDArray[np.i
             if not (was or will):
                 continue
             other = b.holder[start + i]
-            population, number = b.population[other], b.sensitive[other]
+            population, number, reals = b.population[other], b.sensitive[other], b.real[other]
             if other == at:
                 population -= 1
                 number -= sensitive
+                reals -= real
                 if population == 0:
                     continue
             if will:
                 mine += population
                 mine_sensitive += number
+                mine_real += reals
+            if was and not will and real and reals > 0 and b.ps_real[other] <= floor:
+                return False
             if was != will:
                 change = 1 if will else -1
                 if not suffices(
                     b, b.ps_size[other] + change, b.ps_sensitive[other] + change * sensitive
                 ):
                     return False
+    if real and mine_real < min(floor, b.ps_real[at]):
+        return False
     return suffices(b, mine, mine_sensitive)
 
 
 @njit(cache=True, fastmath=False, nogil=True)
 def see_all(
-    b: Bands, cls: int, size: int, row: NDArray[np.int32], change: int, change_sensitive: int
-) -> tuple[int, int]:
-    """Change what the locations similar to (`size`, `row`) count; return whom they hold."""
-    seen, seen_sensitive = 0, 0
+    b: Bands, cls: int, size: int, row: NDArray[np.int32], change: int, flags: tuple[int, int]
+) -> tuple[int, int, int]:
+    """Change what the locations similar to (`size`, `row`) count; return whom they hold.
+
+    `flags` are the changes of the sensitive and of the real ones, as in the result.
+    """
+    seen, seen_sensitive, seen_real = 0, 0, 0
     low, high = span(b, cls, size, size)
     for n in range(low, high + 1):
         bucket = b.first[cls] + n
@@ -257,19 +277,23 @@ def see_all(
             if b.was[i] <= reach:
                 other = b.holder[start + i]
                 b.ps_size[other] += change
-                b.ps_sensitive[other] += change_sensitive
+                b.ps_sensitive[other] += flags[0]
+                b.ps_real[other] += flags[1]
                 seen += b.population[other]
                 seen_sensitive += b.sensitive[other]
-    return seen, seen_sensitive
+                seen_real += b.real[other]
+    return seen, seen_sensitive, seen_real
 
 
 @njit(cache=True, fastmath=False, nogil=True)
 def lift(b: Bands, v: int, sensitive: int) -> None:
     """Take a vertex out of the table."""
     at = b.of_vertex[v]
-    see_all(b, b.cls[at], b.size[at], b.hist[at], -1, -sensitive)
+    real = np.int64(b.is_real[v])
+    see_all(b, b.cls[at], b.size[at], b.hist[at], -1, (-sensitive, -real))
     b.population[at] -= 1
     b.sensitive[at] -= sensitive
+    b.real[at] -= real
     b.of_vertex[v] = NONE
     if b.population[at] == 0:
         _close(b, at)
@@ -281,12 +305,15 @@ def place(b: Bands, v: int, cls: int, size: int, row: NDArray[np.int32], sensiti
     at = find(b, cls, size, row)
     if at == NONE:
         at = create(b, cls, size, row)
-        seen, seen_sensitive = see_all(b, cls, size, row, 0, 0)
-        b.ps_size[at] = seen
-        b.ps_sensitive[at] = seen_sensitive
-    see_all(b, cls, size, row, 1, sensitive)
+        nothing = np.int64(0)
+        b.ps_size[at], b.ps_sensitive[at], b.ps_real[at] = see_all(
+            b, cls, size, row, 0, (nothing, nothing)
+        )
+    real = np.int64(b.is_real[v])
+    see_all(b, cls, size, row, 1, (sensitive, real))
     b.population[at] += 1
     b.sensitive[at] += sensitive
+    b.real[at] += real
     b.of_vertex[v] = at
 
 
@@ -305,9 +332,10 @@ def fill(
             at = create(b, cls[v], sizes[v], hist[v])
         b.population[at] += 1
         b.sensitive[at] += is_sensitive[v]
+        b.real[at] += b.is_real[v]
         b.of_vertex[v] = at
     for at in range(len(b.cls)):
         if b.population[at] > 0:
-            seen, seen_sensitive = see_all(b, b.cls[at], b.size[at], b.hist[at], 0, 0)
-            b.ps_size[at] = seen
-            b.ps_sensitive[at] = seen_sensitive
+            b.ps_size[at], b.ps_sensitive[at], b.ps_real[at] = see_all(
+                b, b.cls[at], b.size[at], b.hist[at], 0, (np.int64(0), np.int64(0))
+            )

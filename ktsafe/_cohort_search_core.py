@@ -40,6 +40,7 @@ class Cohorts(NamedTuple):
     sizes: NDArray[np.int32]
     counts: NDArray[np.int64]
     sensitive: NDArray[np.int64]
+    real: NDArray[np.int64]
     prices: NDArray[np.int64]
 
 
@@ -57,6 +58,7 @@ def _in_slots(pool: Pool, rule: Rule, cohort: NDArray[np.int32], scratch_count: 
         np.zeros(n_cohorts, dtype=np.int64),
         np.zeros(n_cohorts, dtype=np.int64),
         np.zeros(n_cohorts, dtype=np.int64),
+        np.zeros(n_cohorts, dtype=np.int64),
     )
     for v in range(len(cohort)):
         c = cohort[v]
@@ -64,9 +66,10 @@ def _in_slots(pool: Pool, rule: Rule, cohort: NDArray[np.int32], scratch_count: 
         s.place[v] = s.counts[c]
         s.counts[c] += 1
         s.sensitive[c] += pool.is_sensitive[v]
+        s.real[c] += pool.is_real[v]
     scratch = scratch_for(n_columns, slots)
     for c in range(n_cohorts):
-        s.prices[c] = _price(s, rule, c, s.counts[c], s.sensitive[c], scratch)
+        s.prices[c] = _price(s, rule, c, s.counts[c], (s.sensitive[c], s.real[c]), scratch)
     return s
 
 
@@ -78,9 +81,12 @@ def _hold(s: Cohorts, pool: Pool, c: int, slot: int, v: int) -> None:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _price(s: Cohorts, rule: Rule, c: int, count: int, sensitive: int, scratch: Scratch) -> int:
+def _price(
+    s: Cohorts, rule: Rule, c: int, count: int, kinds: tuple[int, int], scratch: Scratch
+) -> int:
+    """Return the price of cohort c; `kinds` says how many members are sensitive, and real."""
     size, _ = shape_of_slots(rule, s.cells[c], s.sizes[c], count, scratch, False)
-    return price(rule, size, count, sensitive)
+    return price(rule, size, count, kinds[0], kinds[1])
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -91,13 +97,14 @@ def _try_swap(
     a, b = s.cohort[v], s.cohort[u]
     at_v, at_u = s.place[v], s.place[u]
     gain = np.int64(pool.is_sensitive[u]) - np.int64(pool.is_sensitive[v])
+    real = np.int64(pool.is_real[u]) - np.int64(pool.is_real[v])
     _hold(s, pool, a, at_v, u)
-    price_a = _price(s, rule, a, s.counts[a], s.sensitive[a] + gain, scratch)
+    price_a = _price(s, rule, a, s.counts[a], (s.sensitive[a] + gain, s.real[a] + real), scratch)
     if price_a >= worst:
         _hold(s, pool, a, at_v, v)
         return
     _hold(s, pool, b, at_u, v)
-    price_b = _price(s, rule, b, s.counts[b], s.sensitive[b] - gain, scratch)
+    price_b = _price(s, rule, b, s.counts[b], (s.sensitive[b] - gain, s.real[b] - real), scratch)
     if price_a + price_b > worst:
         _hold(s, pool, a, at_v, v)
         _hold(s, pool, b, at_u, u)
@@ -106,6 +113,8 @@ def _try_swap(
     s.cohort[v], s.cohort[u] = b, a
     s.sensitive[a] += gain
     s.sensitive[b] -= gain
+    s.real[a] += real
+    s.real[b] -= real
     s.prices[a], s.prices[b] = price_a, price_b
 
 
@@ -117,15 +126,16 @@ def _try_move(
     a, at_v = s.cohort[v], s.place[v]
     count_a, count_b = s.counts[a] - 1, s.counts[b] + 1
     last = s.members[a, count_a]
-    leaves = np.int64(pool.is_sensitive[v])
+    leaves, real = np.int64(pool.is_sensitive[v]), np.int64(pool.is_real[v])
     _hold(s, pool, a, at_v, last)
     clear_slot(count_a, s.cells[a], s.sizes[a])
-    price_a = _price(s, rule, a, count_a, s.sensitive[a] - leaves, scratch)
+    price_a = _price(s, rule, a, count_a, (s.sensitive[a] - leaves, s.real[a] - real), scratch)
     accepted = price_a < worst
     price_b = price_a
     if accepted:
         _hold(s, pool, b, count_b - 1, v)
-        price_b = _price(s, rule, b, count_b, s.sensitive[b] + leaves, scratch)
+        kinds = (s.sensitive[b] + leaves, s.real[b] + real)
+        price_b = _price(s, rule, b, count_b, kinds, scratch)
         accepted = price_a + price_b <= worst
         if not accepted:
             clear_slot(count_b - 1, s.cells[b], s.sizes[b])
@@ -139,6 +149,8 @@ def _try_move(
     s.counts[a], s.counts[b] = count_a, count_b
     s.sensitive[a] -= leaves
     s.sensitive[b] += leaves
+    s.real[a] -= real
+    s.real[b] += real
     s.prices[a], s.prices[b] = price_a, price_b
 
 

@@ -10,33 +10,37 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ktsafe import _locations_core as locations
-from ktsafe._locations_core import NONE, Rule, Table
-from ktsafe._shapes_core import Pool, price, scratch_for, shape
+from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, NONE, Rule, Table
+from ktsafe._shapes_core import Pool, lacking_real, price, scratch_for, shape
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def seed(
-    is_sensitive: NDArray[np.bool_], size: int, alpha_num: int, alpha_den: int
-) -> NDArray[np.int32]:
+def seed(pool: Pool, rule: Rule, size: int) -> NDArray[np.int32]:
     """Group one class, given in descending degree, into consecutive cohorts of `size`.
 
     A cohort that has its fill of sensitive members takes the next others instead; sensitive ones
-    wait for the next cohort. Returns the cohort of each vertex; the last may be too small.
+    wait for the next cohort. Where there are no others, and real members are lacking, it takes
+    more of them. Returns the cohort of each vertex; the last may be too small.
     """
-    n = len(is_sensitive)
+    n = len(pool.sizes)
     cohort = np.full(n, NONE, dtype=np.int32)
-    sensitive_max = size * alpha_num // alpha_den
+    sensitive_max = size * rule.limits[ALPHA_NUM] // rule.limits[ALPHA_DEN]
     first, current = 0, 0
     while first < n:
-        taken, sensitive = 0, 0
-        for i in range(first, n):
-            if taken == size:
-                break
-            if cohort[i] != NONE or (is_sensitive[i] and sensitive >= sensitive_max):
-                continue
-            cohort[i] = current
-            taken += 1
-            sensitive += is_sensitive[i]
+        taken, sensitive, real = 0, 0, 0
+        for is_strict in (True, False):
+            for i in range(first, n):
+                if taken >= size and not lacking_real(rule, real):
+                    break
+                if not is_strict and not (pool.is_real[i] and lacking_real(rule, real)):
+                    continue
+                is_full = is_strict and sensitive >= sensitive_max
+                if cohort[i] != NONE or (pool.is_sensitive[i] and is_full):
+                    continue
+                cohort[i] = current
+                taken += 1
+                sensitive += pool.is_sensitive[i]
+                real += pool.is_real[i]
         current += 1
         while first < n and cohort[first] != NONE:
             first += 1
@@ -91,32 +95,36 @@ def adopt(
     group = np.zeros((n_cohorts, longest), dtype=np.int32)
     count = np.zeros(n_cohorts, dtype=np.int64)
     sensitive = np.zeros(n_cohorts, dtype=np.int64)
+    real = np.zeros(n_cohorts, dtype=np.int64)
     prices = np.zeros(n_cohorts, dtype=np.int64)
     for c in range(n_cohorts):
         for at in range(start[c], start[c + 1]):
             group[c, count[c]] = members[at]
             count[c] += 1
             sensitive[c] += pool.is_sensitive[members[at]]
+            real[c] += pool.is_real[members[at]]
         size, _ = shape(pool, rule, group[c], count[c], scratch)
-        prices[c] = price(rule, size, count[c], sensitive[c])
+        prices[c] = price(rule, size, count[c], sensitive[c], real[c])
     best = np.full(n_new, NONE, dtype=np.int64)
     for i in range(n_new):
         v = first + i
         # Those that remain alone share the inserted members of their cohort.
-        rise = price(rule, pool.sizes[v], 1, np.int64(pool.is_sensitive[v])) // n_new
+        is_sensitive, is_real = np.int64(pool.is_sensitive[v]), np.int64(pool.is_real[v])
+        rise = price(rule, pool.sizes[v], 1, is_sensitive, is_real) // n_new
         for c in range(n_cohorts):
             if count[c] == longest:
                 continue
             group[c, count[c]] = v
             size, _ = shape(pool, rule, group[c], count[c] + 1, scratch)
-            after = price(rule, size, count[c] + 1, sensitive[c] + pool.is_sensitive[v])
+            after = price(rule, size, count[c] + 1, sensitive[c] + is_sensitive, real[c] + is_real)
             if after - prices[c] < rise:
                 best[i], rise = c, after - prices[c]
         if best[i] != NONE:
             c = best[i]
             group[c, count[c]] = v
             count[c] += 1
-            sensitive[c] += pool.is_sensitive[v]
+            sensitive[c] += is_sensitive
+            real[c] += is_real
             prices[c] += rise
     return best
 
@@ -130,10 +138,12 @@ def join(
     row: NDArray[np.int32],
     sensitive: int,
     reach: int,
+    real: int,
 ) -> int:
     """Return the cheapest settled location that dominates `row`, at most `reach` edges away.
 
-    A sensitive vertex joins only where its protection set stays within alpha. Returns NONE where
+    A sensitive vertex joins only where its protection set stays within alpha, a real one only
+    where it sees enough real ones. Returns NONE where
     no location qualifies.
     """
     cap = table.bucket_start[cls + 1] - table.bucket_start[cls] - 1
@@ -147,7 +157,8 @@ def join(
                     if table.hist[at, x] < row[x]:
                         dominates = False
                         break
-                if dominates and locations.can_bear(table, rule, at, sensitive):
+                enough = not real or table.ps_real[at] + 1 >= table.floor[cls]
+                if dominates and enough and locations.can_bear(table, rule, at, sensitive):
                     return at
             block = table.block_next[block]
     return NONE

@@ -28,7 +28,7 @@ FEW = 2
 PRODUCT_MAX = (1 << 30) - 1
 
 # Positions in `Rule.limits`.
-WIDTH, T_NUM, T_DEN, K, ALPHA_NUM, ALPHA_DEN, RESERVE = range(7)
+WIDTH, T_NUM, T_DEN, K, ALPHA_NUM, ALPHA_DEN, RESERVE, FLOOR = range(8)
 # Positions in `Table.tops`.
 FREE_ROWS, FREE_BLOCK, BLOCKS_USED = range(3)
 
@@ -37,8 +37,9 @@ class Rule(NamedTuple):
     """When two vertices are similar and a protection set suffices, in whole numbers.
 
     `offsets` (q + 1) bounds the columns of each quasi-identifier in a histogram row; `limits`
-    holds the greatest degree difference, t and alpha as fractions, k, and how many further
-    sensitive vertices a new cohort should be able to bear.
+    holds the greatest degree difference, t and alpha as fractions, k, how many further sensitive
+    vertices a new cohort should be able to bear, and how many real members one with any should
+    have.
     """
 
     offsets: NDArray[np.int64]
@@ -53,8 +54,10 @@ class Table(NamedTuple):
     `bucket_start[c + 1] - bucket_start[c] - 1` fit; `block_next` leads to the next, and all but
     the first are full. `block_rows[b, :block_count[b]]` are the locations of block b, whose counts
     are in `block_hist[b, column]` and within `block_low[b]` and `block_high[b]`; `cell` is block
-    times `LANES` plus lane. `of_vertex` is NONE for a lifted vertex. `marks` and `total` are
-    scratch for a block, `found` (2, rows) and `flags` (zero between uses) for what is similar.
+    times `LANES` plus lane. `of_vertex` is NONE for a lifted vertex. `real` and `ps_real` count
+    the vertices that `is_real` says are nobody's invention; those of class c should see at least
+    `floor[c]` of their kind. `marks` and `total` are scratch for a block, `found` (2, rows) and
+    `flags` (zero between uses) for what is similar.
     """
 
     cls: NDArray[np.int32]
@@ -62,8 +65,12 @@ class Table(NamedTuple):
     hist: NDArray[np.int32]
     population: NDArray[np.int32]
     sensitive: NDArray[np.int32]
+    real: NDArray[np.int32]
     ps_size: NDArray[np.int32]
     ps_sensitive: NDArray[np.int32]
+    ps_real: NDArray[np.int32]
+    floor: NDArray[np.int64]
+    is_real: NDArray[np.bool_]
     hash_head: NDArray[np.int32]
     hash_next: NDArray[np.int32]
     cell: NDArray[np.int64]
@@ -305,8 +312,10 @@ def create(table: Table, cls: int, degree: int, row: NDArray[np.int32]) -> int:
     table.hist[at, :] = row
     table.population[at] = 0
     table.sensitive[at] = 0
+    table.real[at] = 0
     table.ps_size[at] = 0
     table.ps_sensitive[at] = 0
+    table.ps_real[at] = 0
     slot = location_chain(cls, row, len(table.hash_head))
     table.hash_next[at] = table.hash_head[slot]
     table.hash_head[slot] = at
@@ -343,9 +352,19 @@ def count_similar(
     table: Table, rule: Rule, cls: int, degree: int, row: NDArray[np.int32]
 ) -> tuple[int, int]:
     """Return how many vertices, and how many sensitive ones, are similar to a neighbourhood."""
-    size, sensitive = 0, 0
+    size, sensitive, _ = count_kinds(table, rule, cls, degree, row)
+    return size, sensitive
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def count_kinds(
+    table: Table, rule: Rule, cls: int, degree: int, row: NDArray[np.int32]
+) -> tuple[int, int, int]:
+    """Return how many vertices, sensitive ones and real ones are similar to a neighbourhood."""
+    size, sensitive, real = 0, 0, 0
     found = table.found[0]
     for i in range(similar_locations(table, rule, cls, degree, row, found)):
         size += table.population[found[i]]
         sensitive += table.sensitive[found[i]]
-    return size, sensitive
+        real += table.real[found[i]]
+    return size, sensitive, real

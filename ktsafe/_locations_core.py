@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ktsafe._location_index_core import (
     ALPHA_DEN,
     ALPHA_NUM,
+    FLOOR,
     LANES,
     NONE,
     RESERVE,
@@ -21,7 +22,7 @@ from ktsafe._location_index_core import (
     K,
     Rule,
     Table,
-    count_similar,
+    count_kinds,
     create,
     enter_block,
     find,
@@ -33,6 +34,7 @@ from ktsafe._location_index_core import (
 __all__ = [
     "ALPHA_DEN",
     "ALPHA_NUM",
+    "FLOOR",
     "NONE",
     "RESERVE",
     "T_DEN",
@@ -57,15 +59,30 @@ def suffices(rule: Rule, size: int, sensitive: int) -> bool:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def shift(table: Table, rule: Rule, at: int, change: int, change_sensitive: int) -> None:
+def is_content(table: Table, rule: Rule, at: int) -> bool:
+    """Whether a location is safe, and the real vertices at it see as many real ones as they should.
+
+    The second half is no part of the definition: it is wished for, where the class has so many.
+    """
+    if table.real[at] > 0 and table.ps_real[at] < table.floor[table.cls[at]]:
+        return False
+    return suffices(rule, table.ps_size[at], table.ps_sensitive[at])
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def shift(
+    table: Table, rule: Rule, at: int, change: int, change_sensitive: int, change_real: int = 0
+) -> None:
     """Change the count of one location by `change` vertices and every count that sees it."""
     table.population[at] += change
     table.sensitive[at] += change_sensitive
+    table.real[at] += change_real
     cls, degree, row = table.cls[at], table.degree[at], table.hist[at]
     found = table.found[0]
     for i in range(similar_locations(table, rule, cls, degree, row, found)):
         table.ps_size[found[i]] += change
         table.ps_sensitive[found[i]] += change_sensitive
+        table.ps_real[found[i]] += change_real
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -75,12 +92,13 @@ def place(
     """Put a lifted vertex at a location and return it; counts become exact."""
     at = find(table, cls, degree, row)
     if at == NONE:
-        size, size_sensitive = count_similar(table, rule, cls, degree, row)
+        size, size_sensitive, size_real = count_kinds(table, rule, cls, degree, row)
         at = create(table, cls, degree, row)
         enter_block(table, at)
         table.ps_size[at] = size
         table.ps_sensitive[at] = size_sensitive
-    shift(table, rule, at, 1, sensitive)
+        table.ps_real[at] = size_real
+    shift(table, rule, at, 1, sensitive, np.int64(table.is_real[v]))
     table.of_vertex[v] = at
     return at
 
@@ -89,7 +107,7 @@ def place(
 def lift(table: Table, rule: Rule, v: int, sensitive: int) -> None:
     """Take a placed vertex out of the table."""
     at = table.of_vertex[v]
-    shift(table, rule, at, -1, -sensitive)
+    shift(table, rule, at, -1, -sensitive, -np.int64(table.is_real[v]))
     table.of_vertex[v] = NONE
     if table.population[at] == 0:
         remove(table, at)
@@ -107,21 +125,27 @@ def move_is_safe(
     """Whether a placed vertex can move to (`degree`, `row`), be safe there and break no one.
 
     Nothing changes. A vertex that was unsafe before may stay so, but only the mover's own safety
-    at its new place is required; capacity of the degree chains is the caller's to check.
+    at its new place is required; capacity of the degree chains is the caller's to check. Nor does
+    a real vertex then see fewer real ones than it did and should.
     """
     at = table.of_vertex[v]
+    real = np.int64(table.is_real[v])
     cls = table.cls[at]
     there, here = table.found[0], table.found[1]
     n_there = similar_locations(table, rule, cls, degree, row, there)
-    size, size_sensitive = 1, sensitive
+    size, size_sensitive, size_real = 1, sensitive, real
     for i in range(n_there):
         other = there[i]
         size += table.population[other]
         size_sensitive += table.sensitive[other]
+        size_real += table.real[other]
         if other == at:
             size -= 1
             size_sensitive -= sensitive
+            size_real -= real
     if not suffices(rule, size, size_sensitive):
+        return False
+    if real and size_real < min(table.floor[cls], table.ps_real[at]):
         return False
     n_here = similar_locations(table, rule, cls, table.degree[at], table.hist[at], here)
     flags = table.flags
@@ -134,6 +158,8 @@ def move_is_safe(
             flags[other] = 0
         elif other != at or table.population[at] > 1:
             safe = safe and _bears(rule, table.ps_size, table.ps_sensitive, other, -1, -sensitive)
+            if real and table.ps_real[other] <= table.floor[cls]:
+                safe = safe and table.real[other] <= np.int64(other == at)
     for i in range(n_there):
         other = there[i]
         if flags[other]:
@@ -209,6 +235,19 @@ def unsafe_vertices(table: Table, rule: Rule, n: int) -> NDArray[np.int32]:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def short_of_real(table: Table, n: int) -> NDArray[np.int32]:
+    """Return the placed real vertices that see fewer real ones than they should, ascending."""
+    found = np.empty(n, dtype=np.int32)
+    top = 0
+    for v in range(n):
+        at = table.of_vertex[v]
+        if at != NONE and table.is_real[v] and table.ps_real[at] < table.floor[table.cls[at]]:
+            found[top] = v
+            top += 1
+    return found[:top]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def _richest_similar(table: Table, rule: Rule, at: int) -> int:
     """Return the similar location with most sensitive vertices."""
     best = at
@@ -224,13 +263,14 @@ def _richest_similar(table: Table, rule: Rule, at: int) -> int:
 def peel(
     table: Table, rule: Rule, order: NDArray[np.int32], is_sensitive: NDArray[np.bool_]
 ) -> NDArray[np.int8]:
-    """Lift vertices until all that remain are safe among themselves; return who was lifted.
+    """Lift vertices until all that remain are content among themselves; return who was lifted.
 
     The result is 0 for those that stay, `TOO_FEW` or `TOO_SENSITIVE` for the others.
 
-    Too small a protection set lifts its whole location; too sensitive a one lifts one sensitive
-    vertex after the other from the similar location that has most. `order` breaks ties among the
-    vertices of a location. Every step lifts a vertex, so it ends.
+    Too small a protection set, or one of too few real vertices, lifts its whole location; too
+    sensitive a one lifts one sensitive vertex after the other from the similar location that has
+    most. `order` breaks ties among the vertices of a location. Every step lifts a vertex, so it
+    ends.
     """
     n = len(order)
     lifted = np.zeros(n, dtype=np.int8)
@@ -253,23 +293,23 @@ def peel(
     while changed:
         changed = False
         for at in range(len(start) - 1):
-            while table.population[at] > 0 and not suffices(
-                rule, table.ps_size[at], table.ps_sensitive[at]
-            ):
+            while table.population[at] > 0 and not is_content(table, rule, at):
                 changed = True
-                if table.ps_size[at] < rule.limits[K]:
-                    for i in range(start[at], top[at]):
-                        lifted[members[i]] = TOO_FEW
-                        table.of_vertex[members[i]] = NONE
-                    top[at] = start[at]
-                    shift(table, rule, at, -table.population[at], -table.sensitive[at])
-                    remove(table, at)
-                else:
+                size, too_few = table.ps_size[at], table.ps_size[at] < rule.limits[K]
+                if not too_few and not suffices(rule, size, table.ps_sensitive[at]):
                     rich = _richest_similar(table, rule, at)
                     top[rich] -= 1
                     v = members[top[rich]]
                     lifted[v] = TOO_SENSITIVE
                     lift(table, rule, v, 1)
+                else:
+                    for i in range(start[at], top[at]):
+                        lifted[members[i]] = TOO_FEW
+                        table.of_vertex[members[i]] = NONE
+                    top[at] = start[at]
+                    population, sensitive = table.population[at], table.sensitive[at]
+                    shift(table, rule, at, -population, -sensitive, -table.real[at])
+                    remove(table, at)
     return lifted
 
 
@@ -318,6 +358,7 @@ def fill(
             start[table.bucket_start[cls[v]] + degree[v] + 1] += 1
         table.population[at] += 1
         table.sensitive[at] += is_sensitive[v]
+        table.real[at] += table.is_real[v]
         table.of_vertex[v] = at
     for bucket in range(len(start) - 1):
         start[bucket + 1] += start[bucket]
@@ -334,6 +375,6 @@ def fill(
     for at in members:
         enter_block(table, at)
     for at in members:
-        table.ps_size[at], table.ps_sensitive[at] = count_similar(
+        table.ps_size[at], table.ps_sensitive[at], table.ps_real[at] = count_kinds(
             table, rule, table.cls[at], table.degree[at], table.hist[at]
         )

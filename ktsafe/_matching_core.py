@@ -214,9 +214,7 @@ def settle(g: Working, table: Table, rule: Rule, w: Wants) -> None:
         changed = False
         for i in range(len(w.vertices)):
             at = table.of_vertex[w.vertices[i]]
-            if at != NONE and not locations.suffices(
-                rule, table.ps_size[at], table.ps_sensitive[at]
-            ):
+            if at != NONE and not locations.is_content(table, rule, at):
                 fails[w.group[i]] = True
         for i in range(len(w.vertices)):
             v = w.vertices[i]

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, RESERVE, T_DEN, T_NUM, K, Rule
+from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, FLOOR, RESERVE, T_DEN, T_NUM, K, Rule
 
 # Loops run over whole multiples of this many slots.
 SLOTS = 16
@@ -30,6 +30,7 @@ class Pool(NamedTuple):
     rows: NDArray[np.int32]
     sizes: NDArray[np.int32]
     is_sensitive: NDArray[np.bool_]
+    is_real: NDArray[np.bool_]
 
 
 class Scratch(NamedTuple):
@@ -223,15 +224,22 @@ def lacking(rule: Rule, count: int, sensitive: int) -> int:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def price(rule: Rule, size: int, count: int, sensitive: int) -> int:
+def lacking_real(rule: Rule, real: int) -> int:
+    """Return how many real members a cohort with `real` of them should have more."""
+    return max(0, rule.limits[FLOOR] - real) if real > 0 else 0
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def price(rule: Rule, size: int, count: int, sensitive: int, real: int) -> int:
     """Return twice what a cohort costs, up to a constant: an edge can serve two vertices.
 
     A cohort whose share of sensitive members is at its limit soon gets a similar neighbour that
-    exceeds it; that risk is priced like half a member more.
+    exceeds it; that risk is priced like half a member more. A real member that is lacking is
+    priced like one that has to be inserted.
     """
     limits = rule.limits
     inserted = lacking(rule, count, sensitive)
-    total = (count + inserted) * size + 2 * inserted
+    total = (count + inserted + lacking_real(rule, real)) * size + 2 * inserted
     if (sensitive + limits[RESERVE]) * limits[ALPHA_DEN] > limits[ALPHA_NUM] * (count + inserted):
         total += size // 2
     return total

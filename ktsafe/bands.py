@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ktsafe import _bands_core as core
 from ktsafe._bands_core import Bands
 from ktsafe._locations_core import NONE, Rule
+from ktsafe.locations import real_floors
 from ktsafe.working import WorkingGraph
 
 # How many neighbours more than anybody of its class has now a vertex may get.
@@ -56,8 +57,12 @@ def bands_of(working: WorkingGraph, rule: Rule) -> Bands | None:
         hist=np.zeros((rows, hist.shape[1]), dtype=np.int32),
         population=zeros.copy(),
         sensitive=zeros.copy(),
+        real=zeros.copy(),
         ps_size=zeros.copy(),
         ps_sensitive=zeros.copy(),
+        ps_real=zeros.copy(),
+        floor=real_floors(working, rule),
+        is_real=np.arange(n) < working.n_original,
         cell=np.zeros(rows, dtype=np.int64),
         hash_head=np.full(1 << (2 * rows).bit_length(), NONE, dtype=np.int32),
         hash_next=np.full(rows, NONE, dtype=np.int32),

@@ -14,7 +14,7 @@ from ktsafe.executors import in_order
 from ktsafe.fallback import add_companions, companions_cost
 from ktsafe.graph import AttributedGraph
 from ktsafe.knowledge import KnownCandidates
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.locations import LocationTable, real_floors, similarity_rule
 from ktsafe.matching import RAISES_PER_ROUND, absorb_leftovers, insert_for_leftovers, match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.options import Effort, Knowledge
@@ -150,25 +150,27 @@ def _search(
     rule = similarity_rule(space, params)
     working = WorkingGraph(graph, space, by_tuple=knowledge == "true")
     known = KnownCandidates(working) if knowledge == "true" else None
-    patience = _Patience()
+    floors, patience = real_floors(working, rule), _Patience()
     for round_ in range(ROUNDS_MAX):
         # What trimming takes back is far less than half.
         if working.cost > 2 * copies_cost(graph, params):
             return round_, None
-        table = LocationTable(working, rule, degree_caps(working))
+        table = LocationTable(working, rule, degree_caps(working), floors)
         unsafe = table.unsafe_vertices()
         if known is not None:
             unsafe = np.union1d(unsafe, known.short(working, table))
-        if not len(unsafe):
+        wishing = np.union1d(unsafe, table.short_of_real()).astype(np.int32)
+        ends = round_ >= SEARCH_ROUNDS_MAX or (
+            round_ >= SEARCH_ROUNDS_MIN and patience.is_over(working, table, wishing, params)
+        )
+        if not len(unsafe if ends else wishing):
             # Step 5: take back what nobody needs.
             if known is not None:
                 known.trim(working, table, rng, passes_max=budget.trim_passes_max)
             else:
                 _take_back(working, table, rng, budget.trim_passes_max)
             return round_, working
-        if round_ >= SEARCH_ROUNDS_MAX or (
-            round_ >= SEARCH_ROUNDS_MIN and patience.is_over(working, table, unsafe, params)
-        ):
+        if ends:
             add_companions(working, table, unsafe, params)
             continue
         # Step 1: settle. What is safe without the others stays; the others are lifted. Where
@@ -221,7 +223,8 @@ def _take_back(
 ) -> None:
     """Withdraw what nobody needs; large graphs by the table that compares whole degrees."""
     if working.n >= SWEPT_MIN and sweep(working, table.rule, rng, passes_max):
-        table = LocationTable(working, table.rule, degree_caps(working))
+        floors = table.arrays.floor
+        table = LocationTable(working, table.rule, degree_caps(working), floors)
         passes_max = 0
     trim(working, table, rng, passes_max=passes_max)
 

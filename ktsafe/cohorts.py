@@ -81,7 +81,7 @@ def dilute(working: WorkingGraph, table: LocationTable, *, everywhere: bool) -> 
     for at in np.flatnonzero(crowded):
         missing = int(_locations_core.missing_harmless(t, table.rule, at))
         if missing:
-            _locations_core.shift(t, table.rule, at, missing, 0)
+            _locations_core.shift(t, table.rule, at, missing, 0, 0)
             places += [int(at)] * missing
     at_places = np.array(places, dtype=np.int32)
     new = working.add_vertices(t.cls[at_places])
@@ -144,7 +144,10 @@ def choose_targets(
         if not len(block):
             continue
         alone = block
-        if shaping.lacking(table.rule, len(block), int(g.is_sensitive[block].sum())):
+        rule = _target_rule(working, table, int(g.cls[block[0]]))
+        real = int(np.count_nonzero(block < working.n_original))
+        lacking = shaping.lacking(rule, len(block), int(g.is_sensitive[block].sum()))
+        if lacking or shaping.lacking_real(rule, real):
             alone = _adopt(working, table, block)
             adopted = np.setdiff1d(block, alone)
             kept = np.union1d(kept, _lift_cohorts(working, table, working.cohort[adopted]))
@@ -182,13 +185,13 @@ def _stand(
     _, compact = np.unique(working.cohort[members], return_inverse=True)
     count = np.bincount(compact.reshape(-1))
     sensitive = np.bincount(compact.reshape(-1), working.arrays.is_sensitive[members])
-    stands = np.array(
-        [
-            shaping.lacking(table.rule, int(c), int(s)) == 0
-            for c, s in zip(count, sensitive, strict=True)
-        ],
-        dtype=np.bool_,
-    )
+    real = np.bincount(compact.reshape(-1), members < working.n_original)
+    floor = np.zeros(len(count), dtype=np.int64)
+    floor[compact.reshape(-1)] = table.arrays.floor[working.arrays.cls[members]]
+    lacking = [
+        shaping.lacking(table.rule, int(c), int(s)) for c, s in zip(count, sensitive, strict=True)
+    ]
+    stands = (np.array(lacking, dtype=np.int64) == 0) & ((real == 0) | (real >= floor))
     standing = members[stands[compact.reshape(-1)]] if len(members) else members
     kept = _lift_cohorts(working, table, working.cohort[standing])
     working.stood[kept] += 1
@@ -223,10 +226,8 @@ def _adopt(
     order = np.argsort(compact.reshape(-1), kind="stable").astype(np.int32)
     start = np.concatenate(([0], np.cumsum(np.bincount(compact.reshape(-1)))))
     everyone: NDArray[np.int32] = np.concatenate((others, block)).astype(np.int32)
-    pool = shaping.Pool(
-        working.target_hist(everyone), g.degree[everyone] + 1, g.is_sensitive[everyone]
-    )
-    best = core.adopt(pool, _target_rule(working, table), order, start, len(others))
+    rule = _target_rule(working, table, int(g.cls[block[0]]))
+    best = core.adopt(_pool(working, everyone), rule, order, start, len(others))
     working.cohort[block] = np.where(best == NONE, NONE, labels[best])
     alone: NDArray[np.int32] = block[best == NONE]
     return alone
@@ -263,9 +264,10 @@ def _join_settled(
         if working.stood[v]:
             continue
         sensitive, degree = int(g.is_sensitive[v]), int(g.degree[v])
-        at = core.join(t, table.rule, g.cls[v], degree, g.hist[v], sensitive, 1 + degree // 4)
+        real, reach = int(t.is_real[v]), 1 + degree // 4
+        at = core.join(t, table.rule, g.cls[v], degree, g.hist[v], sensitive, reach, real)
         if at != NONE:
-            _locations_core.shift(t, table.rule, at, 1, sensitive)
+            _locations_core.shift(t, table.rule, at, 1, sensitive, real)
             t.of_vertex[v] = at
             working.stood[v] = 1
             joined[i] = at
@@ -302,10 +304,17 @@ def _grouping(
     swaps_per_vertex: int,
 ) -> tuple[shaping.Pool, _locations_core.Rule, PrivacyParams, int, NDArray[np.uint64]]:
     """Return the task of grouping the vertices of one class, in descending degree."""
-    g = working.arrays
-    pool = shaping.Pool(working.target_hist(block), g.degree[block] + 1, g.is_sensitive[block])
+    rule = _target_rule(working, table, int(working.arrays.cls[block[0]]))
     random = rng.integers(1 << 63, size=1, dtype=np.uint64)
-    return pool, _target_rule(working, table), params, swaps_per_vertex * len(block), random
+    return _pool(working, block), rule, params, swaps_per_vertex * len(block), random
+
+
+def _pool(working: WorkingGraph, vertices: NDArray[np.int32]) -> shaping.Pool:
+    """Return what the search for cohorts knows about vertices."""
+    g = working.arrays
+    is_real = vertices < working.n_original
+    sizes = g.degree[vertices] + 1
+    return shaping.Pool(working.target_hist(vertices), sizes, g.is_sensitive[vertices], is_real)
 
 
 def _shared_targets(
@@ -315,10 +324,7 @@ def _shared_targets(
     cohort: NDArray[np.integer],
 ) -> Targets:
     """Return the shapes of cohorts; insert the vertices that they lack."""
-    g = working.arrays
-    pool = shaping.Pool(
-        working.target_hist(vertices), g.degree[vertices] + 1, g.is_sensitive[vertices]
-    )
+    g, pool = working.arrays, _pool(working, vertices)
     n_cohorts = int(cohort.max(initial=-1)) + 1
     members = np.argsort(cohort, kind="stable").astype(np.int32)
     count = np.bincount(cohort, minlength=n_cohorts)
@@ -340,12 +346,16 @@ def _shared_targets(
     return Targets(vertices, bases[cohort], sizes[cohort], frees[cohort], group, group)
 
 
-def _target_rule(working: WorkingGraph, table: LocationTable) -> _locations_core.Rule:
-    """Return the rule with the columns in which targets are chosen.
+def _target_rule(
+    working: WorkingGraph, table: LocationTable, cls: int | None = None
+) -> _locations_core.Rule:
+    """Return the rule with the columns in which targets are chosen, and the floor of a class.
 
     Targets by tuple leave no freedom, so that they contain what every member has.
     """
     limits = table.rule.limits.copy()
+    if cls is not None:
+        limits[_locations_core.FLOOR] = table.arrays.floor[cls]
     if working.by_tuple:
         limits[_locations_core.T_NUM] = 0
     return _locations_core.Rule(working.target_space.offsets, limits)

@@ -59,15 +59,13 @@ def _seeded(
     pool: shaping.Pool, rule: _locations_core.Rule, params: PrivacyParams
 ) -> NDArray[np.int32]:
     """Return consecutive cohorts; a last one that is too small joins the one before it."""
-    cohort: NDArray[np.int32] = core.seed(
-        pool.is_sensitive,
-        params.group_size_min,
-        params.alpha.numerator,
-        params.alpha.denominator,
-    )
+    cohort: NDArray[np.int32] = core.seed(pool, rule, params.group_size_min)
     last = int(cohort.max())
-    if last > 0 and (cohort == last).sum() < params.group_size_min:
+    is_last = cohort == last
+    short_of_real = shaping.lacking_real(rule, int(pool.is_real[is_last].sum()))
+    if last > 0 and (is_last.sum() < params.group_size_min or short_of_real):
         merged = cohort >= last - 1
-        if not shaping.lacking(rule, int(merged.sum()), int(pool.is_sensitive[merged].sum())):
+        sensitive = int(pool.is_sensitive[merged].sum())
+        if short_of_real or not shaping.lacking(rule, int(merged.sum()), sensitive):
             cohort[merged] = last - 1
     return cohort

@@ -21,7 +21,7 @@ from ktsafe import _location_index_core as index_core
 from ktsafe import _locations_core as core
 from ktsafe.locations import LocationTable
 
-FORMAT = 1
+FORMAT = 2
 """Version of the bytes; others are refused."""
 
 # What is used between two calls only.

@@ -35,10 +35,23 @@ def similarity_rule(space: QuasiIdentifierSpace, params: PrivacyParams) -> core.
             params.alpha.numerator,
             params.alpha.denominator,
             0,
+            0,
         ],
         dtype=np.int64,
     )
     return core.Rule(space.offsets, limits)
+
+
+def real_floors(working: WorkingGraph, rule: core.Rule) -> NDArray[np.int64]:
+    """Return how many real vertices the real ones of each class should see: k, where there are k.
+
+    The definition lets inserted vertices count towards k; an attacker who can tell them apart does
+    not.
+    """
+    real = working.arrays.cls[: working.n_original]
+    counts = np.bincount(real, minlength=working.space.n_classes)
+    k = rule.limits[core.K]
+    return np.where(counts >= k, k, 0).astype(np.int64)
 
 
 class LocationTable:
@@ -52,10 +65,16 @@ class LocationTable:
         From `similarity_rule`.
     degree_caps:
         int64, shape (classes,): greatest degree that a vertex of each class may take later.
+    floors:
+        From `real_floors`. None: inserted vertices count like real ones everywhere.
     """
 
     def __init__(
-        self, working: WorkingGraph, rule: core.Rule, degree_caps: NDArray[np.int64]
+        self,
+        working: WorkingGraph,
+        rule: core.Rule,
+        degree_caps: NDArray[np.int64],
+        floors: NDArray[np.int64] | None = None,
     ) -> None:
         n, g = working.n, working.arrays
         caps = np.maximum(degree_caps, 0)
@@ -65,12 +84,21 @@ class LocationTable:
         self.rule = rule
         self.n = n
         # A mover may open a new location before it leaves its old one.
-        self.arrays = empty_arrays(n, n + 2, g.hist.shape[1], int(rule.offsets[-1]), start)
+        arrays = empty_arrays(n, n + 2, g.hist.shape[1], int(rule.offsets[-1]), start)
+        self.arrays = arrays._replace(
+            floor=np.zeros(len(caps), dtype=np.int64) if floors is None else floors,
+            is_real=np.arange(n) < working.n_original,
+        )
         core.fill(self.arrays, rule, g.cls[:n], g.degree[:n], g.hist[:n], g.is_sensitive[:n])
 
     def unsafe_vertices(self) -> NDArray[np.int32]:
         """Return the placed vertices that are not kt-safe, ascending."""
         found: NDArray[np.int32] = core.unsafe_vertices(self.arrays, self.rule, self.n)
+        return found
+
+    def short_of_real(self) -> NDArray[np.int32]:
+        """Return the placed real vertices that see fewer real ones than they should, ascending."""
+        found: NDArray[np.int32] = core.short_of_real(self.arrays, self.n)
         return found
 
     def safe_locations(self) -> NDArray[np.int32]:
@@ -83,7 +111,7 @@ class LocationTable:
     def peel(
         self, working: WorkingGraph, order: NDArray[np.int32]
     ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
-        """Lift vertices until the rest is safe among itself.
+        """Lift vertices until the rest is safe, and sees enough real vertices, among itself.
 
         Returns
         -------
@@ -112,13 +140,15 @@ class LocationTable:
         free[more : more + top] = t.free[:top]
         t.tops[index_core.FREE_ROWS] += more
         self.n += more
-        counts = ("cls", "degree", "hist", "population", "sensitive", "ps_size", "ps_sensitive")
+        seen = ("ps_size", "ps_sensitive", "ps_real")
+        counts = ("cls", "degree", "hist", "population", "sensitive", "real", *seen)
         self.arrays = t._replace(
             **{name: _grown(getattr(t, name), more) for name in counts},
             **{
                 name: _grown(getattr(t, name), more, core.NONE)
                 for name in ("hash_next", "cell", "of_vertex")
             },
+            is_real=_grown(t.is_real, more),
             free=free,
             found=np.zeros((2, rows + more), dtype=np.int32),
             flags=np.zeros(rows + more, dtype=np.int8),
@@ -148,8 +178,12 @@ def empty_arrays(
         hist=np.zeros((rows, width), dtype=np.int32),
         population=zeros.copy(),
         sensitive=zeros.copy(),
+        real=zeros.copy(),
         ps_size=zeros.copy(),
         ps_sensitive=zeros.copy(),
+        ps_real=zeros.copy(),
+        floor=np.zeros(len(bucket_start) - 1, dtype=np.int64),
+        is_real=np.zeros(n, dtype=np.bool_),
         hash_head=np.full(1 << (2 * rows).bit_length(), core.NONE, dtype=np.int32),
         hash_next=np.full(rows, core.NONE, dtype=np.int32),
         cell=np.full(rows, core.NONE, dtype=np.int64),

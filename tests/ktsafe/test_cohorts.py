@@ -35,7 +35,7 @@ def _pool(rng: np.random.Generator, n: int, size_max: int) -> shaping.Pool:
     rows = np.column_stack(
         (rng.multinomial(sizes, [0.5, 0.3, 0.2]), rng.multinomial(sizes, [0.7, 0.3]))
     ).astype(np.int32)
-    return shaping.Pool(rows, sizes, rng.random(n) < 0.2)
+    return shaping.Pool(rows, sizes, rng.random(n) < 0.2, rng.random(n) < 0.9)
 
 
 def _scratch(n: int) -> shaping.Scratch:
@@ -79,7 +79,7 @@ def test_improving_keeps_cohorts_sufficient_and_does_not_cost(n: int, seed: int)
     params = PrivacyParams(k=5)
     rule = _rule(params)
     pool = _pool(rng, n, 20)
-    cohort = core.seed(pool.is_sensitive, 5, 1, 5)
+    cohort = core.seed(pool, rule, 5)
     before = np.bincount(cohort)
     state = np.array([seed], dtype=np.uint64)
     nearest = core.lookalikes(pool, 10, 4)
@@ -97,7 +97,8 @@ def _total_price(pool: shaping.Pool, rule: locations.Rule, cohort: np.ndarray) -
         members = np.flatnonzero(cohort == c).astype(np.int32)
         size, _ = shaping.shape(pool, rule, members, len(members), _scratch(len(members)))
         sensitive = int(pool.is_sensitive[members].sum())
-        total += shaping.price(rule, size, len(members), sensitive)
+        real = int(pool.is_real[members].sum())
+        total += shaping.price(rule, size, len(members), sensitive, real)
     return total
 
 
@@ -118,6 +119,31 @@ def test_lacking_counts_for_k_and_alpha() -> None:
     assert shaping.lacking(rule, 4, 3) == 11
     assert shaping.lacking(rule, 4, 0) == 6
     assert shaping.lacking(rule, 12, 2) == 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(20, 60), st.sampled_from([0.1, 0.5, 1.0]), st.integers(0, 2**32))
+def test_seeds_have_enough_real_members(n: int, sensitive: float, seed: int) -> None:
+    """Cohorts with real members have as many as they should, but for the last with any."""
+    rng = np.random.default_rng(seed)
+    rule = _rule(PrivacyParams(k=5))
+    rule.limits[locations.FLOOR] = 5
+    pool = _pool(rng, n, 20)._replace(is_sensitive=rng.random(n) < sensitive)
+    cohort = core.seed(pool, rule, 5)
+    assert (cohort >= 0).all()
+    real = np.bincount(cohort[pool.is_real])
+    short = np.flatnonzero((real > 0) & (real < 5))
+    assert set(short.tolist()) <= {len(real) - 1}
+
+
+def test_a_lacking_real_member_is_priced_like_an_inserted_one() -> None:
+    """Only where some members are real, and only as far as the floor asks for more."""
+    rule = _rule(PrivacyParams(k=10))
+    assert shaping.price(rule, 7, 12, 0, 4) == 84
+    rule.limits[locations.FLOOR] = 10
+    assert shaping.price(rule, 7, 12, 0, 4) == 84 + 6 * 7
+    assert shaping.price(rule, 7, 12, 0, 0) == 84
+    assert shaping.price(rule, 7, 12, 0, 11) == 84
 
 
 @pytest.mark.parametrize("seed", range(8))
