@@ -19,6 +19,7 @@ from stream.commands import (  # noqa: E402
     anonymize,
     audit,
     compare,
+    completion,
     config,
     demo,
     erase,
@@ -70,6 +71,7 @@ app.command("erase")(erase.erase)
 app.command("rebase")(rebase.rebase)
 app.command("status")(status.status)
 app.add_typer(release.app, name="release")
+app.command("completion")(completion.completion)
 app.add_typer(feed.app, name="feed")
 app.add_typer(releases.app, name="releases")
 app.add_typer(topics.app, name="topics")

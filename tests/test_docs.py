@@ -91,6 +91,17 @@ def test_every_command_is_named():
     assert not [name for name in all_commands() if f"`ktsafe {name[0]}" not in table]
 
 
+def test_every_command_can_print_json():
+    """Programs read what any command says; those that print a file for others are excepted."""
+    files = {("config", "example"), ("completion",)}
+    without = {
+        name
+        for name in all_commands()
+        if "--json" not in {o for p in resolved(list(name))[0].params for o in p.opts}
+    }
+    assert without == files
+
+
 def test_exit_codes_are_those_of_the_program():
     """The list of exit codes is complete and in order."""
     (text,) = re.findall(r"^Exit codes: (.*)\.$", README, re.MULTILINE)

@@ -60,6 +60,9 @@ def demo(
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port of the metrics; 0 picks a free one.")
     ] = 9464,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what happened as JSON at the end.")
+    ] = False,
 ) -> int:
     """Generate a social feed, consume it, publish verified monthly releases, and say where.
 
@@ -75,7 +78,7 @@ def demo(
         partial.rename(feed)
         typer.echo(f"{feed}: {count:,} events", err=True)
     path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
-    code = run(path, drain=True)
+    code = run(path, drain=True, as_json=as_json)
     # As it was called: a checkout's program is not on the path.
     program = sys.argv[0] if os.sep in sys.argv[0] else "ktsafe"
     typer.echo(

@@ -13,7 +13,7 @@ from typing import IO, Annotated
 import msgspec
 import typer
 
-from stream.errors import Exit
+from stream.errors import ConfigError, Exit
 
 app = typer.Typer(help="Synthetic social feeds.", no_args_is_help=True)
 
@@ -34,12 +34,20 @@ def generate(
     schema_out: Annotated[
         Path | None, typer.Option(help="Also write the feed's schema file here.")
     ] = None,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print what was written as JSON; needs --out FILE.")
+    ] = False,
 ) -> int:
     """Generate a feed: people join, change and leave; ties come and go."""
+    if as_json and out == "-":
+        msg = "--json and the feed cannot both go to standard output."
+        raise ConfigError(msg, hint="Name a file with --out.")
     count = write_feed(out, people=people, days=days, seed=seed)
     if schema_out is not None:
         write_schema(schema_out)
-    if out != "-":
+    if as_json:
+        typer.echo(json.dumps({"out": out, "events": count, "people": people, "days": days}))
+    elif out != "-":
         typer.echo(f"{out}: {count:,} events of {people:,} people over {days:,} days", err=True)
     return Exit.OK
 

@@ -1,0 +1,100 @@
+"""Succession on a real broker: a standby takes over; a copy of the state fences its original."""
+
+import shutil
+import signal
+import time
+
+import pytest
+
+from stream.cli import run_command
+from stream.errors import Exit
+from tests import feeds, services
+from tests.trials import running
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+
+@pytest.fixture
+def feed():
+    """Return a feed on two partitions, split in time: what comes first, and what comes later."""
+    events = services.small_feed(people=60, days=100)
+    middle = events[len(events) // 2]["time"]
+    partitions = feeds.assigned(events, 2, 4)
+    first = [[e for e in part if e["time"] <= middle] for part in partitions]
+    later = [part[len(early) :] for part, early in zip(partitions, first, strict=True)]
+    return partitions, first, later
+
+
+def site_of(folder, first, cluster):
+    site = running.kafka_site(
+        folder / "site", first, services.ATTRIBUTES, "month", cluster.bootstrap
+    )
+    text = site.config.read_text().replace('"warning"', '"info"')
+    site.config.write_text(text.replace("idle_s = 3600", "idle_s = 3600\nretry_s = 0.5"))
+    return site
+
+
+def log_of(site):
+    return (site.folder / "log.txt").read_text()
+
+
+def wait_until(holds, site, process):
+    """Wait until something holds; the process must not end before."""
+    deadline = time.monotonic() + 200
+    while not holds():
+        assert process.poll() is None, log_of(site)[-2000:]
+        assert time.monotonic() < deadline, log_of(site)[-2000:]
+        time.sleep(0.1)
+
+
+def send_later(site, later, cluster):
+    running.send(cluster.bootstrap, site.settings.config.source.topic, later)
+
+
+def test_a_standby_takes_over_and_publishes_nothing_twice(tmp_path, cluster, feed):
+    """The first is killed; the second ends its work with the same transactional id."""
+    partitions, first, later = feed
+    site = site_of(tmp_path, first, cluster)
+    active = site.start()
+    try:
+        wait_until(lambda: "release published" in log_of(site), site, active)
+        standby = site.start("--standby", "--drain")
+        wait_until(lambda: "standing by" in log_of(site), site, standby)
+        send_later(site, later, cluster)
+        active.send_signal(signal.SIGKILL)
+        active.wait()
+        assert standby.wait(200) == Exit.OK, log_of(site)[-2000:]
+    finally:
+        active.kill()
+        active.wait()
+    services.check(site, partitions, tmp_path / "read")
+
+
+def test_whoever_took_over_with_a_copy_fences_off_the_original(tmp_path, cluster, feed):
+    """Both run and build the same releases: the later one publishes, the other ends with 6."""
+    partitions, first, later = feed
+    original = site_of(tmp_path, first, cluster)
+    there = original.start()
+    copy = running.Site(tmp_path / "copy")
+    here = None
+    try:
+        wait_until(lambda: "release published" in log_of(original), original, there)
+        backup = str(tmp_path / "backup")
+        assert run_command(["state", "backup", str(original.config), backup]) == Exit.OK
+        copy.folder.mkdir()
+        shutil.copy(original.config, copy.config)
+        assert run_command(["state", "restore", str(copy.config), backup]) == Exit.OK
+        here = copy.start()
+        socket = copy.folder / "state" / "control.sock"
+        wait_until(socket.exists, copy, here)  # Its sink is open: the original is fenced off.
+        send_later(original, later, cluster)
+        assert there.wait(200) == Exit.MISMATCH, log_of(original)[-2000:]
+        here.send_signal(signal.SIGTERM)
+        assert here.wait(60) == Exit.OK, log_of(copy)[-2000:]
+    finally:
+        for process in (there, here):
+            if process is not None:
+                process.kill()
+                process.wait()
+    copy.drain()
+    services.check(copy, partitions, tmp_path / "read")

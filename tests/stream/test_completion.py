@@ -1,0 +1,85 @@
+"""Shell completion: the scripts call the program, and the program answers."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stream.cli import run_command
+from stream.errors import Exit
+from tests import services
+from tests.trials import running
+
+
+def script(capsys, shell):
+    assert run_command(["completion", shell]) == Exit.OK
+    return capsys.readouterr().out
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_a_script_is_printed_that_asks_the_program(tmp_path, monkeypatch, capsys, shell):
+    """It names the program and the variable, and nothing is installed."""
+    monkeypatch.setenv("HOME", str(tmp_path))
+    text = script(capsys, shell)
+    assert "_KTSAFE_COMPLETE" in text
+    assert f"complete_{shell}" in text
+    assert not list(tmp_path.iterdir())
+
+
+def test_another_shell_is_refused(capsys):
+    """The shells that there are scripts for are named."""
+    assert run_command(["completion", "csh"]) == Exit.USAGE
+    assert "fish" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="there is no bash here")
+def test_bash_completes_commands_and_options(tmp_path, capsys):
+    """With the script loaded, bash finds what the program has."""
+    program = tmp_path / "ktsafe"
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m stream.cli "$@"\n')
+    program.chmod(0o755)
+    asked = "COMP_WORDS=({words}); COMP_CWORD={place}; _ktsafe_completion ktsafe\n"
+    asked += 'echo "${{COMPREPLY[@]}}"\n'
+    lines = script(capsys, "bash") + asked.format(words="ktsafe sta", place=1)
+    lines += asked.format(words="ktsafe state b", place=2)
+    lines += asked.format(words="ktsafe run --stan", place=2)
+    done = subprocess.run(
+        ["bash", "--norc", "-c", lines],
+        env=os.environ
+        | {"PATH": f"{tmp_path}:{os.environ['PATH']}", "PYTHONPATH": str(Path.cwd())},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert [sorted(line.split()) for line in done.stdout.splitlines()] == [
+        ["state", "status"],
+        ["backup"],
+        ["--standby"],
+    ]
+
+
+def test_what_a_run_did_is_json(tmp_path, capsys):
+    """`feed generate --json` and `run --json` say in numbers what they say in words."""
+    feed = tmp_path / "feed.jsonl"
+    command = ["feed", "generate", "--people", "40", "--days", "70", "--out", str(feed), "--json"]
+    assert run_command(command) == Exit.OK
+    events = json.loads(capsys.readouterr().out)["events"]
+    assert events == len(feed.read_text().splitlines())
+    assert run_command(["feed", "generate", "--json"]) == Exit.USAGE
+    site = running.site(
+        tmp_path / "site",
+        attributes=services.ATTRIBUTES,
+        source='kind = "files"\npaths = ["../feed.jsonl"]',
+        sink='kind = "files"\nfolder = "releases"',
+        every="month",
+    )
+    capsys.readouterr()
+    assert run_command(["run", str(site.config), "--drain", "--json"]) == Exit.OK
+    found = json.loads(capsys.readouterr().out)
+    assert found["applied"] == events
+    assert found["dead_letters"] == {}
+    assert len(found["published"]) == len(list((site.folder / "releases").glob("0*")))
