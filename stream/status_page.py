@@ -30,6 +30,8 @@ from stream.status_html import (
 )
 
 REFRESH_S: Final = 15
+RELEASES_SHOWN: Final = 10
+"""Trends and `/status.json` go further back."""
 STYLE: Final = (importlib.resources.files("stream") / "status_page.css").read_text("utf-8")
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY: Final = (
@@ -51,9 +53,10 @@ def status_page(report: Report) -> str:
     body = [_header(report)]
     if report.secrets_shown:
         body.append(node("p", PRIVATE, class_="private"))
-    body += [_problems(report.problems), _feed(report.feed), _releases(report)]
+    body += [_problems(report.problems), _feed(report.feed)]
     if report.secrets_shown:
         body += [_trends(report), _true_graph(report)]
+    body.append(_releases(report))
     metrics = node("a", "/metrics", href="/metrics")
     as_json = node("a", "/status.json", href="/status.json")
     body.append(node("footer", "Metrics: ", metrics, " · the same as JSON: ", as_json))
@@ -177,7 +180,7 @@ def _releases(report: Report) -> ET.Element:
         return section
     names = ["slot", "vertices", "ties", "state"]
     names += ["fewest candidates", "fewest real ones", "cost"] if report.secrets_shown else []
-    rows = [_release_row(names, figures) for figures in report.releases]
+    rows = [_release_row(names, figures) for figures in report.releases[:RELEASES_SHOWN]]
     section.append(_table(names, rows))
     return section
 

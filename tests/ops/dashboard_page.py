@@ -6,10 +6,11 @@ Places, titles and expressions are those of the dashboard; the drawing is plain.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
 from stream.status_html import moment, node, written
+from stream.status_html import span as duration
 from tests.ops import dashboards
 from tests.ops.prometheus import Prometheus
 
@@ -36,6 +37,19 @@ class Span:
         self.step = max(1.0, round((end - start) / 200))
 
 
+class Line(NamedTuple):
+    """One series: what is drawn of it, and in which unit it is told."""
+
+    name: str
+    points: list[tuple[float, float]]
+    unit: str
+
+    @property
+    def last(self) -> str:
+        """The last number."""
+        return _number(self.points[-1][1], self.unit) if self.points else "unknown"
+
+
 def dashboard_page(dashboard: dict[str, Any], server: Prometheus, span: Span) -> str:
     """Return a document with all panels of a dashboard."""
     cells = [
@@ -58,45 +72,53 @@ def dashboard_page(dashboard: dict[str, Any], server: Prometheus, span: Span) ->
 
 
 def _panel(panel: dict[str, Any], server: Prometheus, span: Span) -> ET.Element:
-    unit = panel["fieldConfig"]["defaults"]["unit"]
-    series: list[tuple[str, list[tuple[float, float]]]] = []
+    series = []
     for target in panel["targets"]:
         expression = dashboards.filled_in(target["expr"])
         for found in server.series(expression, span.start, span.end, span.step):
-            points = [(float(t), float(v)) for t, v in found["values"]]
-            series.append((_legend(target["legendFormat"], found["metric"]), points))
+            name = _legend(target["legendFormat"], found["metric"])
+            points = [(float(t), float(v)) for t, v in found["values"] if math.isfinite(float(v))]
+            series.append(Line(name or "value", points, _unit(panel, name)))
     shown = node("div", node("h3", panel["title"]), class_=f"panel w{panel['gridPos']['w']}")
-    if panel["type"] == "stat":
-        last = [points[-1][1] for _, points in series]
-        shown.append(node("div", ", ".join(_number(v, unit) for v in last), class_="value"))
+    if panel["type"] != "stat":
+        shown.extend(_chart(series, span))
         return shown
-    shown.extend(_chart(series, unit, span))
+    by_name = panel["options"]["textMode"] == "name"
+    last = [line.name if by_name else line.last for line in series]
+    shown.append(node("div", ", ".join(last), class_="value"))
     return shown
 
 
-def _chart(
-    series: list[tuple[str, list[tuple[float, float]]]], unit: str, span: Span
-) -> list[ET.Element]:
-    known = [v for _, points in series for _, v in points if math.isfinite(v)]
+def _chart(series: list[Line], span: Span) -> list[ET.Element]:
+    known = [v for line in series for _, v in line.points]
     low, high = min([0.0, *known]), max([0.0, *known])
     chart = node("svg", viewBox=f"0 0 {WIDTH} {HEIGHT}", preserveAspectRatio="none")
     legend = []
-    for i, (name, points) in enumerate(series):
+    for i, line in enumerate(series):
         colour = COLOURS[i % len(COLOURS)]
         placed = " ".join(
             f"{(t - span.start) / (span.end - span.start) * WIDTH:.1f},"
             f"{HEIGHT - 2 - (v - low) / ((high - low) or 1) * (HEIGHT - 4):.1f}"
-            for t, v in points
-            if math.isfinite(v)
+            for t, v in line.points
         )
-        line = {"points": placed, "stroke": colour, "stroke-width": "1.5", "fill": "none"}
-        chart.append(ET.Element("polyline", line | {"vector-effect": "non-scaling-stroke"}))
-        finite = [v for _, v in points if math.isfinite(v)]
-        last = _number(finite[-1], unit) if finite else "unknown"
-        words = f"\N{BLACK SQUARE} {name or 'value'}: {last}"
+        drawn = {"points": placed, "stroke": colour, "stroke-width": "1.5", "fill": "none"}
+        chart.append(ET.Element("polyline", drawn | {"vector-effect": "non-scaling-stroke"}))
+        words = f"\N{BLACK SQUARE} {line.name}: {line.last}"
         legend.append(node("div", words, style=f"color: {colour}"))
-    words = f"{_number(low, unit)} to {_number(high, unit)}" if known else "no number yet"
+    if not known:
+        return [chart, node("div", "no number yet", class_="range")]
+    unit = series[0].unit
+    words = f"{_number(low, unit)} to {_number(high, unit)}"
     return [chart, node("div", words, class_="range"), node("div", *legend, class_="legend")]
+
+
+def _unit(panel: dict[str, Any], name: str) -> str:
+    """Return the unit of a series: its own, or that of its panel."""
+    unit: str = panel["fieldConfig"]["defaults"]["unit"]
+    for override in panel["fieldConfig"]["overrides"]:
+        if override["matcher"] == {"id": "byName", "options": name}:
+            unit = {p["id"]: p["value"] for p in override["properties"]}.get("unit", unit)
+    return unit
 
 
 def _legend(form: str, labels: dict[str, str]) -> str:
@@ -106,8 +128,6 @@ def _legend(form: str, labels: dict[str, str]) -> str:
 
 
 def _number(value: float, unit: str) -> str:
-    if not math.isfinite(value):
-        return "unknown"
     match unit:
         case "percentunit":
             return f"{value:.1%}"
@@ -115,5 +135,9 @@ def _number(value: float, unit: str) -> str:
             return moment(value / 1000)
         case "bytes" | "decbytes":
             return f"{value / 2**20:,.1f} MiB"
+        case "s" if abs(value) >= 120:
+            return f"{'-' if value < 0 else ''}{duration(abs(value))}"
+        case "none" | "short":
+            return f"{value:,.4g}"
         case _:
-            return f"{value:,.3g} {'' if unit in {'none', 'short'} else unit}".strip()
+            return f"{value:,.3g} {unit}"
