@@ -20,30 +20,13 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-ROUNDS = 3
-"""Rounds of colour refinement that order the candidates of a vertex."""
+from ktsafe._rooted_graph_core import ROUNDS, Rooted, mixed
 
 UNKNOWN = -1
 """An upper bound that was not found."""
 
-FAR = 1 << 30
-"""Level of a vertex that the root does not reach."""
-
-
-class Rooted(NamedTuple):
-    """A rooted graph on vertices 0..n-1; vertex 0 is the root.
-
-    `level` is the distance from the root. `colour[r]` are the hashes after r rounds of refinement.
-    `twin[v]` is the next lower vertex with the same neighbours (v and it aside), or -1. `order`
-    begins with the root and goes on with whoever has most neighbours before it.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int32]
-    level: NDArray[np.int32]
-    colour: NDArray[np.uint64]
-    twin: NDArray[np.int32]
-    order: NDArray[np.int32]
+STRONG_DEPTH_MAX = 64
+"""Matched vertices up to which the dearer bound is worth its time: it prunes whole branches."""
 
 
 class Matching(NamedTuple):
@@ -52,6 +35,8 @@ class Matching(NamedTuple):
     `placed_1[u]` counts the matched neighbours of u; `surplus[u]`, for a matched u, is how many
     more unmatched neighbours it has than its image. `sums` = (edges between matched vertices that
     are not preserved, sum of |surplus|, edges between unmatched vertices of graph 1, of graph 2).
+    `met_1[u]` is a hash of the matched neighbours of u, `met_2[w]` of those of w by what they are
+    the images of: equal sets have equal hashes.
     """
 
     image: NDArray[np.int32]
@@ -64,139 +49,8 @@ class Matching(NamedTuple):
     touched: NDArray[np.int32]
     sums: NDArray[np.int64]
     stamp: NDArray[np.int64]
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def mixed(word: int) -> int:
-    """Return a well mixed function of 64 bits."""
-    z = np.uint64(word) + np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def levels_of(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return every vertex's distance from vertex 0; `FAR` for those out of reach."""
-    n = indptr.shape[0] - 1
-    level = np.full(n, FAR, dtype=np.int32)
-    queue = np.empty(n, dtype=np.int32)
-    level[0] = 0
-    queue[0] = 0
-    filled = 1
-    head = 0
-    while head < filled:
-        x = queue[head]
-        head += 1
-        for y in indices[indptr[x] : indptr[x + 1]]:
-            if level[y] == FAR:
-                level[y] = level[x] + 1
-                queue[filled] = y
-                filled += 1
-    return level
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def colours(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], level: NDArray[np.int32]
-) -> NDArray[np.uint64]:
-    """Return the colours after 0..`ROUNDS` rounds; isomorphic rooted graphs get equal ones."""
-    n = level.shape[0]
-    colour = np.empty((ROUNDS + 1, n), dtype=np.uint64)
-    for v in range(n):
-        colour[0, v] = mixed(level[v])
-    for r in range(ROUNDS):
-        for v in range(n):
-            total = np.uint64(0)
-            for w in indices[indptr[v] : indptr[v + 1]]:
-                total += mixed(colour[r, w])
-            colour[r + 1, v] = mixed(colour[r, v] * np.uint64(3) + total)
-    return colour
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def same_neighbours(indptr: NDArray[np.int64], indices: NDArray[np.int32], u: int, v: int) -> bool:
-    """Return whether u and v have the same neighbours, u and v aside; rows ascend."""
-    if indptr[u + 1] - indptr[u] != indptr[v + 1] - indptr[v]:
-        return False
-    x = indptr[u]
-    y = indptr[v]
-    while x < indptr[u + 1] or y < indptr[v + 1]:
-        if x < indptr[u + 1] and indices[x] == v:
-            x += 1
-        elif y < indptr[v + 1] and indices[y] == u:
-            y += 1
-        elif x == indptr[u + 1] or y == indptr[v + 1] or indices[x] != indices[y]:
-            return False
-        else:
-            x += 1
-            y += 1
-    return True
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def twins(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Return each vertex's next lower twin, or -1; the root has none.
-
-    Sums of hashes only propose twins; their neighbours are compared.
-    """
-    n = indptr.shape[0] - 1
-    twin = np.full(n, -1, dtype=np.int32)
-    key = np.empty(n, dtype=np.uint64)
-    for closed in range(2):
-        for v in range(n):
-            key[v] = mixed(v) if closed else np.uint64(0)
-            for w in indices[indptr[v] : indptr[v + 1]]:
-                key[v] += mixed(w)
-        order = np.argsort(key, kind="mergesort")
-        for i in range(1, n):
-            u = order[i - 1]
-            v = order[i]
-            # Equal keys keep their order, so u < v.
-            if key[u] == key[v] and u > 0 and same_neighbours(indptr, indices, u, v):
-                twin[v] = u
-    return twin
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def anchored_order(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Order the vertices: the root, then whoever has most neighbours before it, then most at all.
-
-    The more matched neighbours a vertex has, the fewer images it can have.
-    """
-    n = indptr.shape[0] - 1
-    order = np.zeros(n, dtype=np.int32)
-    rank = np.zeros(n, dtype=np.int64)
-    for v in range(n):
-        rank[v] = indptr[v + 1] - indptr[v]
-    current = 0
-    for p in range(n):
-        order[p] = current
-        rank[current] = -1
-        for w in indices[indptr[current] : indptr[current + 1]]:
-            if rank[w] >= 0:
-                rank[w] += n + 1
-        best = np.int64(-1)
-        for v in range(n):
-            if rank[v] > best:
-                best = rank[v]
-                current = v
-    return order
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def prepared(
-    indptr: NDArray[np.int64], indices: NDArray[np.int32], level: NDArray[np.int32]
-) -> Rooted:
-    """Return the rooted graph with everything the search needs; rows of `indices` ascend."""
-    return Rooted(
-        indptr,
-        indices,
-        level,
-        colours(indptr, indices, level),
-        twins(indptr, indices),
-        anchored_order(indptr, indices),
-    )
+    met_1: NDArray[np.uint64]
+    met_2: NDArray[np.uint64]
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -256,6 +110,8 @@ def new_matching(first: Rooted, second: Rooted) -> Matching:
         np.zeros(n_2, dtype=np.int32),
         np.array([0, 0, first.indices.shape[0] // 2, second.indices.shape[0] // 2], dtype=np.int64),
         np.zeros(1, dtype=np.int64),
+        np.zeros(n_1, dtype=np.uint64),
+        np.zeros(n_2, dtype=np.uint64),
     )
 
 
@@ -273,17 +129,20 @@ def match(first: Rooted, second: Rooted, state: Matching, u: int, w: int) -> Non
     state.stamp[0] += 1
     stamp = state.stamp[0]
     common = 0
+    word = mixed(u)
     for x in first.indices[first.indptr[u] : first.indptr[u + 1]]:
         if state.image[x] >= 0:
             state.mark[x] = stamp
             change_surplus(state, x, -1)
         state.placed_1[x] += 1
+        state.met_1[x] += word
     for y in second.indices[second.indptr[w] : second.indptr[w + 1]]:
         x = state.origin[y]
         if x >= 0:
             common += state.mark[x] == stamp
             change_surplus(state, x, 1)
         state.placed_2[y] += 1
+        state.met_2[y] += word
     rest_1 = first.indptr[u + 1] - first.indptr[u] - state.placed_1[u]
     rest_2 = second.indptr[w + 1] - second.indptr[w] - state.placed_2[w]
     state.image[u] = w
@@ -309,17 +168,20 @@ def unmatch(first: Rooted, second: Rooted, state: Matching, u: int) -> None:
     state.stamp[0] += 1
     stamp = state.stamp[0]
     common = 0
+    word = mixed(u)
     for x in first.indices[first.indptr[u] : first.indptr[u + 1]]:
         if state.image[x] >= 0:
             state.mark[x] = stamp
             change_surplus(state, x, 1)
         state.placed_1[x] -= 1
+        state.met_1[x] -= word
     for y in second.indices[second.indptr[w] : second.indptr[w + 1]]:
         x = state.origin[y]
         if x >= 0:
             common += state.mark[x] == stamp
             change_surplus(state, x, -1)
         state.placed_2[y] -= 1
+        state.met_2[y] -= word
     state.sums[0] -= state.placed_1[u] + state.placed_2[w] - 2 * common
 
 
@@ -333,6 +195,83 @@ def matching_bound(first: Rooted, second: Rooted, state: Matching) -> int:
     vertices = second.level.shape[0] - first.level.shape[0]
     sums = state.sums
     return vertices + sums[0] + sums[1] + abs(sums[2] - sums[3])
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def unmatched(
+    graph: Rooted, partner: NDArray[np.int32], placed: NDArray[np.int32], met: NDArray[np.uint64]
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
+    """Describe the vertices without a partner, in three sorted arrays.
+
+    Returns
+    -------
+    tuple
+        Hashes of their matched neighbours; of these and the number of unmatched ones; that number.
+        A vertex without any such neighbour has the hash 0.
+    """
+    chosen = np.flatnonzero(partner < 0)
+    near = np.empty(chosen.shape[0], dtype=np.uint64)
+    both = np.empty(chosen.shape[0], dtype=np.uint64)
+    rest = np.empty(chosen.shape[0], dtype=np.int64)
+    for i in range(chosen.shape[0]):
+        v = chosen[i]
+        near[i] = met[v]
+        both[i] = met[v]
+        rest[i] = graph.indptr[v + 1] - graph.indptr[v] - placed[v]
+        if rest[i] > 0:
+            both[i] += mixed(-rest[i])
+    near.sort()
+    both.sort()
+    rest.sort()
+    return near, both, rest
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def without_equal(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> int:
+    """Return how many of one side must be matched to something unequal, or inserted; the worse.
+
+    Both are sorted. On the second, greater side a 0 has no edges and is inserted for nothing.
+    """
+    left_1 = 0
+    left_2 = 0
+    i = 0
+    j = 0
+    while i < one.shape[0] or j < two.shape[0]:
+        if j == two.shape[0] or (i < one.shape[0] and one[i] < two[j]):
+            left_1 += 1
+            i += 1
+        elif i == one.shape[0] or two[j] < one[i]:
+            left_2 += two[j] != 0
+            j += 1
+        else:
+            i += 1
+            j += 1
+    return max(left_1, left_2)
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def unmatched_bound(first: Rooted, second: Rooted, state: Matching) -> int:
+    """Return a greater lower bound than `matching_bound`, from what is still unmatched.
+
+    Edits of edges fall into three kinds. Between matched vertices they are known. Between a matched
+    and an unmatched one there is at least one for each unmatched vertex that finds none with the
+    same matched neighbours. Between unmatched ones there are half the differences in degree, at
+    least, and sorting minimizes their sum. And whoever finds no partner equal in both respects has
+    part in an edit, which has two ends. Equal hashes of unequal sets only lower the bound.
+    """
+    near_1, both_1, rest_1 = unmatched(first, state.image, state.placed_1, state.met_1)
+    near_2, both_2, rest_2 = unmatched(second, state.origin, state.placed_2, state.met_2)
+    sums = state.sums
+    between = max(sums[1], without_equal(near_1, near_2))
+    vertices = second.level.shape[0] - first.level.shape[0]
+    degrees = np.int64(0)
+    for i in range(rest_2.shape[0]):
+        # Inserted vertices count as matched to ones of degree 0.
+        own = rest_1[i - vertices] if i >= vertices else np.int64(0)
+        degrees += abs(rest_2[i] - own)
+    among = max(abs(sums[2] - sums[3]), (degrees + 1) // 2)
+    unequal = (without_equal(both_1, both_2) + 1) // 2
+    return vertices + sums[0] + max(between + among, unequal)
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -393,8 +332,12 @@ def next_candidate(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def search(first: Rooted, second: Rooted, limit: int, nodes: int) -> tuple[int, int, int]:
+def search(
+    first: Rooted, second: Rooted, limit: int, nodes: int, strong: bool
+) -> tuple[int, int, int]:
     """Look depth first for a matching of distance at most `limit`, |V1| <= |V2|.
+
+    `strong` says whether the dearer bound is asked, too.
 
     Returns
     -------
@@ -427,7 +370,10 @@ def search(first: Rooted, second: Rooted, limit: int, nodes: int) -> tuple[int, 
         nodes -= 1
         last[depth] = key
         match(first, second, state, u, key % n_2)
-        if matching_bound(first, second, state) <= limit:
+        bound = matching_bound(first, second, state)
+        if bound <= limit and strong and depth <= STRONG_DEPTH_MAX:
+            bound = unmatched_bound(first, second, state)
+        if bound <= limit:
             depth += 1
         else:
             unmatch(first, second, state, u)
@@ -456,14 +402,14 @@ def bounded_distance(first: Rooted, second: Rooted, limit: int, nodes: int) -> t
     # 1. A cheap dive: most similar pairs are found similar without ever going back far.
     top = limit - ((limit & 1) != parity)
     dive = min(nodes, 2 * first.level.shape[0] + 64)
-    done, upper, left = search(first, second, top, dive)
+    done, upper, left = search(first, second, top, dive, False)
     nodes -= dive - left
     if done:
         return (lower, upper) if upper != UNKNOWN else (top + 2, UNKNOWN)
     # 2. Deepening: a small distance is found under a small limit, where little else fits.
     for bound in range(lower, top + 1, 2):
         share = nodes if bound == top else nodes // 2
-        done, upper, left = search(first, second, bound, share)
+        done, upper, left = search(first, second, bound, share, True)
         nodes -= share - left
         if upper != UNKNOWN:
             return lower, upper

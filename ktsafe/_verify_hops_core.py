@@ -14,14 +14,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._edit_distance_core import (
-    UNKNOWN,
-    Rooted,
-    bounded_distance,
-    colours,
-    mixed,
-    prepared,
-)
+from ktsafe._edit_distance_core import UNKNOWN, bounded_distance
+from ktsafe._rooted_graph_core import Rooted, colours, mixed, prepared
 from ktsafe._verify_core import scaled_limit
 
 BEYOND, WITHIN, UNDECIDED = 0, 1, 2

@@ -19,11 +19,12 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ktsafe import _edit_distance_core as core
+from ktsafe import _rooted_graph_core as graph_core
 from ktsafe.errors import InvalidGraph
 
-Rooted = core.Rooted
+Rooted = graph_core.Rooted
 
-NODES_MAX = 20_000
+NODES_MAX = 100_000
 """Pairs of vertices that a search may try before it gives up."""
 
 Answer = Literal["within", "beyond", "undecided"]
@@ -80,7 +81,7 @@ def rooted(n: int, edges: ArrayLike, root: int = 0) -> Rooted:
     indptr = np.zeros(n + 1, dtype=np.int64)
     np.cumsum(np.bincount(key // n, minlength=n), out=indptr[1:])
     indices: NDArray[np.int32] = (key % n).astype(np.int32)
-    prepared: Rooted = core.prepared(indptr, indices, core.levels_of(indptr, indices))
+    prepared: Rooted = graph_core.prepared(indptr, indices, graph_core.levels_of(indptr, indices))
     return prepared
 
 
@@ -100,7 +101,8 @@ def graph_edit_distance(
 
     Complexity
     ----------
-    Exponential in the worst case, cut off at `nodes_max` nodes of O(|V| + degrees squared) each.
+    Exponential in the worst case, cut off at `nodes_max` nodes of O(|V| log |V| + degrees squared)
+    each.
     """
     lower, upper = core.bounded_distance(first, second, upper_bound, nodes_max)
     return EditDistanceBounds(upper_bound, lower, None if upper == core.UNKNOWN else upper)

@@ -75,7 +75,10 @@ def test_prometheus_is_known_to_the_metrics_only() -> None:
 def test_the_verifier_shares_no_code_with_the_anonymizer() -> None:
     """Verifier, kernels and verdict import of ours only errors, params and the graph."""
     shared = {"ktsafe", "ktsafe.errors", "ktsafe.params", "ktsafe.graph"}
-    others = ("verdict", "certificate", "edit_distance", "_edit_distance_core")
+    others = (
+        *("verdict", "certificate", "edit_distance"),
+        *("_edit_distance_core", "_rooted_graph_core"),
+    )
     parts = [
         *sorted((ROOT / "ktsafe").glob("*verify*.py")),
         *(ROOT / f"ktsafe/{name}.py" for name in others),

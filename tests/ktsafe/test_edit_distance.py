@@ -8,6 +8,7 @@ import random
 import networkx as nx
 import pytest
 
+from ktsafe import _edit_distance_core as core
 from ktsafe.edit_distance import graph_edit_distance, rooted
 from ktsafe.errors import InvalidGraph
 from tests.naive_hops import edit_distance
@@ -78,6 +79,48 @@ def test_answers_are_those_of_networkx() -> None:
         if truth:
             less = graph_edit_distance(rooted(*first), rooted(*second), upper_bound=int(truth) - 1)
             assert less.answer == "beyond"
+
+
+def cost(first: Graph, second: Graph, image: list[int]) -> int:
+    """Return the edits of a whole matching of the smaller first graph."""
+    kept = {frozenset(e) for e in second[1]}
+    preserved = sum(frozenset((image[a], image[b])) in kept for a, b in first[1])
+    return second[0] - first[0] + len(first[1]) + len(second[1]) - 2 * preserved
+
+
+def test_bounds_of_a_partial_matching_never_exceed_its_best_completion() -> None:
+    """Both lower bounds hold at every depth; the dearer one is exact at the end and often more."""
+    rng = random.Random(3)
+    sharper = 0
+    for _ in range(150):
+        n_1 = rng.randint(4, 7)
+        first = drawn(rng, n_1, rng.choice([0.3, 0.6]))
+        second = drawn(rng, rng.randint(n_1, 8), rng.choice([0.3, 0.6]))
+        if rng.random() < 0.5:
+            second = altered(rng, first, rng.randint(0, 2))
+        one, two = rooted(*first), rooted(*second)
+        whole = [0, *rng.sample(range(1, second[0]), n_1 - 1)]
+        depth = rng.randint(max(1, n_1 - 4), n_1)
+        state = core.new_matching(one, two)
+        for u in range(depth):
+            core.match(one, two, state, u, whole[u])
+        rest = [w for w in range(second[0]) if w not in whole[:depth]]
+        best = min(
+            cost(first, second, whole[:depth] + list(tail))
+            for tail in itertools.permutations(rest, n_1 - depth)
+        )
+        cheap, dear = (
+            bound(one, two, state) for bound in (core.matching_bound, core.unmatched_bound)
+        )
+        assert cheap <= best
+        assert dear <= best
+        assert depth < n_1 or cheap == best
+        sharper += dear > cheap
+        for u in reversed(range(depth)):
+            core.unmatch(one, two, state, u)
+        assert not state.met_1.any()
+        assert not state.met_2.any()
+    assert sharper > 5
 
 
 def test_large_altered_copies_are_found_similar() -> None:
