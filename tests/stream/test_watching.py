@@ -7,6 +7,9 @@ from pathlib import Path
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import settings as settings_of_hypothesis
+from hypothesis import strategies as st
 
 from connectors.errors import Misconfigured
 from stream import config
@@ -18,6 +21,7 @@ from stream.report import Report
 from stream.summary import Counts
 from stream.watching import access_token, shows_figures, status_board, status_server
 
+SCHEMES = ("", "Bearer ", "Basic ", "bearer", "Digest ")
 TOKEN = "0123456789abcdef"  # noqa: S105 -- of this test only
 
 
@@ -126,3 +130,13 @@ def test_loopback_is_told_from_the_world(host: str, expected: bool) -> None:
     assert (
         Gate(None, "127.0.0.1").is_addressed(f"[{host}]:9464" if ":" in host else host) is expected
     )
+
+
+@settings_of_hypothesis(max_examples=200, deadline=None)
+@given(st.text(alphabet=st.characters(max_codepoint=255), max_size=60), st.sampled_from(SCHEMES))
+def test_no_header_opens_but_the_token(text: str, scheme: str) -> None:
+    """Whatever bytes a client sends: an answer, and no entry without the token."""
+    gate = Gate(TOKEN, "127.0.0.1")
+    assert gate.admits(scheme + text) is (scheme == "Bearer " and text.strip() == TOKEN)
+    assert gate.admits(f"Bearer {TOKEN}")
+    gate.is_addressed(text)
