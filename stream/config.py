@@ -296,7 +296,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
             schema = config.attributes.to_schema()
         else:
             assert config.schema_file is not None
-            schema = read_schema(base / config.schema_file)
+            schema = read_schema(_resolved(base, config.schema_file))
         _check_columns(config.source, schema)
         params = _params(config.privacy)
         sequence = _sequence_options(config, params)
@@ -380,7 +380,18 @@ def _check_private(config: Config, base: Path, name: str) -> None:
 
 
 def _resolved(base: Path, text: str) -> Path:
-    return (base / Path(text).expanduser()).resolve()
+    """Return a configured path.
+
+    Raises
+    ------
+    ConfigError
+        If no path can be so: it holds a null character, or "~name" names nobody.
+    """
+    try:
+        return (base / Path(text).expanduser()).resolve()
+    except (ValueError, RuntimeError) as error:
+        msg = f"{text!r} cannot be a path."
+        raise ConfigError(msg, hint="Correct it in the configuration.") from error
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:

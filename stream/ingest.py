@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping
+from typing import Final
 
 from connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
 from ktsafe import Schema
@@ -18,6 +19,10 @@ from state.store import GraphStore, Position
 from stream.apply import Accepted, Judge
 from stream.envelopes import Wrapping
 from stream.observer import Observer
+
+LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
+record, and a batch of great ones would fill the memory."""
 
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
@@ -90,6 +95,7 @@ class Ingest:
         self._heard_s: dict[tuple[str, int], float] = {}
         self._changes: list[Change] = []
         self._letters: list[DeadLetter] = []
+        self._letter_bytes = 0
         self._dirty: set[tuple[str, int]] = set()
         self._held = 0
         self._held_since_s = 0.0
@@ -114,7 +120,9 @@ class Ingest:
         if not self._held:
             return False
         age_s = self._monotonic() - self._held_since_s
-        full = self._held >= self._settings.batch_records_max
+        full = (
+            self._held >= self._settings.batch_records_max or self._letter_bytes >= LETTER_BYTES_MAX
+        )
         return full or age_s >= self._settings.checkpoint_interval_s
 
     def checkpoint(self, cut: PendingCut | None = None) -> None:
@@ -139,7 +147,7 @@ class Ingest:
             self._dead_letters.write(self._letters)
             for reason, count in Counter(letter.reason for letter in self._letters).items():
                 self._observer.dead_letter(reason, count)
-            self._letters = []
+            self._letters, self._letter_bytes = [], 0
         # Step 2
         positions = {p: Position(self._offsets[p], self._judge.clock(p)) for p in self._dirty}
         self._store.commit(self._changes, positions, source_identity=grown, cut=cut)
@@ -191,6 +199,7 @@ class Ingest:
                 outcome = (kind, "applied")
             elif isinstance(judgement, DeadLetter):
                 self._letters.append(judgement)
+                self._letter_bytes += len(record.value or b"")
                 outcome = ("unknown", "dead_letter")
             else:
                 outcome = ("unknown", "ignored")

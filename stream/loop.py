@@ -147,7 +147,7 @@ class Loop:
                 self.checkpoint()
             self._release_if_due()
             self._report()
-            self._eraser.advance()
+            self._erase()
             if self._settings.drain and not taken and self._drained():
                 break
         self._observer.ready(False)
@@ -299,6 +299,14 @@ class Loop:
             assert cut is not None
             self._cut(cut)
         return False
+
+    def _erase(self) -> None:
+        """Erase what is due; where the disk refuses, the eraser looks again a second later."""
+        try:
+            self._eraser.advance()
+        except OSError as error:
+            self._observer.retry("erase")
+            log.error("erasure cannot be written, trying again", error=type(error).__name__)
 
     def _report(self) -> None:
         now = self._monotonic()

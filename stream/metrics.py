@@ -38,7 +38,7 @@ OUTCOMES: Final = ("applied", "dead_letter", "ignored")
 DEAD_LETTER_REASONS: Final = (*REASONS, OTHER)
 PHASES: Final = ("anonymize", "stage", "verify", "audit", "publish", OTHER)
 WITHHELD_REASONS: Final = ("unsafe", "infeasible", "error", OTHER)
-RETRY_OPS: Final = ("dead_letter", "publish", OTHER)
+RETRY_OPS: Final = ("dead_letter", "erase", "publish", "stage", OTHER)
 HELD_BACK: Final = {
     "people": "withheld_vertices",
     "ties": "held_edges",

@@ -69,6 +69,7 @@ class Publisher:
         self._observer = observer
         self._monotonic = monotonic
         self._retry_s = retry_s
+        self._build: Callable[[], StagedRelease] | None = None
         self._building: Future[StagedRelease] | None = None
         self._publishing: Future[None] | None = None
         self._staged: ReleaseRecord | None = None
@@ -77,7 +78,7 @@ class Publisher:
     @property
     def busy(self) -> bool:
         """Whether a release is between its cut and the sink."""
-        return self._building is not None or self._staged is not None
+        return self._build is not None or self._staged is not None
 
     def recover(self) -> None:
         """Compare ledger and sink, and take up a release that was staged but not confirmed.
@@ -113,15 +114,17 @@ class Publisher:
         assert not self.busy
         last = self._ledger.last()
         index = last.index + 1 if last else 1
-        self._building = self._executor.submit(
-            lambda: self._snapshotter.build(index, sequence, cut, snapshot)
-        )
+        self._build = lambda: self._snapshotter.build(index, sequence, cut, snapshot)
+        self._retry_at_s = self._monotonic()
+        self._building = self._executor.submit(self._build)
 
     def advance(self) -> None:
         """Move the release in flight on, as far as that is possible without waiting."""
         if self._building is not None and self._building.done():
             building, self._building = self._building, None
             self._stage(building)
+        if self._build and not self._building and self._monotonic() >= self._retry_at_s:
+            self._building = self._executor.submit(self._build)
         if self._publishing is not None and self._publishing.done():
             publishing, self._publishing = self._publishing, None
             self._settle(publishing)
@@ -129,9 +132,18 @@ class Publisher:
             self._offer(self._staged)
 
     def _stage(self, building: Future[StagedRelease]) -> None:
-        """Make the built bytes the only bytes of this release, or withhold it: fail closed."""
+        """Make the built bytes the only bytes of this release, or withhold it: fail closed.
+
+        Where the disk has no room for them the release is built again later, from the same cut.
+        """
+        build, self._build = self._build, None
         try:
             staged = building.result()
+        except OSError as error:
+            self._snapshotter.settle(staged=False)
+            self._observer.retry("stage")
+            log.error("release cannot be staged, building it again", error=type(error).__name__)
+            self._build, self._retry_at_s = build, self._monotonic() + self._retry_s
         except Cancelled:
             self._snapshotter.settle(staged=False)
         except NotKTSafe as error:

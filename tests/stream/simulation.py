@@ -139,6 +139,8 @@ class World:
             self.letters, self.faults
         )
         self.now_s = 0.0
+        self.wall_ahead_s = 0.0
+        """How far the wall clock is ahead; set it anew and the clock jumps."""
         self.mappings: dict[str, dict[str, str]] = {}
         """Who was who when a release was built; the files forget who is deleted later."""
 
@@ -190,7 +192,7 @@ class World:
             ),
             observer=Observers(summary, _Mappings(self), observer or Observer()),
             stopping=stopping,
-            wall_us=lambda: round(self.now_s * 1_000_000),
+            wall_us=lambda: round((self.now_s + self.wall_ahead_s) * 1_000_000),
             monotonic=monotonic,
             sleep=sleep,
             publish_retry_s=0.5,

@@ -1,0 +1,80 @@
+"""Feeds whatever bytes to what reads bytes from outside: no crash, no hang, only named errors.
+
+    python -m tests.faults.fuzz [--inputs 1000000] [--seed 1]
+    python -m tests.faults.fuzz --target events --replay FILE
+
+Targets: `events` (plain, CloudEvents structured and binary, up to the change of the graph),
+`config` (a service's TOML file), `release` (a release folder up to its verdict). libFuzzer, by
+atheris, mutates valid examples, led by the coverage of our modules; most mutations keep the
+structure (JSON values, TOML lines, CSV rows). Each input has `LIMIT_S`; one that crashes or hangs
+is kept as a file, and its name is printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+SHARES = {"events": 0.9, "config": 0.07, "release": 0.03}
+"""How many of the inputs go to each target; the later ones read and write files."""
+LIMIT_S = 10
+MEMORY_MB = 2_048
+
+
+def main() -> None:
+    """Run every target in a process of its own and print what it did; or one target."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--inputs", type=int, default=1_000_000)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--target", choices=SHARES)
+    parser.add_argument("--replay", type=Path, help="one input that was kept")
+    parser.add_argument("--keep", type=Path, default=Path("var/fuzz"), help="where they are kept")
+    given = parser.parse_args()
+    if given.replay:
+        fuzz_one(given.target, [str(given.replay)])
+    given.keep.mkdir(parents=True, exist_ok=True)
+    total, failed = 0, False
+    for target in [given.target] if given.target else SHARES:
+        share = 1.0 if given.target else SHARES[target]
+        done, told = run(target, round(given.inputs * share), given.seed, given.keep)
+        total += done
+        failed |= bool(told)
+        print(f"{target} | {done:,} inputs | seed {given.seed} | {told or 'nothing found'}")
+    print(f"all | {total:,} inputs")
+    sys.exit(failed)
+
+
+def run(target: str, inputs: int, seed: int, keep: Path) -> tuple[int, str]:
+    """Fuzz one target; return the number of inputs, and what was found."""
+    with tempfile.TemporaryDirectory(prefix="ktsafe-fuzz-") as temporary:
+        options = [
+            f"-runs={inputs}",
+            f"-seed={seed}",
+            f"-timeout={LIMIT_S}",
+            f"-rss_limit_mb={MEMORY_MB}",
+            f"-artifact_prefix={keep}/{target}-",
+            "-max_len=8192",
+            "-print_final_stats=1",
+            temporary,
+        ]
+        command = [sys.executable, "-m", "tests.faults.fuzz_targets", target, *options]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+    counted = re.search(r"number_of_executed_units: (\d+)", done.stderr)
+    executed = int(counted[1]) if counted else 0
+    if done.returncode == 0 and executed >= inputs:
+        return executed, ""
+    return executed, f"exit {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
+
+
+def fuzz_one(target: str, options: list[str]) -> None:
+    """Run the target on files that were kept; does not return."""
+    command = [sys.executable, "-m", "tests.faults.fuzz_targets", target, *options]
+    sys.exit(subprocess.run(command, check=False).returncode)
+
+
+if __name__ == "__main__":
+    main()

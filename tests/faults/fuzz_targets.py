@@ -1,0 +1,270 @@
+"""What is fuzzed, with valid examples and mutations that keep their structure.
+
+Run by `tests.faults.fuzz`, as a process per target: libFuzzer ends the process it runs in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import atheris
+
+with atheris.instrument_imports(
+    include=[
+        "connectors.settings",
+        "stream.apply",
+        "stream.config",
+        "stream.envelopes",
+        "stream.events",
+        "stream.graph_files",
+        "stream.release_read",
+        "stream.slots",
+    ]
+):
+    from connectors.base import DeadLetter, Record
+    from ktsafe.errors import KtsafeError
+    from ktsafe.verify import verify
+    from state.memory import MemoryStore
+    from state.store import Position
+    from stream import config
+    from stream.apply import Accepted, Judge
+    from stream.events import REASONS
+    from stream.release_read import read_release
+    from tests import bad_input  # not before: it imports what is to be instrumented
+
+STORE_INPUTS = 5_000
+"""Inputs that one store takes in: its memory is bounded so."""
+INTERESTING = [
+    None, True, 0, -1, 2**63, 10**30, 1e308, "", "-", "\x00", "ann", "ill", "vertex.delete",
+    "edge.add", "9" * 400, "1970-01-01T00:00:09Z", "9999-12-31T23:59:59Z", [], {}, [[[[]]]],
+]  # fmt: skip
+
+Target = Callable[[bytes], None]
+
+
+class Events:
+    """A record's value, wrapped in one of three ways, judged and merged into a graph."""
+
+    def __init__(self) -> None:
+        self._count = 0
+        self._store = MemoryStore(bad_input.SCHEMA)
+        self._judges = [
+            Judge(
+                bad_input.SCHEMA,
+                lateness_max_us=10**12,
+                record_bytes_max=4_096,
+                clocks={},
+                event_format=event_format,
+            )
+            for event_format in ("plain", "cloudevents")
+        ]
+
+    def __call__(self, data: bytes) -> None:
+        """Judge one input: its first byte says how it is wrapped."""
+        self._count += 1
+        if self._count % STORE_INPUTS == 0:
+            self._store = MemoryStore(bad_input.SCHEMA)
+        way, value = data[:1], data[1:]
+        headers: list[tuple[str, bytes]] = []
+        if way == b"b":
+            head, _, value = value.partition(b"\n")
+            names = ("ce_specversion", "ce_type", "ce_time")
+            headers = list(zip(names, head.split(b";"), strict=False))
+        judge = self._judges[way in {b"b", b"s"}]
+        record = Record("t", 0, self._count, None if way == b"n" else 9_000, None, value, headers)
+        judged = judge.judge(record)
+        if isinstance(judged, Accepted):
+            if record.timestamp_ms is not None:
+                # Without a timestamp the clock would run off, and all that follows would be late.
+                judge.accept(("t", 0), judged.change.stamp.time_us)
+            self._store.commit([judged.change], {("t", 0): Position(self._count, None)})
+        elif isinstance(judged, DeadLetter):
+            assert judged.reason in REASONS
+            assert "SECRET" not in judged.detail, "a value of the record is told"
+
+    def examples(self) -> list[bytes]:
+        """Return valid and invalid records, wrapped in every way."""
+        plain = [bad_input.wire(item) for item in (*bad_input.EARLY, *bad_input.LATE)]
+        plain += [bad.value for bad in bad_input.BAD if len(bad.value) < 4_000]
+        found = [b"p" + value for value in plain]
+        for item in (*bad_input.EARLY, *bad_input.LATE):
+            fields = {key: value for key, value in item.items() if key not in {"type", "time"}}
+            envelope = {"specversion": "1.0", "type": item["type"], "time": item["time"]}
+            found.append(b"s" + json.dumps({**envelope, "data": fields}).encode())
+            head = f"1.0;org.example.{item['type']};{item['time']}\n"
+            found.append(b"b" + (head + json.dumps(fields)).encode())
+        return found
+
+    def mutated(self, data: bytes, dice: random.Random) -> bytes:
+        """Change one place of the JSON behind the first byte."""
+        head, newline, body = (
+            data.partition(b"\n") if data[:1] == b"b" else (data[:1], b"", data[1:])
+        )
+        return head + newline + json_mutated(body, dice)
+
+
+class Config:
+    """A service's configuration file."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="ktsafe-fuzz-", dir=memory_folder()))
+        self._path = self._folder / "ktsafe.toml"
+
+    def __call__(self, data: bytes) -> None:
+        """Load one file; only the errors that name their remedy may come out."""
+        self._path.write_bytes(data)
+        try:
+            config.load(self._path)
+        except KtsafeError as error:
+            assert str(error)  # noqa: PT017 -- no test: a target
+
+    def examples(self) -> list[bytes]:
+        """Return the configurations that we ship."""
+        root = Path(__file__).resolve().parents[2]
+        paths = [root / "stream/example.toml", *sorted((root / "ops/examples").glob("*.toml"))]
+        return [path.read_bytes() for path in paths]
+
+    def mutated(self, data: bytes, dice: random.Random) -> bytes:
+        """Drop, repeat or move a line, or give a key another value."""
+        lines = data.split(b"\n")
+        at = dice.randrange(len(lines))
+        key, equals, _ = lines[at].partition(b" = ")
+        match dice.randrange(4):
+            case 0:
+                del lines[at]
+            case 1:
+                lines.insert(dice.randrange(len(lines)), lines[at])
+            case _ if equals:
+                lines[at] = key + equals + json.dumps(dice.choice(INTERESTING)).encode()
+            case _:
+                lines[at] += atheris.Mutate(lines[at], 64)
+        return b"\n".join(lines)
+
+
+class Release:
+    """A release folder: manifest, vertices and edges, one input for all three."""
+
+    def __init__(self) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="ktsafe-fuzz-", dir=memory_folder()))
+
+    def __call__(self, data: bytes) -> None:
+        """Write the three parts, the manifest with their true sums, read them and judge them."""
+        manifest, _, rest = data.partition(b"\x1e")
+        vertices, _, edges = rest.partition(b"\x1e")
+        files = {"vertices.csv": vertices, "edges.csv": edges}
+        for name, content in files.items():
+            (self._folder / name).write_bytes(content)
+            manifest = manifest.replace(
+                f"sum of {name}".encode(), hashlib.sha256(content).hexdigest().encode()
+            )
+        (self._folder / "manifest.json").write_bytes(manifest)
+        try:
+            release = read_release(self._folder)
+            release.to_networkx()
+            parts = release.quasi_identifiers(), release.is_sensitive(), release.edges
+            verify(*parts, release.params).failures(10)
+        except KtsafeError as error:
+            assert str(error)  # noqa: PT017 -- no test: a target
+
+    def examples(self) -> list[bytes]:
+        """Return a release of four people."""
+        manifest = {
+            "format": 1,
+            "release_id": "000001-19700101T000010Z",
+            "sequence_id": "a" * 32,
+            "nominal_time": "1970-01-01T00:00:10Z",
+            "params": {"k": 2, "t": "1/10", "alpha": "1/2", "epsilon": 5, "n_hops": 1,
+                       "reading": "walk"},
+            "guarantee": {"w": 1, "text": "by itself"},
+            "schema": {"quasi_identifiers": ["gender"], "sensitive": "health",
+                       "sensitive_values": ["ill"]},
+            "vertices": 4,
+            "edges": 2,
+            "sha256": {name: f"sum of {name}" for name in ("vertices.csv", "edges.csv")},
+        }  # fmt: skip
+        vertices = b"id,gender,health\na,f,well\nb,f,ill\nc,m,-\nd,m,well\n"
+        parts = [json.dumps(manifest).encode(), vertices, b"source,target\na,b\nc,d\n"]
+        return [b"\x1e".join(parts)]
+
+    def mutated(self, data: bytes, dice: random.Random) -> bytes:
+        """Change one place of the manifest, or one row of a file."""
+        parts = data.split(b"\x1e")
+        at = dice.randrange(len(parts))
+        if at == 0:
+            parts[0] = json_mutated(parts[0], dice)
+        else:
+            rows = parts[at].split(b"\n")
+            row = dice.randrange(len(rows))
+            other = rows[dice.randrange(len(rows))]
+            rows[row] = dice.choice([b"", other, rows[row] + b"," + other, b'"' + rows[row]])
+            parts[at] = b"\n".join(rows)
+        return b"\x1e".join(parts)
+
+
+def json_mutated(body: bytes, dice: random.Random) -> bytes:
+    """Put something else at one place of a JSON text, at any depth; change bytes of another."""
+    try:
+        document = json.loads(body)
+    except (ValueError, RecursionError):
+        return atheris.Mutate(body, 4_096)
+    root = [document]
+    holder: Any = root
+    key: Any = 0
+    while isinstance(holder[key], dict | list) and holder[key] and dice.random() < 0.8:
+        holder = holder[key]
+        key = dice.choice(list(holder)) if isinstance(holder, dict) else dice.randrange(len(holder))
+    match dice.randrange(5):
+        case 0 if holder is not root:
+            del holder[key]
+        case 1 if isinstance(holder, dict):
+            holder[dice.choice([*holder, "id", "time", "type", "x"])] = holder[key]
+        case 2 if isinstance(holder[key], str):
+            holder[key] = atheris.Mutate(holder[key].encode("utf-8", "surrogatepass"), 256).decode(
+                "utf-8", "replace"
+            )
+        case 3:
+            holder[key] = [holder[key]] if dice.random() < 0.5 else {"x": holder[key]}
+        case _:
+            holder[key] = dice.choice(INTERESTING)
+    return json.dumps(root[0]).encode()
+
+
+def memory_folder() -> str | None:
+    """Return a folder in memory, where there is one: millions of small files pass through."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
+
+
+TARGETS: dict[str, Callable[[], Events | Config | Release]] = {
+    "events": Events,
+    "config": Config,
+    "release": Release,
+}
+
+
+def main() -> None:
+    """Fuzz the target that is named first, with libFuzzer's options behind it."""
+    target = TARGETS[sys.argv[1]]()
+    corpus = Path(sys.argv[-1])
+    if corpus.is_dir():
+        for number, example in enumerate(target.examples()):
+            (corpus / f"example-{number:03d}").write_bytes(example)
+
+    def mutate(data: bytes, bytes_max: int, seed: int) -> bytes:
+        dice = random.Random(seed)
+        if dice.random() < 0.25:
+            return atheris.Mutate(data, bytes_max)
+        return target.mutated(data, dice)[:bytes_max]
+
+    atheris.Setup([sys.argv[0], *sys.argv[2:]], target, custom_mutator=mutate)
+    atheris.Fuzz()
+
+
+if __name__ == "__main__":
+    main()

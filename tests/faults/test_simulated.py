@@ -1,0 +1,36 @@
+"""Every simulated fault, once: nothing is lost, and what an operator should see is said."""
+
+import dataclasses
+
+import pytest
+
+from tests.faults import simulated, trials
+
+
+@pytest.mark.parametrize("fault", simulated.FAULTS, ids=lambda fault: fault.name)
+def test_nothing_is_lost(fault):
+    """The trial's own checks: graph, history, bytes, dead letters."""
+    outcome = trials.tried(dataclasses.replace(fault, times=1), 11)
+    assert outcome.trials[0].seen
+    assert "| 1 | 11 | nothing |" in outcome.row()
+
+
+def test_a_failing_trial_says_how_to_repeat_it(capsys):
+    """A trial that loses something ends the command, and its seed is told."""
+
+    def losing(_folder, _seed):
+        raise AssertionError("a tie is missing")
+
+    fault = trials.Fault("loss", "nowhere", "never", 3, losing)
+    with pytest.raises(AssertionError, match="a tie is missing"):
+        trials.tried(fault, 7)
+    assert 'python -m tests.faults --only "loss" --seed 7' in capsys.readouterr().err
+
+
+def test_the_checks_notice_a_lost_record(tmp_path, monkeypatch):
+    """A service that drops a record on the way is found out by the same checks."""
+    world = simulated.world_of(tmp_path)
+    world.log.items[1][0] = None
+    world.run()
+    with pytest.raises(AssertionError):
+        simulated.check(world, {})

@@ -1,0 +1,131 @@
+"""A fault, how it is tried, and the table of what came of it."""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import statistics
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+Run = Callable[[Path, int], "Trial"]
+"""Tries a fault once, in an empty folder, with a seed; raises if anything was lost."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Trial:
+    """What one try showed.
+
+    Attributes
+    ----------
+    seen:
+        What an operator sees: exit code, log line, answer of a probe.
+    recovery_s:
+        Seconds from the end of the fault until the service works again; None in simulated time.
+    """
+
+    seen: str
+    recovery_s: float | None = None
+
+
+@dataclasses.dataclass(frozen=True)
+class Fault:
+    """A fault and what the service does about it.
+
+    Attributes
+    ----------
+    then:
+        How it goes on: by itself, at the next start, or not before somebody mends something.
+    times:
+        How often it is tried, each time with the next seed.
+    """
+
+    name: str
+    where: str
+    then: str
+    times: int
+    run: Run
+
+
+@dataclasses.dataclass(frozen=True)
+class Outcome:
+    """All tries of one fault."""
+
+    fault: Fault
+    first_seed: int
+    trials: tuple[Trial, ...]
+
+    def row(self) -> str:
+        """Return the row of the table."""
+        seconds = [trial.recovery_s for trial in self.trials if trial.recovery_s is not None]
+        recovery = "-"
+        if seconds:
+            recovery = f"{statistics.median(seconds):.1f} s, at most {max(seconds):.1f} s"
+        last = self.first_seed + len(self.trials) - 1
+        cells = [
+            self.fault.name,
+            self.fault.where,
+            str(len(self.trials)),
+            f"{self.first_seed} to {last}" if last > self.first_seed else str(last),
+            "nothing",
+            self.fault.then,
+            recovery,
+            "; ".join(sorted({trial.seen for trial in self.trials})),
+        ]
+        return "| " + " | ".join(cells) + " |"
+
+
+HEAD = (
+    "| fault | where | tried | seeds | lost | the service goes on | recovery: median, greatest "
+    "| what the operator sees |\n|---|---|---|---|---|---|---|---|"
+)
+
+
+def tried(fault: Fault, seed: int) -> Outcome:
+    """Try a fault as often as it says; a failure names the seed that repeats it."""
+    trials = []
+    started = time.monotonic()
+    for number in range(fault.times):
+        with TemporaryDirectory(prefix="ktsafe-fault-") as folder:
+            try:
+                trials.append(fault.run(Path(folder), seed + number))
+            except BaseException:
+                again = f'python -m tests.faults --only "{fault.name}" --seed {seed + number}'
+                print(f"FAILED: {fault.name}\nrepeat it: {again}", file=sys.stderr)
+                raise
+    print(f"{fault.name}: {fault.times} times, {time.monotonic() - started:.0f} s", flush=True)
+    return Outcome(fault, seed, tuple(trials))
+
+
+def table(outcomes: Iterable[Outcome]) -> str:
+    """Return the table of all outcomes, in Markdown."""
+    return "\n".join([HEAD, *(outcome.row() for outcome in outcomes)]) + "\n"
+
+
+@contextmanager
+def heard() -> Iterator[list[str]]:
+    """Give the sentences that the service logs as warnings and errors inside."""
+    sentences: list[str] = []
+
+    class Ear(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            sentences.append(record.getMessage())
+
+    ear = Ear(logging.WARNING)
+    logger = logging.getLogger("stream")
+    logger.addHandler(ear)
+    try:
+        yield sentences
+    finally:
+        logger.removeHandler(ear)
+
+
+def said(sentences: Iterable[str], words: str) -> str:
+    """Return the logged sentence with these words, for the table; there must be one."""
+    found = [sentence for sentence in sentences if words in sentence]
+    assert found, f"nobody said {words!r}"
+    return f'log "{found[0]}"'
