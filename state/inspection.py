@@ -69,7 +69,7 @@ def examine(path: Path, schema: Schema) -> Examined:
     StateCorrupted
         If anything is not as it was written.
     StateMismatch
-        If it has another format or another schema.
+        If it has a format that is unknown here.
     """
     with _opened(path) as database:
         recovered = recover(database, schema)

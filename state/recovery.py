@@ -137,7 +137,6 @@ def _check(holds: bool) -> None:
 
 
 def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress) -> int:
-    coded: list[tuple[int, VertexRecord]] = []
     unpack, decode = keys.VERTEX_KEY.unpack, _record_decoder.decode
 
     def entries() -> Iterator[tuple[int, str | bytes, Mark | None, int | None]]:
@@ -146,14 +145,12 @@ def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress)
             record = decode(value)
             if not (record.id is None) == (record.up is None) != (record.alias is None):
                 raise ValueError("a vertex both exists and does not")
-            if record.attributes:
-                coded.append((number, record))
             yield number, record.label, record.down, record.life
+            # Coded one by one: all registers at once would take a multiple of the graph's memory.
+            graph.load_codes(number, record)
 
     graph.vertices.load(entries(), progress.n_lives)
     graph.vertices.n_ended = progress.n_ended
-    for number, record in coded:
-        graph.load_codes(number, record)
     return graph.vertices.n_held
 
 

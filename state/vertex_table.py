@@ -131,6 +131,8 @@ class VertexTable:
     ) -> None:
         """Fill an empty table from (number, label, down, life), numbers ascending.
 
+        A vertex is in the table, with all its attributes missing, when the next entry is asked for.
+
         Raises
         ------
         ValueError
@@ -142,9 +144,9 @@ class VertexTable:
                 raise ValueError("vertex numbers do not ascend")
             while len(self.labels) < number:
                 self._free.append(len(self.labels))
-                self.labels.append(None)
+                self._hold(None)
                 lives.append(-1)
-            self.labels.append(label)
+            self._hold(label)
             lives.append(-1 if life is None else life)
             if down is not None:
                 self.downs[number] = down
@@ -159,7 +161,11 @@ class VertexTable:
             raise ValueError("a life is missing, double or impossible")
         self.lives, self.n_lives = array("q", lives), n_lives
         self.exists = bytearray(isinstance(label, str) for label in self.labels)
-        self.codes = [array("i", bytes(4 * len(self.labels))) for _ in self.codes]
+
+    def _hold(self, label: str | bytes | None) -> None:
+        self.labels.append(label)
+        for column in self.codes:
+            column.append(0)
 
     def _begin_life(self, number: int) -> None:
         self.lives[number] = self.n_lives

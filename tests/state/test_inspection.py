@@ -1,0 +1,138 @@
+"""Looking at a store: beside its holder, without changing a byte; a broken chain is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from state import keys
+from state.changes import EdgeAdd, VertexUpsert
+from state.database import Database
+from state.errors import StateCorrupted, StateUnusable
+from state.inspection import examine, overview
+from state.ledger import PendingCut, ReleaseRecord, Sequence, Status
+from state.rocksdb import RocksDBStore
+from state.store import Position
+from tests.state.support import SCHEMA, stamp
+
+
+def release(index: int, **changed: Any) -> ReleaseRecord:
+    """Return the record of a release."""
+    record = ReleaseRecord(
+        index=index,
+        release_id=f"{index:06d}",
+        sequence_id="s",
+        slot_us=10 * index,
+        offsets={"t/0": index},
+        files={"manifest.json": "00"},
+        status=Status.STAGED,
+        n_vertices=2,
+        n_edges=1,
+        n_lives=index,
+    )
+    return msgspec.structs.replace(record, **changed)
+
+
+@pytest.fixture
+def store(path: Path) -> RocksDBStore:
+    """Return a store with a graph and three published releases, closed."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.ledger.start_sequence(Sequence("s", "digest", 1))
+    people = [VertexUpsert(stamp(1, i), name, {"gender": "f"}) for i, name in enumerate("abc")]
+    store.commit([*people, EdgeAdd(stamp(2), "a", "b")], {("t", 0): Position(5, 7)})
+    for index in (1, 2, 3):
+        store.commit([], {}, cut=PendingCut(10 * index, {"t/0": index}))
+        store.ledger.stage(release(index), {"page": b"%d" % index})
+        store.ledger.mark_published(f"{index:06d}")
+    store.close()
+    return store
+
+
+def bytes_of(path: Path) -> dict[str, str]:
+    """Return the digest of every file of a store but the program's own log."""
+    return {
+        str(file.relative_to(path)): hashlib.sha256(file.read_bytes()).hexdigest()
+        for file in sorted(path.rglob("*"))
+        if file.is_file() and not file.name.startswith("LOG")
+    }
+
+
+def test_looking_tells_and_changes_nothing(store: RocksDBStore, path: Path) -> None:
+    """Positions, sequence and releases at once; counts when everything is read."""
+    before = bytes_of(path)
+    seen = overview(path)
+    assert seen.positions == {("t", 0): Position(5, 7)}
+    assert seen.sequence == Sequence("s", "digest", 1)
+    assert [record.index for record in seen.releases] == [1, 2, 3]
+    found = examine(path, SCHEMA)
+    assert (found.counts["vertices"], found.counts["edges"], found.pages) == (3, 1, 1)
+    assert bytes_of(path) == before
+
+
+def test_looking_beside_the_holder(store: RocksDBStore, path: Path) -> None:
+    """A store that is open and locked can be looked at; its holder goes on."""
+    with closing(RocksDBStore.open(path, SCHEMA)) as held:
+        held.commit([VertexUpsert(stamp(9), "d", {})], {("t", 0): Position(6, 9)})
+        assert overview(path).positions == {("t", 0): Position(6, 9)}
+        held.commit([VertexUpsert(stamp(9, 1), "e", {})], {})
+        assert held.counts()["vertices"] == 5
+
+
+def rewrite(path: Path, number: int, **changed: Any) -> None:
+    """Change the record of a release behind the ledger's back."""
+    database = Database(path / "db", create=False)
+    batch = database.batch()
+    record = release(number, status=Status.PUBLISHED)
+    value = msgspec.json.encode(msgspec.structs.replace(record, **changed))
+    batch.write(keys.LEDGER, {b"release/" + number.to_bytes(8, "big"): value})
+    database.commit(batch)
+    database.close()
+
+
+@pytest.mark.parametrize(
+    ("number", "changed"),
+    [
+        (2, {"index": 3}),
+        (3, {"index": 5}),
+        (2, {"slot_us": 10}),
+        (3, {"slot_us": 15}),
+        (3, {"release_id": "000001"}),
+        (2, {"status": Status.STAGED}),
+        (3, {"offsets": {"t/0": 1}}),
+        (3, {"offsets": {}}),
+        (3, {"n_lives": 1}),
+    ],
+)
+def test_a_broken_chain_is_noticed(
+    store: RocksDBStore, path: Path, number: int, changed: dict[str, Any]
+) -> None:
+    """Gaps, slots or offsets that go back, repeats, and releases that were passed over."""
+    rewrite(path, number)
+    examine(path, SCHEMA)
+    rewrite(path, number, **changed)
+    with pytest.raises(StateCorrupted):
+        examine(path, SCHEMA)
+
+
+def test_a_changed_page_is_noticed(store: RocksDBStore, path: Path) -> None:
+    """What the mechanism remembers is read and compared with its digest."""
+    database = Database(path / "db", create=False)
+    batch = database.batch()
+    batch.write(keys.PAGES, {b"page": b"4"})
+    database.commit(batch)
+    database.close()
+    with pytest.raises(StateCorrupted):
+        examine(path, SCHEMA)
+
+
+def test_where_there_is_no_store_none_is_made(tmp_path: Path) -> None:
+    """A wrong path is named, and stays as it is."""
+    for folder in (tmp_path / "nothing", tmp_path):
+        with pytest.raises(StateUnusable, match="no store"):
+            overview(folder)
+    assert not list(tmp_path.iterdir())
