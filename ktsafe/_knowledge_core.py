@@ -11,193 +11,218 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._hashing_core import row_hash
-from ktsafe._locations_core import T_DEN, T_NUM, WIDTH, K, Rule, Table, can_spare, lift
-from ktsafe._trimming_core import _can_lose, withdraw_if_safe
-from ktsafe._working_core import INSERTED, Working, see
+from ktsafe._location_index_core import similar_locations
+from ktsafe._locations_core import NONE, K, Rule, Table, can_spare, lift, place
+from ktsafe._trimming_core import _can_lose
+from ktsafe._working_core import INSERTED, Working, see, withdraw_edge
 
 
 class Truth(NamedTuple):
-    """What the original vertices truly have, and who might contain it.
+    """What the original vertices truly have, and who of them is where.
 
     `counts` (originals, tuples) are closed neighbourhoods by quasi-identifier tuple, whose columns
-    of a histogram row begin at `first[0]`. `members[start[c]:start[c + 1]]` are the vertices of
-    class c, ascending, so that the originals come first; `reals[c]` says how many they are.
+    of a histogram row begin at `first[0]`. The placed originals of location `at` are `head[at]`
+    and those that `after` leads to.
     """
 
     counts: NDArray[np.int32]
     first: NDArray[np.int64]
-    start: NDArray[np.int64]
-    members: NDArray[np.int64]
-    reals: NDArray[np.int64]
-
-
-class Runs(NamedTuple):
-    """Vertices with equal neighbourhoods, counted together.
-
-    Run r stands for the vertices that look like `model[r]`; runs `start[c]:start[c + 1]` are those
-    of class c, in ascending degree. `of_vertex` names the run of every vertex.
-    """
-
-    model: NDArray[np.int64]
-    start: NDArray[np.int64]
-    of_vertex: NDArray[np.int64]
+    head: NDArray[np.int32]
+    after: NDArray[np.int32]
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def hashes(g: Working, n: int) -> NDArray[np.uint64]:
-    """Return a hash of the histogram of each of the first n vertices."""
-    values = np.empty(n, dtype=np.uint64)
-    for v in range(n):
-        values[v] = row_hash(g.hist[v], 0)
-    return values
+def enter_all(table: Table, truth: Truth) -> None:
+    """Note where every placed original is; nobody is noted before."""
+    for v in range(len(truth.counts)):
+        if table.of_vertex[v] != NONE:
+            _enter(table, truth, v)
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def runs_of(g: Working, order: NDArray[np.int64], n_classes: int) -> Runs:
-    """Return the runs of equal neighbourhoods in `order`: by class, degree and hash."""
-    n = len(order)
-    model = np.empty(n, dtype=np.int64)
-    of_vertex = np.empty(n, dtype=np.int64)
-    start = np.zeros(n_classes + 1, dtype=np.int64)
-    top = 0
-    for i in range(n):
-        v = order[i]
-        if top > 0:
-            u = model[top - 1]
-            same = g.cls[u] == g.cls[v] and g.degree[u] == g.degree[v]
-            for x in range(g.hist.shape[1]):
-                same = same and g.hist[u, x] == g.hist[v, x]
-            if same:
-                of_vertex[v] = top - 1
-                continue
-        model[top] = v
-        of_vertex[v] = top
-        top += 1
-        start[g.cls[v] + 1] = top
-    for c in range(n_classes):
-        start[c + 1] = max(start[c + 1], start[c])
-    return Runs(model[:top].copy(), start, of_vertex)
+def _enter(table: Table, truth: Truth, v: int) -> None:
+    """Note where a placed original is."""
+    at = table.of_vertex[v]
+    truth.after[v] = truth.head[at]
+    truth.head[at] = v
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _within(rule: Rule, a: NDArray[np.int32], n_a: int, b: NDArray[np.int32], n_b: int) -> bool:
-    """Whether two closed histograms are within t, attribute by attribute, on whole numbers."""
-    bound = 2 * rule.limits[T_NUM] * np.int64(n_a) * np.int64(n_b)
-    for j in range(len(rule.offsets) - 1):
-        total = np.int64(0)
-        for x in range(rule.offsets[j], rule.offsets[j + 1]):
-            total += abs(np.int64(a[x]) * n_b - np.int64(b[x]) * n_a)
-        if total * rule.limits[T_DEN] > bound:
+def _leave(table: Table, truth: Truth, v: int) -> None:
+    """Forget where an original is, before it goes."""
+    at = table.of_vertex[v]
+    if truth.head[at] == v:
+        truth.head[at] = truth.after[v]
+        return
+    w = truth.head[at]
+    while truth.after[w] != v:
+        w = truth.after[w]
+    truth.after[w] = truth.after[v]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def contains(truth: Truth, row: NDArray[np.int32], v: int) -> bool:
+    """Whether a histogram row contains the true neighbours of an original."""
+    first = truth.first[0]
+    for x in range(truth.counts.shape[1]):  # noqa: SIM110 -- numba compiles no generator
+        if row[first + x] < truth.counts[v, x]:
             return False
     return True
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def knows(g: Working, rule: Rule, truth: Truth, u: int, v: int) -> bool:
-    """Whether u is similar to the original v of its class and contains v's true neighbours."""
-    du, dv = g.degree[u], g.degree[v]
-    if abs(du - dv) > rule.limits[WIDTH]:
-        return False
-    first = truth.first[0]
-    for x in range(truth.counts.shape[1]):
-        if g.hist[u, first + x] < truth.counts[v, x]:
-            return False
-    return _within(rule, g.hist[u], du + 1, g.hist[v], dv + 1)
+def known_of_all(table: Table, rule: Rule, truth: Truth, limit: int) -> NDArray[np.int64]:
+    """Count the candidates of every placed original, up to `limit` or more; -1 for the others.
 
-
-@njit(cache=True, fastmath=False, nogil=True)
-def known_of(g: Working, rule: Rule, truth: Truth, v: int) -> int:
-    """Count the candidates of one original who contain its true neighbours."""
-    c = g.cls[v]
-    count = 0
-    for at in range(truth.start[c], truth.start[c + 1]):
-        count += knows(g, rule, truth, truth.members[at], v)
-    return count
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def known_by_runs(
-    g: Working,
-    rule: Rule,
-    truth: Truth,
-    runs: Runs,
-    is_placed: NDArray[np.bool_],
-    limit: int,
-) -> NDArray[np.int64]:
-    """Count the placed candidates of every placed original, up to `limit`; -1 for the others."""
-    count = np.zeros(len(runs.model), dtype=np.int64)
-    for v in range(len(is_placed)):
-        count[runs.of_vertex[v]] += is_placed[v]
+    A candidate is a placed vertex of the protection set that contains the true neighbours.
+    """
     known = np.full(len(truth.counts), -1, dtype=np.int64)
-    width = rule.limits[WIDTH]
-    for v in range(len(known)):
-        if not is_placed[v]:
+    found = table.found[0]
+    for at in range(len(truth.head)):
+        if truth.head[at] == NONE:
             continue
-        low, stop = runs.start[g.cls[v]], runs.start[g.cls[v] + 1]
-        high = stop
-        while low < high:
-            middle = (low + high) // 2
-            if g.degree[runs.model[middle]] < g.degree[v] - width:
-                low = middle + 1
-            else:
-                high = middle
-        known[v] = 0
-        for r in range(low, stop):
-            u = runs.model[r]
-            if g.degree[u] > g.degree[v] + width or known[v] >= limit:
-                break
-            if count[r] > 0 and knows(g, rule, truth, u, v):
-                known[v] += count[r]
+        row = table.hist[at]
+        n = similar_locations(table, rule, table.cls[at], table.degree[at], row, found)
+        v = truth.head[at]
+        while v != NONE:
+            known[v] = 0
+            for i in range(n):
+                if known[v] >= limit:
+                    break
+                if contains(truth, table.hist[found[i]], v):
+                    known[v] += table.population[found[i]]
+            v = truth.after[v]
     return known
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _provide(
-    g: Working, rule: Rule, truth: Truth, u: int, change: int, known: NDArray[np.int64]
-) -> None:
-    """Add `change` to the count of everybody who has u as a candidate."""
-    c = g.cls[u]
-    for at in range(truth.start[c], truth.start[c] + truth.reals[c]):
-        v = truth.members[at]
-        if knows(g, rule, truth, u, v):
-            known[v] += change
+def _stand_by(
+    table: Table, rule: Rule, truth: Truth, u: int, change: int, known: NDArray[np.int64]
+) -> bool:
+    """Add `change` to the count of everybody else who has u as a candidate.
 
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _suffices(rule: Rule, truth: Truth, cls: int, known: NDArray[np.int64]) -> bool:
-    """Whether every original of a class has k candidates."""
-    for at in range(truth.start[cls], truth.start[cls] + truth.reals[cls]):
-        if known[truth.members[at]] < rule.limits[K]:
-            return False
-    return True
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _copy(truth: Truth, cls: int, source: NDArray[np.int64], target: NDArray[np.int64]) -> None:
-    """Copy the counts of the originals of one class."""
-    for at in range(truth.start[cls], truth.start[cls] + truth.reals[cls]):
-        target[truth.members[at]] = source[truth.members[at]]
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _unsee(g: Working, rule: Rule, truth: Truth, u: int, v: int, known: NDArray[np.int64]) -> bool:
-    """Let u and v see each other once less; return whether everybody keeps k candidates.
-
-    Counts of candidates follow.
+    Returns whether all of them then have k.
     """
-    _provide(g, rule, truth, u, -1, known)
-    _provide(g, rule, truth, v, -1, known)
-    see(g, u, v, -1)
-    see(g, v, u, -1)
-    _provide(g, rule, truth, u, 1, known)
-    _provide(g, rule, truth, v, 1, known)
-    # Both have moved, so that their own candidates are others.
+    at, found = table.of_vertex[u], table.found[0]
+    row, enough = table.hist[at], True
+    for i in range(similar_locations(table, rule, table.cls[at], table.degree[at], row, found)):
+        v = truth.head[found[i]]
+        while v != NONE:
+            if v != u and contains(truth, row, v):
+                known[v] += change
+                enough = enough and known[v] >= rule.limits[K]
+            v = truth.after[v]
+    return enough
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def _recount(table: Table, rule: Rule, truth: Truth, v: int) -> int:
+    """Count the candidates of one placed original."""
+    at, found = table.of_vertex[v], table.found[0]
+    count = np.int64(0)
+    degree, row = table.degree[at], table.hist[at]
+    for i in range(similar_locations(table, rule, table.cls[at], degree, row, found)):
+        if contains(truth, table.hist[found[i]], v):
+            count += table.population[found[i]]
+    return count
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def _bear_loss(
+    g: Working,
+    table: Table,
+    rule: Rule,
+    truth: Truth,
+    known: NDArray[np.int64],
+    u: int,
+    row: NDArray[np.int32],
+) -> bool:
+    """Whether everybody keeps k candidates where u has one neighbour less: `row`.
+
+    Nothing changes. Only who counts u as a candidate now can lose one, and u finds others.
+    """
+    at = table.of_vertex[u]
+    cls, old = table.cls[at], table.hist[at]
+    there, here, flags = table.found[0], table.found[1], table.flags
+    n_there = similar_locations(table, rule, cls, g.degree[u] - 1, row, there)
     if u < len(known):
-        known[u] = known_of(g, rule, truth, u)
-    if v < len(known):
-        known[v] = known_of(g, rule, truth, v)
-    return _suffices(rule, truth, g.cls[u], known) and _suffices(rule, truth, g.cls[v], known)
+        # u itself contains what it truly has, wherever it goes.
+        count = np.int64(1)
+        for i in range(n_there):
+            if contains(truth, table.hist[there[i]], u):
+                count += table.population[there[i]] - (there[i] == at)
+        if count < rule.limits[K]:
+            return False
+    n_here = similar_locations(table, rule, cls, table.degree[at], old, here)
+    for i in range(n_there):
+        flags[there[i]] = 1
+    enough = True
+    for i in range(n_here):
+        v = truth.head[here[i]]
+        while enough and v != NONE:
+            if v != u and known[v] <= rule.limits[K] and contains(truth, old, v):
+                enough = flags[here[i]] == 1 and contains(truth, row, v)
+            v = truth.after[v]
+    for i in range(n_there):
+        flags[there[i]] = 0
+    return enough
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def _go(
+    g: Working,
+    table: Table,
+    rule: Rule,
+    truth: Truth,
+    known: NDArray[np.int64],
+    u: int,
+    neighbour: int,
+    change: int,
+) -> None:
+    """Let u have a neighbour more or fewer, and move it in the table; all counts follow."""
+    sensitive = np.int64(g.is_sensitive[u])
+    _stand_by(table, rule, truth, u, -1, known)
+    if u < len(known):
+        _leave(table, truth, u)
+    lift(table, rule, u, sensitive)
+    see(g, u, neighbour, change)
+    place(table, rule, u, g.cls[u], g.degree[u], g.hist[u], sensitive)
+    if u < len(known):
+        _enter(table, truth, u)
+        known[u] = _recount(table, rule, truth, u)
+    _stand_by(table, rule, truth, u, 1, known)
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def _can_both_lose(
+    g: Working,
+    table: Table,
+    rule: Rule,
+    truth: Truth,
+    known: NDArray[np.int64],
+    pair: tuple[int, int],
+    row: NDArray[np.int32],
+) -> bool:
+    """Let both ends lose each other, in the table, if all stay safe and known; whether they did."""
+    u, v = pair
+    if not (
+        _can_lose(g, table, rule, u, v, row) and _bear_loss(g, table, rule, truth, known, u, row)
+    ):
+        return False
+    # Vertices of different classes are in nobody's common protection set.
+    same = g.cls[u] == g.cls[v]
+    if same:
+        _go(g, table, rule, truth, known, u, v, -1)
+    possible = _can_lose(g, table, rule, v, u, row) and _bear_loss(
+        g, table, rule, truth, known, v, row
+    )
+    if possible and not same:
+        _go(g, table, rule, truth, known, u, v, -1)
+    if possible:
+        _go(g, table, rule, truth, known, v, u, -1)
+    elif same:
+        _go(g, table, rule, truth, known, u, v, 1)
+    return possible
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -208,42 +233,28 @@ def trim_known(
     truth: Truth,
     known: NDArray[np.int64],
     order: NDArray[np.int64],
-    work_max: int,
 ) -> int:
     """Take back inserted edges, in the given order, while all stay safe and known by k.
 
-    `order` is a permutation of the positions of all inserted edges; it ends early after
-    `work_max` comparisons of two vertices. Returns how many were taken.
+    `order` is a permutation of the positions of all inserted edges. Returns how many were taken.
     """
     row = np.zeros(table.hist.shape[1], dtype=np.int32)
     position = np.arange(len(order))
     # `withdraw_edge` moves the last edge into the gap: `holder` says which edge is where.
     holder = np.arange(len(order))
-    before = known.copy()
-    taken, work = 0, 0
+    taken = 0
     for i in range(len(order)):
-        if work > work_max:
-            break
         at = position[order[i]]
         last = g.size[INSERTED] - 1
         u, v = g.inserted[at, 0], g.inserted[at, 1]
-        if g.cls[u] != g.cls[v] and not (
-            _can_lose(g, table, rule, u, v, row) and _can_lose(g, table, rule, v, u, row)
-        ):
-            continue  # Cheaper to find out than candidates.
-        for c in (g.cls[u], g.cls[v]):
-            work += 2 * truth.reals[c] + truth.start[c + 1] - truth.start[c]
-            _copy(truth, c, known, before)
-        enough = _unsee(g, rule, truth, u, v, known)
-        see(g, u, v, 1)
-        see(g, v, u, 1)
-        if enough and withdraw_if_safe(g, table, rule, at, row):
+        if _can_both_lose(g, table, rule, truth, known, (u, v), row):
+            # Both already see each other no more, and `withdraw_edge` makes it so again.
+            see(g, u, v, 1)
+            see(g, v, u, 1)
+            withdraw_edge(g, at)
             holder[at] = holder[last]
             position[holder[last]] = at
             taken += 1
-        else:
-            for c in (g.cls[u], g.cls[v]):
-                _copy(truth, c, before, known)
     return taken
 
 
@@ -260,10 +271,9 @@ def drop_isolated(
     for u in range(len(known), len(is_dropped)):
         if g.degree[u] > 0:
             continue
-        _provide(g, rule, truth, u, -1, known)
-        enough = _suffices(rule, truth, g.cls[u], known)
+        enough = _stand_by(table, rule, truth, u, -1, known)
         if enough and can_spare(table, rule, table.of_vertex[u]):
             lift(table, rule, u, 0)
             is_dropped[u] = True
         else:
-            _provide(g, rule, truth, u, 1, known)
+            _stand_by(table, rule, truth, u, 1, known)

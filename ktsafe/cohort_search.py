@@ -158,7 +158,7 @@ def _search(
         table = LocationTable(working, rule, degree_caps(working), floors)
         unsafe = table.unsafe_vertices()
         if known is not None:
-            unsafe = np.union1d(unsafe, known.short(working, table))
+            unsafe = np.union1d(unsafe, known.short(table))
         wishing = np.union1d(unsafe, table.short_of_real()).astype(np.int32)
         ends = round_ >= SEARCH_ROUNDS_MAX or (
             round_ >= SEARCH_ROUNDS_MIN and patience.is_over(working, table, wishing, params)

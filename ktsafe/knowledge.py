@@ -17,9 +17,6 @@ from ktsafe import _locations_core as locations
 from ktsafe.locations import LocationTable
 from ktsafe.working import WorkingGraph
 
-WORK_MAX = 1_000_000_000
-"""Comparisons of two vertices that one pass of trimming may take."""
-
 
 class KnownCandidates:
     """Judges a working graph by what its original vertices truly had at the start.
@@ -36,17 +33,27 @@ class KnownCandidates:
         self._counts = np.ascontiguousarray(truth)
         self._first = np.array([columns.start], dtype=np.int64)
 
-    def short(self, working: WorkingGraph, table: LocationTable) -> NDArray[np.int32]:
+    def counts(self, table: LocationTable, limit: int | None = None) -> NDArray[np.int64]:
+        """Count the candidates of every placed original; -1 for the others.
+
+        From `limit` on, if given, counting may stop.
+        """
+        most = table.n + 1 if limit is None else limit
+        counts: NDArray[np.int64]
+        counts = core.known_of_all(table.arrays, table.rule, self._truth(table), most)
+        return counts
+
+    def short(self, table: LocationTable) -> NDArray[np.int32]:
         """Return the placed originals with fewer than k candidates among the placed vertices."""
-        return self._short(working, table, self._runs(working))
+        k = int(table.rule.limits[locations.K])
+        known = self.counts(table, k)
+        return np.flatnonzero((known >= 0) & (known < k)).astype(np.int32)
 
     def lift_short(self, working: WorkingGraph, table: LocationTable) -> NDArray[np.int32]:
         """Lift vertices until the placed ones have enough candidates and are safe; return them."""
-        runs = self._runs(working)
         lifted: list[NDArray[np.int32]] = []
         while True:
-            short = self._short(working, table, runs)
-            bad = np.union1d(short, table.unsafe_vertices()).astype(np.int32)
+            bad = np.union1d(self.short(table), table.unsafe_vertices()).astype(np.int32)
             if not len(bad):
                 return np.concatenate([*lifted, bad])
             for v in bad:
@@ -63,43 +70,20 @@ class KnownCandidates:
         passes_max: int,
     ) -> None:
         """Withdraw insertions like `trimming.trim`, while everybody keeps k candidates."""
-        truth, g, n = self._truth(working), working.arrays, working.n
-        everybody = np.ones(n, dtype=np.bool_)
-        runs = self._runs(working)
-        known = core.known_by_runs(g, table.rule, truth, runs, everybody, n + 1)
+        truth, g, n = self._truth(table), working.arrays, working.n
+        known = core.known_of_all(table.arrays, table.rule, truth, n + 1)
         for _ in range(passes_max):
             order = rng.permutation(working.n_inserted_edges)
-            taken = core.trim_known(g, table.arrays, table.rule, truth, known, order, WORK_MAX)
+            taken = core.trim_known(g, table.arrays, table.rule, truth, known, order)
             if taken * 200 < len(order):
                 break
         is_dropped = np.zeros(n, dtype=np.bool_)
         core.drop_isolated(g, table.arrays, table.rule, truth, known, is_dropped)
         working.remove_vertices(is_dropped)
 
-    def _short(
-        self, working: WorkingGraph, table: LocationTable, runs: core.Runs
-    ) -> NDArray[np.int32]:
-        rule, truth = table.rule, self._truth(working)
-        is_placed = table.arrays.of_vertex[: working.n] != locations.NONE
-        k = int(rule.limits[locations.K])
-        known = core.known_by_runs(working.arrays, rule, truth, runs, is_placed, k)
-        return np.flatnonzero((known >= 0) & (known < k)).astype(np.int32)
-
-    def _runs(self, working: WorkingGraph) -> core.Runs:
-        g, n = working.arrays, working.n
-        order = np.lexsort((core.hashes(g, n), g.degree[:n], g.cls[:n]))
-        runs: core.Runs = core.runs_of(g, order, working.space.n_classes)
-        return runs
-
-    def _truth(self, working: WorkingGraph) -> core.Truth:
-        n, classes = working.n, working.arrays.cls[: working.n]
-        n_classes = working.space.n_classes
-        start = np.zeros(n_classes + 1, dtype=np.int64)
-        np.cumsum(np.bincount(classes, minlength=n_classes), out=start[1:])
-        return core.Truth(
-            self._counts,
-            self._first,
-            start,
-            np.argsort(classes[:n], kind="stable"),
-            np.bincount(classes[: working.n_original], minlength=n_classes),
-        )
+    def _truth(self, table: LocationTable) -> core.Truth:
+        head = np.full(len(table.arrays.cls), locations.NONE, dtype=np.int32)
+        after = np.full(len(self._counts), locations.NONE, dtype=np.int32)
+        truth = core.Truth(self._counts, self._first, head, after)
+        core.enter_all(table.arrays, truth)
+        return truth

@@ -10,8 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.cohort_search import cheapest_supergraph
 from ktsafe.datasets.synthetic import zipf
+from ktsafe.knowledge import KnownCandidates
+from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.privacy_figures import privacy_figures
+from ktsafe.working import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 TRUE = AnonymizeOptions(effort="fast", knowledge="true")
@@ -91,3 +96,52 @@ def test_the_definition_alone_does_not_give_it() -> None:
         outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
         least[knowledge] = privacy_figures(graph, outcome.graph, params).k_known_ps.min()
     assert least["released"] < params.k <= least["true"]
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(n_max=14), st.sampled_from([1, 2, 3]), st.integers(0, 2**32))
+def test_counts_of_candidates_follow_every_withdrawal(
+    graph: AttributedGraph, k: int, seed: int
+) -> None:
+    """What trimming counts is what the definition counts; nobody falls below k."""
+    params = PrivacyParams(k=k, t=Fraction(1, 5), alpha=Fraction(1))
+    rng = np.random.default_rng(seed)
+    space = QuasiIdentifierSpace.of_graph(graph)
+    rule = similarity_rule(space, params)
+    known = KnownCandidates(WorkingGraph(graph, space, by_tuple=True))
+    _, working = cheapest_supergraph(graph, params, "fast", rng, lambda *_: None, knowledge="true")
+    if working is None:
+        return
+    caps = np.full(space.n_classes, 200, dtype=np.int64)
+    table = LocationTable(working, rule, caps)
+    counts = known.counts(table)
+    released = _as_graph(graph, working)
+    assert counts.tolist() == known_by_definition(graph, released, params)
+    assert (counts >= k).all()
+    _with_spares(working, rng)
+    table = LocationTable(working, rule, caps)
+    if len(table.unsafe_vertices()) or (known.counts(table) < k).any():
+        return
+    known.trim(working, table, rng, passes_max=2)
+    counts = known.counts(LocationTable(working, rule, caps))
+    assert counts.tolist() == known_by_definition(graph, _as_graph(graph, working), params)
+    assert (counts >= k).all()
+
+
+def _with_spares(working: WorkingGraph, rng: np.random.Generator) -> None:
+    """Insert edges that nobody asked for, so that there is something to take back."""
+    inserted = {(min(e), max(e)) for e in working.inserted_edges.tolist()}
+    original = {(min(e), max(e)) for e in working.original_edges.tolist()}
+    pairs = rng.integers(0, max(working.n, 1), (working.n, 2)).tolist()
+    listed = sorted(inserted | ({(u, v) for u, v in pairs if u < v} - original))
+    edges = np.array(listed, dtype=np.int32).reshape(-1, 2)
+    working.rewire(working.original_edges, working.deleted_edges, edges)
+
+
+def _as_graph(graph: AttributedGraph, working: WorkingGraph) -> AttributedGraph:
+    """Return a working graph with inserted vertices that show some value."""
+    tuples = working.space.tuples[working.arrays.cls[graph.n_vertices : working.n]]
+    rows = np.column_stack((tuples, np.zeros(len(tuples), dtype=np.int32)))
+    codes = np.concatenate((graph.codes, rows.astype(np.int32)))
+    edges = np.concatenate((working.original_edges, working.inserted_edges))
+    return AttributedGraph.from_codes(graph.schema, graph.categories, codes, edges)
