@@ -1,0 +1,68 @@
+"""Dependencies have exact versions; the audit of them fails on a finding and on nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_every_constraint_is_one_exact_version() -> None:
+    """No range, no path, no address, and no package twice."""
+    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
+    pins = [line for line in lines if not line.startswith("#")]
+    assert len(pins) > 30
+    assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
+    names = [re.sub(r"[-_.]+", "-", pin.partition("==")[0]).lower() for pin in pins]
+    assert len(set(names)) == len(names)
+
+
+def report(*flaws: str, skipped: bool = False) -> dict[str, Any]:
+    """Return a report as pip-audit writes it."""
+    vulns = [{"id": flaw, "fix_versions": ["2.0"], "aliases": []} for flaw in flaws]
+    sound = {"name": "sound", "version": "1.0", "vulns": []}
+    other = {"name": "other", "version": "1.0", "vulns": vulns}
+    unknown = {"name": "private", "skip_reason": "not found"}
+    return {"dependencies": [unknown] if skipped else [sound, other, unknown], "fixes": []}
+
+
+@pytest.mark.parametrize(
+    ("found", "code", "words"),
+    [
+        (None, 0, "NOT audited: the advisory service cannot be reached"),
+        (report(), 0, "2 of 3 dependencies audited, 0 vulnerabilities"),
+        (report("PYSEC-1"), 1, "other 1.0: PYSEC-1, fixed in 2.0"),
+        (report(skipped=True), 0, "NOT audited: the service answers, but knows none"),
+    ],
+)
+def test_the_audit_fails_on_a_finding_only(
+    tmp_path: Path, found: dict[str, Any] | None, code: int, words: str
+) -> None:
+    """Where nothing can be looked up, it says so and passes: CI works without a network."""
+    if found is not None:
+        (tmp_path / "report.json").write_text(json.dumps(found))
+    # A python3 whose new environments hold a pip and a pip-audit that do as the test says.
+    audit = (
+        f'#!/bin/sh\nwhile [ "$1" != --output ]; do shift; done\ncp {tmp_path}/report.json "$2"\n'
+    )
+    (tmp_path / "audit").write_text(audit)
+    (tmp_path / "python3").write_text(
+        f'#!/bin/sh\nif [ "$1" != -m ]; then exec {sys.executable} "$@"; fi\n'
+        f'mkdir -p "$3/bin"\ncp {tmp_path}/audit "$3/bin/pip-audit"\n'
+        'printf "#!/bin/sh\\n" > "$3/bin/pip"\nchmod +x "$3/bin/pip" "$3/bin/pip-audit"\n'
+    )
+    (tmp_path / "python3").chmod(0o755)
+    path = f"{tmp_path}:{os.environ['PATH']}"
+    done = subprocess.run(
+        [ROOT / ".ci/audit"], env={"PATH": path}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == code, done.stderr
+    assert words in done.stdout + done.stderr
