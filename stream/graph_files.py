@@ -17,17 +17,21 @@ import numpy as np
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
+from stream.composite import CompositeSchema, composed, composite_schema
 
 _ENCODING: Final = "utf-8-sig"
 """UTF-8, with or without the mark that spreadsheets put first."""
 
 
 class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
-    """The `[attributes]` table of a schema file or of the service's configuration."""
+    """The `[attributes]` table of a schema file or of the service's configuration.
+
+    In a schema file there may be several sensitive attributes (`stream.composite`).
+    """
 
     quasi_identifiers: list[str]
-    sensitive: str
-    sensitive_values: list[str]
+    sensitive: str | list[str]
+    sensitive_values: list[str] | dict[str, list[str]]
     buckets: dict[str, list[float]] = {}
 
     def to_schema(self) -> Schema:
@@ -36,14 +40,16 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         Raises
         ------
         InvalidGraph
-            If names clash or buckets do not ascend.
+            If names clash, buckets do not ascend, or values do not fit the sensitive attributes.
         """
-        return Schema(
-            tuple(self.quasi_identifiers),
-            self.sensitive,
-            frozenset(self.sensitive_values),
-            {name: tuple(edges) for name, edges in self.buckets.items()},
-        )
+        buckets = {name: tuple(edges) for name, edges in self.buckets.items()}
+        match self.sensitive, self.sensitive_values:
+            case str() as sensitive, list() as values:
+                return Schema(tuple(self.quasi_identifiers), sensitive, frozenset(values), buckets)
+            case list() as parts, dict() as by_part:
+                return composite_schema(self.quasi_identifiers, parts, by_part, buckets)
+        msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
+        raise InvalidGraph(msg, hint="See the README, 'Schema file'.")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -100,15 +106,16 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
         is named, its content is not repeated.
     """
     position: dict[str, int] = {}
-    columns: dict[str, list[str]] = {name: [] for name in schema.attributes}
-    with csv_rows(vertices, ["id", *schema.attributes]) as rows:
+    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
+    columns: dict[str, list[str]] = {name: [] for name in names}
+    with csv_rows(vertices, ["id", *names]) as rows:
         for line, (vertex, *values) in rows:
             if not vertex or vertex in position:
                 what = "no id" if not vertex else "an id for the second time"
                 msg = f"{vertices}, line {line}: {what}."
                 raise InvalidGraph(msg)
             position[vertex] = len(position)
-            for name, value in zip(schema.attributes, values, strict=True):
+            for name, value in zip(names, values, strict=True):
                 columns[name].append(value)
     pairs: set[tuple[int, int]] = set()
     loops = repeated = 0
@@ -126,7 +133,10 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
             pairs.add((u, v) if u < v else (v, u))
             repeated += len(pairs) == before
     array = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    graph = AttributedGraph.from_columns(schema, columns, array)
+    if isinstance(schema, CompositeSchema):
+        graph = AttributedGraph.from_columns(*composed(schema, columns), array)
+    else:
+        graph = AttributedGraph.from_columns(schema, columns, array)
     return GraphFile(graph, list(position), repeated, loops)
 
 

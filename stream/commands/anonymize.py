@@ -126,10 +126,12 @@ def _anonymized(
     from ktsafe.verify import verify
     from stream import release_files
     from stream.certificate_files import in_order, write_certificate
+    from stream.composite import CompositeSchema, declaring_what_is_shown
     from stream.graph_files import read_graph, read_schema
     from stream.release_read import read_release
 
-    source = read_graph(vertices, edges, read_schema(schema_file))
+    schema = read_schema(schema_file)
+    source = read_graph(vertices, edges, schema)
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     if kernels.is_cold():
@@ -141,7 +143,10 @@ def _anonymized(
     seconds = time.perf_counter() - started
     ids = release_files.random_ids(result.graph.n_vertices, seed=seed)
     header = release_files.ReleaseHeader(out.name, "single", None, params)
-    release_files.write_release(out, result.graph, ids, header)
+    shown = result.graph
+    if isinstance(schema, CompositeSchema):
+        shown = declaring_what_is_shown(shown)
+    release_files.write_release(out, shown, ids, header)
     release = read_release(out)
     certificate = None if result.shift is None else in_order(ids, result.shift, release.ids)
     verdict = verify(

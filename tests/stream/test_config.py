@@ -146,3 +146,14 @@ def test_t_may_be_given_as_l1_distance(tmp_path):
     assert config.check(document, tmp_path, "here").params == PrivacyParams(t="1/10")
     document["privacy"]["distance"] = "emd"
     assert config.check(document, tmp_path, "here").params == PrivacyParams(t="1/5")
+
+
+def test_several_sensitive_attributes_are_for_files(tmp_path):
+    """A service takes one; the error says what to do."""
+    table = {
+        "quasi_identifiers": ["a"],
+        "sensitive": ["b", "c"],
+        "sensitive_values": {"b": ["x"], "c": ["y"]},
+    }
+    with pytest.raises(ConfigError, match="takes one sensitive attribute"):
+        config.check({**MINIMAL, "attributes": table}, tmp_path, "here")

@@ -4,8 +4,9 @@ import gzip
 
 import pytest
 
-from ktsafe import Schema
+from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
+from stream.composite import declaring_what_is_shown
 from stream.graph_files import read_graph, read_schema
 
 SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))
@@ -102,3 +103,61 @@ def test_a_schema_with_buckets_is_read(tmp_path):
     schema = read_schema(path)
     texts = [schema.category("age", x) for x in ("17", "18", "64.5", "65", "-", None)]
     assert texts == ["<18", "18..<65", "18..<65", ">=65", "-", "-"]
+
+
+TWO_SENSITIVE = """[attributes]
+quasi_identifiers = ["age"]
+sensitive = ["health", "income"]
+sensitive_values = { health = ["ill"], income = ["none"] }
+buckets = { age = [30] }
+"""
+
+
+def test_several_sensitive_attributes_become_one(tmp_path):
+    """A combined value is sensitive where any part is; missing parts are values like others."""
+    (tmp_path / "schema.toml").write_text(TWO_SENSITIVE)
+    schema = read_schema(tmp_path / "schema.toml")
+    (tmp_path / "v.csv").write_text(
+        "id,age,health,income\np1,20,ill,low\np2,40,well,none\np3,50,well,\np4,10,,low\n"
+    )
+    (tmp_path / "e.csv").write_text("source,target\np1,p2\n")
+    graph = read_graph(tmp_path / "v.csv", tmp_path / "e.csv", schema).graph
+    assert graph.schema.attributes == ("age", "health+income")
+    assert [graph.values(v) for v in range(4)] == [
+        {"age": "<30", "health+income": "ill|low"},
+        {"age": ">=30", "health+income": "well|none"},
+        {"age": ">=30", "health+income": "well|-"},
+        {"age": "<30", "health+income": "-|low"},
+    ]
+    assert graph.is_sensitive.tolist() == [True, True, False, False]
+
+
+def test_a_release_declares_only_combinations_that_it_shows(tmp_path):
+    """Who is not published does not show in the list of sensitive values."""
+    (tmp_path / "schema.toml").write_text(TWO_SENSITIVE)
+    schema = read_schema(tmp_path / "schema.toml")
+    (tmp_path / "v.csv").write_text("id,age,health,income\np1,20,ill,low\np2,40,well,none\n")
+    (tmp_path / "e.csv").write_text("source,target\n")
+    graph = read_graph(tmp_path / "v.csv", tmp_path / "e.csv", schema).graph
+    assert graph.schema.sensitive_values == {"ill|low", "well|none"}
+    one = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes[:1], [])
+    shown = declaring_what_is_shown(one)
+    assert shown.schema.sensitive_values == {"ill|low"}
+    assert shown.is_sensitive.tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "words"),
+    [
+        ('["health", "income"]', '"health"', "both be of one attribute"),
+        ('{ health = ["ill"], income = ["none"] }', '["ill"]', "both be of one attribute"),
+        (', income = ["none"]', "", "a table that names each"),
+        ('["age"]', '["health"]', "names an attribute twice"),
+    ],
+)
+def test_mismatched_sensitive_attributes_are_refused(tmp_path, old, new, words):
+    """One name needs a list of values, several need a table that names each."""
+    text = TWO_SENSITIVE.replace(old, new, 1).replace("buckets = { age = [30] }\n", "")
+    (tmp_path / "schema.toml").write_text(text)
+    with pytest.raises(InvalidGraph, match=words):
+        read_schema(tmp_path / "schema.toml")
