@@ -1,0 +1,89 @@
+"""Several sensitive attributes of a graph in files, taken as one composite attribute.
+
+    [attributes]
+    quasi_identifiers = ["gender"]
+    sensitive = ["health", "income"]
+    sensitive_values = { health = ["chronic"], income = ["none"] }
+
+Source: Section 2.1 of the paper, "Graph Model"; see `ktsafe.baselines.variations`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Final
+
+from ktsafe import AttributedGraph, Schema
+from ktsafe.baselines.variations import composite_sensitive
+from ktsafe.errors import InvalidGraph
+
+JOINT: Final = "+"
+"""Between the names of the parts, in the name of the composite attribute."""
+
+
+@dataclasses.dataclass(frozen=True)
+class CompositeSchema(Schema):
+    """A schema whose sensitive attribute stands for several columns.
+
+    Attributes
+    ----------
+    parts:
+        For each sensitive column, in order, its sensitive values. Which composite values are
+        sensitive is known when the columns are: those of which any part is.
+    """
+
+    parts: Mapping[str, frozenset[str]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns that a file must have."""
+        return (*self.quasi_identifiers, *self.parts)
+
+
+def composite_schema(
+    quasi_identifiers: list[str],
+    sensitive: list[str],
+    sensitive_values: Mapping[str, list[str]],
+    buckets: Mapping[str, tuple[float, ...]],
+) -> CompositeSchema:
+    """Return the schema of what an `[attributes]` table with several sensitive attributes says.
+
+    Raises
+    ------
+    InvalidGraph
+        If names clash, or values are declared for other attributes than are listed.
+    """
+    if not sensitive or set(sensitive_values) != set(sensitive):
+        msg = "With several sensitive attributes, sensitive_values must be a table that names each."
+        raise InvalidGraph(msg, hint='Such as sensitive_values = { health = ["chronic"] }.')
+    names = [*quasi_identifiers, *sensitive]
+    if len(set(names)) != len(names):
+        msg = "A schema names an attribute twice."
+        raise InvalidGraph(msg)
+    parts = {name: frozenset(sensitive_values[name]) for name in sensitive}
+    return CompositeSchema(
+        tuple(quasi_identifiers), JOINT.join(sensitive), frozenset(), buckets, parts
+    )
+
+
+def composed(
+    schema: CompositeSchema, columns: Mapping[str, list[str]]
+) -> tuple[Schema, dict[str, list[object]]]:
+    """Return the schema and the columns with the composite attribute in the place of its parts."""
+    parts = dict(schema.parts)
+    made, values = composite_sensitive(schema.quasi_identifiers, parts, columns, schema.sensitive)
+    return dataclasses.replace(made, buckets=schema.buckets), values
+
+
+def declaring_what_is_shown(graph: AttributedGraph) -> AttributedGraph:
+    """Return a released graph whose schema declares only sensitive values that somebody shows.
+
+    Which combinations exist among people whose values are not published is nobody's business.
+    """
+    texts = graph.categories[-1]
+    shown = {texts[code] for code in set(graph.codes[:, -1].tolist())}
+    schema = dataclasses.replace(
+        graph.schema, sensitive_values=graph.schema.sensitive_values & shown
+    )
+    return AttributedGraph.from_codes(schema, graph.categories, graph.codes, graph.edges)
