@@ -15,11 +15,9 @@ from ktsafe.sequence import state as st
 from ktsafe.sequence.balance import NEW, Choice, balanced
 from ktsafe.sequence.blocks import Frame, insert_places
 from ktsafe.sequence.growth import Pending, grown
-from ktsafe.sequence.pairing import paired
+from ktsafe.sequence.pairing import matched_by_slack
 from ktsafe.sequence.state import State, Tie
 from ktsafe.sequence.units import Unit, split_off
-
-PAIRINGS_MAX = 20
 
 
 def raise_due(state: State, frame: Frame, lag_max: int, rng: np.random.Generator) -> set[Tie]:
@@ -123,40 +121,10 @@ def _matched(
 ) -> list[Tie]:
     """Match the places that no true tie serves; inserted ones join where that cannot be done."""
     while True:
-        for _ in range(PAIRINGS_MAX):
-            if len(rest) == 2:
-                left = by_slack(state, rest[0], classes[1], rng)
-                right = by_slack(state, rest[1], classes[0], rng)
-            else:
-                order = by_slack(state, rest[0], classes[0], rng)
-                left, right = order[::2], order[1::2]
-            pairs = paired(state.adjacent, left, right, rng)
-            if pairs is not None:
-                return pairs
+        pairs = matched_by_slack(state, classes, rest, (), rng)
+        if pairs is not None:
+            return pairs
         count = max(frame.params.group_size_min, *(len(side) for side in rest))
         count += count % 2
         for cls, side in zip(classes, rest, strict=False):
             side.extend(insert_places(state, frame, cls, count, rng))
-
-
-def by_slack(state: State, places: list[int], cls: int, rng: np.random.Generator) -> list[int]:
-    """Order places by what their cohort, then they themselves, could lose of a class.
-
-    Who can lose little is matched with others of that kind: such edges can be taken back together
-    one day, while one between a cohort with slack and one without could not.
-    """
-    cls_of = state.cls_of
-    own: dict[int, int] = {}
-    least: dict[int, int] = {}
-    for label in {state.cohort(place) for place in places}:
-        for place in state.members[label]:
-            own[place] = sum(
-                cls_of[other] == cls and not state.is_true(edge)
-                for other, edge in state.adjacent[place].items()
-            )
-        least[label] = min(own[place] for place in state.members[label])
-    noise = rng.random(len(places)).tolist()
-    keyed = [
-        (least[state.cohort(place)], own[place], noise[i], place) for i, place in enumerate(places)
-    ]
-    return [place for *_, place in sorted(keyed)]

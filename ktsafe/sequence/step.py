@@ -14,10 +14,10 @@ from ktsafe.sequence.births import publish_ready
 from ktsafe.sequence.blocks import Frame
 from ktsafe.sequence.changes import Changes, Values
 from ktsafe.sequence.departures import depart, retire_hollow
-from ktsafe.sequence.lowering import lower
 from ktsafe.sequence.options import SequenceOptions
 from ktsafe.sequence.qi_changes import move_groups, note_class
 from ktsafe.sequence.raising import raise_due, relabel
+from ktsafe.sequence.rotating import rotate
 from ktsafe.sequence.sensitive_updates import note_sensitive
 from ktsafe.sequence.state import State, Tie
 from ktsafe.sequence.switching import switch_held
@@ -57,10 +57,10 @@ def make_release(
     if not options.cover:
         switch_held(state)
     slack |= raise_due(state, frame, options.edge_lag_max, rng)
-    # Step 4: take back what nobody needs.
+    # Step 4: ties for which others need not gain anything; take back what nobody needs.
     for label in left:
         slack |= _pairs(state, label)
-    lower(state, slack, rng)
+    rotate(state, slack, frame.params.k if options.cover else 1, rng)
     # Step 5: the gate.
     certificate.check(state, frame, state.touched)
     if options.cover:

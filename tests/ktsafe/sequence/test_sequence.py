@@ -165,18 +165,20 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_raise(
     world = World(60, 90, 5)
     sequence = world.begin(edge_lag_max=0)
     history = [naive.published(sequence)]
-    lower = step.lower
+    rotate = step.rotate
 
-    def careless(state: State, pairs: set[tuple[int, int]], rng: np.random.Generator) -> None:
+    def careless(
+        state: State, pairs: set[tuple[int, int]], least: int, rng: np.random.Generator
+    ) -> None:
         """Drop one edge that a raise has just inserted."""
-        lower(state, pairs, rng)
+        rotate(state, pairs, least, rng)
         rows = [state.adjacent[u][v] for u, v in state.gained]
         state.drop_edge(next(row for row in rows if not state.is_true(row)))
 
     with monkeypatch.context() as patched:
         patched.setattr(step.certificate, "check", lambda *_: None)
         patched.setattr(step.cover, "check_cover", lambda *_: None)
-        patched.setattr(step, "lower", careless)
+        patched.setattr(step, "rotate", careless)
         sequence.advance(world.change(ties=3), np.random.default_rng(0))
     history.append(naive.published(sequence))
     cohorts = naive.cohorts_by_id(sequence)
