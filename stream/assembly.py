@@ -97,6 +97,7 @@ def run_from_settings(
                 audit_dir=audit_folder(settings),
                 frozen=frozen_inputs(settings),
                 seed=config.release.seed,
+                formats=config.release.format,
             ),
             observer=Observers(*told),
             stopping=stopping.is_set,

@@ -28,6 +28,7 @@ from stream.debezium import Tables
 from stream.envelopes import Format, Wrapping
 from stream.errors import ConfigError
 from stream.graph_files import AttributesTable, read_schema
+from stream.release_files import Format as ReleaseFormat
 from stream.slots import Slots, parse_slots
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
@@ -155,6 +156,7 @@ class ReleaseTable(Table, frozen=True):
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
     real_per_group: Annotated[int, msgspec.Meta(ge=1)] | None = None
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    format: tuple[ReleaseFormat, ...] = ("csv",)
 
 
 class IngestTable(Table, frozen=True):
@@ -335,6 +337,9 @@ def _check_together(config: Config, name: str) -> None:
     ):
         msg = f"{name}: a connector of kind kafka needs a [kafka] table."
         raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
+    if "csv" not in config.release.format:
+        msg = f'{name}: release.format must contain "csv".'
+        raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
     if isinstance(config.source, FilesSource) and config.source.paths.count("-") > 1:
         msg = f"{name}: source.paths names standard input twice."
         raise ConfigError(msg)

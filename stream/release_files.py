@@ -4,6 +4,8 @@
     <release_id>/vertices.csv    id,<attributes...>    sorted by id
     <release_id>/edges.csv       source,target         source < target, sorted
 
+and, if asked for, the same tables as vertices.parquet and edges.parquet.
+
 The private audit goes to a folder of its own and is never published:
 
     <release_id>/mapping.csv     released_id,original_id    empty for an inserted vertex
@@ -28,6 +30,7 @@ from numpy.typing import NDArray
 
 from connectors.base import MANIFEST
 from ktsafe import AttributedGraph, PrivacyParams
+from stream.parquet_files import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from stream.slots import rfc3339
 
 VERTICES: Final = "vertices.csv"
@@ -37,6 +40,7 @@ AUDIT: Final = "audit.json"
 FORMAT: Final = 1
 
 Window = int | Literal["all"]
+Format = Literal["csv", "parquet"]
 
 GUARANTEE_ALL: Final = (
     "The releases of this sequence_id are kt-safe together (w = all): whoever has every one of "
@@ -110,7 +114,11 @@ def release_id(index: int, slot_us: int) -> str:
 
 
 def write_release(
-    folder: Path, graph: AttributedGraph, ids: Sequence[str], header: ReleaseHeader
+    folder: Path,
+    graph: AttributedGraph,
+    ids: Sequence[str],
+    header: ReleaseHeader,
+    formats: Sequence[Format] = ("csv",),
 ) -> dict[str, str]:
     """Write and fsync a release to the new folder `folder`.
 
@@ -118,6 +126,8 @@ def write_release(
     ----------
     ids:
         The released id of every vertex of `graph`.
+    formats:
+        "csv", which is always written, and what else.
 
     Returns
     -------
@@ -126,9 +136,12 @@ def write_release(
     """
     folder.mkdir(mode=0o700, parents=True)
     hashes = {
-        VERTICES: write_synced(folder / VERTICES, _vertex_lines(graph, ids)),
-        EDGES: write_synced(folder / EDGES, _edge_lines(graph, ids)),
+        VERTICES: write_synced(folder / VERTICES, csv_lines(*_vertices(graph, ids))),
+        EDGES: write_synced(folder / EDGES, csv_lines(*_edges(graph, ids))),
     }
+    if "parquet" in formats:
+        for name, table in ((VERTICES_PARQUET, _vertices), (EDGES_PARQUET, _edges)):
+            hashes[name] = write_synced(folder / name, [table_bytes(*table(graph, ids))])
     manifest = _manifest(graph, header, hashes)
     digest = write_synced(folder / MANIFEST, [json.dumps(manifest, indent=2) + "\n"])
     sync_folder(folder)
@@ -157,13 +170,13 @@ def originals_behind(origin: NDArray[np.integer[Any]], originals: Sequence[str])
     return [originals[v] if v >= 0 else "" for v in origin.tolist()]
 
 
-def write_synced(path: Path, texts: Iterator[str] | list[str]) -> str:
+def write_synced(path: Path, texts: Iterable[str | bytes]) -> str:
     """Write a file of mode 0600, fsync it, and return its sha256."""
     digest = hashlib.sha256()
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
     with os.fdopen(descriptor, "wb") as file:
         for text in texts:
-            data = text.encode()
+            data = text if isinstance(text, bytes) else text.encode()
             digest.update(data)
             file.write(data)
         file.flush()
@@ -194,19 +207,23 @@ def csv_lines(header: Sequence[str], rows: Iterator[Sequence[str]] | list[Any]) 
     yield buffer.getvalue()
 
 
-def _vertex_lines(graph: AttributedGraph, ids: Sequence[str]) -> Iterator[str]:
+_Table = tuple[tuple[str, ...], Iterator[Sequence[str]]]
+"""Names of columns, and rows in the order in which they are published."""
+
+
+def _vertices(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
     order = sorted(range(graph.n_vertices), key=ids.__getitem__)
     codes = graph.codes
     rows = (
         (ids[v], *(texts[code] for texts, code in zip(graph.categories, codes[v], strict=True)))
         for v in order
     )
-    return csv_lines(("id", *graph.schema.attributes), rows)
+    return ("id", *graph.schema.attributes), rows
 
 
-def _edge_lines(graph: AttributedGraph, ids: Sequence[str]) -> Iterator[str]:
+def _edges(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
     pairs = ((ids[u], ids[v]) for u, v in graph.edges.tolist())
-    return csv_lines(("source", "target"), sorted((a, b) if a < b else (b, a) for a, b in pairs))
+    return ("source", "target"), iter(sorted((a, b) if a < b else (b, a) for a, b in pairs))
 
 
 def _manifest(

@@ -1,6 +1,7 @@
 """Reads a release back from its bytes alone, for verification and for whoever consumes it.
 
-Shares nothing with the writer: what the verifier judges is what a reader would see.
+Shares no code with the writer: what the verifier judges is what a reader would see. Every file that
+is published is read; where two say the same, that is checked.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import dataclasses
 import hashlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import Final
 
 import msgspec
 import networkx as nx
@@ -18,6 +20,10 @@ from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.errors import KtsafeError
+from stream.parquet_files import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, read_table
+
+FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET})
+"""Every file that a release may have beside its manifest."""
 
 
 class ReleaseUnreadable(KtsafeError):
@@ -94,6 +100,31 @@ class Release:
         column = self.columns[self.manifest.schema.sensitive]
         return np.array([text in sensitive for text in column], dtype=np.bool_)
 
+    def codes(self) -> tuple[NDArray[np.int64], dict[str, list[str]]]:
+        """Return all attributes as numbers, and what the numbers mean.
+
+        Returns
+        -------
+        tuple
+            int64, shape (n, d), and for each attribute, in the order of the columns, the value of
+            every number. Numbers follow the order of the texts, so they depend on nothing else.
+        """
+        meanings = {name: sorted(set(column)) for name, column in self.columns.items()}
+        coded = np.zeros((len(self.ids), len(meanings)), dtype=np.int64)
+        for j, (name, texts) in enumerate(meanings.items()):
+            number = {text: code for code, text in enumerate(texts)}
+            coded[:, j] = [number[text] for text in self.columns[name]]
+        return coded, meanings
+
+    def edge_index(self) -> NDArray[np.int64]:
+        """Return every tie in both directions, shape (2, 2m), as PyTorch Geometric takes it.
+
+        `torch.from_numpy(release.edge_index())` shares its memory. For igraph: `igraph.Graph(
+        n=len(release.ids), edges=release.edges)`.
+        """
+        both = np.concatenate((self.edges, self.edges[:, ::-1]))
+        return np.ascontiguousarray(both.T)
+
     def to_networkx(self) -> nx.Graph:
         """Return the release as a networkx graph, its nodes named by released id."""
         graph = nx.Graph()
@@ -152,11 +183,18 @@ def read_release(folder: Path) -> Release:
         if name != Path(name).name or _sha256(folder / name) != expected:
             msg = f"{folder / name} does not match the sha256 in the manifest."
             raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+    if unknown := set(manifest.sha256) - FILES:
+        # What cannot be read cannot be judged, and would be published unseen.
+        msg = f"The manifest in {folder} lists {min(unknown)}, which this version cannot read."
+        raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
     if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
         msg = f"The manifest in {folder} does not list {min(missing)}."
         raise ReleaseUnreadable(msg)
     names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
     vertices = _rows(folder / "vertices.csv", ["id", *names])
+    edges = _rows(folder / "edges.csv", _EDGE_HEADER)
+    _check_parquet(folder, manifest, VERTICES_PARQUET, ["id", *names], vertices)
+    _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, edges)
     ids = [row[0] for row in vertices]
     position = {name: v for v, name in enumerate(ids)}
     if len(position) != len(ids):
@@ -164,7 +202,7 @@ def read_release(folder: Path) -> Release:
         raise ReleaseUnreadable(msg)
     columns = {name: [row[j] for row in vertices] for j, name in enumerate(names, start=1)}
     try:
-        pairs = [(position[a], position[b]) for a, b in _rows(folder / "edges.csv", _EDGE_HEADER)]
+        pairs = [(position[a], position[b]) for a, b in edges]
     except KeyError:
         msg = f"{folder / 'edges.csv'} names a vertex that vertices.csv does not list."
         raise ReleaseUnreadable(msg) from None
@@ -175,6 +213,21 @@ def read_release(folder: Path) -> Release:
 
 
 _EDGE_HEADER = ["source", "target"]
+
+
+def _check_parquet(
+    folder: Path, manifest: Manifest, name: str, header: list[str], rows: list[list[str]]
+) -> None:
+    """Refuse a release that tells one thing to readers of CSV and another to those of Parquet."""
+    if name not in manifest.sha256:
+        return
+    try:
+        told = read_table(folder / name)
+    except ParquetUnreadable as error:
+        raise ReleaseUnreadable(error.message) from error
+    if told != (header, rows):
+        msg = f"{folder / name} and the CSV file beside it do not say the same."
+        raise ReleaseUnreadable(msg)
 
 
 def _sha256(path: Path) -> str:

@@ -46,6 +46,8 @@ class BuildSettings:
         What of the mechanism's own options is fixed within a sequence, JSON-ready.
     seed:
         Fixed only for tests; None draws from the system's CSPRNG. Never published, never logged.
+    formats:
+        In which formats releases are written.
     """
 
     params: PrivacyParams
@@ -54,6 +56,7 @@ class BuildSettings:
     audit_dir: Path
     frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seed: int | None = None
+    formats: tuple[release_files.Format, ...] = ("csv",)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -145,7 +148,9 @@ class Snapshotter:
                 settings.params,
                 self._mechanism.guarantee,
             )
-            files = release_files.write_release(folder, built.graph, built.ids, header)
+            files = release_files.write_release(
+                folder, built.graph, built.ids, header, settings.formats
+            )
         with self._phase("verify", timings):
             release = _read_back(folder, settings.params)
             judged = self._mechanism.judge(built, release, snapshot)

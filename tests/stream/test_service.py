@@ -154,9 +154,9 @@ def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch):
     """The gate judges by the service's parameters; what claims others is not published."""
     write_release = release_files.write_release
 
-    def boasting(folder, graph, ids, header):
+    def boasting(folder, graph, ids, header, formats):
         claim = dataclasses.replace(header, params=PrivacyParams(k=1, alpha=1))
-        return write_release(folder, graph, ids, claim)
+        return write_release(folder, graph, ids, claim, formats)
 
     monkeypatch.setattr(release_files, "write_release", boasting)
     world = World(tmp_path, PARTITIONS)
