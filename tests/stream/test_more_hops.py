@@ -95,12 +95,7 @@ def test_the_cohort_strategy_refuses_two_hops(
 
 def test_the_service_publishes_aligned_releases(tmp_path: Path) -> None:
     """With two hops each release is published, and safe by the definition at two hops."""
-    site = running.files_site(
-        tmp_path / "site", [services.small_feed(people=40)], services.ATTRIBUTES, "month"
-    )
-    text = site.config.read_text()
-    asked = "[privacy]\nwindow = 1\nk = 4\nn_hops = 2\n"
-    site.config.write_text(re.sub(r"\[privacy\]\nwindow = .*\n", asked, text))
+    site = two_hops(tmp_path, "1", people=40)
     site.drain()
     folders = sorted((site.folder / "releases").glob("*/manifest.json"))
     assert folders
@@ -108,6 +103,36 @@ def test_the_service_publishes_aligned_releases(tmp_path: Path) -> None:
     release_id = folders[-1].parent.name
     proof = site.folder / "state" / "audit" / release_id / "certificate.csv"
     assert run_command(["verify", str(folders[-1].parent), "--certificate", str(proof)]) == Exit.OK
+
+
+def test_the_service_keeps_a_sequence_safe_at_two_hops(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The audit of all releases, with map and truth, passes; each is safe by definition, too."""
+    site = two_hops(tmp_path, '"all"', people=80)
+    site.drain()
+    releases = site.folder / "releases"
+    private = ["--map", str(site.folder / "state" / "audit")]
+    private += ["--truth", str(tmp_path / "feed" / "feed-0.jsonl")]
+    assert run_command(["audit", str(releases), *private, "--json"]) == Exit.OK
+    report = json.loads(capsys.readouterr().out)
+    assert report["releases"] > 2
+    assert report["promise"] == {"window": "all", "cover": True}
+    (sequence,) = report["sequences"]
+    assert sequence["published"]["candidates"]["min"] >= 4
+    assert run_command(["verify", str(releases)]) == Exit.OK
+
+
+def two_hops(folder: Path, window: str, people: int) -> running.Site:
+    """Return a service whose attackers know two hops."""
+    feed = services.small_feed(people=people)
+    # One quasi-identifier, so that newcomers soon find others of their kind.
+    attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
+    site = running.files_site(folder / "site", [feed], attributes, "month")
+    text = site.config.read_text()
+    asked = f"[privacy]\nwindow = {window}\nk = 4\nn_hops = 2\n"
+    site.config.write_text(re.sub(r"\[privacy\]\nwindow = .*\n", asked, text))
+    return site
 
 
 def test_compare_shows_what_real_members_per_group_cost(files: list[str], tmp_path: Path) -> None:
