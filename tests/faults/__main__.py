@@ -3,7 +3,8 @@
     python -m tests.faults [--out docs/reliability.md] [--seed 1] [--only NAME] [--without-broker]
 
 All of it runs on this machine, on loopback. A trial that loses anything ends the run and says how
-to repeat it.
+to repeat it. What came of each fault is kept in `--kept` as soon as it is known, and the page is
+made of all that is kept: a run may be ended and taken up again (`--missing`).
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import platform
 from pathlib import Path
 
 from tests.faults import buffers, simulated
-from tests.faults.trials import Fault, table, tried
+from tests.faults.trials import Fault, kept, table, tried
 
 
 def main() -> None:
@@ -26,14 +27,20 @@ def main() -> None:
     parser.add_argument("--only", help="faults whose name holds this text")
     parser.add_argument("--times", type=int, help="tries of each fault, instead of its own number")
     parser.add_argument("--without-broker", action="store_true")
+    parser.add_argument("--kept", type=Path, default=Path("var/faults"), help="outcomes, by fault")
+    parser.add_argument("--missing", action="store_true", help="only faults not tried so far")
     given = parser.parse_args()
-    chosen = [fault for fault in all_faults(given) if (given.only or "") in fault.name]
-    outcomes = [tried(fault, given.seed) for fault in chosen]
-    text = table(outcomes)
+    faults = all_faults(given)
+    for fault in faults:
+        wanted = (given.only or "") in fault.name
+        if wanted and not (given.missing and kept(fault, given.kept)):
+            tried(fault, given.seed).keep(given.kept)
+    outcomes = [outcome for fault in faults if (outcome := kept(fault, given.kept))]
+    lacking = [f"{fault.name} ({fault.where})" for fault in faults if not kept(fault, given.kept)]
     if given.out:
-        given.out.write_text(page(text), encoding="utf-8")
+        given.out.write_text(page(table(outcomes), lacking), encoding="utf-8")
     else:
-        print(text)
+        print(table(outcomes))
 
 
 def all_faults(given: argparse.Namespace) -> list[Fault]:
@@ -48,8 +55,9 @@ def all_faults(given: argparse.Namespace) -> list[Fault]:
     return [replace(f, times=given.times) for f in faults] if given.times else faults
 
 
-def page(rows: str) -> str:
-    """Return the whole page around the table."""
+def page(rows: str, lacking: list[str]) -> str:
+    """Return the whole page around the table, with the faults that were not tried."""
+    not_tried = f"Not tried in this run: {', '.join(lacking)}.\n" if lacking else ""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
     return f"""\
@@ -66,7 +74,7 @@ estimate: a try that loses anything ends the command, which says how to repeat i
 from the end of the fault (the broker is back, the process is started) until the service works
 again; in simulated time there is none to measure.
 
-{rows}
+{rows}{not_tried}
 ## Bounds of memory
 
 {buffers.table()}

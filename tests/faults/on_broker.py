@@ -187,8 +187,9 @@ def partitions_added(folder: Path, seed: int) -> Trial:
 def topic_made_again(folder: Path, seed: int) -> Trial:
     """Delete the topic and make another of its name while the service runs."""
     site, partitions, topic = site_of(folder, seed)
+    site.site.drain()
     process = site.site.start()
-    seconds_until(lambda: caught_up(site, partitions), process)
+    seconds_until(site.is_ready, process)
     with _cluster() as cluster:
         cluster.recreate(topic, PARTITIONS)
     running.send(bootstrap(), topic, [events[:50] for events in partitions])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import logging
+import re
 import statistics
 import sys
 import time
@@ -11,6 +12,8 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
+
+import msgspec
 
 Run = Callable[[Path, int], "Trial"]
 """Tries a fault once, in an empty folder, with a seed; raises if anything was lost."""
@@ -77,6 +80,33 @@ class Outcome:
             "; ".join(sorted({trial.seen for trial in self.trials})),
         ]
         return "| " + " | ".join(cells) + " |"
+
+    def keep(self, folder: Path) -> None:
+        """Write what came of it, for a page that is made of several runs."""
+        folder.mkdir(parents=True, exist_ok=True)
+        kept = _Kept(self.first_seed, self.trials)
+        _kept_path(self.fault, folder).write_bytes(msgspec.json.encode(kept))
+
+
+class _Kept(msgspec.Struct):
+    """An outcome on disk."""
+
+    first_seed: int
+    trials: tuple[Trial, ...]
+
+
+def kept(fault: Fault, folder: Path) -> Outcome | None:
+    """Return what came of a fault in an earlier run; None if it was not tried."""
+    path = _kept_path(fault, folder)
+    if not path.exists():
+        return None
+    found = msgspec.json.decode(path.read_bytes(), type=_Kept)
+    return Outcome(fault, found.first_seed, found.trials)
+
+
+def _kept_path(fault: Fault, folder: Path) -> Path:
+    words = re.sub("[^a-z0-9]+", "-", f"{fault.name} {fault.where}".lower())
+    return folder / f"{words}.json"
 
 
 HEAD = (

@@ -1,0 +1,25 @@
+"""A small run of the fuzzer over every target; `python -m tests.faults.fuzz` makes a great one."""
+
+import pytest
+
+from tests.faults import fuzz
+
+pytest.importorskip("atheris", reason="atheris ships for Linux on x86_64 only")
+
+
+@pytest.mark.parametrize("target", fuzz.SHARES)
+def test_nothing_crashes_or_hangs(tmp_path, target):
+    """Hundreds of inputs: only the errors that are named come out."""
+    inputs = 1_000 if target == "events" else 200
+    done, told = fuzz.run(target, inputs, 1, tmp_path)
+    assert told == ""
+    assert done >= inputs
+
+
+def test_a_target_that_fails_is_told_and_its_input_kept(tmp_path, monkeypatch):
+    """An input that crashes a target ends the run with the error, and lies in a file."""
+    monkeypatch.setenv("KTSAFE_FUZZ_FAILS", "1")
+    done, told = fuzz.run("release", 200, 1, tmp_path)
+    assert done < 200
+    assert "planned by a test" in told
+    assert list(tmp_path.glob("release-crash-*"))
