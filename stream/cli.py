@@ -24,6 +24,7 @@ from stream.commands import (  # noqa: E402
     demo,
     erase,
     feed,
+    letters,
     rebase,
     release,
     releases,
@@ -75,6 +76,7 @@ app.command("completion")(completion.completion)
 app.add_typer(feed.app, name="feed")
 app.add_typer(releases.app, name="releases")
 app.add_typer(topics.app, name="topics")
+app.add_typer(letters.app, name="letters")
 app.add_typer(state.app, name="state")
 app.add_typer(config.app, name="config")
 

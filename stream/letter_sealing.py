@@ -23,14 +23,14 @@ def check_sealing(settings: Settings) -> None:
 def seal_of(settings: Settings) -> Seal | None:
     """Return what is done to a refused record before it is written; None for nothing."""
     table = settings.config.dead_letters
-    if (found := _sealer(settings)) is not None:
+    if (found := sealer_of(settings)) is not None:
         return found.seal
     return without_content if table.payload == "none" else None
 
 
 def unseal_of(settings: Settings) -> Callable[[bytes], bytes] | None:
     """Return what gives all text of a sealed letter, for a search; None where none is sealed."""
-    found = _sealer(settings)
+    found = sealer_of(settings)
     if found is None:
         return None
 
@@ -42,7 +42,8 @@ def unseal_of(settings: Settings) -> Callable[[bytes], bytes] | None:
     return text
 
 
-def _sealer(settings: Settings) -> Sealer | None:
+def sealer_of(settings: Settings) -> Sealer | None:
+    """Return what encrypts and decrypts letters; None where they are not encrypted."""
     table = settings.config.dead_letters
     if table.payload != "encrypted":
         if table.key_file or table.key_env:

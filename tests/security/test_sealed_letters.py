@@ -99,6 +99,9 @@ def test_a_key_is_made_for_its_owner_and_never_overwritten(tmp_path):
     sealer(str(path), None, 65_536)
     with pytest.raises(FileExistsError):
         new_key(path)
+    assert run_command(["letters", "key", str(path)]) == Exit.USAGE
+    assert run_command(["letters", "key", str(tmp_path / "other")]) == Exit.OK
+    assert stat.S_IMODE((tmp_path / "other").stat().st_mode) == 0o600
 
 
 @pytest.mark.parametrize(
@@ -151,8 +154,8 @@ def site(tmp_path, more):
 
 
 @pytest.mark.parametrize("payload", ["full", "none", "encrypted"])
-def test_the_service_seals_its_letters(tmp_path, payload):
-    """The option reaches the file: content, none, or a token that the key opens."""
+def test_the_service_seals_its_letters(tmp_path, capsys, payload):
+    """The option reaches the file: content, none, or a token; `ktsafe letters read` opens it."""
     (tmp_path / "site.key").touch(mode=0o600)
     (tmp_path / "site.key").write_text(KEY)
     key = 'key_file = "../site.key"' if payload == "encrypted" else ""
@@ -160,6 +163,14 @@ def test_the_service_seals_its_letters(tmp_path, payload):
     assert run_command(["run", str(place.config), "--drain"]) == Exit.OK
     (line,) = (place.folder / "dead-letters.jsonl").read_text().splitlines()
     value = b64decode(json.loads(line)["value"])
+    capsys.readouterr()
+    assert run_command(["letters", "read", str(place.config)]) == Exit.OK
+    (shown,) = capsys.readouterr().out.splitlines()
+    assert "wrong_type at $.id" in shown
+    assert ("secret-person" in shown) == (payload != "none")
+    assert run_command(["letters", "read", str(place.config), "--json"]) == Exit.OK
+    read = json.loads(capsys.readouterr().out)
+    assert (b"secret-person" in b64decode(read["value"])) == (payload != "none")
     if payload == "encrypted":
         value = Sealer(KEY, 524_288).unseal(value)["value"]
         assert assembly.erase_dead_letters(place.settings, ["secret-person"]) == 1
