@@ -9,9 +9,11 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Final
 
 from connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
+from connectors.errors import Unavailable
 from ktsafe import Schema
 from state.changes import Change
 from state.ledger import PendingCut
@@ -154,9 +156,11 @@ class Ingest:
         self._identity = identity
         self._changes, self._dirty, self._held = [], set(), 0
         # Step 3
-        self._source.acknowledge(
-            {TopicPartition(*partition): p.next_offset for partition, p in positions.items()}
-        )
+        with suppress(Unavailable):
+            # All is durable: an error here must not have steps 1 and 2 done again.
+            self._source.acknowledge(
+                {TopicPartition(*partition): p.next_offset for partition, p in positions.items()}
+            )
         self._observer.checkpoint(self._monotonic() - started)
 
     def idle(self, idle_s: float) -> set[tuple[str, int]]:
