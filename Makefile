@@ -6,6 +6,8 @@ NAME ?=
 DATA ?=
 KAFKA ?=
 KILLS ?= 0
+INPUTS ?= 1000000
+EVENTS ?= 7200000
 # Processes that share the tests; each starts a broker of its own when it needs one.
 TEST_WORKERS ?= 2
 
@@ -20,8 +22,8 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format typecheck check bench trials simulate integration broker-start \
-	broker-stop screenshots prometheus wheel constraints clean java
+.PHONY: help run test lint format typecheck check bench trials simulate faults fuzz long-run \
+	integration broker-start broker-stop screenshots prometheus wheel constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -56,6 +58,15 @@ trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:
 
 simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
 	$(RUN) -m pytest tests/stream/test_service.py --hypothesis-seed=$(SEED)
+
+faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on where it was ended
+	$(RUN) -m tests.faults --missing --out docs/reliability.md
+
+fuzz: $(STAMP) ## fuzz event decoder, configuration and release reader: INPUTS=1000000
+	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS)
+
+long-run: $(STAMP) java ## two hours of events, replayed with faults and kill -9: EVENTS=7200000
+	$(RUN) -m tests.faults.long_run --events $(EVENTS)
 
 integration: $(STAMP) java ## run only the tests with a real Kafka broker
 	CI=true $(RUN) -m pytest -m integration
