@@ -72,7 +72,10 @@ def take_over(
             except StateLocked:
                 pass  # Another one was faster.
             else:
-                log.info("took over" if told else "nobody held the state")
+                if told:
+                    log.info("took over")
+                else:
+                    log.info("nobody held the state")
                 return store
         if not told:
             log.info("standing by: another service holds the state")
