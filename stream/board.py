@@ -78,7 +78,6 @@ class Board(Observer):
         self._state = "starting"
         self._trend: deque[Moment] = deque(maxlen=int(TREND_S / SAMPLE_INTERVAL_S))
         self._releases: deque[ReleaseFigures] = deque(maxlen=HISTORY_MAX)
-        self._n_published = 0
         self._withheld_last = ""
         self._retries = {"publish": 0, "dead_letter": 0}
         self._store_bytes = self._erasures = 0
@@ -115,7 +114,6 @@ class Board(Observer):
     ) -> None:
         """Mark a release as confirmed; what was wrong with earlier attempts is over."""
         with self._lock:
-            self._n_published += 1
             self._published_s = self._monotonic_s()
             self._withheld_last = ""
             for i, figures in enumerate(self._releases):
@@ -169,7 +167,7 @@ class Board(Observer):
             feed=self._feed(now),
             building=counts.phase,
             releases=releases if secrets else [_without(r) for r in releases],
-            published=self._n_published,
+            published=counts.n_published,
             withheld=dict(counts.withheld),
             slots_skipped=counts.slots_skipped,
             problems=diagnose(

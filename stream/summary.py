@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import dataclasses
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Mapping
+from typing import Final
 
 from stream.observer import Observer
+
+PUBLISHED_MAX: Final = 1_000
+"""Releases remembered: a service runs for years."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -15,8 +19,8 @@ class Counts:
 
     Attributes
     ----------
-    published:
-        Release id, vertices and edges of every release published in this run.
+    n_published, published:
+        How many releases were published in this run; id, vertices and edges of the last of them.
     phase:
         The phase of a release that ended last; empty when none is in flight.
     held_back:
@@ -27,7 +31,10 @@ class Counts:
     ignored: int = 0
     dead_letters: Counter[str] = dataclasses.field(default_factory=Counter)
     attributes_dropped: int = 0
-    published: list[tuple[str, int, int]] = dataclasses.field(default_factory=list)
+    n_published: int = 0
+    published: deque[tuple[str, int, int]] = dataclasses.field(
+        default_factory=lambda: deque(maxlen=PUBLISHED_MAX)
+    )
     withheld: Counter[str] = dataclasses.field(default_factory=Counter)
     slots_skipped: int = 0
     lag: int | None = None
@@ -84,6 +91,7 @@ class Summary(Observer):
         self, release_id: str, nominal_us: int, vertices: int, edges: int
     ) -> None:
         """Keep what was published."""
+        self.counts.n_published += 1
         self.counts.published.append((release_id, vertices, edges))
         self.counts.phase = ""
 

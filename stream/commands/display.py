@@ -26,7 +26,7 @@ class _Line:
             parts.append(f"{counts.lag:,} to go")
         if counts.dead_letters:
             parts.append(f"{counts.dead_letters.total():,} dead letters")
-        parts.append(f"{len(counts.published):,} releases")
+        parts.append(f"{counts.n_published:,} releases")
         if counts.phase:
             parts.append(f"next one: {counts.phase} done")
         return Text("ktsafe  " + " | ".join(parts))

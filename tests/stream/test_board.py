@@ -13,7 +13,7 @@ from stream.board import SAMPLE_INTERVAL_S, TREND_S, Board, Setting
 from stream.figures import HISTORY_MAX, Candidates, ReleaseFigures, Secrets
 from stream.observer import Observers
 from stream.remedies import REMEDIES
-from stream.summary import Summary
+from stream.summary import PUBLISHED_MAX, Summary
 
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SECRETS = Secrets({"inserted_edges": 3}, {"copies": 6}, {"claimed": Candidates(2, 0, 0.0)}, {})
@@ -160,14 +160,17 @@ def test_problems_pass() -> None:
 def test_memory_is_bounded() -> None:
     """However long it runs, the board keeps an hour of samples and the last releases."""
     service = Service()
-    for i in range(1_000):
+    for i in range(PUBLISHED_MAX + 200):
         service.now += SAMPLE_INTERVAL_S / 2
         service.tell.lag({("feed", 0): i})
         service.audited(f"r{i}")
+        service.tell.release_published(f"r{i}", i, 1, 2)
     report = service.board.report(secrets=True)
     assert len(report.feed.trend) == TREND_S / SAMPLE_INTERVAL_S
-    assert [figures.release_id for figures in report.releases][:2] == ["r999", "r998"]
+    assert [figures.release_id for figures in report.releases][:2] == ["r1199", "r1198"]
     assert len(report.releases) == HISTORY_MAX
+    assert report.published == PUBLISHED_MAX + 200
+    assert len(service.summary.counts.published) == PUBLISHED_MAX
 
 
 def test_secrets_are_left_out_where_they_are_not_shown() -> None:
