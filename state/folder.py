@@ -10,7 +10,8 @@ import fcntl
 import os
 import shutil
 import struct
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Final
 
@@ -18,7 +19,7 @@ import msgspec
 
 from state import keys
 from state.database import RESTORE
-from state.errors import StateCorrupted, StateMismatch, StateUnusable
+from state.errors import StateCorrupted, StateLocked, StateMismatch, StateUnusable
 
 MARKER: Final = "STORE"
 WITNESS: Final = "COMMITS"
@@ -92,22 +93,36 @@ def make_folder(folder: Path) -> int | None:
     return version
 
 
-def is_held(folder: Path) -> bool:
-    """Whether a process holds the store in `folder`, without disturbing it; False without a store.
+@contextmanager
+def hold(folder: Path) -> Iterator[None]:
+    """Keep every service off a finished store that is not opened for writing meanwhile.
 
-    Not for the process that holds it itself.
+    Not for a process that has it open: with the file it would let go of its own lock.
+
+    Raises
+    ------
+    StateLocked
+        If a process holds it.
     """
+    path = folder / DATABASE / "LOCK"
     try:
-        with (folder / DATABASE / "LOCK").open("r+b") as lock:
-            # RocksDB's own lock. It is let go of with the file.
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        with path.open("r+b") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # RocksDB's own lock
+            yield
+    except BlockingIOError:
+        hint = "Another process holds this store. Stop it first."
+        raise StateLocked("hold the store", str(folder), hint) from None
+
+
+def is_held(folder: Path) -> bool:
+    """Whether a process holds the store in `folder`, without disturbing it; False without one."""
+    try:
+        with hold(folder):
+            return False
+    except StateLocked:
+        return True
     except FileNotFoundError:
         return False
-    except BlockingIOError:
-        return True
-    except OSError as error:
-        raise unusable("look at the store", folder, error) from error
-    return False
 
 
 def clear_unfinished(folder: Path) -> None:

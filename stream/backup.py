@@ -1,6 +1,7 @@
 """Backups of the private folder, taken while the service runs or not.
 
     running service ──freeze──▶ <store>/frozen/<token>/     hard links mostly: an instant
+    none running    ──hold────▶ <store>/                    locked, not opened
     command         ──copy────▶ DIR/backup.json             written last: sha256 of every file
                                 DIR/store/  DIR/staging/<release>/  DIR/audit/<release>/
 
@@ -10,25 +11,29 @@ release whose bytes are fixed. An erasure removes frozen states: who copies one 
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import os
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 
 from state.database import RESTORE
 from state.errors import StateCorrupted, StateUnusable
-from state.folder import sync_folder, unusable
+from state.folder import FROZEN, WITNESS, sync_folder, unusable
+from state.inspection import overview
 from state.ledger import ReleaseRecord, Status
 from state.store import GraphStore
 from stream.private_folder import AUDIT, RESTORING, STAGING, STORE
 
 LISTING: Final = "backup.json"
 FORMAT: Final = 1
-_NOT_COPIED: Final = (".partial", "LOCK")
+_NOT_COPIED: Final = (".partial", "LOCK", WITNESS)
+"""A backup is taken as it is: the count of commits beside the store is no part of it."""
+_NOT_OF_THE_STORE: Final = (FROZEN, STAGING)
 
 
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -48,7 +53,25 @@ class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     files: dict[str, str]
 
 
-def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> dict[str, Any]:
+@dataclasses.dataclass(frozen=True, slots=True)
+class Parts:
+    """A state that nobody changes, to be copied or checked: where its parts are.
+
+    `releases` are those of its ledger.
+    """
+
+    store: Path
+    staging: Path
+    audits: Path
+    releases: list[ReleaseRecord]
+
+    @property
+    def last_release(self) -> str | None:
+        """The last release that it knows, None before the first."""
+        return self.releases[-1].release_id if self.releases else None
+
+
+def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> Path:
     """Freeze the store as of now, with the staged bytes of a release that is not confirmed.
 
     Parameters
@@ -58,8 +81,8 @@ def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> dict[str
 
     Returns
     -------
-    dict
-        `folder`, to be removed by whoever asked, and `last_release`.
+    Path
+        The frozen store, its staged bytes inside; to be removed by whoever asked.
     """
     frozen = store.freeze()
     last = store.ledger.last()
@@ -69,11 +92,23 @@ def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> dict[str
         target.mkdir(mode=0o700)
         for name in last.files:
             os.link(staging_folder(last.release_id) / name, target / name)
-    return {"folder": str(frozen), "last_release": last.release_id if last else None}
+    return frozen
 
 
-def copy(frozen: Path, private: Path, to: Path, *, last_release: str | None, now_us: int) -> int:
-    """Copy a frozen state and the audits that belong to it to a new folder; return its bytes.
+def parts_of(store: Path, private: Path, *, frozen: bool) -> Parts:
+    """Return the parts of a frozen store, or of one that is held while nobody has it open.
+
+    Raises
+    ------
+    StateUnusable, StateCorrupted, StateMismatch
+        If the store cannot be read.
+    """
+    staging = store / STAGING if frozen else private / STAGING
+    return Parts(store, staging, private / AUDIT, overview(store).releases)
+
+
+def copy(parts: Parts, to: Path, *, now_us: int) -> int:
+    """Copy a state to a new folder; return its bytes.
 
     Raises
     ------
@@ -82,12 +117,10 @@ def copy(frozen: Path, private: Path, to: Path, *, last_release: str | None, now
     """
     try:
         to.mkdir(mode=0o700, parents=True)
-        files = {}
-        for source, name in _to_copy(frozen, private, last_release):
-            files[name] = _copied(source, to / name)
-        if not frozen.is_dir():  # It goes as a whole, perhaps while it was listed.
+        files = {name: _copied(source, to / name) for source, name in _to_copy(parts)}
+        if not parts.store.is_dir():  # A frozen one goes as a whole, perhaps while it was listed.
             raise FileNotFoundError
-        listing = Listing(FORMAT, now_us, last_release, files)
+        listing = Listing(FORMAT, now_us, parts.last_release, files)
         _write_private(to / LISTING, msgspec.json.format(msgspec.json.encode(listing)))
         _settle_folders(to)
         return sum((to / name).stat().st_size for name in files)
@@ -100,7 +133,7 @@ def copy(frozen: Path, private: Path, to: Path, *, last_release: str | None, now
         raise unusable("back up state", to, error) from error
 
 
-def check_staged(releases: Sequence[ReleaseRecord], staging: Path) -> None:
+def check_staged(parts: Parts) -> None:
     """Check the bytes of a last release that is not confirmed: no others may take their place.
 
     Raises
@@ -108,13 +141,11 @@ def check_staged(releases: Sequence[ReleaseRecord], staging: Path) -> None:
     StateCorrupted
         If they are gone or have changed.
     """
-    last = releases[-1] if releases else None
-    if last is None or last.status is Status.PUBLISHED:
-        return
-    for name, expected in last.files.items():
-        path = staging / last.release_id / name
-        if not path.is_file() or _digest(path) != expected:
-            raise StateCorrupted("check staged bytes", str(path), RESTORE)
+    for release in _unconfirmed(parts):
+        for name, expected in release.files.items():
+            path = parts.staging / release.release_id / name
+            if not path.is_file() or _digest(path) != expected:
+                raise StateCorrupted("check staged bytes", str(path), RESTORE)
 
 
 def read_listing(backup: Path) -> Listing:
@@ -183,20 +214,25 @@ def restore(backup: Path, private: Path, check: Callable[[Path], object]) -> Lis
     return listing
 
 
-def _to_copy(frozen: Path, private: Path, last_release: str | None) -> Iterator[tuple[Path, str]]:
+def _to_copy(parts: Parts) -> Iterator[tuple[Path, str]]:
     """Yield every file of a backup with its name in it."""
-    for path in _files(frozen):
-        inside = path.relative_to(frozen)
-        place = inside if inside.parts[0] == STAGING else Path(STORE) / inside
-        yield path, str(place)
-    if last_release is None:
-        return
-    audits = private / AUDIT
-    # Release ids sort in the order of publication; later ones are not in this backup's ledger.
-    for folder in sorted(audits.iterdir()) if audits.is_dir() else ():
-        if folder.name <= last_release:
+    for path in _files(parts.store):
+        inside = path.relative_to(parts.store)
+        if inside.parts[0] not in _NOT_OF_THE_STORE:
+            yield path, str(Path(STORE) / inside)
+    for release in _unconfirmed(parts):
+        for name in release.files:
+            inside = Path(release.release_id) / name
+            yield parts.staging / inside, str(Path(STAGING) / inside)
+    # Release ids sort in the order of publication; later ones are not in this ledger.
+    for folder in sorted(parts.audits.iterdir()) if parts.audits.is_dir() else ():
+        if folder.name <= (parts.last_release or ""):
             for path in _files(folder):
-                yield path, str(Path(AUDIT) / path.relative_to(audits))
+                yield path, str(Path(AUDIT) / path.relative_to(parts.audits))
+
+
+def _unconfirmed(parts: Parts) -> list[ReleaseRecord]:
+    return [release for release in parts.releases[-1:] if release.status is Status.STAGED]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -126,7 +126,8 @@ class Control:
             self._is_open = False
             left, self._tasks = self._tasks, []
         for task in left:
-            task.outcome.set_exception(stopping())
+            if task.outcome.set_running_or_notify_cancel():  # Its client may just have given up.
+                task.outcome.set_exception(stopping())
         if self._thread is not None:
             self._server.shutdown()
             self._thread.join()

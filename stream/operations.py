@@ -82,7 +82,8 @@ class Operations:
                 return self._release()
             case _:
                 assert command == "freeze"
-                return backup.freeze(self._store, self._snapshotter.staging_folder)
+                folder = backup.freeze(self._store, self._snapshotter.staging_folder)
+                return {"folder": str(folder)}
 
     def _erase(self, ids: Sequence[str]) -> dict[str, Any]:
         """Erase persons. What was read of them is applied before, lest it bring them back."""

@@ -7,7 +7,7 @@ import json
 import shutil
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack, closing, contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,10 +16,11 @@ import typer
 from state.errors import StateUnusable
 from stream.commands.progress import phases
 from stream.errors import Exit
-from stream.private_folder import STAGING, STORE
+from stream.private_folder import STORE
 from stream.slots import rfc3339
 
 if TYPE_CHECKING:
+    from stream.backup import Parts
     from stream.config import Settings
 
 app = typer.Typer(
@@ -100,10 +101,9 @@ def backup_state(
     settings = configuration.load(config)
     private = assembly.private_folder(settings)
     _check_new(to, private)
-    with _frozen(settings, wait) as (frozen, last_release):
-        now_us = time.time_ns() // 1000
-        size = backup.copy(frozen, private, to, last_release=last_release, now_us=now_us)
-    report = {"backup": str(to), "bytes": size, "last_release": last_release}
+    with _parts(settings, wait) as parts:
+        size = backup.copy(parts, to, now_us=time.time_ns() // 1000)
+    report = {"backup": str(to), "bytes": size, "last_release": parts.last_release}
     if as_json:
         typer.echo(json.dumps(report))
     else:
@@ -157,14 +157,14 @@ def check_state(
     from stream import config as configuration
 
     settings = configuration.load(config)
-    if backup is None:
-        with _frozen(settings, wait) as (frozen, _):
-            found = examine(frozen, settings.schema)
-            backups.check_staged(found.releases, frozen / STAGING)
-    else:
-        backups.read_listing(backup)
-        found = examine(backup / STORE, settings.schema)
-        backups.check_staged(found.releases, backup / STAGING)
+    with ExitStack() as stack:
+        if backup is None:
+            parts = stack.enter_context(_parts(settings, wait))
+        else:
+            backups.read_listing(backup)
+            parts = backups.parts_of(backup / STORE, backup, frozen=False)
+        found = examine(parts.store, settings.schema)
+        backups.check_staged(parts)
     report = {
         "checked": str(backup or assembly.private_folder(settings)),
         "sound": True,
@@ -183,23 +183,30 @@ def check_state(
 
 
 @contextmanager
-def _frozen(settings: Settings, wait_s: float) -> Iterator[tuple[Path, str | None]]:
-    """Give a frozen state of the service, running or not, and its last release; remove it after."""
-    from stream import assembly, backup
+def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
+    """Give the state of a service as it is now, running or not; what was frozen goes after."""
+    from state.folder import hold
+    from stream import assembly
+    from stream.backup import parts_of
     from stream.control_client import ask
+    from stream.private_folder import check_finished
 
     private = assembly.private_folder(settings)
-    if not (private / STORE).is_dir():
+    check_finished(private)
+    store = private / STORE
+    if not store.is_dir():
         hint = "there is no state yet. Name the configuration of a service that has run."
-        raise StateUnusable("freeze the state", str(private), hint)
+        raise StateUnusable("read the state", str(private), hint)
     found = ask(private, "freeze", {}, patience_s=wait_s)
-    with ExitStack() as stack:
-        if found is None:
-            store = stack.enter_context(closing(assembly.open_store(settings)))
-            found = backup.freeze(store, lambda name: private / STAGING / name)
-        frozen = Path(found["folder"])
-        stack.callback(lambda: shutil.rmtree(frozen, ignore_errors=True))
-        yield frozen, found["last_release"]
+    if found is None:
+        with hold(store):
+            yield parts_of(store, private, frozen=False)
+        return
+    frozen = Path(found["folder"])
+    try:
+        yield parts_of(frozen, private, frozen=True)
+    finally:
+        shutil.rmtree(frozen, ignore_errors=True)
 
 
 def _check_new(to: Path, private: Path) -> None:

@@ -2,12 +2,14 @@
 
 import json
 import shutil
-from pathlib import Path
+import subprocess
+import sys
 
 import pytest
 
 from connectors.memory import Crash
 from state.errors import StateCorrupted, StateUnusable
+from state.folder import hold
 from state.inspection import examine
 from stream import backup
 from stream.cli import run_command
@@ -36,9 +38,7 @@ def made(tmp_path):
     frozen = backup.freeze(store, lambda name: world.folder / "staging" / name)
     store.close()
     to = tmp_path / "backup"
-    backup.copy(
-        Path(frozen["folder"]), world.folder, to, last_release=frozen["last_release"], now_us=7
-    )
+    backup.copy(backup.parts_of(frozen, world.folder, frozen=True), to, now_us=7)
     return world, to
 
 
@@ -60,6 +60,32 @@ def test_a_backup_holds_all_and_only_what_belongs_to_it(made, tmp_path):
     audits = {path.parent.name for path in (tmp_path / "other").glob("audit/*/mapping.csv")}
     assert audits == set(world.releases.releases)
     assert examine(tmp_path / "other" / STORE, SCHEMA).counts["vertices"] == 3
+
+
+def test_a_store_at_rest_is_copied_without_being_opened(made, tmp_path):
+    """The same content as of a frozen one; nobody may hold the store meanwhile."""
+    world, _ = made
+    store = world.folder / STORE
+    with hold(store):
+        parts = backup.parts_of(store, world.folder, frozen=False)
+        backup.copy(parts, tmp_path / "b", now_us=1)
+        assert is_held_for_others(store)
+    listing = restored(tmp_path / "b", tmp_path / "other")
+    assert listing.last_release == max(world.releases.releases)
+    assert examine(tmp_path / "other" / STORE, SCHEMA) == examine(store, SCHEMA)
+    opened = world.open_store()
+    try:
+        assert is_held_for_others(store)
+    finally:
+        opened.close()
+    assert not is_held_for_others(store)
+
+
+def is_held_for_others(store):
+    """Ask another process, since a lock is its process's own."""
+    code = "import sys, pathlib; from state.folder import is_held; "
+    code += "sys.exit(is_held(pathlib.Path(sys.argv[1])))"
+    return subprocess.run([sys.executable, "-c", code, str(store)], check=False).returncode == 1
 
 
 def test_every_touched_byte_is_noticed(made, tmp_path):
@@ -120,8 +146,9 @@ def test_a_copy_that_fails_leaves_nothing(made, tmp_path, monkeypatch):
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(backup, "_copied", full)
+    parts = backup.parts_of(world.folder / STORE, world.folder, frozen=False)
     with pytest.raises(StateUnusable, match="No space left"):
-        backup.copy(world.folder, world.folder, tmp_path / "b", last_release=None, now_us=1)
+        backup.copy(parts, tmp_path / "b", now_us=1)
     assert not (tmp_path / "b").exists()
 
 
@@ -136,8 +163,9 @@ def test_staged_bytes_belong_to_the_backup(tmp_path):
     frozen = backup.freeze(store, lambda name: folder / "staging" / name)
     store.close()
     to = tmp_path / "backup"
-    last = frozen["last_release"]
-    backup.copy(Path(frozen["folder"]), folder, to, last_release=last, now_us=7)
+    parts = backup.parts_of(frozen, folder, frozen=True)
+    last = parts.last_release
+    backup.copy(parts, to, now_us=7)
     shutil.rmtree(folder)
     restored(to, folder)
     world.run()
@@ -146,7 +174,7 @@ def test_staged_bytes_belong_to_the_backup(tmp_path):
     assert len(staged) == 3
     (to / staged[0]).write_bytes(b"")
     with pytest.raises(StateCorrupted):
-        backup.check_staged(examine(to / STORE, SCHEMA).releases, to / "staging")
+        backup.check_staged(backup.parts_of(to / STORE, to, frozen=False))
 
 
 def test_a_state_that_is_behind_its_sink_does_not_publish(tmp_path, capsys):

@@ -245,9 +245,10 @@ def test_a_frozen_state_becomes_a_backup_that_restores(tmp_path):
     )
     run(world, commands)
     (frozen,) = commands.results
-    folder, last = Path(frozen["folder"]), frozen["last_release"]
-    assert examine(folder, SCHEMA).releases[-1].release_id == last
-    backup.copy(folder, world.folder, tmp_path / "backup", last_release=last, now_us=1)
+    folder = Path(frozen["folder"])
+    parts = backup.parts_of(folder, world.folder, frozen=True)
+    assert parts.last_release in world.releases.releases
+    backup.copy(parts, tmp_path / "backup", now_us=1)
     restored = tmp_path / "b"
     backup.restore(tmp_path / "backup", restored, lambda store: examine(store, SCHEMA))
     with closing(RocksDBStore.open(restored / STORE, SCHEMA)) as store:
@@ -260,11 +261,18 @@ def test_an_erasure_takes_frozen_states_along(tmp_path):
     """Who copies one right then is told to begin again; no copy has the person."""
     world = world_of(tmp_path)
     commands = Commands((ALL_READ, "freeze", given()), (at_once, "erase", given(ids=["ann"])))
+    seen = []
+
+    def look(_):
+        if not seen:
+            folder = Path(commands.results[0]["folder"])
+            seen.append(backup.parts_of(folder, world.folder, frozen=True))
+
+    commands._after = look
     run(world, commands)
-    folder = Path(commands.results[0]["folder"])
-    assert not folder.exists()
+    assert not seen[0].store.exists()
     with pytest.raises(StateUnusable, match="Begin again"):
-        backup.copy(folder, tmp_path, tmp_path / "b", last_release=None, now_us=1)
+        backup.copy(seen[0], tmp_path / "b", now_us=1)
     assert not (tmp_path / "b").exists()
 
 
