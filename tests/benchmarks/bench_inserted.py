@@ -1,0 +1,147 @@
+"""How far inserted vertices can be told from people by id, degree and age.
+
+Areas under the ROC curve: the chance that an inserted vertex has the greater id (degree, number of
+releases) than a person, ties counting half; 0.5 tells nothing, 0 and 1 tell all. The network grows
+by a tenth with each release of a sequence.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe.sequence import Changes, Sequence, SequenceOptions, changes_between
+from stream.release_files import random_ids
+
+SCHEMA = Schema(("kind",), "health", frozenset({"ill"}))
+PARAMS = PrivacyParams(k=10)
+SEEDS = range(8)
+PEOPLE = 300
+RELEASES = 6
+RARE = 6
+"""People of a kind that inserted vertices must fill up."""
+
+
+class Told(NamedTuple):
+    """What can be seen of the vertices of a release, and who is inserted.
+
+    `alike` is, for each inserted vertex, the number of people with its quasi-identifiers and a
+    degree within the tolerance.
+    """
+
+    id: float
+    degree: float
+    age: float
+    inserted: int
+    alike: NDArray[np.int64]
+
+
+def network(seed: int, people: int = PEOPLE) -> AttributedGraph:
+    """Return a random network with some hubs; kinds come in random order, one of them is rare."""
+    rng = np.random.default_rng(seed)
+    kinds = rng.permutation(["rare"] * RARE + ["a", "b"] * ((people - RARE) // 2))
+    health = np.where(rng.random(len(kinds)) < 0.15, "ill", "well")
+    weights = rng.pareto(2, len(kinds)) + 1
+    drawn = rng.choice(len(kinds), (4 * people, 2), p=weights / weights.sum())
+    edges = np.unique(np.sort(drawn[drawn[:, 0] != drawn[:, 1]], axis=1), axis=0)
+    edges = rng.permutation(edges)[: 2 * people]
+    columns = {"kind": kinds.tolist(), "health": health.tolist()}
+    return AttributedGraph.from_columns(SCHEMA, columns, edges)
+
+
+def first(graph: AttributedGraph, people: int) -> AttributedGraph:
+    """Return the network of the first people."""
+    columns = {
+        name: [texts[code] for code in graph.codes[:people, j]]
+        for j, (name, texts) in enumerate(zip(SCHEMA.attributes, graph.categories, strict=True))
+    }
+    inside = (graph.edges < people).all(axis=1)
+    return AttributedGraph.from_columns(SCHEMA, columns, graph.edges[inside])
+
+
+def fresh(seed: int) -> Told:
+    """Return what a release by itself tells."""
+    options = AnonymizeOptions(effort="fast")
+    rng = np.random.default_rng(seed)
+    release = anonymize(network(seed), PARAMS, rng=rng, options=options)
+    names = random_ids(release.graph.n_vertices, seed=seed)
+    ids = np.argsort(np.argsort(names))
+    return told(release.graph, release.origin < 0, ids, np.zeros(len(ids), dtype=np.int64))
+
+
+def linked(seed: int) -> Told:
+    """Return what the last release of a sequence tells, to whoever has all of them."""
+    rng = np.random.default_rng(seed)
+    whole = network(seed)
+    keys = np.arange(whole.n_vertices)
+    sequence: Sequence | None = None
+    ages: dict[int, int] = {}
+    for number in range(RELEASES):
+        people = whole.n_vertices * (10 - RELEASES + 1 + number) // 10
+        graph = first(whole, people)
+        if sequence is None:
+            options = SequenceOptions(births="pad", birth_wait_max=1)
+            everybody = Changes.of_graph(graph, keys[:people])
+            sequence = Sequence.begin(SCHEMA, PARAMS, options, everybody, rng)
+        else:
+            sequence.advance(changes_between(*sequence.truth(), graph, keys[:people]), rng)
+        for published in sequence.released().ids.tolist():
+            ages[published] = ages.get(published, 0) + 1
+    assert sequence is not None
+    released = sequence.released()
+    age = np.array([ages[published] for published in released.ids.tolist()])
+    return told(released.graph, released.keys < 0, released.ids, age)
+
+
+def told(
+    graph: AttributedGraph,
+    inserted: NDArray[np.bool_],
+    ids: NDArray[np.int64],
+    age: NDArray[np.int64],
+) -> Told:
+    """Return the areas, and how many people look like each inserted vertex."""
+    degree = np.bincount(graph.edges.ravel(), minlength=graph.n_vertices)
+    kind = graph.codes[:, 0]
+    alike = [
+        np.count_nonzero(
+            ~inserted & (kind == kind[v]) & (abs(degree - degree[v]) <= PARAMS.epsilon // 2)
+        )
+        for v in np.flatnonzero(inserted)
+    ]
+    areas = [area(figure[inserted], figure[~inserted]) for figure in (ids, degree, age)]
+    return Told(*areas, int(inserted.sum()), np.array(alike, dtype=np.int64))
+
+
+def area(some: NDArray[np.int64], others: NDArray[np.int64]) -> float:
+    """Return the chance that one of `some` is greater than one of `others`."""
+    greater = (some[:, None] > others).mean()
+    return float(greater + (some[:, None] == others).mean() / 2)
+
+
+def main() -> None:
+    """Print the areas, and a hash of them."""
+    digest = hashlib.sha256()
+    for name, measure in (("one release", fresh), ("a sequence", linked)):
+        found = [measure(seed) for seed in SEEDS]
+        digest.update(
+            repr([(f.inserted, round(f.degree, 6), round(f.age, 6)) for f in found]).encode()
+        )
+        print(f"{name}, {len(found)} seeds: area, mean (least to greatest)")
+        for figure in ("id", "degree", "age"):
+            areas = [getattr(f, figure) for f in found]
+            print(f"  {figure:<7} {np.mean(areas):.2f} ({min(areas):.2f} to {max(areas):.2f})")
+        alike = np.concatenate([f.alike for f in found])
+        share = np.mean([f.inserted for f in found]) / PEOPLE
+        print(
+            f"  inserted: {share:.0%} of the people; people alike: fewest {alike.min()}, "
+            f"median {np.median(alike):.0f}, none {np.mean(alike == 0):.1%}"
+        )
+    print("result", digest.hexdigest()[:16])
+
+
+if __name__ == "__main__":
+    main()
