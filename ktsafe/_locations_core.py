@@ -86,10 +86,8 @@ def shift(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def place(
-    table: Table, rule: Rule, v: int, cls: int, degree: int, row: NDArray[np.int32], sensitive: int
-) -> int:
-    """Put a lifted vertex at a location and return it; counts become exact."""
+def locate(table: Table, rule: Rule, cls: int, degree: int, row: NDArray[np.int32]) -> int:
+    """Return the location of a neighbourhood, opened if it is absent; counts become exact."""
     at = find(table, cls, degree, row)
     if at == NONE:
         size, size_sensitive, size_real = count_kinds(table, rule, cls, degree, row)
@@ -98,6 +96,15 @@ def place(
         table.ps_size[at] = size
         table.ps_sensitive[at] = size_sensitive
         table.ps_real[at] = size_real
+    return at
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def place(
+    table: Table, rule: Rule, v: int, cls: int, degree: int, row: NDArray[np.int32], sensitive: int
+) -> int:
+    """Put a lifted vertex at a location and return it; counts become exact."""
+    at = locate(table, rule, cls, degree, row)
     shift(table, rule, at, 1, sensitive, np.int64(table.is_real[v]))
     table.of_vertex[v] = at
     return at

@@ -63,22 +63,36 @@ def _with_harmless(graph: AttributedGraph, plan: Plan, rng: np.random.Generator)
     """Return the planned release with inserted vertices that are not sensitive, or copies."""
     categories, codes = graph.categories, graph.codes
     if len(plan.inserted):
-        values = graph.schema.sensitive_values
-        harmless = [code for code, text in enumerate(categories[-1]) if text not in values]
-        if not harmless:
-            if MISSING in values:
-                msg = "Inserted vertices must be non-sensitive, but every value is sensitive."
-                raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive.")
-            categories = (*categories[:-1], (*categories[-1], MISSING))
-            harmless = [len(categories[-1]) - 1]
+        categories, harmless = harmless_codes(graph)
         rows = np.empty((len(plan.inserted), codes.shape[1]), dtype=np.int32)
         rows[:, :-1] = QuasiIdentifierSpace.of_graph(graph).tuples[plan.inserted]
-        rows[:, -1] = drawn_values(graph, graph.n_vertices, np.array(harmless), len(rows), rng)
+        rows[:, -1] = drawn_values(graph, graph.n_vertices, harmless, len(rows), rng)
         if plan.copied_from is not None:
             copies = plan.copied_from >= 0
             rows[copies] = codes[plan.copied_from[copies]]
         codes = np.concatenate((codes, rows))
     return AttributedGraph.from_codes(graph.schema, categories, codes, plan.edges)
+
+
+def harmless_codes(
+    graph: AttributedGraph,
+) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
+    """Return the sensitive attribute's codes that are not sensitive, and the categories with them.
+
+    Raises
+    ------
+    Infeasible
+        If there are none and "missing" is sensitive, too.
+    """
+    categories, values = graph.categories, graph.schema.sensitive_values
+    harmless = [code for code, text in enumerate(categories[-1]) if text not in values]
+    if not harmless:
+        if MISSING in values:
+            msg = "Inserted vertices must be non-sensitive, but every value is sensitive."
+            raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive.")
+        categories = (*categories[:-1], (*categories[-1], MISSING))
+        harmless = [len(categories[-1]) - 1]
+    return categories, np.array(harmless, dtype=np.int64)
 
 
 def drawn_values(

@@ -150,6 +150,12 @@ class WorkingGraph:
             core.remember_keys(g, keys)
         self.arrays = g
 
+    def keep_inserted(self, is_kept: NDArray[np.bool_]) -> None:
+        """Take edges off the list of inserted ones; nothing else of them is left by then."""
+        kept = self.inserted_edges[is_kept]
+        self.arrays.inserted[: len(kept)] = kept
+        self.arrays.size[core.INSERTED] = len(kept)
+
     def target_hist(self, vertices: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the closed histograms of vertices in the columns in which targets are chosen."""
         return np.ascontiguousarray(self.arrays.hist[vertices, self.target_columns])
