@@ -7,6 +7,8 @@ from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from connectors.base import DeadLetter, Record
 from ktsafe import Schema
@@ -275,3 +277,51 @@ def test_a_mapping_that_cannot_be_is_refused(tmp_path, text: str, words: str) ->
     (tmp_path / "ktsafe.toml").write_text(text)
     with pytest.raises(ConfigError, match=words):
         config.load(tmp_path / "ktsafe.toml")
+
+
+leaves = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**25), 10**25)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.sampled_from(["people", "friends", "public", "SECRET", debezium.UNAVAILABLE, "c", "d"])
+)
+names = st.sampled_from(
+    "payload op before after source table schema ts_ms ts_us status person_id sex a b".split()
+)
+anything = st.recursive(
+    leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=6)
+)
+envelopes_alike = st.fixed_dictionaries(
+    {
+        "op": st.sampled_from(["c", "r", "u", "d", "t"]) | anything,
+        "source": st.fixed_dictionaries(
+            {"table": st.sampled_from(["people", "friends"])},
+            optional={"schema": st.just("public"), "ts_us": leaves, "ts_ms": leaves},
+        ),
+        "before": st.dictionaries(names, leaves) | anything,
+        "after": st.dictionaries(names, leaves) | anything,
+    }
+)
+
+
+@settings(max_examples=500, deadline=None)
+@given(document=envelopes_alike | anything)
+def test_whatever_comes_is_an_event_nothing_or_malformed(document: Any) -> None:
+    """No document ends in another error, and the judge has a verdict on every one."""
+    tables = msgspec.convert(TABLES, debezium.Tables)
+    judge = Judge(
+        SCHEMA, lateness_max_us=10**18, record_bytes_max=10**6, clocks={}, event_format=tables
+    )
+    assert isinstance(judge.judge(record(document)), Accepted | Ignored | DeadLetter)
+
+
+@pytest.mark.parametrize("digits", [30, 4_000, 5_000])
+def test_numbers_without_end_are_no_ids(digits: int) -> None:
+    """Longer than Python would turn into text, or than an id may be: a reason, not a crash."""
+    value = json.dumps(change("c", None, ANN)).replace("7", "7" * digits, 1).encode()
+    tables = msgspec.convert(TABLES, debezium.Tables)
+    judge = Judge(
+        SCHEMA, lateness_max_us=10**18, record_bytes_max=10**6, clocks={}, event_format=tables
+    )
+    assert isinstance(judge.judge(record(value)), Accepted | DeadLetter)
