@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import resource
 import time
@@ -23,6 +24,8 @@ from tests.faults.trials import Fault, Trial
 from tests.trials import running
 
 PEOPLE = 150
+LOG_BYTES_MIN = 10_000
+"""So much of the log is whole commits, wherever it is damaged."""
 MENDED = "once it is mended, at the next start"
 
 
@@ -77,18 +80,29 @@ def disk_full(folder: Path, seed: int) -> Trial:
     return Trial(seen, ready_s)
 
 
+def greatest(site: Watched, pattern: str) -> tuple[Path, int]:
+    """Return the greatest file of a pattern in the store, and its size; an empty one if none."""
+    files = [*(site.site.folder / "state/store/db").glob(pattern), Path(os.devnull)]
+    return max(((path, path.stat().st_size) for path in files), key=lambda found: found[1])
+
+
 def damaged(pattern: str, folder: Path, seed: int) -> Trial:
     """Flip a byte of a file of the store after a kill; then put it back, as a backup would."""
     dice = random.Random(seed)
     site, partitions = site_of(folder, seed)
-    killed(site, seed)
     if pattern == "*.sst":
+        killed(site, seed)
         # A start writes what was in the log to tables.
         process = site.site.start()
         seconds_until(site.is_ready, process)
         stop(process)
-    files = sorted((site.site.folder / "state/store/db").glob(pattern))
-    file = max(files, key=lambda path: path.stat().st_size)
+    else:
+        # Killed at once: the next release would empty the log.
+        process = site.site.start()
+        seconds_until(lambda: greatest(site, pattern)[1] > LOG_BYTES_MIN, process)
+        process.kill()
+        process.wait()
+    file, _ = greatest(site, pattern)
     whole = file.read_bytes()
     at = dice.randrange(len(whole) // 3)  # the first third holds data, whatever the file
     file.write_bytes(whole[:at] + bytes([whole[at] ^ 0x55]) + whole[at + 1 :])
