@@ -9,7 +9,7 @@ from __future__ import annotations
 import dataclasses
 import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Mapping
 from typing import Final
 
@@ -79,7 +79,7 @@ class Board(Observer):
         self._trend: deque[Moment] = deque(maxlen=int(TREND_S / SAMPLE_INTERVAL_S))
         self._releases: deque[ReleaseFigures] = deque(maxlen=HISTORY_MAX)
         self._withheld_last = ""
-        self._retries = {"publish": 0, "dead_letter": 0}
+        self._retries: Counter[str] = Counter()
         self._store_bytes = self._erasures = 0
 
     def report(self, *, secrets: bool) -> Report:
@@ -127,7 +127,7 @@ class Board(Observer):
     def retry(self, op: str) -> None:
         """Count retries by operation."""
         with self._lock:
-            self._retries[op] = self._retries.get(op, 0) + 1
+            self._retries[op] += 1
 
     def ready(self, is_ready: bool) -> None:
         """Keep whether the service is consuming."""
@@ -149,6 +149,7 @@ class Board(Observer):
             lag=counts.lag,
             publish_retries=self._retries["publish"],
             dead_letter_retries=self._retries["dead_letter"],
+            state_retries=self._retries["stage"] + self._retries["erase"],
             slots_skipped=counts.slots_skipped,
         )
 

@@ -36,6 +36,7 @@ class Moment:
     lag: int | None
     publish_retries: int
     dead_letter_retries: int
+    state_retries: int
     slots_skipped: int
 
 
@@ -96,6 +97,9 @@ def _feed_problems(trend: Sequence[Moment]) -> Iterator[tuple[str, str]]:
     if now.dead_letter_retries > recent.dead_letter_retries:
         says = "Dead letters cannot be written, so ingest waits; releases go on."
         yield "KtsafeDeadLetterSinkUnwritable", says
+    if now.state_retries > recent.state_retries:
+        says = "The private folder cannot be written: a release or an erasure waits for room."
+        yield "KtsafeStateUnwritable", says
     if now.publish_retries - recent.publish_retries > RETRIES_MAX:
         yield "KtsafePublishRetrying", "The sink has not confirmed a release; it is offered again."
     stalled = _since(trend, STALLED_S)

@@ -58,6 +58,11 @@ REMEDIES: Final = {
     "KtsafeDeadLetterSinkUnwritable": Remedy(
         "space, rights, broker of the dead-letter sink", "mend it; ingest resumes by itself"
     ),
+    "KtsafeStateUnwritable": Remedy(
+        "space and rights of the state folder; `ktsafe_retries_total` by op",
+        "make room; releases (stage) and erasures (erase) are tried again by themselves, and no "
+        "event is lost",
+    ),
     "KtsafeStoreGrowing": Remedy(
         "`ktsafe_graph_elements`, space", "more space, or a look at what the feed sends"
     ),

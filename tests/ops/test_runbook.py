@@ -65,8 +65,9 @@ def test_every_expected_error_has_a_row_with_its_exit_code():
     assert len(kinds) > 12
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \| .+ \|$", RUNBOOK, re.MULTILINE))
     assert set(rows) == set(kinds)
-    # What it becomes on its way out (`stream.linked`).
-    kinds["SequenceCorrupted"] = kinds["StateCorrupted"]
+    # What they become on their way out of the service's state (`stream.linked`, `stream.fresh`).
+    for remembered in ("SequenceCorrupted", "ReleaseCorrupted"):
+        kinds[remembered] = kinds["StateCorrupted"]
     bare = {name: kind.__new__(kind) for name, kind in kinds.items() if kind is not Refused}
     found = {name: exit_code(error) for name, error in {**bare, "Refused": Refused("")}.items()}
     assert {name: int(code) for name, code in rows.items()} == found

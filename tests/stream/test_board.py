@@ -78,6 +78,11 @@ def unwritable(service: Service) -> None:
     service.tell.retry("dead_letter")
 
 
+def unstaged(service: Service) -> None:
+    service.minutes(1)
+    service.tell.retry("stage")
+
+
 def retrying(service: Service) -> None:
     service.minutes(1)
     for _ in range(4):
@@ -108,6 +113,7 @@ CASES: dict[str, Callable[[Service], None]] = {
     "KtsafeCandidatesBelowK": too_few,
     "KtsafeDeadLetterSinkUnwritable": unwritable,
     "KtsafePublishRetrying": retrying,
+    "KtsafeStateUnwritable": unstaged,
     "KtsafeIngestStalled": lambda service: service.minutes(11, records=0, lag=5),
     "KtsafeLagGrowing": lambda service: service.minutes(40, lag=20_000, growth=100),
     "KtsafeDeadLettersRising": dead,
