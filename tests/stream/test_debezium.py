@@ -287,7 +287,22 @@ leaves = (
     | st.sampled_from(["people", "friends", "public", "SECRET", debezium.UNAVAILABLE, "c", "d"])
 )
 names = st.sampled_from(
-    "payload op before after source table schema ts_ms ts_us status person_id sex a b".split()
+    [
+        "payload",
+        "op",
+        "before",
+        "after",
+        "source",
+        "table",
+        "schema",
+        "ts_ms",
+        "ts_us",
+        "status",
+        "person_id",
+        "sex",
+        "a",
+        "b",
+    ]
 )
 anything = st.recursive(
     leaves, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=6)
