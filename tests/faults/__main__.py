@@ -72,7 +72,8 @@ A try passes only if the final graph is the independent fold of all events, ever
 once, verified, and with the bytes that readers saw before the fault. "Nothing" is therefore not an
 estimate: a try that loses anything ends the command, which says how to repeat it. Recovery counts
 from the end of the fault (the broker is back, the process is started) until the service works
-again; in simulated time there is none to measure.
+again; in simulated time there is none to measure. The seconds are upper bounds: what else ran on
+the machine is in them.
 
 {rows}{not_tried}
 ## Bounds of memory
