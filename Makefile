@@ -22,7 +22,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format typecheck check bench trials simulate faults fuzz long-run \
+.PHONY: help run test lint format typecheck audit check bench trials simulate faults fuzz long-run \
 	integration broker-start broker-stop screenshots prometheus wheel constraints clean java
 
 help: ## print this list
@@ -47,6 +47,9 @@ format: $(STAMP) ## fix formatting and what else can be fixed
 
 typecheck: $(STAMP) ## check types, strictly
 	$(RUN) -m mypy
+
+audit: ## look the pinned dependencies up among known vulnerabilities (needs a network)
+	.ci/audit
 
 check: lint typecheck test ## all that must pass before a change goes in
 
