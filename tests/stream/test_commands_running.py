@@ -53,7 +53,7 @@ def said(capsys, *arguments):
 
 def wait_for(condition):
     """Wait until something holds."""
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 280
     while not condition():
         assert time.monotonic() < deadline
         time.sleep(0.1)
