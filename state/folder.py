@@ -106,8 +106,9 @@ def hold(folder: Path) -> Iterator[None]:
     """
     path = folder / DATABASE / "LOCK"
     try:
-        with path.open("r+b") as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)  # RocksDB's own lock
+        # RocksDB's own lock; a restored store has none until it is opened.
+        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b") as lock:
+            fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             yield
     except BlockingIOError:
         hint = "Another process holds this store. Stop it first."

@@ -72,7 +72,8 @@ def test_a_store_at_rest_is_copied_without_being_opened(made, tmp_path):
         assert is_held_for_others(store)
     listing = restored(tmp_path / "b", tmp_path / "other")
     assert listing.last_release == max(world.releases.releases)
-    assert examine(tmp_path / "other" / STORE, SCHEMA) == examine(store, SCHEMA)
+    with hold(tmp_path / "other" / STORE):  # a restored store, never opened
+        assert examine(tmp_path / "other" / STORE, SCHEMA) == examine(store, SCHEMA)
     opened = world.open_store()
     try:
         assert is_held_for_others(store)
