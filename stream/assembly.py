@@ -17,11 +17,13 @@ from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from connectors.sealed_letters import SealedLetters
 from connectors.settings import KafkaSettings
+from ktsafe.incremental import IncrementalReleases
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
 from stream import kernels, logs
 from stream.board import Board
+from stream.carried import CarriedReleases
 from stream.config import (
     FilesDeadLetters,
     FilesSink,
@@ -133,12 +135,11 @@ def mechanism(settings: Settings) -> Mechanism:
             open_reader=lambda: release_reader(settings),
             audit_dir=audit_folder(settings),
         )
-    return FreshReleases(
-        settings.params,
-        settings.anonymize,
-        seed=settings.config.release.seed,
-        workers=settings.config.anonymize.workers,
-    )
+    seed, table = settings.config.release.seed, settings.config.anonymize
+    params, options = settings.params, settings.anonymize
+    if table.incremental and IncrementalReleases.supports(params, options):
+        return CarriedReleases(settings.schema, params, options, seed=seed, workers=table.workers)
+    return FreshReleases(params, options, seed=seed, workers=table.workers)
 
 
 def frozen_inputs(settings: Settings) -> dict[str, Any]:

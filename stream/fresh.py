@@ -38,6 +38,7 @@ class FreshReleases:
     options: AnonymizeOptions
     workers: int = 1
     seed: int | None = None
+    _left: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def guarantee(self) -> release_files.Guarantee:
@@ -45,7 +46,8 @@ class FreshReleases:
         return release_files.Guarantee(1)
 
     def open(self, ledger: Ledger) -> None:
-        """Remember nothing."""
+        """Note which pages another mechanism left, since they hold people: they are to go."""
+        self._left[:] = ledger.pages()
 
     def build(
         self,
@@ -71,7 +73,8 @@ class FreshReleases:
             anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + index
         )
         origin = anonymized.origin.astype(np.int64)
-        return Built(anonymized.graph, ids, origin, anonymized.shift)
+        pages = dict.fromkeys(self._left)
+        return Built(anonymized.graph, ids, origin, anonymized.shift, pages=pages)
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
         """Pass what the strict verifier passes, by the certificate where there is one."""
@@ -84,3 +87,5 @@ class FreshReleases:
 
     def settle(self, *, staged: bool) -> None:
         """Remember nothing."""
+        if staged:
+            self._left.clear()

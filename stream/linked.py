@@ -10,7 +10,6 @@ does not become one leaves nothing: the memory is read back from the ledger.
 
 from __future__ import annotations
 
-import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -40,6 +39,7 @@ from stream.audit_files import audited, read_owners, read_shift
 from stream.certificate_files import in_order
 from stream.logs import get_logger
 from stream.mechanism import Built, Progress
+from stream.randomness import release_generator
 from stream.release_files import Guarantee
 from stream.release_read import Release, read_release
 from stream.true_changes import changes_since
@@ -126,7 +126,7 @@ class LinkedReleases:
         crash comes out the same.
         """
         del progress
-        rng = _generator(series.secret, index, cut.slot_us)
+        rng = release_generator(series.secret, index, cut.slot_us)
         self._next_snapshot = snapshot
         if self._engine is None:
             self._engine = self._read_engine()
@@ -272,12 +272,6 @@ def _raise_if_broken(violations: Iterable[Violation]) -> None:
             "who follows people over several ids has fewer candidates than k for some",
             vertices=max(found.count for found in linked),
         )
-
-
-def _generator(secret: str, index: int, slot_us: int) -> np.random.Generator:
-    """Return the generator of one release of one sequence."""
-    drawn = hashlib.blake2b(f"{index}/{slot_us}".encode(), key=bytes.fromhex(secret)).digest()
-    return np.random.default_rng(int.from_bytes(drawn, "big"))
 
 
 def _positions(keys: np.typing.NDArray[np.int64], snapshot: GraphSnapshot) -> Any:

@@ -1,4 +1,4 @@
-"""What the snapshotter asks of a way to make releases; `fresh` and `linked` are the two there are.
+"""What the snapshotter asks of a way to make releases; `fresh`, `carried`, `linked` are those.
 
 build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ settle(staged=True)
 │

@@ -45,6 +45,8 @@ HELD_BACK: Final = {
     "values": "held_values",
 }
 """What a sequence holds back, and what the mechanism calls it."""
+INDEX_LOCATIONS: Final = ("kept", "computed")
+"""What happened to the locations of the cached index."""
 HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
 GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
 
@@ -181,15 +183,17 @@ class PrometheusMetrics(Observer):
         self._withheld.labels(_listed(reason, WITHHELD_REASONS)).inc()
 
     def sequence(self, counts: Mapping[str, int]) -> None:
-        """Show what the last staged release holds back; nothing where releases stand alone."""
-        if not counts:
+        """Show what the last staged release holds back, and what was remembered with it."""
+        self._pages.inc(counts.get("pages_written", 0))
+        for how in INDEX_LOCATIONS:
+            self._index_locations.labels(how).inc(counts.get(f"index_locations_{how}", 0))
+        if "cohorts" not in counts:
             return
         for what, name in HELD_BACK.items():
             self._held_back.labels(what).set(counts[name])
         for what, name in HELD_BACK_AGES.items():
             self._held_back_age.labels(what).set(counts[name])
         self._cohorts.set(counts["cohorts"])
-        self._pages.inc(counts["pages_written"])
 
     # Process
 
@@ -350,6 +354,13 @@ class PrometheusMetrics(Observer):
             "ktsafe_sequence_pages_written_total",
             "PRIVATE: pages of the sequence's memory written with its releases.",
             registry=self.registry,
+        )
+        self._index_locations = _labelled_counter(
+            "ktsafe_index_locations_total",
+            "PRIVATE: locations of the cached index, kept from the release before or computed, "
+            "with window = 1.",
+            ("how", INDEX_LOCATIONS),
+            self.registry,
         )
 
     def _add_process(self) -> None:
