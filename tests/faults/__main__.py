@@ -73,7 +73,9 @@ once, verified, and with the bytes that readers saw before the fault. "Nothing" 
 estimate: a try that loses anything ends the command, which says how to repeat it. Recovery counts
 from the end of the fault (the broker is back, the process is started) until the service works
 again; in simulated time there is none to measure. The seconds are upper bounds: what else ran on
-the machine is in them.
+the machine is in them. Where the service refuses to go on, because its feed has lost events, a try
+passes only if it does so with that exit code. The command may be run in parts: the page is made of
+the last outcome of each fault.
 
 {rows}{not_tried}
 ## Bounds of memory

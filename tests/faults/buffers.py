@@ -111,10 +111,10 @@ def rows() -> list[tuple[str, str, str]]:
         (
             "grows with the releases",
             (
-                "one record per release in the ledger and in memory, less than 1 KiB; its private "
+                "one record per release in the ledger and in memory, about 1 KiB; its private "
                 "audit on disk"
             ),
-            "an hourly release makes less than 9 MiB a year",
+            "an hourly release makes about 9 MiB a year",
         ),
         (
             "dead letters on disk",
