@@ -26,7 +26,8 @@ def graph_of(seed: int, order: np.ndarray | None = None) -> tuple[AttributedGrap
     rng = np.random.default_rng(seed)
     kinds = rng.choice(["a", "b"], N).tolist()
     health = rng.choice(["ill", "well"], N).tolist()
-    edges = np.array([(u, (u + 1 + seed) % N) for u in range(N)])
+    pairs = np.array([(u, v) for v in range(N) for u in range(v)])
+    edges = pairs[rng.choice(len(pairs), N, replace=False)]
     ids = release_files.random_ids(N, seed=seed)
     order = np.arange(N) if order is None else order
     place = np.argsort(order)
