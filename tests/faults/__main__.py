@@ -10,12 +10,13 @@ made of all that is kept: a run may be ended and taken up again (`--missing`).
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import datetime
 import os
 import platform
 from pathlib import Path
 
-from tests.faults import buffers, simulated
+from tests.faults import buffers, on_broker, on_disk, simulated
 from tests.faults.trials import Fault, kept, table, tried
 
 
@@ -45,14 +46,12 @@ def main() -> None:
 
 def all_faults(given: argparse.Namespace) -> list[Fault]:
     """Return the faults that are asked for."""
-    from dataclasses import replace  # noqa: PLC0415
-
-    from tests.faults import on_broker, on_disk  # noqa: PLC0415
-
     faults = [*simulated.FAULTS, *on_disk.FAULTS]
     if not given.without_broker:
         faults += on_broker.FAULTS
-    return [replace(f, times=given.times) for f in faults] if given.times else faults
+    if given.times:
+        faults = [dataclasses.replace(fault, times=given.times) for fault in faults]
+    return faults
 
 
 def page(rows: str, lacking: list[str]) -> str:
