@@ -15,11 +15,25 @@ from numpy.typing import NDArray
 
 from ktsafe import _annealing_core as core
 from ktsafe import _edits_core as edits_core
+from ktsafe._annealing_core import is_crowded
 from ktsafe._edits_core import Edits
 from ktsafe._locations_core import NONE, Rule
 from ktsafe.bands import bands_of, packed
 from ktsafe.strategies import Progress
 from ktsafe.working import WorkingGraph
+
+__all__ = [
+    "INSERT_ONLY",
+    "WITH_DELETION",
+    "Schedule",
+    "anneal",
+    "enlarged",
+    "is_crowded",
+    "listed_edits",
+    "scene_of",
+    "split_edits",
+    "sweep",
+]
 
 PARTS = 50
 
@@ -73,7 +87,7 @@ def anneal(
     if bands is None:
         return
     before = working.cost, working.original_edges, working.deleted_edges, working.inserted_edges
-    scene, edits = _scene(working), _edits(working)
+    scene, edits = scene_of(working), listed_edits(working)
     shares = np.cumsum(schedule.shares) / sum(schedule.shares)
     random = rng.integers(1 << 63, size=1, dtype=np.uint64)
     hot, cold = schedule.temperatures
@@ -84,10 +98,10 @@ def anneal(
         cooling = (hot * factor**made, factor)
         made += core.anneal(bands, scene, edits, shares, steps, cooling, random)
         # What the kernel needs room for: it returns early where there is too little.
-        if core.is_crowded(bands, edits):
-            bands, edits = packed(bands), _enlarged(edits)
+        if is_crowded(bands, edits):
+            bands, edits = packed(bands), enlarged(edits)
         report("anneal", made / trials)
-    kept, deleted, inserted = _split(edits)
+    kept, deleted, inserted = split_edits(edits)
     cost = working.n - working.n_original + len(deleted) + len(inserted)
     if cost <= before[0]:
         working.rewire(kept, deleted, inserted)
@@ -106,14 +120,14 @@ def sweep(working: WorkingGraph, rule: Rule, rng: np.random.Generator, passes_ma
     for _ in range(passes_max):
         before = working.inserted_edges
         before[:] = before[rng.permutation(len(before))]
-        scene, edits = _scene(working), _edits(working)
+        scene, edits = scene_of(working), listed_edits(working)
         first = edits.counts[edits_core.ORIGINAL]
         at = edits.counts[edits_core.LISTED] - 1
         while at >= first:
             at = core.sweep(bands, scene, edits, at)
-            if core.is_crowded(bands, edits):
-                bands, edits = packed(bands), _enlarged(edits)
-        kept, deleted, inserted = _split(edits)
+            if is_crowded(bands, edits):
+                bands, edits = packed(bands), enlarged(edits)
+        kept, deleted, inserted = split_edits(edits)
         taken = len(before) - len(inserted)
         working.rewire(kept, deleted, inserted)
         if taken * 200 < len(before):
@@ -121,7 +135,7 @@ def sweep(working: WorkingGraph, rule: Rule, rng: np.random.Generator, passes_ma
     return True
 
 
-def _scene(working: WorkingGraph) -> core.Scene:
+def scene_of(working: WorkingGraph) -> core.Scene:
     """Return what annealing leaves as it is."""
     n, g, n_classes = working.n, working.arrays, working.space.n_classes
     members = np.argsort(g.cls[:n], kind="stable").astype(np.int32)
@@ -132,7 +146,7 @@ def _scene(working: WorkingGraph) -> core.Scene:
     )
 
 
-def _edits(working: WorkingGraph) -> Edits:
+def listed_edits(working: WorkingGraph) -> Edits:
     """Return the edges of a working graph as a list of edits."""
     original = np.concatenate((working.original_edges, working.deleted_edges))
     n, d, i = len(original), len(working.deleted_edges), working.n_inserted_edges
@@ -143,10 +157,10 @@ def _edits(working: WorkingGraph) -> Edits:
     ends = np.concatenate((original, working.inserted_edges)).astype(np.int32)
     counts = np.array([n, n + i, d], dtype=np.int64)
     free = np.zeros(0, dtype=np.int64)
-    return _enlarged(Edits(counts, ends, deleted, rank, free, free))
+    return enlarged(Edits(counts, ends, deleted, rank, free, free))
 
 
-def _enlarged(edits: Edits) -> Edits:
+def enlarged(edits: Edits) -> Edits:
     """Return the same list with room for half as many edges more."""
     listed = int(edits.counts[edits_core.LISTED])
     room = listed + listed // 2 + 1024
@@ -159,7 +173,7 @@ def _enlarged(edits: Edits) -> Edits:
     return larger
 
 
-def _split(
+def split_edits(
     edits: Edits,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]:
     """Return the original edges that are kept, those that are deleted, and inserted ones."""
