@@ -1,5 +1,6 @@
 """The whole service with window = "all": one sequence, through crashes, refusals and restarts."""
 
+import errno
 import itertools
 import json
 import random
@@ -273,3 +274,23 @@ def test_the_gate_refuses_all_but_what_goes_beyond_the_promise(kind):
     else:
         with pytest.raises(NotKTSafe, match=kind):
             linked._raise_if_broken([*found, Violation("linked_undecided", "r", 1)])
+
+
+def test_a_full_disk_while_a_release_is_staged_changes_no_byte(tmp_path, monkeypatch):
+    """Each release is built again from its frozen cut, out of what the ledger has."""
+    whole = world_of(tmp_path / "whole")
+    whole.run()
+    write_release, failed = release_files.write_release, set()
+
+    def failing(folder, *args, **kwargs):
+        if folder.name not in failed:
+            failed.add(folder.name)
+            raise OSError(errno.ENOSPC, "No space left on device")
+        return write_release(folder, *args, **kwargs)
+
+    monkeypatch.setattr(release_files, "write_release", failing)
+    world = world_of(tmp_path / "full")
+    counts = world.run()
+    assert not counts.withheld
+    assert failed == set(contents(world))
+    assert contents(world) == contents(whole)
