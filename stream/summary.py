@@ -96,8 +96,9 @@ class Summary(Observer):
         self.counts.phase = ""
 
     def sequence(self, counts: Mapping[str, int]) -> None:
-        """Keep what the last staged release holds back."""
-        self.counts.held_back = counts
+        """Keep what the last staged release of a sequence holds back; others hold nothing back."""
+        if "cohorts" in counts:
+            self.counts.held_back = counts
 
     def release_withheld(self, reason: str) -> None:
         """Count releases withheld by reason."""
