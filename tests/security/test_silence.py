@@ -97,7 +97,9 @@ def test_logs_and_metrics_of_a_service_that_meets_everything(tmp_path, logged):
 
 BROKEN = {
     "in the loop": "from stream.apply import Judge as broken; name = 'judge'",
-    "while a release is built": "from stream.fresh import FreshReleases as broken; name = 'build'",
+    "while a release is built": (
+        "from stream.snapshotter import Snapshotter as broken; name = 'build'"
+    ),
     "in the store": "from state.rocksdb import RocksDBStore as broken; name = 'commit'",
 }
 
