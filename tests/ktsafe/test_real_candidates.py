@@ -125,3 +125,23 @@ def test_real_people_stand_behind_k(effort: Effort, edits: Edits) -> None:
     figures = privacy_figures(graph, outcome.graph, params)
     assert (figures.class_size >= params.k).all()
     assert int(figures.k_real.min()) >= params.k
+
+
+@pytest.mark.parametrize("schedule", [INSERT_ONLY, WITH_DELETION])
+def test_inserted_vertices_do_not_stand_in_for_real_ones(schedule: Schedule) -> None:
+    """Where many inserted vertices dilute, annealing still takes nobody's real candidates."""
+    rng = np.random.default_rng(8)
+    plain = uniform(150, 300, rng=rng, n_tuples=2)
+    codes = plain.codes.copy()
+    codes[:, -1] = rng.random(150) < 0.5
+    schema = Schema(plain.schema.quasi_identifiers, "s", frozenset({"yes"}))
+    values = (*plain.categories[:-1], ("yes", "no"))
+    graph = AttributedGraph.from_codes(schema, values, codes, plain.edges)
+    working = _safe_graph(graph, 4, 8)
+    assert working is not None
+    assert working.n > graph.n_vertices + 20
+    before = _real_by_verifier(graph, working, 4)
+    rule = similarity_rule(working.space, _params(4))
+    anneal(working, rule, rng, schedule, 20_000, lambda *_: None)
+    after = _real_by_verifier(graph, working, 4)
+    assert all(now >= min(was, 4) for was, now in zip(before, after, strict=True))
