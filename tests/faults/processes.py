@@ -113,4 +113,5 @@ def check(
 def stop(process: subprocess.Popen[bytes]) -> None:
     """Stop a service as its manager would; it ends with 0."""
     process.terminate()
-    assert process.wait(PATIENCE_S) == 0
+    code = process.wait(PATIENCE_S)
+    assert code == 0, f"exit {code} after SIGTERM"
