@@ -45,7 +45,9 @@ def written(seal):
     return letter
 
 
-@pytest.mark.parametrize("seal", [without_content, Sealer(KEY, 65_536).seal])
+@pytest.mark.parametrize(
+    "seal", [without_content, Sealer(KEY, 65_536).seal], ids=["none", "encrypted"]
+)
 def test_a_sealed_letter_keeps_place_and_reason_only(seal):
     """Topic, partition, offset, time and reason stay; key, value and headers do not."""
     letter = written(seal)
@@ -112,6 +114,8 @@ def test_a_key_is_made_for_its_owner_and_never_overwritten(tmp_path):
         (KEY, 0o644, 65_536, "chmod 600"),
         (KEY, 0o600, 1_000, "at least 16384"),
     ],
+    # The key is random, and no name of a test.
+    ids=["no key", "empty", "public", "too small a bound"],
 )
 def test_what_is_no_key_is_refused_without_repeating_it(tmp_path, text, mode, bound, words):
     """A key that cannot be used, or that everybody may read, stops the start."""

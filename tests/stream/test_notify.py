@@ -39,7 +39,7 @@ def test_readiness_and_end_are_told(place: tuple[Manager, str]) -> None:
     assert [text.splitlines()[0] for text in manager.heard()] == ["READY=1", "STOPPING=1"]
 
 
-@pytest.mark.parametrize("pid", ["", str(os.getpid())])
+@pytest.mark.parametrize("pid", ["", str(os.getpid())], ids=["anybody", "this process"])
 def test_the_watchdog_is_fed_by_the_loop_in_time(place: tuple[Manager, str], pid: str) -> None:
     """However often the loop goes round, the manager hears it a few times per period."""
     manager, name = place
