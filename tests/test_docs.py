@@ -1,4 +1,4 @@
-"""What the README says is what there is: commands, options, codes, reasons, links, examples."""
+"""What the guide says is what there is: commands, options, codes, reasons, links, examples."""
 
 import itertools
 import re
@@ -14,6 +14,10 @@ from stream.graph_files import read_schema
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+CHAPTERS = ("one-release", "sequences", "more-than-one-hop", "service")
+GUIDE = "\n".join(
+    [README, *((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in CHAPTERS)]
+)
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("ops/**/*.md")])
 PROGRAM = typer.main.get_command(app)
 OWN_FOLDERS = ("connectors", "docs", "ktsafe", "ops", "state", "stream", "tests")
@@ -24,12 +28,12 @@ _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 def blocks(language):
     """Return the code blocks of a language."""
-    return [text for found, text in _FENCED.findall(README) if found == language]
+    return [text for found, text in _FENCED.findall(GUIDE) if found == language]
 
 
 def spans():
     """Return the inline code."""
-    return re.findall(r"`([^`\n]+)`", _FENCED.sub("", README))
+    return re.findall(r"`([^`\n]+)`", _FENCED.sub("", GUIDE))
 
 
 def command_lines():
@@ -69,12 +73,12 @@ def test_the_library_example_runs():
     names = {}
     for code in codes:
         assert "assert " in code
-        exec(compile(code, "README.md", "exec"), names)  # noqa: S102 -- our own text
+        exec(compile(code, "guide", "exec"), names)  # noqa: S102 -- our own text
 
 
 @pytest.mark.parametrize("line", command_lines(), ids=" ".join)
 def test_every_command_named_exists_with_its_options(line):
-    """No command line of the README names a command or an option that is not there."""
+    """No command line of the guide names a command or an option that is not there."""
     command, name, rest = resolved(line)
     assert name, line
     assert not hasattr(command, "commands"), f"{line} stops at a group"
@@ -104,18 +108,18 @@ def test_every_command_can_print_json():
 
 def test_exit_codes_are_those_of_the_program():
     """The list of exit codes is complete and in order."""
-    (text,) = re.findall(r"^Exit codes: (.*)\.$", README, re.MULTILINE)
+    (text,) = re.findall(r"^Exit codes: (.*)\.$", GUIDE, re.MULTILINE)
     assert [int(part.split()[0]) for part in text.split("; ")] == [int(code) for code in Exit]
 
 
 def test_reasons_of_dead_letters_are_those_of_the_program():
     """Every reason is named, in the program's order."""
-    (text,) = re.findall(r"dead letters with a reason \(([^)]*)\)", README)
+    (text,) = re.findall(r"dead letters with a reason \(([^)]*)\)", GUIDE)
     assert tuple(re.findall(r"`([^`]+)`", text)) == events.REASONS
 
 
 def test_event_and_schema_examples_are_valid(tmp_path):
-    """What the README shows to be copied is accepted."""
+    """What the guide shows to be copied is accepted."""
     (lines,) = blocks("json")
     kinds = [events.decode(line.encode()).__struct_config__.tag for line in lines.splitlines()]
     assert tuple(kinds) == events.EVENT_TYPES
