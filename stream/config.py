@@ -144,7 +144,7 @@ class AnonymizeTable(Table, frozen=True):
     over_alpha: OverAlpha = "pad"
     repair: bool = False
     workers: Positive = 1
-    incremental: bool = True
+    incremental: bool = False
 
 
 class ReleaseTable(Table, frozen=True):

@@ -49,6 +49,7 @@ def run(
     if as_json:
         counts = summary.counts
         found = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
+        found["published"] = list(counts.published)
         typer.echo(json.dumps(found, indent=2))
         return Exit.OK
     note = NOTES[settings.config.privacy.window]

@@ -154,8 +154,8 @@ def test_damaged_pages_refuse_to_start(undisturbed, tmp_path):
 
 
 def test_the_configuration_chooses(tmp_path):
-    """Releases are carried unless that is switched off, or the options ask for what cannot be."""
-    tables = ({}, {"incremental": False}, {"rare_qi": "suppress"})
+    """Releases are carried where that is asked for, unless other options ask for what cannot be."""
+    tables = ({"incremental": True}, {}, {"incremental": True, "rare_qi": "suppress"})
     found = [
         type(assembly.mechanism(config.check(by_itself("anonymize", table), tmp_path, "here")))
         for table in tables
