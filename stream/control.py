@@ -16,8 +16,7 @@ import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
-from types import TracebackType
-from typing import Any, Final, Protocol, Self
+from typing import Any, Final, Protocol
 
 import msgspec
 
@@ -36,11 +35,10 @@ from stream.control_wire import (
 )
 from stream.errors import EXPECTED, Exit, Refused, exit_code
 from stream.logs import get_logger
+from stream.serving import CLIENTS_MAX, Bounded, Listener
 
 log = get_logger(__name__)
 
-CONNECTIONS_MAX: Final = 8
-"""Further ones are hung up on, so that clients cannot pile up."""
 PATIENCE_MAX_S: Final = 86_400.0
 
 
@@ -74,7 +72,7 @@ class _Task:
         self.outcome: Future[dict[str, Any]] = Future()
 
 
-class Control:
+class Control(Listener):
     """Listens on the socket of a service from `start` to `close`, or within a `with` block.
 
     The caller holds the store's lock: a socket that is there already is one of a service that
@@ -102,50 +100,24 @@ class Control:
         try:
             self._path.unlink(missing_ok=True)
             with address(self._path) as place:
-                self._server = _Server(place, self)
+                server = _Server(place, self)
             self._path.chmod(0o600)
         except OSError as error:
             hint = f"{error.strerror}. The folder must be on a file system that has sockets."
             raise StateUnusable("open the control socket", str(self._path), hint) from error
-        self._thread: threading.Thread | None = None
-
-    def start(self) -> None:
-        """Begin to answer."""
-        assert self._thread is None
-        self._thread = threading.Thread(
-            target=self._server.serve_forever,
-            kwargs={"poll_interval": 0.1},
-            name="ktsafe-control",
-            daemon=True,
-        )
-        self._thread.start()
+        super().__init__(server, "ktsafe-control")
 
     def close(self) -> None:
         """Tell whoever waits that the service stops; remove the socket. Safe to call twice."""
         with self._lock:
-            self._is_open = False
+            was_open, self._is_open = self._is_open, False
             left, self._tasks = self._tasks, []
         for task in left:
             if task.outcome.set_running_or_notify_cancel():  # Its client may just have given up.
                 task.outcome.set_exception(stopping())
-        if self._thread is not None:
-            self._server.shutdown()
-            self._thread.join()
-            self._thread = None
+        if was_open:  # Later the path may be another service's.
             self._path.unlink(missing_ok=True)
-        self._server.server_close()
-
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
+        super().close()
 
     def advance(self, operator: Operator) -> None:
         """Do what is asked for and can be done now. Called by the main loop, every round.
@@ -225,30 +197,12 @@ class Control:
         )
 
 
-class _Server(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    daemon_threads = True
-    block_on_close = False
-    request_queue_size = CONNECTIONS_MAX
+class _Server(Bounded, socketserver.UnixStreamServer):
+    request_queue_size = CLIENTS_MAX
 
     def __init__(self, place: str, control: Control) -> None:
         self.control = control
-        self._slots = threading.BoundedSemaphore(CONNECTIONS_MAX)
         super().__init__(place, _Handler)
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._slots.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._slots.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Pass over a broken connection: clients may leave at any moment."""
 
 
 class _Handler(socketserver.StreamRequestHandler):

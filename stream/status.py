@@ -8,11 +8,9 @@ from __future__ import annotations
 import errno
 import socket
 import socketserver
-import threading
 from http import HTTPStatus
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from types import TracebackType
-from typing import Any, Final, Self
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from typing import Any, Final
 
 from connectors.errors import Misconfigured
 from stream.access import Gate
@@ -20,15 +18,14 @@ from stream.board import Board
 from stream.endpoints import TEXT, Answer, Endpoints
 from stream.logs import get_logger
 from stream.metrics import PrometheusMetrics
+from stream.serving import Bounded, Listener
 
 log = get_logger(__name__)
 
-REQUESTS_MAX: Final = 8
-"""Requests answered at a time; further ones are hung up on, so that clients cannot pile up."""
 REQUEST_TIMEOUT_S: Final = 10.0
 
 
-class StatusServer:
+class StatusServer(Listener):
     """Serves the status of one service from a background thread.
 
     Binds when it is made, so that an address in use stops the start of the service; answers
@@ -72,17 +69,17 @@ class StatusServer:
             metrics, board, gate, secrets=secrets, healthy_within_s=healthy_within_s
         )
         try:
-            self._server = _server_class(host)((host, port), _handler_class(self.endpoints))
+            server = _server_class(host)((host, port), _handler_class(self.endpoints))
         except OSError as error:
             hint = _hint(error)
             raise Misconfigured("serve metrics", f"{host}:{port}", hint) from error
-        self._thread: threading.Thread | None = None
+        super().__init__(server, "ktsafe-status")
+        self._port: int = server.server_address[1]
 
     @property
     def port(self) -> int:
         """The port listened on."""
-        port: int = self._server.server_address[1]
-        return port
+        return self._port
 
     @property
     def url(self) -> str:
@@ -92,63 +89,15 @@ class StatusServer:
 
     def start(self) -> None:
         """Begin to answer."""
-        assert self._thread is None
-        self._thread = threading.Thread(
-            target=self._server.serve_forever,
-            kwargs={"poll_interval": 0.1},
-            name="ktsafe-status",
-            daemon=True,
-        )
-        self._thread.start()
+        super().start()
         log.info("serving status, metrics and health", url=self.url)
 
-    def close(self) -> None:
-        """Stop answering and free the address. Safe to call twice."""
-        if self._thread is not None:
-            self._server.shutdown()
-            self._thread.join()
-            self._thread = None
-        self._server.server_close()
 
-    def __enter__(self) -> Self:
-        self.start()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        traceback: TracebackType | None,
-    ) -> None:
-        self.close()
-
-
-class _Server(ThreadingHTTPServer):
-    daemon_threads = True
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._slots = threading.BoundedSemaphore(REQUESTS_MAX)
-        super().__init__(*args, **kwargs)
-
+class _Server(Bounded, HTTPServer):
     def server_bind(self) -> None:
         # HTTPServer would look the host's name up, which can hang where DNS does.
         socketserver.TCPServer.server_bind(self)
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
-
-    def process_request(self, request: Any, client_address: Any) -> None:
-        if self._slots.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._slots.release()
-
-    def handle_error(self, request: Any, client_address: Any) -> None:
-        """Pass over a broken connection: clients may leave at any moment, and nothing is lost."""
 
 
 class _Server6(_Server):

@@ -6,7 +6,7 @@ from connectors.files import lines
 from connectors.kafka_topics import release_sink, source
 from connectors.letters import DEAD_LETTER_BYTES_MAX
 from state import database, rocksdb
-from stream import ingest, loop, status
+from stream import ingest, loop, serving, status
 from stream.slots import FixedSlots
 
 MIB = 2**20
@@ -100,7 +100,7 @@ def rows() -> list[tuple[str, str, str]]:
         ),
         (
             "requests for metrics and health",
-            f"{status.REQUESTS_MAX} at a time, {status.REQUEST_TIMEOUT_S:g} s each",
+            f"{serving.CLIENTS_MAX} at a time, {status.REQUEST_TIMEOUT_S:g} s each",
             "further ones are hung up on",
         ),
         (

@@ -18,7 +18,8 @@ from stream.endpoints import GUARDED, NOT_FOUND
 from stream.metrics import PrometheusMetrics
 from stream.remedies import REMEDIES
 from stream.report import Report
-from stream.status import REQUESTS_MAX, StatusServer
+from stream.serving import CLIENTS_MAX
+from stream.status import StatusServer
 from stream.status_page import POLICY
 from stream.summary import Counts
 
@@ -260,8 +261,7 @@ def test_a_server_that_never_started_can_be_closed(metrics: PrometheusMetrics) -
 def test_idle_clients_do_not_pile_up(server: StatusServer) -> None:
     """Clients that say nothing take a bounded number of places; further ones are hung up on."""
     idle = [
-        socket.create_connection(("127.0.0.1", server.port), timeout=20)
-        for _ in range(REQUESTS_MAX)
+        socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(CLIENTS_MAX)
     ]
     try:
         with socket.create_connection(("127.0.0.1", server.port), timeout=20) as extra:
