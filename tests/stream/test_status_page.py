@@ -44,7 +44,7 @@ def report(text: str = "unsafe", *, secrets_shown: bool = True) -> Report:
         at_s=1e9,
         started_s=1e9 - 100_000,
         guarantee=text,
-        params={"k": 10, text: text},
+        params={"k": 10, f"name {text}": text},
         feed=Feed(
             records=123_456,
             applied=1,
