@@ -348,15 +348,6 @@ def remove(table: Table, at: int) -> None:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def count_similar(
-    table: Table, rule: Rule, cls: int, degree: int, row: NDArray[np.int32]
-) -> tuple[int, int]:
-    """Return how many vertices, and how many sensitive ones, are similar to a neighbourhood."""
-    size, sensitive, _ = count_kinds(table, rule, cls, degree, row)
-    return size, sensitive
-
-
-@njit(cache=True, fastmath=False, nogil=True)
 def count_kinds(
     table: Table, rule: Rule, cls: int, degree: int, row: NDArray[np.int32]
 ) -> tuple[int, int, int]:

@@ -123,7 +123,11 @@ def cheapest_supergraph(
 
 
 def copies_cost(graph: AttributedGraph, params: PrivacyParams) -> int:
-    """Return the cost of `disjoint_copies`, which no release needs to exceed."""
+    """Return the cost of m - 1 disjoint harmless copies, m = max(k, ceil(1 / alpha)).
+
+    Every location then holds m vertices, at most one of them sensitive, and a protection set is
+    a union of locations: safe for every input, so that no release needs to cost more.
+    """
     return (params.group_size_min - 1) * (graph.n_vertices + graph.n_edges)
 
 

@@ -126,11 +126,9 @@ class _Part:
         self.sequence_id = sequence_id
         self._findings: list[Findings] = []
         self._shares: dict[str, Any] = {}
-        self.is_linked = False
 
     def add(self, findings: Findings) -> None:
         self._findings.append(findings)
-        self.is_linked |= "linked" in findings.figures
 
     def close(self, auditor: SequenceAuditor) -> None:
         """Take what is costly to know once, after the sequence's last release."""

@@ -19,20 +19,36 @@ def publish_ready(
     state: State, frame: Frame, options: SequenceOptions, rng: np.random.Generator
 ) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
-    waiting: defaultdict[int, list[int]] = defaultdict(list)
-    for row in sorted(state.withheld):
-        waiting[state.people.get(row, st.TRUE_CLS)].append(row)
     ready: list[int] = []
     padded = False
-    for _, rows in sorted(waiting.items()):
+    for rows in waiting(state):
         chosen = _ready(state, frame, options, rows, rng)
-        if not chosen and options.births == "pad":
-            chosen = _overdue(state, options, rows)
-            padded = padded or bool(chosen)
+        if not chosen and options.births == "pad" and is_overdue(state, options, rows):
+            chosen, padded = rows, True
         ready += chosen
     if ready:
         order = np.array(ready, dtype=np.int64)[rng.permutation(len(ready))]
         publish_block(state, frame, order, rng, padded=padded or state.release == 0)
+
+
+def waiting(state: State) -> list[list[int]]:
+    """Return the rows of those who are not published yet, a list for each class."""
+    by_class: defaultdict[int, list[int]] = defaultdict(list)
+    for row in sorted(state.withheld):
+        by_class[state.people.get(row, st.TRUE_CLS)].append(row)
+    return [rows for _, rows in sorted(by_class.items())]
+
+
+def come_apart(state: State, rows: list[int]) -> bool:
+    """Whether the newcomers of a class came over enough releases; the first one asks for none."""
+    slots = {state.people.get(row, st.SINCE) for row in rows}
+    return state.release == 0 or len(slots) >= SLOTS_MIN
+
+
+def is_overdue(state: State, options: SequenceOptions, rows: list[int]) -> bool:
+    """Whether somebody of a class has waited too long, or everybody is new."""
+    oldest = min(state.people.get(row, st.SINCE) for row in rows)
+    return state.release == 0 or state.release - oldest >= options.birth_wait_max
 
 
 def under_alpha(state: State, frame: Frame, rows: list[int], rng: np.random.Generator) -> list[int]:
@@ -61,20 +77,9 @@ def _ready(
     rng: np.random.Generator,
 ) -> list[int]:
     """Return whom to publish of one class; nobody while too few wait."""
-    begins = state.release == 0
-    margin = 0 if begins else options.sybil_margin
+    margin = 0 if state.release == 0 else options.sybil_margin
     least = max(frame.params.k + margin, frame.params.group_size_min)
-    if len(rows) < least:
-        return []
-    slots = {state.people.get(row, st.SINCE) for row in rows}
-    if len(slots) < SLOTS_MIN and not begins:
+    if len(rows) < least or not come_apart(state, rows):
         return []
     chosen = under_alpha(state, frame, rows, rng)
     return chosen if len(chosen) >= least else []
-
-
-def _overdue(state: State, options: SequenceOptions, rows: list[int]) -> list[int]:
-    """Return everybody of a class in which somebody has waited too long."""
-    oldest = min(state.people.get(row, st.SINCE) for row in rows)
-    waits = state.release - oldest
-    return rows if waits >= options.birth_wait_max or state.release == 0 else []

@@ -8,7 +8,6 @@ are seated so that their ties share orbits (`ktsafe.alignment`); seats never cha
 from __future__ import annotations
 
 import dataclasses
-from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +16,7 @@ from ktsafe.anonymize import Anonymized, anonymize
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence import state as st
-from ktsafe.sequence.births import SLOTS_MIN, is_sensitive
+from ktsafe.sequence.births import come_apart, is_overdue, is_sensitive, waiting
 from ktsafe.sequence.blocks import Frame, draw_published
 from ktsafe.sequence.options import SequenceOptions
 from ktsafe.sequence.state import State
@@ -29,13 +28,10 @@ def publish_ready(
     state: State, frame: Frame, options: SequenceOptions, rng: np.random.Generator
 ) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
-    waiting: defaultdict[int, list[int]] = defaultdict(list)
-    for row in sorted(state.withheld):
-        waiting[state.people.get(row, st.TRUE_CLS)].append(row)
     ready: list[int] = []
-    for _, rows in sorted(waiting.items()):
+    for rows in waiting(state):
         chosen = _filling(state, frame, options, rows, rng)
-        if options.births == "pad" and _is_overdue(state, options, rows):
+        if options.births == "pad" and is_overdue(state, options, rows):
             chosen = rows
         ready += chosen
     if ready:
@@ -72,12 +68,10 @@ def _filling(
     rng: np.random.Generator,
 ) -> list[int]:
     """Return people of one class who fill whole groups, as many as possible; the others wait."""
-    begins = state.release == 0
     m = frame.exact.group_size_min
     size = options.real_per_group or m
-    if len(rows) < size + (0 if begins else options.sybil_margin):
-        return []
-    if len({state.people.get(row, st.SINCE) for row in rows}) < SLOTS_MIN and not begins:
+    margin = 0 if state.release == 0 else options.sybil_margin
+    if len(rows) < size + margin or not come_apart(state, rows):
         return []
     flags = [is_sensitive(state, frame, row) for row in rows]
     flagged, cap = sum(flags), int(frame.exact.alpha * m)
@@ -92,12 +86,6 @@ def _filling(
             chosen.append(rows[i])
             room -= flags[i]
     return chosen
-
-
-def _is_overdue(state: State, options: SequenceOptions, rows: list[int]) -> bool:
-    """Whether somebody of a class has waited too long, or everybody is new."""
-    oldest = min(state.people.get(row, st.SINCE) for row in rows)
-    return state.release == 0 or state.release - oldest >= options.birth_wait_max
 
 
 def _true_graph(state: State, frame: Frame, rows: NDArray[np.int64]) -> AttributedGraph:
