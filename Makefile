@@ -22,12 +22,12 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format typecheck audit check bench trials simulate faults fuzz long-run \
-	integration broker-start broker-stop screenshots prometheus wheel constraints clean java
+.PHONY: help run test lint format typecheck audit check bench trials trials-sequence simulate faults fuzz \
+	long-run integration broker-start broker-stop screenshots prometheus wheel constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
-		awk -F '\t' '{ printf "  make %-14s %s\n", $$1, $$2 }'
+		awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
 run: $(STAMP) ## generate a social feed, run the service on it, publish verified releases in ./var
 	$(VENV)/bin/ktsafe demo --dir ./var
@@ -58,6 +58,10 @@ bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 
 trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
 	$(RUN) -m tests.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)
+
+trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audited: DATA=folder
+	$(RUN) -m tests.trials.sequences $(DATA)
+	$(RUN) -m tests.trials.erasure $(DATA)/cora
 
 simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
 	$(RUN) -m pytest tests/stream/test_service.py --hypothesis-seed=$(SEED)

@@ -131,6 +131,7 @@ class SequenceAuditor:
         )
         found.add("not_kt_safe", np.flatnonzero(verdict.is_unsafe))
 
+        n_former = self._base + len(self._numbering)
         vertices = self._base + self._numbering.of(release.ids)
         n_numbers = self._base + len(self._numbering)
         codes = stable_codes(release, self._values)
@@ -150,6 +151,8 @@ class SequenceAuditor:
             checked |= self._judge("linked_", self._linked, owned.linked, found)
         measured = {"changes": self._judge_changes(structure, found)}
         measured["published"] = self._figures_of(self._published, self._is_owned)
+        newcomers = vertices[(vertices >= n_former) & (owned.owner >= 0)]
+        measured["newcomers"] = self._figures_of_newcomers(newcomers)
         if self._linked is not None:
             measured["linked"] = self._figures_of(self._linked, self._is_owned_linked)
         measured |= self._judge_truth(release, structure, owned, truth, found)
@@ -281,6 +284,15 @@ class SequenceAuditor:
     def _figures_of(self, view: Candidates, is_owned: NDArray[np.bool_]) -> dict[str, Any]:
         was_owned = self._ownership.was_owned
         return figures.candidate_figures(view, self._params, is_owned, was_owned)
+
+    def _figures_of_newcomers(self, newcomers: NDArray[np.int64]) -> dict[str, Any]:
+        """Count the real candidates of people whose ids this release shows for the first time.
+
+        Everybody is new in the first release of a sequence; it has no newcomers.
+        """
+        if len(self._published.stages) == 1:
+            newcomers = newcomers[:0]
+        return figures.real_candidates(self._published, self._params, self._is_owned, newcomers)
 
     def _judge_truth(
         self,

@@ -149,6 +149,7 @@ class Containment:
             figures={
                 "withheld_people": len(withheld),
                 "withheld_releases_max": int(waits.max(initial=0)),
+                "withheld_releases_median": _median(waits),
                 "erased_since": int(np.count_nonzero(~is_published & is_erased)),
                 "missing_ties": len(missing),
                 "missing_releases_max": int(ages.max(initial=0)),
@@ -194,6 +195,11 @@ def _aged(
     _, here, there = np.intersect1d(keys, before, assume_unique=True, return_indices=True)
     now[here] += ages[there]
     return keys, now
+
+
+def _median(values: NDArray[np.int64]) -> int:
+    """Return the lower median, 0 of nothing."""
+    return int(np.quantile(values, 0.5, method="lower")) if len(values) else 0
 
 
 def _differing(

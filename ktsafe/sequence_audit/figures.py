@@ -76,8 +76,6 @@ def candidate_figures(
     """
     known = candidates.known
     sizes = candidates.over_candidates(candidates.per_atom(known))
-    real = candidates.over_candidates(candidates.per_atom(known[is_owned[known]]))
-    ever_real = candidates.over_candidates(candidates.per_atom(known[was_owned[known]]))
     atom = candidates.atom_of
     owned = known[is_owned[known]]
     per_atom = candidates.per_atom(known)
@@ -85,6 +83,18 @@ def candidate_figures(
         "atoms": candidates.n_atoms,
         "atom_size_min": int(per_atom.min()) if len(per_atom) else None,
         "candidates": counts(sizes[atom[known]], params.k),
-        "candidates_real": counts(ever_real[atom[owned]], params.k),
-        "candidates_real_leavers_known": counts(real[atom[owned]], params.k),
+        "candidates_real": real_candidates(candidates, params, was_owned, owned),
+        "candidates_real_leavers_known": real_candidates(candidates, params, is_owned, owned),
     }
+
+
+def real_candidates(
+    candidates: Candidates,
+    params: PrivacyParams,
+    is_real: NDArray[np.bool_],
+    objects: NDArray[np.int64],
+) -> dict[str, Any]:
+    """Summarize for some objects how many members of CS_all are real, as `is_real` says."""
+    known = candidates.known
+    real = candidates.over_candidates(candidates.per_atom(known[is_real[known]]))
+    return counts(real[candidates.atom_of[objects]], params.k)

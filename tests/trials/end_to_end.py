@@ -22,14 +22,11 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from ktsafe import anonymize
-from ktsafe.audit import cost_parts
 from stream import assembly
 from tests import feeds
 from tests.services import drain_with_kills
 from tests.trials import running
+from tests.trials.sequence_figures import fresh_cost, private_audits, promise_kept
 
 FEEDS = {"ldbc-snb-sf0.1": "month", "collegemsg": "14d"}
 
@@ -128,20 +125,15 @@ def trial(
 
 def told(site: running.Site) -> str:
     """Return what the private audits of a sequence say, its cost beside a fresh release's."""
-    audits = [
-        json.loads(path.read_text())
-        for path in sorted(site.folder.glob("state/audit/*/audit.json"))
-    ]
-    found = {violation["kind"] for audit in audits for violation in audit["audit"]["violations"]}
-    assert all(kind.startswith("linked_") for kind in found), found
+    audits = private_audits(site.folder / "state" / "audit")
+    found = promise_kept(audits)
     last = audits[-1]
     store = assembly.open_store(site.settings)
     try:
         graph = store.snapshot().graph
     finally:
         store.close()
-    fresh = anonymize(graph, site.settings.params, rng=np.random.default_rng(1))
-    cost = cost_parts(graph, fresh.graph, site.settings.params, original_of=fresh.origin)["total"]
+    cost = fresh_cost(graph, site.settings.params)
     mine = last["sequence"]
     real = last["audit"]["figures"]["published"]["candidates_real_leavers_known"]
     changed = [audit["audit"]["figures"]["changes"]["k_delta"]["min"] for audit in audits]

@@ -1,90 +1,126 @@
 """Erasure at scale: a tenth of a network leaves over ten releases, and the disk is searched.
 
-    python -m tests.trials.erasure DATA/cora [--seed N]
+    python -m tests.trials.erasure DATA/cora [--seeds N] [--sequence 'edge_lag_max = 8']
 
-People get random ids. Every release deletes 1% of them by event; afterwards no file of the private
-folder may hold the id of anybody who left, every release is safe with all before it, and the cost
-stands beside that of a fresh release of the same graph.
+People get random ids, and the network goes through `ktsafe run` as a file, w = all. Before each of
+ten releases after the first one 1% of the people are deleted by event. A trial fails if afterwards
+any file that the service wrote (state, private audits, releases, log, dead letters) holds the id of
+somebody who left, if somebody has fewer than k candidates or more than alpha of them sensitive, or
+if a visible change is shared by fewer than k. The cost stands beside that of a fresh release of the
+people who stayed. `real` counts people only, as somebody sees who knows which people left.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import random
 import secrets
+import statistics
 import sys
 import tempfile
+import tomllib
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any, Final
 
-import numpy as np
-
-from ktsafe import PrivacyParams, anonymize
-from ktsafe.audit import cost_parts
-from ktsafe.sequence import SequenceOptions
-from state.rocksdb import RocksDBStore
-from stream.graph_files import read_graph, read_schema
+from stream import assembly
+from stream.graph_files import GraphFile, read_graph, read_schema
 from tests import feeds
-from tests.stream.simulation import World, event
+from tests.trials import running
+from tests.trials.sequence_figures import fresh_cost, private_audits, promise_kept
 
-RELEASES = 10
+RELEASES: Final = 10
+DAY_US: Final = 86_400_000_000
+FIRST_DAY_US: Final = 20_000 * DAY_US
+HEADER: Final = (
+    "seed | releases | people left | traces on disk | below k | above alpha | fewest k_delta | "
+    "residual ties | real: least, 5%, median, below k | cost | fresh | ratio"
+)
 
 
 def main() -> None:
-    """Run the trial and print one line."""
+    """Run the trial with each seed and print a line each."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", type=Path)
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--sequence", default="", help="lines of the table [sequence]")
     given = parser.parse_args()
-    schema = read_schema(given.data / "schema.toml")
-    source = read_graph(given.data / "vertices.csv", given.data / "edges.csv", schema)
-    names = [secrets.token_hex(12) for _ in source.ids]
-    events = [
-        event("vertex.upsert", 1, names[v], **source.graph.values(v)) for v in range(len(names))
-    ]
-    events += [event("edge.add", 2, names[u], names[v]) for u, v in source.graph.edges.tolist()]
-    order = random.Random(given.seed).sample(names, len(names) // 10)
-    gone = [order[slot::RELEASES] for slot in range(RELEASES)]
-    for slot, leavers in enumerate(gone, start=1):
-        events += [event("vertex.delete", 10 * slot + 1, person) for person in leavers]
-    with tempfile.TemporaryDirectory(prefix="ktsafe-erasure-") as temporary:
-        print(trial(Path(temporary), schema, events, order, given.seed))
+    print(HEADER, flush=True)
+    ratios = []
+    for seed in range(1, given.seeds + 1):
+        with tempfile.TemporaryDirectory(prefix="ktsafe-erasure-") as temporary:
+            line, ratio = trial(Path(temporary), given.data, given.sequence, seed)
+        print(line, flush=True)
+        ratios.append(ratio)
+    print(f"ratio: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
 
 
-def trial(
-    folder: Path, schema: object, events: list[feeds.Event], gone: list[str], seed: int
-) -> str:
-    """Run the service on the feed, search its folder, and return what was found."""
-    world = World(
-        folder,
-        [events],
-        store=lambda: RocksDBStore.open(folder / "store", schema),
-        params=PrivacyParams(),
-        schema=schema,
-        sequence=SequenceOptions(edge_lag_max=1),
-        seed=seed,
+def trial(folder: Path, data: Path, sequence: str, seed: int) -> tuple[str, float]:
+    """Run the service on the feed and search its folder; return what was found, and the ratio."""
+    source = read_graph(
+        data / "vertices.csv", data / "edges.csv", read_schema(data / "schema.toml")
     )
-    counts = world.run(ingest={"batch_records_max": 2_000})
-    assert not counts.withheld, counts.withheld
-    held = [path.read_bytes() for path in folder.rglob("*") if path.is_file()]
-    traces = sum(any(person.encode() in data for data in held) for person in gone)
-    there = next(person for person in world.graph()[0] if person not in set(gone))
-    assert any(there.encode() in data for data in held), "the search finds nobody at all"
-    audits = [json.loads(path.read_text()) for path in sorted(folder.glob("audit/*/audit.json"))]
-    below = max(a["audit"]["figures"]["published"]["candidates"]["below_k"] for a in audits)
-    real = audits[-1]["audit"]["figures"]["published"]["candidates_real_leavers_known"]
-    store = world.open_store()
-    graph = store.snapshot().graph
+    events, gone = leaving(source, seed)
+    attributes = tomllib.loads((data / "schema.toml").read_text())["attributes"]
+    site = running.sequence_site(folder / "site", events, attributes, "1d", sequence)
+    site.drain(timeout_s=7200)
+    traces = files_with(site.folder, gone)
+    assert not traces, traces
+    there = set(site.graph()[0])
+    assert there.isdisjoint(gone)
+    assert files_with(site.folder, [min(there)]), "the search finds nobody at all"
+    audits = private_audits(site.folder / "state" / "audit")
+    promise_kept(audits)
+    figures = [audit["audit"]["figures"] for audit in audits]
+    below = max(row["published"]["candidates"]["below_k"] for row in figures)
+    covered = [row["changes"]["k_delta"]["min"] for row in figures]
+    report = running.audit_history(site, site.folder / "releases", folder / "feed" / "feed-0.jsonl")
+    above = report["published"]["sensitive_share"]["above_alpha"]
+    assert (below, above) == (0, 0)
+    store = assembly.open_store(site.settings)
+    fresh = fresh_cost(store.snapshot().graph, site.settings.params)
     store.close()
-    fresh = anonymize(graph, world.params, rng=np.random.default_rng(seed))
-    cost = cost_parts(graph, fresh.graph, world.params, original_of=fresh.origin)["total"]
-    mine = audits[-1]["sequence"]
-    return (
-        f"{len(counts.published)} releases, {len(gone)} people left | traces on disk: {traces} | "
-        f"below k: {below} | residual ties {mine['residual_edges']:,} | "
-        f"cost {mine['cost']:,}, fresh {cost:,}: {mine['cost'] / cost:.2f} times | "
-        f"real candidates: least {real['min']}, below k {real['below_k']:,} of {real['vertices']:,}"
+    mine, real = audits[-1]["sequence"], figures[-1]["published"]["candidates_real_leavers_known"]
+    ratio = mine["cost"] / fresh
+    line = (
+        f"{seed} | {len(audits)} | {len(gone)} | {len(traces)} | {below} | {above} | "
+        f"{min((k for k in covered if k is not None), default=None)} | "
+        f"{mine['residual_edges']:,} | {real['min']}, {real['p5']}, {real['median']}, "
+        f"{real['below_k']:,} of {real['vertices']:,} | {mine['cost']:,} | {fresh:,} | {ratio:.2f}"
     )
+    return line, ratio
+
+
+def leaving(source: GraphFile, seed: int) -> tuple[list[feeds.Event], list[str]]:
+    """Return a feed in which a tenth of the people leave, day by day, and who they are."""
+    graph = source.graph
+    names = [secrets.token_hex(12) for _ in source.ids]
+
+    def event(kind: str, day: int, second: int, **fields: Any) -> feeds.Event:
+        time_us = FIRST_DAY_US + day * DAY_US + second * 1_000_000
+        return {"type": kind, "time": feeds.iso(time_us), **fields}
+
+    events = [
+        event("vertex.upsert", 0, 1, id=name, attributes=graph.values(v))
+        for v, name in enumerate(names)
+    ]
+    events += [
+        event("edge.add", 0, 2, source=names[u], target=names[v]) for u, v in graph.edges.tolist()
+    ]
+    gone = random.Random(seed).sample(names, len(names) // 10)
+    for day in range(1, RELEASES + 1):
+        events += [event("vertex.delete", day, 1, id=name) for name in gone[day - 1 :: RELEASES]]
+    return events, gone
+
+
+def files_with(folder: Path, texts: Iterable[str]) -> list[str]:
+    """Return the files below a folder whose bytes hold any of the texts."""
+    wanted = [text.encode() for text in texts]
+    return [
+        str(path.relative_to(folder))
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and any(text in data for data in [path.read_bytes()] for text in wanted)
+    ]
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ from typing import Any
 
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from stream import assembly, config
+from stream.errors import Exit
 from stream.release_read import read_manifest
 from tests import feeds
 
@@ -180,6 +181,20 @@ def files_site(
     )
 
 
+def sequence_site(
+    folder: Path,
+    events: Sequence[feeds.Event],
+    attributes: dict[str, Any],
+    every: str,
+    sequence: str,
+) -> Site:
+    """Return a service on one file, w = all, with default effort and some lines of [sequence]."""
+    made = files_site(folder, [events], attributes, every, "all")
+    text = made.config.read_text(encoding="utf-8").replace('effort = "fast"\n', "")
+    made.config.write_text(f"{text}\n[sequence]\n{sequence}\n", encoding="utf-8")
+    return made
+
+
 def kafka_site(
     folder: Path,
     partitions: Sequence[Sequence[feeds.Event]],
@@ -236,6 +251,24 @@ def verify_releases(folders: Iterable[Path]) -> None:
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
+
+
+def audit_history(site: Site, releases: Path, feed: Path) -> dict[str, Any]:
+    """Run `ktsafe audit` on a folder of releases, with the mappings and the feed as the truth.
+
+    Returns its part on the only sequence. Raises unless the promise is kept, w = all with cover.
+    """
+    command = [sys.executable, "-m", "stream.cli", "audit", "--json"]
+    command += [f"--map={site.folder / 'state' / 'audit'}", f"--truth={feed}", str(releases)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode in (Exit.OK, Exit.UNSAFE), done.stderr[-2000:]
+    report = json.loads(done.stdout)
+    broken = {found["kind"] for found in report["violations"]}
+    assert all(kind.startswith("linked_") for kind in broken), broken
+    assert report["promise"] == {"window": "all", "cover": True}
+    (sequence,) = report["sequences"]
+    found: dict[str, Any] = sequence
+    return found
 
 
 def kill_at_random(process: subprocess.Popen[bytes], after_s: float) -> bool:

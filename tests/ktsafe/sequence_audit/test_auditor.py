@@ -62,6 +62,27 @@ def test_candidate_sets_and_atoms_are_those_of_the_definition(history, params):
 
 @settings(max_examples=100, deadline=None)
 @given(histories(relink=True), small_params())
+def test_newcomers_are_counted_with_the_real_candidates_of_their_first_release(history, params):
+    """Who has an owner and is shown first, after a sequence's first release, and who is like it."""
+    auditor = SequenceAuditor(Promise("all", cover=False))
+    for i in range(len(history)):
+        last = history[i]
+        found = auditor.extend(last.audited(i, params)).figures["newcomers"]
+        own = [r for r in history[: i + 1] if r.sequence_id == last.sequence_id]
+        former = set().union(*(r.tuples for r in own[:-1]))
+        people = {v for v, owner in last.owners.items() if owner is not None}
+        view, whole = published_view(own, params), tuple(range(len(own)))
+        real = [
+            len(view.candidates(v, whole) & people)
+            for v in (people - former if len(own) > 1 else ())
+        ]
+        assert found["vertices"] == len(real)
+        assert found["min"] == min(real, default=None)
+        assert found["below_k"] == sum(x < params.k for x in real)
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories(relink=True), small_params())
 def test_people_are_followed_over_rebirths_and_rebases(history, params):
     """The linked view intersects by person wherever ids change, and is judged all the same."""
     auditor = SequenceAuditor(Promise("all", cover=False))

@@ -1,0 +1,122 @@
+"""Real feeds through the real service with w = all, and the audit of their whole history.
+
+    python -m tests.trials.sequences DATA [--only FEED] [--sequence 'edge_lag_max = 8']
+
+Each feed goes through `ktsafe run` as a file. Then `ktsafe audit` judges all releases together,
+with the private mappings, and with the feed as the truth. A trial fails unless nobody has fewer
+than k candidates or more than alpha of them sensitive, every visible change is shared by k, every
+newcomer has k real candidates in its first release, and the truth is shown but for what is
+declared.
+
+How many people stood behind a newcomer's candidates, and how long people waited, is taken from the
+audits that the gate wrote at the time: past mappings forget who left since. `ms` is by the clock,
+mechanism and gate of one release; `core s` is all that the process took, its start included.
+"""
+
+from __future__ import annotations
+
+import argparse
+import gzip
+import json
+import resource
+import statistics
+import sys
+import tempfile
+import tomllib
+from pathlib import Path
+from typing import Any, Final
+
+from stream import assembly
+from tests.trials import running
+from tests.trials.sequence_figures import fresh_cost, private_audits, promise_kept
+
+TRIALS: Final = (("ldbc-snb-sf0.1", "month"), ("collegemsg", "1w"), ("collegemsg", "2w"))
+HEADER: Final = (
+    "feed | every | releases | people, ties | below k | above alpha | fewest k_delta (changes) | "
+    "newcomers, fewest real candidates | withheld at the end (median, oldest) | oldest ever | "
+    "ties held (oldest) | cost | fresh | ratio | ms median, worst | core s"
+)
+
+
+def main() -> None:
+    """Run the trials and print a line each."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", type=Path)
+    parser.add_argument("--only", choices=sorted({name for name, _ in TRIALS}))
+    parser.add_argument("--every", help="only trials with releases this far apart")
+    parser.add_argument("--sequence", default="", help="lines of the table [sequence]")
+    given = parser.parse_args()
+    print(HEADER, flush=True)
+    for name, every in TRIALS:
+        if given.only in (None, name) and given.every in (None, every):
+            with tempfile.TemporaryDirectory(prefix="ktsafe-sequence-") as temporary:
+                print(trial(Path(temporary), given.data / name, every, given.sequence), flush=True)
+
+
+def trial(folder: Path, data: Path, every: str, sequence: str) -> str:
+    """Run one feed, audit its releases, and return a line of the table."""
+    with gzip.open(data / "events.jsonl.gz") as file:
+        events = [json.loads(line) for line in file]
+    attributes = tomllib.loads((data / "schema.toml").read_text())["attributes"]
+    site = running.sequence_site(folder / "site", events, attributes, every, sequence)
+    before = _core_seconds()
+    site.drain(timeout_s=7200)
+    seconds = _core_seconds() - before
+    audits = private_audits(site.folder / "state" / "audit")
+    promise_kept(audits)
+    figures = running.audit_history(
+        site, site.folder / "releases", folder / "feed" / "feed-0.jsonl"
+    )
+    store = assembly.open_store(site.settings)
+    graph = store.snapshot().graph
+    store.close()
+    fresh = fresh_cost(graph, site.settings.params)
+    return _row([data.name, every], audits, figures, (graph.n_vertices, graph.n_edges), fresh) + (
+        f" | {seconds:.0f}"
+    )
+
+
+def _core_seconds() -> float:
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def _row(
+    names: list[str],
+    audits: list[dict[str, Any]],
+    history: dict[str, Any],
+    size: tuple[int, int],
+    fresh: int,
+) -> str:
+    newcomers = [audit["audit"]["figures"]["newcomers"] for audit in audits]
+    assert sum(row["below_k"] for row in newcomers) == 0, "a newcomer has too few real candidates"
+    waits = [audit["audit"]["figures"]["containment"] for audit in audits]
+    published, changes = history["published"], history["changes"]
+    below, above = published["candidates"]["below_k"], published["sensitive_share"]["above_alpha"]
+    assert (below, above, changes["below_k"]) == (0, 0, 0)
+    last = audits[-1]["sequence"]
+    ms = [1000 * (audit["seconds"]["anonymize"] + audit["seconds"]["verify"]) for audit in audits]
+    median = waits[-1]["withheld_releases_median"]
+    least = min((row["min"] for row in newcomers if row["vertices"]), default=None)
+    return " | ".join(
+        [
+            *names,
+            f"{len(audits)}",
+            f"{size[0]:,}, {size[1]:,}",
+            f"{below}",
+            f"{above}",
+            f"{changes['k_delta_min']} ({changes['visible']:,})",
+            f"{sum(row['vertices'] for row in newcomers):,}, {least}",
+            f"{last['withheld_vertices']:,} ({median}, {waits[-1]['withheld_releases_max']})",
+            f"{max(row['withheld_releases_max'] for row in waits)}",
+            f"{last['held_edges'] - last['waiting_edges']:,} ({last['held_edge_age_max']})",
+            f"{last['cost']:,}",
+            f"{fresh:,}",
+            f"{last['cost'] / max(fresh, 1):.2f}",
+            f"{statistics.median(ms):.0f}, {max(ms):.0f}",
+        ]
+    )
+
+
+if __name__ == "__main__":
+    sys.exit(main())
