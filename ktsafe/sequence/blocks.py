@@ -160,7 +160,7 @@ def _add_places(
     values[:, st.SENSITIVE] = released.codes[:, -1]
     values[:, st.EVER] = released.is_sensitive
     values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
-    values[:, st.BORN] = state.release
+    values[:, [st.BORN, st.LEFT]] = state.release, st.NEVER
     state.adjacent.extend({} for _ in range(n))
     state.cls_of.extend(values[:, st.CLS].tolist())
     return state.places.add_many(values)

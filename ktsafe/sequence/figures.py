@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.sequence import state as st
 from ktsafe.sequence.state import State
@@ -22,6 +23,8 @@ class Figures:
     inserted_edges, residual_edges:
         Released edges that are no true tie: inserted ones (true ties that were removed since
         among them), and former ties of people who left the place.
+    residual_age_max, residual_age_median:
+        Releases that have shown residual edges since their person left, the oldest and the median.
     held_edges:
         True ties that are not released; `waiting_edges` of them wait for withheld people.
     held_edge_age_max, withheld_age_max:
@@ -40,6 +43,8 @@ class Figures:
     withheld_vertices: int
     inserted_edges: int
     residual_edges: int
+    residual_age_max: int
+    residual_age_median: int
     held_edges: int
     waiting_edges: int
     held_edge_age_max: int
@@ -69,6 +74,7 @@ def figures_of(state: State) -> Figures:
     held = state.held.rows[state.held.used()]
     away = state.people.rows[:, st.PLACE] == st.NOBODY
     waits = away[held[:, st.FIRST]] | away[held[:, st.SECOND]]
+    stays = _residual_ages(state, edges[edges[:, st.IS_TRUE] == st.RESIDUAL])
     since = held[~waits, st.HELD_SINCE]
     came = people[people[:, st.PLACE] == st.NOBODY, st.SINCE]
     real = np.bincount(places[:, st.COHORT], places[:, st.KIND] == st.REAL)
@@ -78,7 +84,9 @@ def figures_of(state: State) -> Figures:
         counterfeit_vertices=int((places[:, st.KIND] == st.COUNTERFEIT).sum()),
         withheld_vertices=len(came),
         inserted_edges=int((edges[:, st.IS_TRUE] == st.FALSE).sum()),
-        residual_edges=int((edges[:, st.IS_TRUE] == st.RESIDUAL).sum()),
+        residual_edges=len(stays),
+        residual_age_max=int(stays.max(initial=0)),
+        residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,
         held_edges=len(held),
         waiting_edges=int(waits.sum()),
         held_edge_age_max=int(state.release - since.min()) if len(since) else 0,
@@ -89,3 +97,14 @@ def figures_of(state: State) -> Figures:
         k_real_min=int(real[real > 0].min()) if (real > 0).any() else 0,
         moves=dict(sorted(state.counts.items())),
     )
+
+
+def _residual_ages(state: State, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many releases showed each residual edge since an end was left, this one included.
+
+    A true tie becomes residual when the first of its ends is left.
+    """
+    left = state.places.rows[edges[:, : st.HIGH + 1], st.LEFT]
+    first = np.where(left == st.NEVER, state.release, left).min(axis=1, initial=state.release)
+    ages: NDArray[np.int64] = state.release - first + 1
+    return ages

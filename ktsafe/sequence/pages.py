@@ -14,7 +14,7 @@ from ktsafe.errors import KtsafeError
 from ktsafe.sequence.state import State
 
 META = "meta"
-VERSION = 1
+VERSION = 2
 
 
 class SequenceCorrupted(KtsafeError):

@@ -14,8 +14,8 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence.table import FREE, Table
 
-# Columns of `places`: who is published. A place is never reused.
-PUBLISHED, CLS, SENSITIVE, EVER, COHORT, OWNER, KIND, BORN = range(8)
+# Columns of `places`: who is published. A place is never reused. LEFT: when its owner left it.
+PUBLISHED, CLS, SENSITIVE, EVER, COHORT, OWNER, KIND, BORN, LEFT = range(9)
 # Columns of `people`: the true graph's vertices. A row is reused after its person left.
 KEY, PLACE, TRUE_CLS, TRUE_SENSITIVE, SINCE, GROUP = range(6)
 # Columns of `edges`: what is released, by places.
@@ -23,7 +23,7 @@ LOW, HIGH, IS_TRUE, ADDED = range(4)
 # Columns of `held`: true ties that are not released, by rows of `people`.
 FIRST, SECOND, HELD_SINCE = range(3)
 
-NOBODY = -1
+NOBODY = NEVER = -1
 FALSE, TRUE, RESIDUAL = range(3)
 """Of a released edge: inserted, a true tie, a former tie of somebody who left the place."""
 INSERTED, REAL, COUNTERFEIT = range(3)
@@ -59,10 +59,8 @@ class State:
     """
 
     def __init__(self, n_attributes: int) -> None:
-        self.places = Table(
-            "places",
-            ("published", "cls", "sensitive", "ever", "cohort", "owner", "kind", "born"),
-        )
+        columns = "published cls sensitive ever cohort owner kind born left"
+        self.places = Table("places", tuple(columns.split()))
         self.people = Table("people", ("key", "place", "cls", "sensitive", "since", "group"))
         self.edges = Table("edges", ("low", "high", "is_true", "added"))
         self.held = Table("held", ("first", "second", "since"))
@@ -229,7 +227,8 @@ class State:
 
     def add_place(self, published: int, cls: int, sensitive: int, *, ever: bool) -> int:
         """Add an inserted place without cohort; `form_cohort` gives it one."""
-        values = (published, cls, sensitive, int(ever), FREE, NOBODY, INSERTED, self.release)
+        shown = (published, cls, sensitive, int(ever))
+        values = (*shown, FREE, NOBODY, INSERTED, self.release, NEVER)
         # Never a freed row: a place is an identity.
         place = int(self.places.add_many(np.array([values], dtype=np.int64))[0])
         self.adjacent.append({})
@@ -256,6 +255,7 @@ class State:
         self.people.set(row, PLACE, NOBODY)
         self.places.set(place, OWNER, NOBODY)
         self.places.set(place, KIND, COUNTERFEIT)
+        self.places.set(place, LEFT, self.release)
         self.people.set(row, SINCE, self.release)
         self.withheld.add(row)
         self.differing.discard(row)

@@ -145,7 +145,7 @@ def _add_places(
     values[:, st.SENSITIVE] = graph.codes[vertices, -1]
     values[:, st.EVER] = graph.is_sensitive[vertices]
     values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
-    values[:, st.BORN] = state.release
+    values[:, [st.BORN, st.LEFT]] = state.release, st.NEVER
     state.adjacent.extend({} for _ in range(n))
     state.cls_of.extend(classes)
     return state.places.add_many(values)
