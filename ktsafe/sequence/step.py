@@ -102,9 +102,15 @@ def _row(state: State, key: int) -> int:
 
 
 def _remove_ties(state: State, changes: Changes) -> set[Tie]:
-    """Forget true ties; a released one stays as an inserted edge until it can be taken back."""
+    """Forget true ties; a released one stays as an inserted edge until it can be taken back.
+
+    Those of people who leave are left to their departure, which makes them residual.
+    """
     slack: set[Tie] = set()
+    leavers = set(changes.left.tolist())
     for low, high in changes.ties_removed.tolist():
+        if low in leavers or high in leavers:
+            continue
         u, v = _row(state, low), _row(state, high)
         held = state.held_of.get(u, {}).get(v)
         if held is not None:
