@@ -3,21 +3,12 @@
 from __future__ import annotations
 
 from ktsafe.sequence.blocks import Frame
+from ktsafe.sequence.sizes import EXTRA_MAX, NEW, Choice, Reach, Unit, fitting, plus, reach
 from ktsafe.sequence.state import State
-from ktsafe.sequence.units import Unit, allowed_sizes
+from ktsafe.sequence.units import allowed_sizes
 
 FILLERS_MAX = 64
 """Cohorts of a class that are looked at as fillers."""
-
-EXTRA_MAX = 3
-"""Greatest multiple of m by which the heavier side may grow so that a filling is found."""
-
-NEW = -1
-"""Label of a filler that consists of vertices yet to be inserted."""
-
-Choice = list[tuple[Unit, int]]
-Reach = dict[int, Choice]
-"""Sums of sizes, each with units that make it."""
 
 
 def balanced(
@@ -28,7 +19,7 @@ def balanced(
     Two sides (of classes a and b) get equal totals; a single side (a = b) an even one.
     """
     totals = [_totals(state, frame, list(side.values())) for side in sides]
-    found = _fitting(totals)
+    found = fitting(totals)
     if found is not None:
         return found
     taken = {label for side in sides for label in side}
@@ -36,13 +27,13 @@ def balanced(
     lightest = min(min(part) for part in totals)
     top = max(min(part) for part in totals) - lightest + EXTRA_MAX * m
     options = [_fillers(state, frame, cls, taken) for cls in classes[: len(sides)]]
-    filled = [_plus(part, _reach(units, top)) for part, units in zip(totals, options, strict=True)]
-    found = _fitting(filled)
+    filled = [plus(part, reach(units, top)) for part, units in zip(totals, options, strict=True)]
+    found = fitting(filled)
     if found is not None:
         return found
     new = Unit(NEW, set())
     inserted: Reach = {0: [], **{size: [(new, size)] for size in range(m, top + 2 * m)}}
-    found = _fitting([_plus(part, inserted) for part in totals])
+    found = fitting([plus(part, inserted) for part in totals])
     assert found is not None, "inserted vertices fill any gap"
     return found
 
@@ -71,36 +62,3 @@ def _fillers(state: State, frame: Frame, cls: int, taken: set[int]) -> list[Unit
         unit.sizes = allowed_sizes(state, frame, unit)
         units.append(unit)
     return units
-
-
-def _reach(units: list[Unit], top: int) -> Reach:
-    """Return the sums up to `top` that some of the units make, each unit at most once."""
-    reach: Reach = {0: []}
-    for unit in units:
-        for total, choice in list(reach.items()):
-            for size in unit.sizes:
-                if total + size > top:
-                    break
-                if total + size not in reach:
-                    reach[total + size] = [*choice, (unit, size)]
-        if len(reach) == top + 1:
-            break
-    return reach
-
-
-def _plus(totals: Reach, fillers: Reach) -> Reach:
-    """Return the sums of one of each; of equal ones that with the least growth."""
-    sums: Reach = {}
-    for filler, choice in sorted(fillers.items()):
-        for total, fixed in sorted(totals.items()):
-            sums.setdefault(total + filler, fixed + choice)
-    return sums
-
-
-def _fitting(sums: list[Reach]) -> list[Choice] | None:
-    """Return the least choice that fits: equal sums of two sides, an even one of a single side."""
-    if len(sums) == 1:
-        fitting = [total for total in sums[0] if total % 2 == 0]
-    else:
-        fitting = [total for total in sums[0] if total in sums[1]]
-    return [part[min(fitting)] for part in sums] if fitting else None

@@ -16,9 +16,11 @@ from numpy.typing import NDArray
 from ktsafe.anonymize import AnonymizeOptions, anonymize
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph, Schema
+from ktsafe.inserted_values import with_inserted
 from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence import state as st
+from ktsafe.sequence.exact_plan import exact_plan
 from ktsafe.sequence.state import State
 from ktsafe.sequence.table import FREE
 
@@ -74,15 +76,15 @@ def publish_block(
         found without padding, they begin without ties, one cohort per class.
     """
     attempts = ATTEMPTS if with_ties and not padded else int(with_ties)
-    for _ in range(attempts):
+    for attempt in range(attempts):
         graph, held = _true_graph(state, frame, rows)
-        released, groups = _anonymized(graph, frame, rng)
+        released, groups = _anonymized(graph, frame, rng, is_first=attempt == 0)
         if padded or _has_people(groups, len(rows), frame.params.k):
             break
     else:
         graph, held = _true_graph(state, frame, rows)
         graph, held = _edgeless(graph), []
-        released, groups = _anonymized(graph, frame, rng)
+        released, groups = _anonymized(graph, frame, rng, is_first=False)
     places = _add_places(state, released, rng)
     for row in held:
         state.unhold(row)
@@ -94,11 +96,18 @@ def publish_block(
 
 
 def _anonymized(
-    graph: AttributedGraph, frame: Frame, rng: np.random.Generator
+    graph: AttributedGraph, frame: Frame, rng: np.random.Generator, *, is_first: bool
 ) -> tuple[AttributedGraph, list[NDArray[np.int64]]]:
-    """Return the block on exact locations, and the vertices of each."""
-    options = AnonymizeOptions(effort=frame.effort)
-    released = anonymize(graph, frame.exact, rng=rng, options=options).graph
+    """Return the block on exact locations, and the vertices of each.
+
+    The search for exact locations is tried first, the one for a single release afterwards.
+    """
+    plan = exact_plan(graph, frame.exact, frame.effort, rng) if is_first else None
+    if plan is not None:
+        released = with_inserted(graph, plan, frame.exact, rng)
+    else:
+        options = AnonymizeOptions(effort=frame.effort)
+        released = anonymize(graph, frame.exact, rng=rng, options=options).graph
     return released, _locations(released)
 
 

@@ -12,12 +12,13 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe.sequence import state as st
-from ktsafe.sequence.balance import NEW, Choice, balanced
+from ktsafe.sequence.balance import balanced
 from ktsafe.sequence.blocks import Frame, insert_places
 from ktsafe.sequence.growth import Pending, grown
 from ktsafe.sequence.pairing import matched_by_slack
+from ktsafe.sequence.sizes import NEW, Choice, Unit
 from ktsafe.sequence.state import State, Tie
-from ktsafe.sequence.units import Unit, split_off
+from ktsafe.sequence.units import split_off
 
 
 def raise_due(state: State, frame: Frame, lag_max: int, rng: np.random.Generator) -> set[Tie]:

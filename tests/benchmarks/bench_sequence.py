@@ -16,6 +16,7 @@ import hashlib
 import statistics
 import sys
 import time
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from typing import get_args
@@ -26,8 +27,7 @@ from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.options import Effort
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
-from ktsafe.sequence.cover import least_cover
+from ktsafe.sequence import Changes, Released, Sequence, SequenceOptions, Step
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 
@@ -109,15 +109,16 @@ def run(
     digest = hashlib.sha256()
     milliseconds: list[float] = []
     shared: list[int] = []
+    before = sequence.released()
     unsafe = _judge(sequence, digest)
     ties = {(u, v) for u, v in graph.edges.tolist()}
     for changes in churn(ties, graph.n_vertices, share, releases, np.random.default_rng(seed + 1)):
         began = time.process_time()
-        sequence.advance(changes, rng)
+        step = sequence.advance(changes, rng)
         milliseconds.append(1000 * (time.process_time() - began))
-        alike = least_cover(sequence._state)
-        if alike is not None:
-            shared.append(alike)
+        after = sequence.released()
+        shared += _shared(step, before, after, sequence.cohorts())
+        before = after
         unsafe += _judge(sequence, digest)
     sequence.check()
     final = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, sorted(ties))
@@ -136,6 +137,24 @@ def run(
         milliseconds,
         digest.hexdigest()[:12],
     )
+
+
+def _shared(step: Step, before: Released, after: Released, cohorts: NDArray[np.int64]) -> list[int]:
+    """Return for each visible change how many members of the cohort share it.
+
+    Who changes must be in both releases; the neighbours that are gained or lost need not be.
+    """
+    ids = np.concatenate((before.ids, after.ids)).tolist()
+    codes = np.concatenate((before.graph.codes[:, :-1], after.graph.codes[:, :-1])).tolist()
+    kind = dict(zip(ids, map(tuple, codes), strict=True))
+    changes: defaultdict[int, Counter[tuple[object, ...]]] = defaultdict(Counter)
+    for what, edges in (("gained", step.gained), ("lost", step.lost)):
+        for u, v in edges.tolist():
+            changes[u][what, kind[v]] += 1
+            changes[v][what, kind[u]] += 1
+    cohort = dict(zip(after.ids.tolist(), cohorts.tolist(), strict=True))
+    there = changes.keys() & set(before.ids.tolist()) & cohort.keys()
+    return list(Counter((cohort[v], frozenset(changes[v].items())) for v in there).values())
 
 
 def churn(
