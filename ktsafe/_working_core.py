@@ -123,3 +123,13 @@ def remember_keys(g: Working, keys: NDArray[np.int64]) -> None:
     """Put the keys of a smaller edge set into this one."""
     for i in range(len(keys)):
         remember_edge(g, keys[i] >> 32, keys[i] & 0xFFFFFFFF)
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def highest_counts(
+    cls: NDArray[np.int32], hist: NDArray[np.int32], highest: NDArray[np.int32]
+) -> None:
+    """Raise `highest` (classes, columns) to the greatest count that each class has by column."""
+    for v in range(len(cls)):
+        for x in range(hist.shape[1]):
+            highest[cls[v], x] = max(highest[cls[v], x], hist[v, x])

@@ -8,6 +8,9 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe import location_index
+from ktsafe._locations_core import Rule
+from ktsafe._working_core import highest_counts
 from ktsafe.annealing import sweep
 from ktsafe.cohorts import choose_targets, dilute
 from ktsafe.executors import in_order
@@ -155,11 +158,12 @@ def _search(
     working = WorkingGraph(graph, space, by_tuple=knowledge == "true")
     known = KnownCandidates(working) if knowledge == "true" else None
     floors, patience = real_floors(working, rule), _Patience()
+    table: LocationTable | None = None
     for round_ in range(ROUNDS_MAX):
         # What trimming takes back is far less than half.
         if working.cost > 2 * copies_cost(graph, params):
             return round_, None
-        table = LocationTable(working, rule, degree_caps(working), floors)
+        table = in_step(table, working, rule, floors)
         unsafe = table.unsafe_vertices()
         if known is not None:
             unsafe = np.union1d(unsafe, known.short(table))
@@ -222,6 +226,23 @@ def serve(
     insert_for_leftovers(working, table, wants, rng)
 
 
+def in_step(
+    table: LocationTable | None,
+    working: WorkingGraph,
+    rule: Rule,
+    floors: NDArray[np.int64],
+) -> LocationTable:
+    """Return the table of all vertices: the one of the round before, where only few moved since.
+
+    A new one is made at first, and where degrees could outgrow it.
+    """
+    caps = degree_caps(working)
+    if table is None or (np.diff(table.arrays.bucket_start) <= caps).any():
+        return LocationTable(working, rule, caps + caps // 2, floors)
+    location_index.refresh(table, working)
+    return table
+
+
 def _take_back(
     working: WorkingGraph, table: LocationTable, rng: np.random.Generator, passes_max: int
 ) -> None:
@@ -241,8 +262,8 @@ def degree_caps(working: WorkingGraph) -> NDArray[np.int64]:
     settled vertex absorbs no more than the cap allows.
     """
     g, n = working.arrays, working.n
-    highest = np.zeros((working.space.n_classes, working.n_columns), dtype=np.int64)
-    np.maximum.at(highest, g.cls[:n], g.hist[:n])
+    highest = np.zeros((working.space.n_classes, working.n_columns), dtype=np.int32)
+    highest_counts(g.cls[:n], g.hist[:n], highest)
     caps = np.zeros(working.space.n_classes, dtype=np.int64)
     np.maximum.at(caps, g.cls[:n], g.degree[:n].astype(np.int64))
     caps += highest.sum(axis=1) + 1

@@ -70,13 +70,14 @@ def dilute(working: WorkingGraph, table: LocationTable, *, everywhere: bool) -> 
     They are counted at the location at once; they still have to get there.
     """
     t, limits = table.arrays, table.rule.limits
+    num, den = limits[_locations_core.ALPHA_NUM], limits[_locations_core.ALPHA_DEN]
     crowded = (t.population > 0) & (t.ps_size >= limits[_locations_core.K])
+    crowded &= t.ps_sensitive * den > t.ps_size * num
     if not everywhere:
         g, n_classes = working.arrays, working.space.n_classes
         n = np.bincount(g.cls, minlength=n_classes)
         sensitive = np.bincount(g.cls, g.is_sensitive, minlength=n_classes)
-        alpha = limits[_locations_core.ALPHA_NUM] / limits[_locations_core.ALPHA_DEN]
-        crowded &= (sensitive > HOPELESS_SHARE * alpha * n)[t.cls]
+        crowded &= (sensitive > HOPELESS_SHARE * (num / den) * n)[t.cls]
     places: list[int] = []
     for at in np.flatnonzero(crowded):
         missing = int(_locations_core.missing_harmless(t, table.rule, at))

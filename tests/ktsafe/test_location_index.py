@@ -16,7 +16,7 @@ from ktsafe.location_index import from_bytes, lift, refresh, renumber, to_bytes
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.working import WorkingGraph
-from tests.ktsafe.small_graphs import graphs, privacy_params
+from tests.ktsafe.small_graphs import graphs, privacy_params, seen
 
 CAP = 64
 SCHEMA = Schema(("q",), "s", frozenset({"yes"}))
@@ -28,16 +28,6 @@ def _indexed(graph: AttributedGraph, params: PrivacyParams) -> tuple[WorkingGrap
     working = WorkingGraph(graph, space)
     caps = np.full(space.n_classes, CAP, dtype=np.int64)
     return working, LocationTable(working, similarity_rule(space, params), caps)
-
-
-def _seen(table: LocationTable) -> list[tuple[int, ...]]:
-    """Return class, degree, histogram and counts of the location of every vertex."""
-    t = table.arrays
-    at = t.of_vertex[: table.n]
-    seen = (t.ps_size, t.ps_sensitive, t.ps_real)
-    counts = (t.cls, t.degree, t.population, t.sensitive, t.real, *seen)
-    parts = [column[at].reshape(-1, 1) for column in counts] + [t.hist[at]]
-    return [tuple(row) for row in np.hstack(parts).tolist()]
 
 
 def _change(working: WorkingGraph, rng: np.random.Generator) -> tuple[NDArray[np.int32], Flags]:
@@ -69,7 +59,7 @@ def test_refreshed_equals_rebuilt(graph: AttributedGraph, params: PrivacyParams,
         assert int(is_moved.sum()) == len(changed)
         assert upkeep.computed <= len(changed)
         caps = np.full(working.space.n_classes, CAP, dtype=np.int64)
-        assert _seen(table) == _seen(LocationTable(working, table.rule, caps))
+        assert seen(table) == seen(LocationTable(working, table.rule, caps))
         nothing, is_moved = refresh(table, working)
         assert nothing.computed == 0
         assert not is_moved.any()
@@ -97,7 +87,7 @@ def test_vertices_get_new_numbers(graph: AttributedGraph, params: PrivacyParams,
     now.arrays.hist[:], now.arrays.degree[:] = working.arrays.hist[order], graph.degrees[order]
     assert not refresh(table, now)[1].any()
     caps = np.full(working.space.n_classes, CAP, dtype=np.int64)
-    assert _seen(table) == _seen(LocationTable(now, table.rule, caps))
+    assert seen(table) == seen(LocationTable(now, table.rule, caps))
 
 
 @settings(max_examples=25, deadline=None)
@@ -110,7 +100,7 @@ def test_bytes_lose_nothing(graph: AttributedGraph, params: PrivacyParams, seed:
         lift(table, *_change(working, rng))
         refresh(table, working)
         again = from_bytes(to_bytes(table), working, table.rule)
-        assert _seen(again) == _seen(table)
+        assert seen(again) == seen(table)
         assert to_bytes(again) == to_bytes(table)
         table = again
 
@@ -185,8 +175,8 @@ def test_degrees_beyond_the_capacity_are_refused() -> None:
     codes = np.zeros((3, 2), dtype=np.int32)
     graph = AttributedGraph.from_codes(SCHEMA, [["a"], ["no"]], codes, np.array([[0, 1]]))
     working, table = _indexed(graph, PrivacyParams(k=2))
-    before = _seen(table)
+    before = seen(table)
     working.arrays.degree[0] = CAP + 1
     with pytest.raises(ValueError, match="capacity"):
         refresh(table, working)
-    assert _seen(table) == before
+    assert seen(table) == before
