@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple, Protocol
 
+import msgspec
+
 MANIFEST = "manifest.json"
 """Name of the release file that lists all others with their sha256."""
 
@@ -26,7 +28,7 @@ class TopicPartition(NamedTuple):
     partition: int
 
 
-class Record(NamedTuple):
+class Record(msgspec.Struct, frozen=True, gc=False):
     """One event record as the source holds it, undecoded.
 
     `offset` is the line number (from 0) for files. `timestamp_ms` is None where the source has

@@ -59,7 +59,7 @@ def without_content(record: Record) -> Record:
     """Return the record without key, value and headers."""
     length = str(len(record.value or b"")).encode()
     headers = ((PAYLOAD, b"none"), (LENGTH, length))
-    return record._replace(key=None, value=b"", headers=headers)
+    return msgspec.structs.replace(record, key=None, value=b"", headers=headers)
 
 
 class Sealer:
@@ -106,7 +106,9 @@ class Sealer:
             "headers": headers,
         }
         token = self._fernet.encrypt(msgspec.msgpack.encode(content))
-        return record._replace(key=None, value=token, headers=((PAYLOAD, b"encrypted"),))
+        return msgspec.structs.replace(
+            record, key=None, value=token, headers=((PAYLOAD, b"encrypted"),)
+        )
 
     def unseal(self, token: bytes) -> dict[str, Any]:
         """Return the content of a token.

@@ -1,15 +1,18 @@
 """What an event does to the graph: four kinds of change, each with its stamp.
 
 Changes are merged by maximum stamp (`state.store`), so their order of arrival does not matter.
+Every event makes one, so they are what is made and let go of quickest.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
+
+import msgspec
 
 
-class Stamp(NamedTuple):
-    """When a change holds, with ties broken by where it was read: compared as a tuple."""
+class Stamp(msgspec.Struct, frozen=True, order=True, gc=False):
+    """When a change holds, with ties broken by where it was read: compared field by field."""
 
     time_us: int
     topic: str
@@ -17,7 +20,7 @@ class Stamp(NamedTuple):
     offset: int
 
 
-class VertexUpsert(NamedTuple):
+class VertexUpsert(msgspec.Struct, frozen=True, gc=False):
     """The vertex exists from `stamp` on; given attributes take the given values (None: missing)."""
 
     stamp: Stamp
@@ -25,14 +28,14 @@ class VertexUpsert(NamedTuple):
     attributes: dict[str, str | None]
 
 
-class VertexDelete(NamedTuple):
+class VertexDelete(msgspec.Struct, frozen=True, gc=False):
     """The vertex and everything at or before `stamp` that hangs on it is gone."""
 
     stamp: Stamp
     id: str
 
 
-class EdgeAdd(NamedTuple):
+class EdgeAdd(msgspec.Struct, frozen=True, gc=False):
     """The undirected edge is present from `stamp` on, as soon as and while both ends exist."""
 
     stamp: Stamp
@@ -40,7 +43,7 @@ class EdgeAdd(NamedTuple):
     target: str
 
 
-class EdgeRemove(NamedTuple):
+class EdgeRemove(msgspec.Struct, frozen=True, gc=False):
     """The undirected edge is absent from `stamp` on."""
 
     stamp: Stamp

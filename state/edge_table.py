@@ -69,8 +69,16 @@ class EdgeTable:
             self._after.extend(_UNLINKED)
             self._before.extend(_UNLINKED)
         self.rows[key] = row
-        self._link(2 * row, low)
-        self._link(2 * row + 1, high)
+        heads, after, before = self.heads, self._after, self._before
+        # Both halves become heads; written out, because every new edge passes here.
+        half, head = 2 * row, heads[low]
+        after[half], before[half], heads[low] = head, -1, half
+        if head >= 0:
+            before[head] = half
+        half, head = half + 1, heads[high]
+        after[half], before[half], heads[high] = head, -1, half
+        if head >= 0:
+            before[head] = half
         return row
 
     def remove(self, key: int) -> None:
@@ -129,13 +137,6 @@ class EdgeTable:
         heads[ranked[first]] = order[first]
         self._after, self._before = _array("i", after), _array("i", before)
         self.heads = _array("i", heads)
-
-    def _link(self, half: int, vertex: int) -> None:
-        head = self.heads[vertex]
-        self._after[half], self._before[half] = head, -1
-        if head >= 0:
-            self._before[head] = half
-        self.heads[vertex] = half
 
     def _unlink(self, half: int, vertex: int) -> None:
         after, before = self._after[half], self._before[half]

@@ -70,7 +70,7 @@ class ResidentGraph:
         self.n_edges = 0  # edges that exist
         self._records: dict[int, VertexRecord] = {}
         self._touched_vertices: set[int] = set()
-        self._touched_edges: set[int] = set()
+        self._touched_edges: dict[int, int | None] = {}
 
     def prepare(self, changes: Sequence[Change], read: ReadRecords) -> dict[int, VertexRecord]:
         """Read, in one go, the registers of every known vertex that the changes alter.
@@ -94,16 +94,21 @@ class ResidentGraph:
     def merge(self, changes: Sequence[Change], records: dict[int, VertexRecord]) -> Touched:
         """Merge `changes` one by one; `records` is what `prepare` returned for them."""
         self._records = records
-        number_of_origin = self.origins.number
+        merge_edge = self._merge_edge
+        topic, partition, origin = "", -1, -1
         for change in changes:
-            time_us, topic, partition, offset = change.stamp
-            mark = (time_us, number_of_origin(topic, partition), offset)
+            stamp = change.stamp
+            # Changes come in runs of one origin.
+            if stamp.partition != partition or stamp.topic != topic:
+                topic, partition = stamp.topic, stamp.partition
+                origin = self.origins.number(topic, partition)
+            mark = (stamp.time_us, origin, stamp.offset)
             if isinstance(change, EdgeAdd):
-                self._merge_edge(mark, change.source, change.target, True)
+                merge_edge(mark, change.source, change.target, True)
+            elif isinstance(change, EdgeRemove):
+                merge_edge(mark, change.source, change.target, False)
             elif isinstance(change, VertexUpsert):
                 self._upsert(mark, change.id, change.attributes)
-            elif isinstance(change, EdgeRemove):
-                self._merge_edge(mark, change.source, change.target, False)
             else:
                 self._delete(mark, change.id)
         return self._take_touched()
@@ -177,17 +182,17 @@ class ResidentGraph:
         self.n_edges = int(np.count_nonzero(exists[low] & exists[high]))
 
     def _take_touched(self) -> Touched:
-        labels, rows = self.vertices.labels, self.edges.rows
+        labels = self.vertices.labels
         touched = Touched(
             {
                 number: None if labels[number] is None else self._records[number]
                 for number in self._touched_vertices
             },
-            {key: rows.get(key) for key in self._touched_edges},
+            self._touched_edges,
         )
         self._records = {}
         self._touched_vertices = set()
-        self._touched_edges = set()
+        self._touched_edges = {}
         return touched
 
     def _find_or_allocate(self, vertex_id: str) -> int:
@@ -244,6 +249,7 @@ class ResidentGraph:
         vertices, edges = self.vertices, self.edges
         # Straight look-ups first: edges between persons who exist are most of all changes.
         a, b = vertices.numbers.get(source), vertices.numbers.get(target)
+        exists = a is not None and b is not None
         if a is None:
             a = vertices.find(source)
         if b is None:
@@ -257,18 +263,18 @@ class ResidentGraph:
         key = edge_key(a, b)
         row = edges.rows.get(key)
         if row is None:
-            edges.add(key, mark, present)
+            row = edges.add(key, mark, present)
             was_present = False
         elif self.origins.later(mark, edges.mark(row)):
             was_present = bool(edges.present[row])
             edges.set(row, mark, present)
         else:
             return
-        self._touched_edges.add(key)
+        self._touched_edges[key] = row
         if present != was_present:
             step = 1 if present else -1
             self.n_present += step
-            if vertices.exists[a] and vertices.exists[b]:
+            if exists:
                 self.n_edges += step
 
     def _is_covered(self, mark: Mark, number: int | None) -> bool:
@@ -285,7 +291,7 @@ class ResidentGraph:
             self.n_present -= 1
             self.n_edges -= bool(exists[low] and exists[high])
         edges.remove(key)
-        self._touched_edges.add(key)
+        self._touched_edges[key] = None
         for end in (low, high):
             if end != keep:
                 self._release_if_idle(end)

@@ -7,7 +7,9 @@ decides lateness and is stored with the offsets.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Final, NamedTuple, TypeAlias
+from typing import Final, TypeAlias
+
+import msgspec
 
 from connectors.base import DeadLetter, Record
 from ktsafe import Schema
@@ -22,7 +24,7 @@ AHEAD_OF_FILE_US: Final = 366 * 86_400 * 1_000_000
 """How far a file's event may be ahead of the greatest time accepted from that file."""
 
 
-class Accepted(NamedTuple):
+class Accepted(msgspec.Struct, frozen=True, gc=False):
     """A record that changes the graph, the kind of its event, and how many attributes it lost."""
 
     change: Change
@@ -30,7 +32,7 @@ class Accepted(NamedTuple):
     attributes_dropped: int
 
 
-class Ignored(NamedTuple):
+class Ignored(msgspec.Struct, frozen=True):
     """A record that changes nothing by definition: a null value, or a row of another table."""
 
 
@@ -101,21 +103,22 @@ class Judge:
         time_us = events.time_us(event.time, record.timestamp_ms)
         self._check_time(record, time_us)
         stamp = Stamp(time_us, record.topic, record.partition, record.offset)
+        # The commonest first: every event passes here.
         match event:
+            case events.EdgeAddEvent():
+                _check_edge(event.source, event.target)
+                return Accepted(EdgeAdd(stamp, event.source, event.target), "edge.add", 0)
             case events.VertexUpsertEvent():
                 events.check_id(event.id)
                 attributes = self._listed(event.attributes)
                 dropped = len(event.attributes) - len(attributes)
                 return Accepted(VertexUpsert(stamp, event.id, attributes), "vertex.upsert", dropped)
-            case events.VertexDeleteEvent():
-                events.check_id(event.id)
-                return Accepted(VertexDelete(stamp, event.id), "vertex.delete", 0)
-            case events.EdgeAddEvent():
-                _check_edge(event.source, event.target)
-                return Accepted(EdgeAdd(stamp, event.source, event.target), "edge.add", 0)
             case events.EdgeRemoveEvent():
                 _check_edge(event.source, event.target)
                 return Accepted(EdgeRemove(stamp, event.source, event.target), "edge.remove", 0)
+            case events.VertexDeleteEvent():
+                events.check_id(event.id)
+                return Accepted(VertexDelete(stamp, event.id), "vertex.delete", 0)
 
     def _listed(self, attributes: dict[str, events.AttributeValue]) -> dict[str, str | None]:
         listed: dict[str, str | None] = {}

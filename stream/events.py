@@ -151,6 +151,8 @@ def check_id(vertex_id: str) -> None:
     MalformedEvent
         If the id is empty, too long, or holds a control character.
     """
+    if 0 < len(vertex_id) <= ID_BYTES_MAX // 4 and vertex_id.isprintable():
+        return  # As good as all are; a character takes at most four bytes.
     if not vertex_id:
         raise MalformedEvent("bad_id", "empty")
     if not vertex_id.isprintable() and any(ord(c) < 0x20 or ord(c) == 0x7F for c in vertex_id):
@@ -167,14 +169,16 @@ def attribute_text(value: AttributeValue) -> str | None:
     MalformedEvent
         If the text is too long or holds a control character.
     """
-    if value is None:
-        return None
     if isinstance(value, str):
         text = value
+    elif value is None:
+        return None
     elif isinstance(value, bool):
         text = "true" if value else "false"
     else:
         text = repr(value)
+    if len(text) <= ATTRIBUTE_BYTES_MAX // 4 and text.isprintable():
+        return text
     if len(text) > ATTRIBUTE_BYTES_MAX // 4 and len(text.encode()) > ATTRIBUTE_BYTES_MAX:
         raise MalformedEvent("bad_attribute", f"longer than {ATTRIBUTE_BYTES_MAX} bytes")
     if not text.isprintable() and any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
@@ -190,14 +194,14 @@ def time_us(time: Time, record_timestamp_ms: int | None) -> int:
     MalformedEvent
         If there is no time at all, or it lies outside the years 1 to 9999.
     """
-    if time is None:
-        if record_timestamp_ms is None:
-            raise MalformedEvent("no_time", "a file's events must carry their time")
-        microseconds = record_timestamp_ms * 1000
-    elif isinstance(time, int):
-        microseconds = time * 1000
-    else:
+    if isinstance(time, datetime.datetime):
         microseconds = (time - _EPOCH) // _MICROSECOND
+    elif time is not None:
+        microseconds = time * 1000
+    elif record_timestamp_ms is not None:
+        microseconds = record_timestamp_ms * 1000
+    else:
+        raise MalformedEvent("no_time", "a file's events must carry their time")
     if not TIME_US_MIN <= microseconds <= TIME_US_MAX:
         raise MalformedEvent("bad_time", "outside the years 1 to 9999")
     return microseconds

@@ -7,9 +7,11 @@ become durable in the same write. A dead letter is durable before the offset pas
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from operator import attrgetter
 from typing import Final
 
 from connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
@@ -25,6 +27,8 @@ from stream.observer import Observer
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
 record, and a batch of great ones would fill the memory."""
+
+_partition_of: Final = attrgetter("topic", "partition")
 
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
@@ -50,7 +54,7 @@ class IngestSettings:
         How events are wrapped in records.
     """
 
-    batch_records_max: int = 2_000
+    batch_records_max: int = 10_000
     checkpoint_interval_s: float = 1.0
     poll_timeout_s: float = 0.2
     record_bytes_max: int = 1_048_576
@@ -179,45 +183,64 @@ class Ingest:
 
     def _take(self, records: list[Record], admits: Admits, now: float) -> int:
         """Judge records in order until their partition is stopped; hold what they come to."""
-        # Every event passes here: names are bound once, and counts are kept per batch.
-        judge, offsets, changes = self._judge, self._offsets, self._changes
         stopped: set[tuple[str, int]] = set()
-        heard: set[tuple[str, int]] = set()
-        outcomes: dict[tuple[str, str], int] = {}
-        taken = dropped = 0
-        for record in records:
-            partition = (record.topic, record.partition)
+        outcomes: Counter[tuple[str, str]] = Counter()
+        taken = 0
+        for partition, run in itertools.groupby(records, _partition_of):
             if partition in stopped:
                 continue
-            judgement = judge.judge(record)
-            if type(judgement) is Accepted:
-                change, kind, lost = judgement
-                time_us = change.stamp.time_us
-                if not admits(partition, time_us):
-                    self._source.pause(TopicPartition(*partition), record.offset)
-                    stopped.add(partition)
-                    continue
-                judge.accept(partition, time_us)
-                changes.append(change)
-                dropped += lost
-                outcome = (kind, "applied")
-            elif isinstance(judgement, DeadLetter):
-                self._letters.append(judgement)
-                self._letter_bytes += len(record.value or b"")
-                outcome = ("unknown", "dead_letter")
-            else:
-                outcome = ("unknown", "ignored")
-            outcomes[outcome] = outcomes.get(outcome, 0) + 1
-            offsets[partition] = record.offset + 1
-            heard.add(partition)
-            taken += 1
-        self._dirty |= heard
-        self._heard_s.update(dict.fromkeys(heard, now))
+            n_taken, stopped_here = self._take_run(partition, run, admits, outcomes)
+            taken += n_taken
+            if stopped_here:
+                stopped.add(partition)
+            if n_taken:
+                self._dirty.add(partition)
+                self._heard_s[partition] = now
         if taken and not self._held:
             self._held_since_s = now
         self._held += taken
         for (kind, what), count in outcomes.items():
             self._observer.event(kind, what, count)
+        return taken
+
+    def _take_run(
+        self,
+        partition: tuple[str, int],
+        run: Iterable[Record],
+        admits: Admits,
+        outcomes: Counter[tuple[str, str]],
+    ) -> tuple[int, bool]:
+        """Take in records of one partition; return how many, and whether it was stopped."""
+        # Every event passes here: names are bound once, and counted is per run.
+        judge, hold = self._judge, self._changes.append
+        kinds: list[str] = []
+        offset, taken, dropped = 0, 0, 0
+        stopped = False
+        for record in run:
+            judgement = judge.judge(record)
+            if type(judgement) is Accepted:
+                change = judgement.change
+                time_us = change.stamp.time_us
+                if not admits(partition, time_us):
+                    self._source.pause(TopicPartition(*partition), record.offset)
+                    stopped = True
+                    break
+                judge.accept(partition, time_us)
+                hold(change)
+                kinds.append(judgement.kind)
+                dropped += judgement.attributes_dropped
+            elif isinstance(judgement, DeadLetter):
+                self._letters.append(judgement)
+                self._letter_bytes += len(record.value or b"")
+                outcomes["unknown", "dead_letter"] += 1
+            else:
+                outcomes["unknown", "ignored"] += 1
+            offset = record.offset
+            taken += 1
+        if taken:
+            self._offsets[partition] = offset + 1
+        for kind, count in Counter(kinds).items():
+            outcomes[kind, "applied"] += count
         if dropped:
             self._observer.dropped_attributes(dropped)
-        return taken
+        return taken, stopped

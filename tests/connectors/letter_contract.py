@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator
 from typing import NamedTuple, Protocol
 
+import msgspec
 import pytest
 
 from connectors.base import DeadLetter, DeadLetterSink, Record
@@ -41,7 +42,7 @@ class LetterWorld(Protocol):
 
 def letter(offset: int, value: bytes | None, **fields: object) -> DeadLetter:
     record = Record("feed", 1, offset, 1_600_000_000_000, b"k", value, (("trace", b"t-1"),))
-    return DeadLetter(record._replace(**fields), "malformed", "byte 7")
+    return DeadLetter(msgspec.structs.replace(record, **fields), "malformed", "byte 7")
 
 
 class LetterContract:

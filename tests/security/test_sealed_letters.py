@@ -6,6 +6,7 @@ import json
 import stat
 from base64 import b64decode
 
+import msgspec
 import pytest
 from cryptography.fernet import Fernet
 from hypothesis import given, settings
@@ -51,7 +52,9 @@ def written(seal):
 def test_a_sealed_letter_keeps_place_and_reason_only(seal):
     """Topic, partition, offset, time and reason stay; key, value and headers do not."""
     letter = written(seal)
-    assert letter.record[:4] == SECRET[:4]
+    bare = {"key": None, "value": None, "headers": ()}
+    kept = msgspec.structs.replace(letter.record, **bare)
+    assert kept == msgspec.structs.replace(SECRET, **bare)
     assert (letter.reason, letter.detail) == ("late", "older than the lateness bound")
     assert b"secret" not in repr(letter).encode()
 
@@ -131,7 +134,7 @@ def test_erasure_reaches_into_sealed_letters(tmp_path):
     """With the key, letters that name a person are blanked; others stay; without it none is."""
     path, box = tmp_path / "letters.jsonl", Sealer(KEY, 65_536)
     sink = SealedLetters(FileDeadLetterSink(path), box.seal)
-    other = SECRET._replace(key=None, value=b'{"id":"somebody"}', headers=())
+    other = msgspec.structs.replace(SECRET, key=None, value=b'{"id":"somebody"}', headers=())
     sink.write([DeadLetter(record, "late") for record in (SECRET, other)])
     sink.close()
 
