@@ -25,6 +25,8 @@ CHUNK_BYTES: Final = 512 * 1024
 TRANSACTION_BYTES_MAX: Final = 64 * 1024 * 1024
 TRANSACTION_TIMEOUT_S: Final = 60.0
 """After so long without its end the broker aborts a transaction."""
+DOUBT_S: Final = TRANSACTION_TIMEOUT_S
+"""How long after a failure a broker may still carry out what was given up."""
 FLUSH_BYTES: Final = 8 * 1024 * 1024
 """Bytes that may wait in memory for the broker."""
 
@@ -43,6 +45,10 @@ class KafkaReleaseSink:
        the last one.
 
     Any failure gives the producer up, so that the next attempt begins at step 1.
+
+    A broker that stood still may carry out what we asked for long after we gave it up, step 1 too.
+    Whoever came since is fenced off then, even if that is our own next producer: for a while after
+    a failure being fenced off does not tell that another instance is there, and is tried again.
 
     Parameters
     ----------
@@ -69,6 +75,8 @@ class KafkaReleaseSink:
         self._producer: Any = None
         self._fenced = False
         self._began_s = 0.0
+        self._doubt_until_s = 0.0
+        self._doubtful = False
 
     def open(self) -> None:
         """Check the topic and fence off earlier instances."""
@@ -104,9 +112,10 @@ class KafkaReleaseSink:
                 # Step 3
                 self._send_all(bundle, release)
         except _FENCED as error:
-            self._give_up()
-            if time.monotonic() - self._began_s > TRANSACTION_TIMEOUT_S:
-                # This process stood still until the broker aborted its transaction.
+            by_ourselves = self._doubtful
+            self._drop()
+            # Or this process stood still until the broker aborted its transaction.
+            if by_ourselves or time.monotonic() - self._began_s > TRANSACTION_TIMEOUT_S:
                 raise client.translate(
                     error, "publish release", self._topic, self._settings
                 ) from None
@@ -134,11 +143,16 @@ class KafkaReleaseSink:
             lambda: KafkaProducer(**options), "open sink", self._topic, self._settings, retry=retry
         )
         self._producer = producer
+        asked_s = time.monotonic()
         try:
             client.bounded(producer.init_transactions, self._settings.request_timeout_s + 5, "init")
         except BaseException:
             self._give_up()
             raise
+        if time.monotonic() - asked_s >= self._settings.request_timeout_s:
+            # kafka-python asked more than once, and only one of the requests is answered.
+            self._begin_doubt()
+        self._doubtful = time.monotonic() < self._doubt_until_s
 
     def _options(self) -> dict[str, Any]:
         timeout_ms = int(self._settings.request_timeout_s * 1000)
@@ -217,6 +231,15 @@ class KafkaReleaseSink:
         client.bounded(producer.commit_transaction, deadline - time.monotonic(), "commit")
 
     def _give_up(self) -> None:
+        """Give the producer up with what it asked for and was not answered."""
+        self._drop()
+        self._begin_doubt()
+
+    def _begin_doubt(self) -> None:
+        """Reckon with it from now on, for a while."""
+        self._doubt_until_s = time.monotonic() + DOUBT_S
+
+    def _drop(self) -> None:
         """Abort what is open, so that readers need not wait for its timeout, and drop the rest."""
         producer, self._producer = self._producer, None
         if producer is None:

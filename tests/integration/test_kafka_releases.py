@@ -173,6 +173,48 @@ def test_of_two_publishers_the_later_wins(world: KafkaReleaseWorld, tmp_path: Pa
     newer.close()
 
 
+def test_fenced_off_by_what_was_given_up(
+    world: KafkaReleaseWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A broker that stood still takes us over by a request that we gave up long ago.
+
+    That is no other instance: the release is offered again and comes once. When the doubt is over,
+    whoever fences us off is another instance.
+    """
+    sink, stale, rival = world.sink(), world.sink(), world.sink()
+    sink.open()
+    bundle = stage(tmp_path / "staging", "s-0001", FILES)
+    real = sink_module.client.bounded
+    with monkeypatch.context() as patch:
+
+        def unanswered(call: Callable[[], Any], timeout_s: float, what: str) -> Any:
+            return real(threading.Event().wait if what == "commit" else call, 0.5, what)
+
+        patch.setattr(sink_module.client, "bounded", unanswered)
+        with pytest.raises(Unavailable):
+            sink.publish(bundle)
+    real_last = sink.last
+
+    def last() -> Any:
+        stale.open()  # The broker comes to the request now, when our next producer is there.
+        return real_last()
+
+    monkeypatch.setattr(sink, "last", last)
+    with pytest.raises(Unavailable):
+        sink.publish(bundle)
+    monkeypatch.setattr(sink, "last", real_last)
+    sink.publish(bundle)
+    assert [content(b) for b in world.read(tmp_path / "out")] == [content(bundle)]
+    monkeypatch.setattr(sink_module, "DOUBT_S", 0.0)
+    sink._give_up()
+    sink.publish(bundle)
+    rival.open()
+    with pytest.raises(SinkConflict, match="taken over"):
+        sink.publish(stage(tmp_path / "staging", "s-0002", FILES))
+    for one in (sink, stale, rival):
+        one.close()
+
+
 @pytest.mark.parametrize("committed", [True, False])
 def test_unknown_outcome(
     cluster: Cluster,
