@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import sys
+import threading
 from importlib.metadata import version
-from typing import Annotated
+from typing import Annotated, NoReturn
 
 from stream import kernels
 
@@ -97,7 +99,25 @@ def main() -> None:
         logs.install_crash_hooks()  # Typer has put its own in place, which would print the text.
         sys.excepthook(*sys.exc_info())
         code = Exit.INTERNAL
-    sys.exit(code)
+    _end(code)
+
+
+def _end(code: int) -> NoReturn:
+    """End the process, whatever its other threads are doing.
+
+    A stop waits neither for a release in the making nor for calls of client libraries that were
+    given up. An interpreter that is torn down under such a thread may abort, with a code that says
+    that something is wrong when all is done and closed.
+    """
+    if threading.active_count() == 1:
+        sys.exit(code)
+    logging.shutdown()
+    try:
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except OSError:
+        code = code or Exit.USAGE  # Not all of the output could be written.
+    os._exit(code)
 
 
 def run_command(arguments: list[str]) -> int:

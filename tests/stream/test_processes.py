@@ -73,6 +73,26 @@ def test_signals_stop_the_service_and_nothing_is_lost(tmp_path):
     assert stat.S_IMODE((site.folder / "state").stat().st_mode) == 0o700
 
 
+def test_a_thread_that_is_still_at_work_does_not_change_how_it_ends():
+    """Who stops does not wait for a release in the making, and still ends with its own code.
+
+    An interpreter that is torn down under a thread may abort, as the exit handler here does.
+    """
+    code = """
+import atexit, os, threading
+from stream import cli
+
+atexit.register(os.abort)
+threading.Thread(target=threading.Event().wait, daemon=True).start()
+cli.main()
+"""
+    for arguments, ends in ((["config", "example"], Exit.OK), (["verify", "nowhere"], Exit.USAGE)):
+        command = [sys.executable, "-c", code, *arguments]
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert done.returncode == ends, done.stderr
+        assert ("[source]" in done.stdout) == (ends == Exit.OK)
+
+
 def test_nothing_private_is_logged_or_published(tmp_path):
     """No true id appears in logs, releases or dead-letter reasons; the mapping alone has them."""
     feed = services.small_feed(people=80)
