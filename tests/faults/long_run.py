@@ -14,10 +14,12 @@ from __future__ import annotations
 import argparse
 import csv
 import dataclasses
+import itertools
+import math
+import os
 import random
-import statistics
+import re
 import tempfile
-import threading
 import time
 import uuid
 from collections import Counter
@@ -26,24 +28,23 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from kafka import KafkaProducer
-
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe import PrivacyParams
 from ops.broker.broker import Broker
 from state.ledger import ReleaseRecord
 from stream import assembly
 from stream.slots import FixedSlots
-from tests.faults import errors, level_feed
+from tests.faults import errors, level_feed, memory, processes
 from tests.faults.level_feed import Truth
+from tests.faults.memory import Sample
 from tests.stream.simulation import Tripwire, World, disk_store
 from tests.trials import running
 
+# After the connectors, which import kafka-python without its warnings.
+from kafka import KafkaProducer  # isort: skip
+
 LATENESS_S = 300
-BATCH = 2_000
-WARM_UP = 0.25
-"""Share of a run before its memory counts."""
-SAMPLE_S = 0.5
+BATCH = 10_000
 ATTRIBUTES: dict[str, Any] = {
     "quasi_identifiers": list(level_feed.SCHEMA.quasi_identifiers),
     "sensitive": level_feed.SCHEMA.sensitive,
@@ -81,7 +82,7 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=30)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memory", type=Path, help="write seconds and resident bytes as CSV")
-    parser.add_argument("--plot", type=Path, help="plot them too; needs matplotlib")
+    parser.add_argument("--plot", type=Path, help="draw them as SVG too")
     given = parser.parse_args()
     every_s = max(1, given.events // 1000 // given.releases)
     plan = Plan(given.events, given.people, every_s, given.faults, given.kills, given.seed)
@@ -96,25 +97,27 @@ def main() -> None:
         # The simulation needs no broker: it runs beside the rest, on another core.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as beside:
             simulated = beside.submit(simulate, folder, plan, truths)
-            memory = on_broker(folder, plan, truths)
+            samples = on_broker(folder, plan, truths)
             simulated.result()
-    told = drift(memory)
+    told = memory.drift(samples)
     print(f"memory after warm-up: {told}")
     if given.memory:
-        write_memory(given.memory, memory)
+        memory.write(given.memory, samples)
     if given.plot:
-        plot(given.plot, memory, told)
+        memory.plot(given.plot, samples, told)
     print(f"all in {time.monotonic() - started:.0f} s")
 
 
 def say(what: str, events: int, faults: object, truths: list[Truth], started: float) -> None:
     """Print the line of one run."""
     seconds = time.monotonic() - started
+    times = os.times()
+    cores = times.user + times.system + times.children_user + times.children_system
     last = truths[-1]
     print(
         f"{what} | {events:,} events | {faults} | {len(truths)} slots | "
         f"graph {last.digest} ({len(last.graph[0]):,} people, {len(last.graph[1]):,} ties) | "
-        f"{seconds:.0f} s",
+        f"{seconds:.0f} s, {cores:.0f} core seconds of this process and those it waited for so far",
         flush=True,
     )
 
@@ -154,26 +157,41 @@ def world_of(folder: Path, feed: Path, plan: Plan) -> World:
     return world
 
 
+class Faults(Tripwire):
+    """Fails at each of many steps, in the next way each time, and outlives who fails.
+
+    Some errors are absorbed, others end the service: steps are counted through all its starts.
+    """
+
+    def __init__(self, points: list[int]) -> None:
+        super().__init__()
+        self.done: Counter[str] = Counter()
+        self._points = points
+        self._kinds = itertools.cycle(errors.KINDS)
+
+    def step(self, name: str) -> None:
+        """Count one step; fail if one is due."""
+        self.steps += 1
+        if self._points and self.steps > self._points[0]:
+            del self._points[0]
+            kind = next(self._kinds)
+            self.done[kind] += 1
+            raise errors.KINDS[kind](name)
+
+
 def run_with_faults(world: World, plan: Plan, steps: int) -> Counter[str]:
     """Run a world to its end, failing it `plan.faults` times; return how often in which way."""
-    dice = random.Random(plan.seed)
-    done: Counter[str] = Counter()
-    kinds = list(errors.KINDS)
+    wire = Faults(spread(steps, plan.faults, plan.seed))
     while True:
-        # A little closer together than they would fit, so that all of them happen.
-        gap = dice.randrange(1, max(2, round(1.5 * steps / max(plan.faults, 1))))
-        left = done.total() < plan.faults
-        kind = kinds[done.total() % len(kinds)]
-        wire = Tripwire(gap if left else None, errors.KINDS[kind])
+        before = wire.done.total()
         try:
             world.run(wire=wire, ingest=bounds(), loop={"lateness_max_s": LATENESS_S})
-        except errors.ENDS:
-            assert wire.crashed_in, "ended by something that was not planned"
-        done[kind] += bool(wire.crashed_in)
-        if not wire.crashed_in:
             break
-    assert done.total() == plan.faults, f"{done.total()} faults happened"
-    return done
+        except errors.ENDS:
+            if wire.done.total() == before:
+                raise  # Not planned.
+    assert wire.done.total() == plan.faults, f"{wire.done.total()} faults happened"
+    return wire.done
 
 
 def check_world(world: World, truths: list[Truth]) -> None:
@@ -197,8 +215,8 @@ def check_ledger(records: list[ReleaseRecord], truths: list[Truth]) -> None:
     assert found == [(truth.slot_us, truth.offsets) for truth in truths], "another history"
 
 
-def on_broker(folder: Path, plan: Plan, truths: list[Truth]) -> list[tuple[float, int]]:
-    """Run the feed on a real broker undisturbed and with kills; return memory by seconds."""
+def on_broker(folder: Path, plan: Plan, truths: list[Truth]) -> list[Sample]:
+    """Run the feed on a real broker undisturbed and with kills; return memory undisturbed."""
     libs = Path(__file__).resolve().parents[2] / "var/broker/libs"
     broker = Broker(folder / "broker", libs=libs)
     try:
@@ -209,19 +227,18 @@ def on_broker(folder: Path, plan: Plan, truths: list[Truth]) -> list[tuple[float
 
         started = time.monotonic()
         site = site_of(folder / "quiet", server, topic, plan)
-        memory = drained(site)
-        undisturbed_s = time.monotonic() - started
+        samples = drained(site)
         check_site(site, truths, folder / "quiet-read")
         say("broker, undisturbed", plan.events, "-", truths, started)
 
         started = time.monotonic()
         site = site_of(folder / "killed", server, topic, plan)
-        killed = kill_and_drain(site, plan, undisturbed_s)
+        kill_and_drain(site, plan)
         check_site(site, truths, folder / "killed-read")
-        say("broker, kill -9", plan.events, killed, truths, started)
+        say("broker, kill -9", plan.events, plan.kills, truths, started)
     finally:
         broker.stop()
-    return memory
+    return samples
 
 
 def fill(server: str, feed: Path, partitions: int) -> str:
@@ -258,47 +275,38 @@ def site_of(folder: Path, server: str, topic: str, plan: Plan) -> running.Site:
     )
 
 
-def drained(site: running.Site) -> list[tuple[float, int]]:
-    """Drain a feed undisturbed; return seconds since the start and resident bytes."""
+def drained(site: running.Site) -> list[Sample]:
+    """Drain a feed undisturbed; return the memory of the service."""
     process = site.start("--drain")
-    samples: list[tuple[float, int]] = []
-    ended = threading.Event()
-
-    def watch() -> None:
-        started = time.monotonic()
-        while not ended.wait(SAMPLE_S):
-            if (resident := resident_bytes(process.pid)) is not None:
-                samples.append((time.monotonic() - started, resident))
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    code = process.wait()
-    ended.set()
-    watcher.join()
-    assert code == 0, (site.folder / "log.txt").read_text()[-2000:]
+    samples = memory.watched_until_end(process)
+    assert process.returncode == 0, (site.folder / "log.txt").read_text()[-2000:]
     return samples
 
 
-def resident_bytes(pid: int) -> int | None:
-    """Return the resident memory of a process; None if it has ended."""
-    try:
-        status = Path(f"/proc/{pid}/status").read_text()
-    except OSError:
-        return None
-    lines = [line for line in status.splitlines() if line.startswith("VmRSS:")]
-    return int(lines[0].split()[1]) * 1024 if lines else None
-
-
-def kill_and_drain(site: running.Site, plan: Plan, undisturbed_s: float) -> int:
-    """Drain a feed through `plan.kills` kills at random moments; return how many there were."""
-    dice = random.Random(plan.seed)
-    for done in range(plan.kills):
-        # A start takes seconds before the first event; together the kills take the whole run.
-        after_s = dice.uniform(1.0, 6.0 + 0.8 * undisturbed_s / plan.kills)
-        if not running.kill_at_random(site.start("--drain"), after_s):
-            return done
+def kill_and_drain(site: running.Site, plan: Plan) -> None:
+    """Drain a feed through `plan.kills` kills, each somewhere in its own part of the feed."""
+    seen = processes.watched(site)
+    for point in spread(plan.events, plan.kills, plan.seed):
+        process = site.start("--drain")
+        processes.seconds_until(lambda left=plan.events - point: lag(seen) <= left, process)
+        process.kill()
+        process.wait()
     site.drain(timeout_s=3600)
-    return plan.kills
+
+
+def lag(seen: processes.Watched) -> float:
+    """Return how many events the running service has not read; infinity while it does not say."""
+    found = re.findall(r"^ktsafe_source_lag_records\{[^}]*\} (\S+)", seen.metrics(), re.MULTILINE)
+    return sum(map(float, found)) if found else math.inf
+
+
+def spread(length: int, count: int, seed: int) -> list[int]:
+    """Return a random point of each of `count` equal parts of the first 9 tenths of a length.
+
+    So all of them are met, even if a run that is disturbed takes somewhat fewer steps.
+    """
+    dice = random.Random(seed)
+    return [int(0.9 * length * (part + dice.random()) / count) for part in range(count)]
 
 
 def check_site(site: running.Site, truths: list[Truth], into: Path) -> None:
@@ -338,41 +346,6 @@ def rows(path: Path) -> list[list[str]]:
     """Return the rows of a CSV file without its header."""
     with path.open(encoding="utf-8", newline="") as file:
         return list(csv.reader(file))[1:]
-
-
-def drift(memory: list[tuple[float, int]]) -> str:
-    """Say how far resident memory moved after the warm-up."""
-    warm = [size for _, size in memory[round(len(memory) * WARM_UP) :]]
-    half = len(warm) // 2
-    if not half:
-        return "too short a run"
-    before, after = statistics.median(warm[:half]), statistics.median(warm[half:])
-    return (
-        f"median {before / 2**20:.0f} MiB, then {after / 2**20:.0f} MiB "
-        f"({(after - before) / before:+.1%}); least {min(warm) / 2**20:.0f}, "
-        f"greatest {max(warm) / 2**20:.0f} MiB"
-    )
-
-
-def write_memory(path: Path, memory: list[tuple[float, int]]) -> None:
-    """Write the samples as CSV."""
-    lines = [f"{seconds:.1f},{size}\n" for seconds, size in memory]
-    path.write_text("seconds,resident_bytes\n" + "".join(lines), encoding="utf-8")
-
-
-def plot(path: Path, memory: list[tuple[float, int]], told: str) -> None:
-    """Draw resident memory over time."""
-    from matplotlib.figure import Figure  # noqa: PLC0415 -- only whoever plots needs it
-
-    figure = Figure(figsize=(8, 3))
-    axes = figure.subplots()
-    axes.plot([s for s, _ in memory], [size / 2**20 for _, size in memory], linewidth=0.8)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("seconds")
-    axes.set_ylabel("resident MiB")
-    axes.set_title(told, fontsize=8)
-    figure.tight_layout()
-    figure.savefig(path, metadata={"Date": None} if path.suffix == ".svg" else None)
 
 
 if __name__ == "__main__":

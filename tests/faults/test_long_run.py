@@ -1,0 +1,43 @@
+"""The long run in small: all faults happen, and the graph and the history are those of the feed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.faults import level_feed, long_run, memory
+
+
+def test_simulation_with_faults(tmp_path: Path) -> None:
+    """Every planned fault happens, absorbed or not, and nothing differs from the feed's truth."""
+    plan = long_run.Plan(events=3_000, people=120, every_s=1, faults=12, kills=0, seed=3)
+    feed = tmp_path / "feed"
+    truths = level_feed.write_feed(feed, plan.events, plan.people, plan.seed, every_us=1_000_000)
+    _, done = long_run.simulate(tmp_path, plan, truths)
+    assert done.total() == plan.faults
+    assert set(done.values()) == {3}
+
+
+@given(st.integers(10, 10_000), st.integers(1, 50), st.integers(0, 9))
+@settings(deadline=None, max_examples=50)
+def test_faults_are_spread_over_the_run(length: int, count: int, seed: int) -> None:
+    """Each lies in its own part of the first nine tenths."""
+    points = long_run.spread(length, count, seed)
+    assert len(points) == count
+    assert points == sorted(points)
+    for part, point in enumerate(points):
+        assert int(0.9 * length * part / count) <= point <= 0.9 * length * (part + 1) / count
+
+
+def test_memory_is_summed_up_and_drawn(tmp_path: Path) -> None:
+    """A tenth more in the second half of the warm part is told as such, and drawn."""
+    sizes = [50, 80, *[100] * 3, *[110] * 3]
+    samples = [memory.Sample(float(i), size * 2**20) for i, size in enumerate(sizes)]
+    told = memory.drift(samples)
+    assert told == "median 100 MiB, then 110 MiB (+10.0%); least 100, greatest 110 MiB"
+    memory.plot(tmp_path / "memory.svg", samples, told)
+    memory.write(tmp_path / "memory.csv", samples)
+    assert told in (tmp_path / "memory.svg").read_text()
+    assert len((tmp_path / "memory.csv").read_text().splitlines()) == len(samples) + 1
