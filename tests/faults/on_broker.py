@@ -8,6 +8,7 @@ import os
 import random
 import shutil
 import signal
+import subprocess
 import tempfile
 import time
 from pathlib import Path
@@ -79,7 +80,11 @@ def site_of(
 
 
 def one_more(
-    site: Watched, topic: str, partitions: list[list[feeds.Event]], partition: int = 0
+    site: Watched,
+    topic: str,
+    partitions: list[list[feeds.Event]],
+    process: subprocess.Popen[bytes],
+    partition: int = 0,
 ) -> float:
     """Send one more event; return the seconds until the running service has applied it."""
     number = sum(map(len, partitions))
@@ -92,12 +97,40 @@ def one_more(
     partitions[partition].append(late)
     batch: list[list[feeds.Event]] = [[] for _ in range(partition)]
     running.send(bootstrap(), topic, [*batch, [late]])
-    return seconds_until(lambda: site.applied() > before)
+    return seconds_until(lambda: site.applied() > before, process)
 
 
 def caught_up(site: Watched, partitions: list[list[feeds.Event]]) -> bool:
     """Whether the running service has applied all events."""
     return site.applied() >= sum(map(len, partitions))
+
+
+def finish(
+    site: Watched,
+    process: subprocess.Popen[bytes],
+    partitions: list[list[feeds.Event]],
+    folder: Path,
+) -> None:
+    """Stop the running service, drain what is left, and check that nothing was lost."""
+    stop(process)
+    site.site.drain()
+    check(site.site, partitions, folder / "read")
+
+
+def recovered(
+    site: Watched,
+    process: subprocess.Popen[bytes],
+    topic: str,
+    partitions: list[list[feeds.Event]],
+    folder: Path,
+) -> float:
+    """See a service that met a fault through to its end; return the seconds until it worked."""
+    started = time.monotonic()
+    seconds_until(lambda: caught_up(site, partitions), process)
+    one_more(site, topic, partitions, process)
+    recovery_s = time.monotonic() - started
+    finish(site, process, partitions, folder)
+    return recovery_s
 
 
 def kill_9(folder: Path, seed: int) -> Trial:
@@ -117,13 +150,7 @@ def broker_killed(folder: Path, seed: int, *, kill: bool = True) -> Trial:
     time.sleep(dice.uniform(0, 5))
     assert process.poll() is None
     shared_broker().start()
-    started = time.monotonic()
-    seconds_until(lambda: caught_up(site, partitions), process)
-    one_more(site, topic, partitions)
-    recovery_s = time.monotonic() - started
-    stop(process)
-    site.site.drain()
-    check(site.site, partitions, folder / "read")
+    recovery_s = recovered(site, process, topic, partitions, folder)
     return Trial("lag unknown, then falling; `ktsafe_retries_total`", recovery_s)
 
 
@@ -179,12 +206,8 @@ def partitions_added(folder: Path, seed: int) -> Trial:
     seconds_until(lambda: site.applied() > 0, process)
     with _cluster() as cluster:
         cluster.admin.create_partitions({topic: PARTITIONS + 1})
-    started = time.monotonic()
-    one_more(site, topic, partitions, PARTITIONS)
-    recovery_s = time.monotonic() - started
-    stop(process)
-    site.site.drain()
-    check(site.site, partitions, folder / "read")
+    recovery_s = one_more(site, topic, partitions, process, PARTITIONS)
+    finish(site, process, partitions, folder)
     return Trial("`ktsafe_source_lag_records` of a new partition", recovery_s)
 
 
@@ -243,13 +266,7 @@ def stuck(folder: Path, seed: int) -> Trial:
     finally:
         os.kill(running_broker.pid, signal.SIGCONT)
     assert threads < 40, f"{threads} threads"
-    started = time.monotonic()
-    seconds_until(lambda: caught_up(site, partitions), process)
-    one_more(site, topic, partitions)
-    recovery_s = time.monotonic() - started
-    stop(process)
-    site.site.drain()
-    check(site.site, partitions, folder / "read")
+    recovery_s = recovered(site, process, topic, partitions, folder)
     return Trial("lag unknown; `/healthz` stays well", recovery_s)
 
 
@@ -268,9 +285,7 @@ def stuck_for_long(folder: Path, seed: int) -> Trial:
         os.kill(running_broker.pid, signal.SIGCONT)
     process = site.site.start()
     ready_s = seconds_until(site.is_ready, process)
-    stop(process)
-    site.site.drain()
-    check(site.site, partitions, folder / "read")
+    finish(site, process, partitions, folder)
     return Trial(seen, ready_s)
 
 
