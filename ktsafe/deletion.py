@@ -44,7 +44,7 @@ class Budget:
 BUDGETS: dict[Effort, Budget] = {
     "fast": Budget(0, 0),
     "balanced": Budget(150, 1_000_000),
-    "thorough": Budget(3_000, 8_000_000),
+    "thorough": Budget(3_000, 16_000_000),
 }
 
 
