@@ -16,21 +16,23 @@ from ktsafe.sequence.naming import Lacking, indicators, named
 from ktsafe.sequence.sizes import (
     EXTRA_MAX,
     NEW,
+    SIZES_TRIED_MAX,
     Choice,
     Reach,
     Unit,
     fitting,
-    part_sizes,
     plus,
     reach,
-    sensitive_range,
 )
+from ktsafe.sequence.splits import Kinds, division
 from ktsafe.working import WorkingGraph
 
 ROUNDS_MAX = 8
 """Raises between two classes, until their stubs can all become edges."""
 
 Members = NDArray[np.int64]
+
+NONE_WANTED: Kinds = (0, 0, 0, 0)
 
 
 class Cohorts:
@@ -78,13 +80,12 @@ class Cohorts:
         members = self.members[unit.label]
         if size == len(members):
             return members
-        is_sensitive = self._working.arrays.is_sensitive[members]
-        least, _ = sensitive_range(self._params.alpha, len(members), int(is_sensitive.sum()), size)
+        kinds = self._kinds(members)
+        wish = _counted(kinds[rng.permutation(len(members))[:size]])
+        taken = division(self._params, _counted(kinds), NONE_WANTED, size, wish)
+        assert taken is not None, "units offers no other size"
         part = np.concatenate(
-            (
-                rng.permutation(members[is_sensitive])[:least],
-                rng.permutation(members[~is_sensitive])[: size - least],
-            )
+            [rng.permutation(members[kinds == kind])[:count] for kind, count in enumerate(taken)]
         )
         self.members[unit.label] = np.setdiff1d(members, part)
         self._of_class[cls].append(len(self.members))
@@ -93,9 +94,25 @@ class Cohorts:
 
     def _sizes(self, label: int) -> list[int]:
         """Return the sizes of parts, and the whole, that leave cohorts in order, ascending."""
-        members = self.members[label]
-        sensitive = int(self._working.arrays.is_sensitive[members].sum())
-        return [*part_sizes(self._params, len(members), sensitive), len(members)]
+        members, m = self.members[label], self._params.group_size_min
+        tried = range(m, min(m + SIZES_TRIED_MAX, len(members) - m + 1))
+        whole = _counted(self._kinds(members))
+        parts = [
+            size
+            for size in tried
+            if division(self._params, whole, NONE_WANTED, size, NONE_WANTED) is not None
+        ]
+        return [*parts, len(members)]
+
+    def _kinds(self, members: Members) -> NDArray[np.int64]:
+        """Return of which kind each member is (`splits.Kinds`)."""
+        is_real = members < self._working.n_original
+        return 2 * is_real + self._working.arrays.is_sensitive[members]
+
+
+def _counted(kinds: NDArray[np.int64]) -> Kinds:
+    harmless, sensitive, harmless_real, sensitive_real = np.bincount(kinds, minlength=4).tolist()
+    return harmless, sensitive, harmless_real, sensitive_real
 
 
 def complete(
@@ -224,11 +241,13 @@ def _chosen(units: list[list[Unit]], totals: list[int], least: int, m: int) -> l
     """Return the units of each side that make its total fit, with their sizes."""
     top = max(totals) - min(totals) + least + EXTRA_MAX * m
     new = Unit(NEW, set())
-    inserted: Reach = {0: [], **{size: [(new, size)] for size in range(m, top + 2 * m)}}
+    none: Reach = {0: []}
+    inserted: Reach = {**none, **{size: [(new, size)] for size in range(m, top + 2 * m)}}
     reached = [
         plus({total: []}, reach(known, top)) for total, known in zip(totals, units, strict=True)
     ]
-    for sums in (reached, [plus(part, inserted) for part in reached]):
+    for fillers in (none, inserted):
+        sums = [plus(part, fillers) for part in reached]
         enough = [
             {size: choice for size, choice in part.items() if size >= total + least}
             for total, part in zip(totals, sums, strict=True)

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
-
-from ktsafe.params import PrivacyParams
 
 SIZES_TRIED_MAX = 32
 """Sizes that a part of a large cohort may have, beginning with the least."""
@@ -39,36 +36,6 @@ class Unit:
 Choice = list[tuple[Unit, int]]
 Reach = dict[int, Choice]
 """Sums of sizes, each with units that make it."""
-
-
-def part_sizes(params: PrivacyParams, whole: int, sensitive: int) -> list[int]:
-    """Return the sizes that leave two parts of a cohort that satisfy m and alpha, ascending."""
-    m = params.group_size_min
-    sizes = []
-    for size in range(m, min(m + SIZES_TRIED_MAX, whole - m + 1)):
-        least, most = sensitive_range(params.alpha, whole, sensitive, size)
-        if least <= most:
-            sizes.append(size)
-    return sizes
-
-
-def sensitive_range(alpha: Fraction, whole: int, sensitive: int, size: int) -> tuple[int, int]:
-    """Return how many sensitive members a part of a cohort must and may have.
-
-    Parameters
-    ----------
-    alpha:
-        Greatest share of the part, and of the rest.
-    whole, sensitive:
-        Members of the cohort, and sensitive ones among them.
-    size:
-        Members of the part.
-    """
-    rest = whole - size
-    least = max(sensitive - rest * alpha.numerator // alpha.denominator, 0)
-    # A part holds no more harmless members than there are.
-    least = max(least, size - (whole - sensitive))
-    return least, min(size * alpha.numerator // alpha.denominator, sensitive)
 
 
 def reach(units: list[Unit], top: int) -> Reach:

@@ -10,8 +10,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ktsafe.params import PrivacyParams
 from ktsafe.sequence import state as st
-from ktsafe.sequence.blocks import Frame
 from ktsafe.sequence.state import State
 
 Kinds = tuple[int, int, int, int]
@@ -32,7 +32,9 @@ def kinds(state: State, places: Iterable[int]) -> Kinds:
     return harmless, ever, harmless_real, ever_real
 
 
-def division(frame: Frame, whole: Kinds, wanted: Kinds, size: int, wish: Kinds) -> Kinds | None:
+def division(
+    params: PrivacyParams, whole: Kinds, wanted: Kinds, size: int, wish: Kinds
+) -> Kinds | None:
     """Return how many places of each kind a part takes, near to a wish; None if it cannot be.
 
     Parameters
@@ -44,14 +46,14 @@ def division(frame: Frame, whole: Kinds, wanted: Kinds, size: int, wish: Kinds) 
     wish:
         What would be taken if nothing stood against it.
     """
-    alpha = frame.params.alpha
+    alpha = params.alpha
     most = size * alpha.numerator // alpha.denominator
     rest_most = (sum(whole) - size) * alpha.numerator // alpha.denominator
     least = whole[1] + whole[3] - rest_most
     if least > most:
         return None
     real = whole[2] + whole[3]
-    enough = min(frame.params.k, real)
+    enough = min(params.k, real)
     low = max(wanted[2] + wanted[3], size - whole[0] - whole[1])
     high = min(real, size - wanted[0] - wanted[1])
     wish_real = wish[2] + wish[3]

@@ -6,31 +6,24 @@ import numpy as np
 
 from ktsafe.sequence import state as st
 from ktsafe.sequence.blocks import Frame
-from ktsafe.sequence.sizes import SIZES_TRIED_MAX, Unit, sensitive_range
+from ktsafe.sequence.sizes import SIZES_TRIED_MAX, Unit
+from ktsafe.sequence.splits import division, kind, kinds
 from ktsafe.sequence.state import State
 
 
 def allowed_sizes(state: State, frame: Frame, unit: Unit) -> list[int]:
-    """Return the sizes that leave two parts, or the whole, that satisfy m and alpha, ascending."""
+    """Return the sizes that leave two parts as they must be, or the whole, ascending."""
     m = frame.params.group_size_min
-    whole = len(state.members[unit.label])
+    members = state.members[unit.label]
     low = max(m, len(unit.wanted))
-    sizes = []
-    for size in range(low, min(low + SIZES_TRIED_MAX, whole - m + 1)):
-        least, most = _ever_range(state, frame, unit, size)
-        if least <= most:
-            sizes.append(size)
-    return sizes or [whole]
-
-
-def _ever_range(state: State, frame: Frame, unit: Unit, size: int) -> tuple[int, int]:
-    """Return how many ever-sensitive members a part of this size must and may have."""
-    whole, ever = len(state.members[unit.label]), state.ever[unit.label]
-    least, most = sensitive_range(frame.params.alpha, whole, ever, size)
-    # The part holds the wanted ones.
-    wanted = sum(state.places.get(place, st.EVER) for place in unit.wanted)
-    harmless_wanted = len(unit.wanted) - wanted
-    return max(least, wanted), min(most, size - harmless_wanted)
+    tried = range(low, min(low + SIZES_TRIED_MAX, len(members) - m + 1))
+    if not tried:
+        return [len(members)]
+    whole, wanted = kinds(state, members), kinds(state, unit.wanted)
+    sizes = [
+        size for size in tried if division(frame.params, whole, wanted, size, wanted) is not None
+    ]
+    return sizes or [len(members)]
 
 
 def split_off(
@@ -40,25 +33,21 @@ def split_off(
     members = state.members[unit.label]
     if size == len(members):
         return members
-    least, most = _ever_range(state, frame, unit, size)
     others = [place for place in members if place not in unit.wanted]
     order = [others[i] for i in rng.permutation(len(others)).tolist()]
     # Those with ties that are held back come first: their next raise is then shared.
     order.sort(key=lambda place: not _waits(state, place))
-    chosen = set(unit.wanted)
-    ever = sum(state.places.get(place, st.EVER) for place in chosen)
-    harmless_max = size - least
-    harmless = len(chosen) - ever
+    order = [*sorted(unit.wanted), *order]
+    whole, wanted, wish = (kinds(state, part) for part in (members, unit.wanted, order[:size]))
+    taken = division(frame.params, whole, wanted, size, wish)
+    assert taken is not None, "allowed_sizes offers no other size"
+    room = list(taken)
+    chosen = []
     for place in order:
-        if len(chosen) == size:
-            break
-        if state.places.get(place, st.EVER):
-            if ever < most:
-                ever += 1
-                chosen.add(place)
-        elif harmless < harmless_max:
-            harmless += 1
-            chosen.add(place)
+        of = kind(state, place)
+        if room[of]:
+            room[of] -= 1
+            chosen.append(place)
     state.count("splits")
     return state.members[state.form_cohort(chosen)]
 

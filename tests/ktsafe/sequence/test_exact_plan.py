@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -19,7 +18,7 @@ from ktsafe.sequence import _stubs_core, exact_plan, sizes
 from ktsafe.sequence.completing import Cohorts
 from ktsafe.sequence.exact_plan import exact_plan as planned
 from ktsafe.sequence.naming import Lacking, named
-from ktsafe.sequence.sizes import Unit, part_sizes, reach, sensitive_range
+from ktsafe.sequence.sizes import Unit, reach
 from ktsafe.strategies import Plan
 from ktsafe.working import WorkingGraph
 
@@ -179,25 +178,6 @@ def test_joined_stubs_are_new_edges(n: int, count: int, seed: int) -> None:
     assert all(u != v for u, v in new)
     degrees = np.bincount(np.array([*new, *old], dtype=np.int64).reshape(-1), minlength=n)
     assert working.arrays.degree[:n].tolist() == degrees.tolist()
-
-
-@settings(max_examples=40, deadline=None)
-@given(st.integers(1, 14), st.integers(0, 14), st.integers(1, 14))
-def test_parts_of_cohorts_satisfy_alpha(whole: int, sensitive: int, size: int) -> None:
-    """Exactly the sizes for which a division of the sensitive members exists, by trying all."""
-    sensitive, size = min(sensitive, whole), min(size, whole)
-    alpha, m = EXACT.alpha, EXACT.group_size_min
-    possible = [
-        s
-        for s in range(min(sensitive, size) + 1)
-        if size - s <= whole - sensitive
-        and s <= alpha * size
-        and sensitive - s <= alpha * (whole - size)
-    ]
-    least, most = sensitive_range(Fraction(alpha), whole, sensitive, size)
-    assert possible == list(range(least, most + 1))
-    if m <= size <= whole - m:
-        assert (size in part_sizes(EXACT, whole, sensitive)) == bool(possible)
 
 
 @settings(max_examples=40, deadline=None)

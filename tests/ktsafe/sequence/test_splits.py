@@ -12,15 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence.blocks import Frame
 from ktsafe.sequence.splits import Kinds, division
-from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
-
-
-def frame_of(k: int, alpha: Fraction) -> Frame:
-    """Return the frame of a sequence with these parameters."""
-    params = dataclasses.replace(PARAMS, k=k, alpha=alpha)
-    return Frame.of(SCHEMA, params, Fraction(0), "fast")
+from tests.ktsafe.sequence.world import PARAMS, World
 
 
 def may_be(params: PrivacyParams, whole: Kinds, part: Kinds) -> bool:
@@ -45,7 +38,7 @@ def test_a_division_is_found_iff_there_is_one(
     whole: Kinds, alpha: Fraction, k: int, data: st.DataObject
 ) -> None:
     """Among all choices that hold what is wanted; and what is found is one of them."""
-    frame = frame_of(k, alpha)
+    params = dataclasses.replace(PARAMS, k=k, alpha=alpha)
     wanted, wish = (tuple(data.draw(st.integers(0, n)) for n in whole) for _ in range(2))
     size = data.draw(st.integers(sum(wanted), max(sum(whole), sum(wanted))))
     possible = [
@@ -53,9 +46,9 @@ def test_a_division_is_found_iff_there_is_one(
         for part in itertools.product(
             *(range(least, n + 1) for least, n in zip(wanted, whole, strict=True))
         )
-        if sum(part) == size and may_be(frame.params, whole, part)
+        if sum(part) == size and may_be(params, whole, part)
     ]
-    found = division(frame, whole, wanted, size, wish)
+    found = division(params, whole, wanted, size, wish)
     assert (found is None) == (possible == [])
     assert found is None or found in possible
     if wish in possible:
