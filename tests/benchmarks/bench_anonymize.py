@@ -1,7 +1,7 @@
 """Cost and time of one release, each verified by the strict verifier.
 
     python -m tests.benchmarks.bench_anonymize [--data FOLDER] [--names cora,ciao]
-        [--effort balanced] [--workers 1] [--once] [--small]
+        [--effort balanced] [--knowledge released] [--workers 1] [--once] [--small]
 
 Without `--data` it runs on synthetic graphs; `--names uniform-1000000` is the largest, and runs
 only if named. With it, on every folder in FOLDER that holds `vertices.csv[.gz]`,
@@ -25,6 +25,7 @@ import tomllib
 from collections.abc import Iterator
 from concurrent.futures import Executor
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 
@@ -32,6 +33,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, ano
 from ktsafe.cohort_search import BUDGETS
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.lower_bound import insertion_lower_bound
+from ktsafe.options import Knowledge
 from ktsafe.verify import verify_graph
 from stream.workers import pool
 
@@ -45,13 +47,14 @@ def main() -> int:
     parser.add_argument("--data", type=Path, help="folder of data sets")
     parser.add_argument("--names", default="", help="names of data sets, separated by commas")
     parser.add_argument("--effort", choices=list(BUDGETS), default="balanced")
+    parser.add_argument("--knowledge", choices=get_args(Knowledge), default="released")
     parser.add_argument("--workers", type=int, default=1, help="threads")
     parser.add_argument("--once", action="store_true", help="no first run to warm kernels")
     parser.add_argument("--small", action="store_true", help="only a small synthetic graph")
     arguments = parser.parse_args()
     wanted = {name for name in arguments.names.split(",") if name}
     graphs = from_folder(arguments.data) if arguments.data else synthetic(wanted, arguments.small)
-    options = AnonymizeOptions(effort=arguments.effort)
+    options = AnonymizeOptions(effort=arguments.effort, knowledge=arguments.knowledge)
     print(
         "name          n        edges    cost     fakes  /edges /bound seconds  core s "
         "peak MB unsafe hash"
