@@ -23,7 +23,7 @@ from ktsafe.sequence.naming import Lacking
 from ktsafe.strategies import Plan
 from ktsafe.working import WorkingGraph
 
-SWAPS_PER_VERTEX: dict[Effort, int] = {"fast": 10, "balanced": 400, "thorough": 1000}
+SWAPS_PER_VERTEX: dict[Effort, int] = {"fast": 10, "balanced": 1000, "thorough": 4000}
 """Steps of the search for cohorts: more than for one release, since all later ones profit."""
 
 NOBODY = np.zeros(0, dtype=np.int32)
