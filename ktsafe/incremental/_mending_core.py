@@ -1,9 +1,7 @@
 """Kernels that change single inserted edges at random, at a price for whoever is unsafe.
 
-The deficit of a vertex is how many members its protection set lacks, harmless ones where it is too
-sensitive, and how many real ones, if it is real and its class has them. A change of an edge is
-judged by its cost and by the deficit of everybody together, both exact, since every move of a
-vertex visits all locations whose counts it changes.
+A change of an edge is judged by its cost and by the deficit of everybody together
+(`ktsafe.incremental._deficit_core`), both exact.
 """
 
 # mypy: disable-error-code="no-any-return,return-value"
@@ -18,20 +16,11 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ktsafe import _locations_core as locations
-from ktsafe._location_index_core import remove, similar_locations
-from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, K, Rule, Table
+from ktsafe._location_index_core import similar_locations
+from ktsafe._locations_core import NONE, Rule, Table
 from ktsafe._random_core import below, uniform
-from ktsafe._working_core import (
-    INSERTED,
-    Working,
-    forget_edge,
-    has_edge,
-    remember_edge,
-    see,
-)
-
-# What a missing member counts, against a missing real one.
-SAFETY = 2
+from ktsafe._working_core import INSERTED, Working, forget_edge, has_edge, remember_edge
+from ktsafe.incremental._deficit_core import can_gain, deficit, exchange, lacking
 
 
 class Near(NamedTuple):
@@ -72,71 +61,11 @@ class Terms(NamedTuple):
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _lacking(rule: Rule, size: int, sensitive: int) -> int:
-    """Return how many members a protection set lacks, harmless ones where it is too sensitive."""
-    num, den = rule.limits[ALPHA_NUM], rule.limits[ALPHA_DEN]
-    return max(0, max(rule.limits[K], (sensitive * den + num - 1) // num) - size)
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _deficit_at(table: Table, rule: Rule, at: int) -> int:
-    """Return the deficit of all vertices at one location."""
-    total = 0
-    size = table.ps_size[at]
-    if table.population[at] > 0:
-        lacking = _lacking(rule, size, table.ps_sensitive[at])
-        total += SAFETY * table.population[at] * lacking
-    floor = table.floor[table.cls[at]]
-    if table.real[at] > 0 and table.ps_real[at] < floor:
-        total += table.real[at] * (floor - table.ps_real[at])
-    return total
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def deficit(table: Table, rule: Rule) -> int:
-    """Return the deficit of everybody."""
-    total = 0
-    for at in range(len(table.cls)):
-        if table.population[at] > 0:
-            total += _deficit_at(table, rule, at)
-    return total
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _shift(
-    table: Table, rule: Rule, at: int, change: int, change_sensitive: int, change_real: int
-) -> int:
-    """Do what `locations.shift` does; return by how much the deficit of all grew."""
-    cls, degree, row = table.cls[at], table.degree[at], table.hist[at]
-    found = table.found[0]
-    n = similar_locations(table, rule, cls, degree, row, found)
-    grown = 0
-    for i in range(n):
-        grown -= _deficit_at(table, rule, found[i])
-    table.population[at] += change
-    table.sensitive[at] += change_sensitive
-    table.real[at] += change_real
-    for i in range(n):
-        other = found[i]
-        table.ps_size[other] += change
-        table.ps_sensitive[other] += change_sensitive
-        table.ps_real[other] += change_real
-        grown += _deficit_at(table, rule, other)
-    return grown
-
-
-@njit(cache=True, fastmath=False, nogil=True)
 def _exchange(g: Working, table: Table, rule: Rule, v: int, neighbour: int, change: int) -> int:
     """Give v one neighbour more or fewer, in graph and table; return the growth of the deficit."""
-    sensitive, real = np.int64(g.is_sensitive[v]), np.int64(table.is_real[v])
-    at = table.of_vertex[v]
-    grown = _shift(table, rule, at, -1, -sensitive, -real)
-    if table.population[at] == 0:
-        remove(table, at)
-    see(g, v, neighbour, change)
-    at = locations.locate(table, rule, g.cls[v], g.degree[v], g.hist[v])
-    table.of_vertex[v] = at
-    return grown + _shift(table, rule, at, 1, sensitive, real)
+    if change > 0:
+        return exchange(g, table, rule, v, NONE, neighbour)
+    return exchange(g, table, rule, v, neighbour, NONE)
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -173,13 +102,6 @@ def _pass_on(
     _exchange(g, table, rule, w, u, -1)
     _exchange(g, table, rule, v, u, 1)
     return False, 0
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _can_gain(g: Working, table: Table, v: int) -> bool:
-    """Whether the table holds one degree more for the class of v."""
-    c = g.cls[v]
-    return g.degree[v] + 1 < table.bucket_start[c + 1] - table.bucket_start[c]
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -220,7 +142,7 @@ def _try_rewire(
     side = below(random, 2)
     u, v = g.inserted[at, 1 - side], g.inserted[at, side]
     w = _one_of(near, g.cls[v], random, below(random, 2) == 0)
-    if w in (u, v) or not _can_gain(g, table, w) or has_edge(g, u, w):
+    if w in (u, v) or not can_gain(g, table, w) or has_edge(g, u, w):
         return 0
     done, grown = _pass_on(g, table, rule, u, (v, w), terms)
     if done:
@@ -241,7 +163,7 @@ def _try_insert(
         v = near.focus[below(random, len(near.focus))]
     else:
         v = near.members[below(random, len(near.members))]
-    if u == v or has_edge(g, u, v) or not (_can_gain(g, table, u) and _can_gain(g, table, v)):
+    if u == v or has_edge(g, u, v) or not (can_gain(g, table, u) and can_gain(g, table, v)):
         return 0
     done, grown = _toggle(g, table, rule, u, v, 1, terms)
     if done:
@@ -310,7 +232,7 @@ def calm(table: Table, rule: Rule, first: int, is_sensitive: NDArray[np.bool_]) 
         for i in range(similar_locations(table, rule, cls, degree, row, found)):
             other = found[i]
             size, sensitive = table.ps_size[other], table.ps_sensitive[other]
-            if _lacking(rule, size, sensitive) > _lacking(rule, size, 0):
+            if lacking(rule, size, sensitive) > lacking(rule, size, 0):
                 locations.shift(table, rule, at, 0, -1)
                 is_sensitive[v] = False
                 calmed += 1

@@ -55,6 +55,11 @@ class IndexedGraph:
         is_moved[: len(self.is_moved)] |= self.is_moved
         self.is_moved = is_moved
 
+    def wishing(self) -> NDArray[np.int32]:
+        """Return who is unsafe, or sees fewer real ones than should be, ascending."""
+        short = self.table.short_of_real()
+        return np.union1d(self.table.unsafe_vertices(), short).astype(np.int32)
+
     def around(self, vertices: NDArray[np.int32]) -> NDArray[np.bool_]:
         """Return who is in the protection set of one of the given vertices: bool, shape (n,)."""
         t = self.table.arrays

@@ -1,10 +1,10 @@
 """Making everybody safe again, and taking back what nobody needs, around what changed.
 
-First single inserted edges are tried at random: withdrawn, passed on to another vertex of the same
-class, inserted. A change counts by its cost and by the deficit of everybody it concerns, so that
-one member who is missing somewhere is found among neighbours, without a new cohort. Who is unsafe
-still gets a target in the rounds of the search (`ktsafe.cohort_search`). Trials are counted by what
-changed, so the work follows the change.
+First what changed is led along paths of inserted edges to where it is borne (`alternating`). Then
+single inserted edges are tried at random: withdrawn, passed on to another vertex of the same class,
+inserted. A change counts by its cost and by the deficit of everybody it concerns. Who is unsafe
+still gets a target in the rounds of the search (`ktsafe.cohort_search`). Turns and trials are
+counted by what changed, so the work follows the change.
 """
 
 from __future__ import annotations
@@ -20,14 +20,15 @@ from ktsafe.cohort_search import BUDGETS, ROUNDS_MAX, SEARCH_ROUNDS_MAX, serve
 from ktsafe.cohorts import dilute
 from ktsafe.fallback import add_companions
 from ktsafe.incremental import _mending_core as core
+from ktsafe.incremental.alternating import by_class, lead_away
 from ktsafe.incremental.indexed import IndexedGraph
 from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
 from ktsafe.working import WorkingGraph
 
 EMPTY = np.zeros(0, dtype=np.int32)
-# Rounds in which k real members are asked for, where a class has so many.
-WISHES_MAX = 4
+# How often single edges are tried before whole places are lifted.
+LOCAL_ROUNDS_MAX = 2
 # At this price for a unit of deficit no trial makes anybody unsafe.
 FORBIDDING = 1e9
 
@@ -57,8 +58,8 @@ class Trials:
     shares: tuple[float, float]
 
 
-MENDING = Trials(100, 100_000, 1.0, (0.5, 0.2), (0.15, 0.7))
-COLLECTING = Trials(150, 500_000, FORBIDDING, (0.3, 0.1), (0.4, 1.0))
+MENDING = Trials(200, 3_000, 1.0, (0.5, 0.2), (0.15, 0.7))
+COLLECTING = Trials(150, 5_000, FORBIDDING, (0.3, 0.1), (0.4, 1.0))
 
 
 def repair(
@@ -70,8 +71,8 @@ def repair(
 ) -> bool:
     """Make everybody safe; whether that came to an end.
 
-    For a few rounds also until people see as many real ones as they should (`real_floors`), which
-    is wished for and no part of the definition.
+    Single edges are tried also for people who see fewer real ones than they should
+    (`real_floors`), which is wished for and no part of the definition.
 
     Parameters
     ----------
@@ -82,28 +83,52 @@ def repair(
     first = working.n_original
     core.calm(indexed.table.arrays, indexed.rule, first, working.arrays.is_sensitive)
     for round_ in range(ROUNDS_MAX):
-        wishing = _wishing(indexed)
-        if len(wishing):
-            _try_edges(indexed, (wishing, wishing), len(wishing), MENDING, rng)
+        _repair_locally(indexed, rng)
         unsafe = indexed.table.unsafe_vertices()
-        if not len(unsafe) and (round_ >= WISHES_MAX or not len(_wishing(indexed))):
+        if not len(unsafe):
             return True
         if round_ >= SEARCH_ROUNDS_MAX:
             add_companions(working, indexed.table, unsafe, params)
         else:
-            # Where moving did not help in the first rounds, harmless vertices dilute.
-            diluted = dilute(working, indexed.table, everywhere=round_ >= 2) if round_ else EMPTY
-            order = rng.permutation(working.n).astype(np.int32)
-            lifted = indexed.table.peel(working, order)
-            serve(working, indexed.table, lifted, diluted, params, rng, BUDGETS[effort], executor)
+            _search(indexed, round_, params, effort, rng, executor)
         indexed.refresh()
     return False
 
 
-def _wishing(indexed: IndexedGraph) -> NDArray[np.int32]:
-    """Return who is unsafe, or sees fewer real ones than should be."""
-    table = indexed.table
-    return np.union1d(table.unsafe_vertices(), table.short_of_real()).astype(np.int32)
+def _repair_locally(indexed: IndexedGraph, rng: np.random.Generator) -> None:
+    """Let single edges change hands, come and go, where somebody lacks something.
+
+    What is only wished for is tried once; for who is unsafe it pays to try again at random.
+    """
+    for round_ in range(LOCAL_ROUNDS_MAX):
+        lead_away(indexed, rng, wishes=round_ == 0)
+        needing = indexed.wishing() if round_ == 0 else indexed.table.unsafe_vertices()
+        if len(needing):
+            _try_edges(indexed, (needing, needing), len(needing), MENDING, rng)
+        if not len(indexed.table.unsafe_vertices()):
+            return
+
+
+def _search(
+    indexed: IndexedGraph,
+    round_: int,
+    params: PrivacyParams,
+    effort: Effort,
+    rng: np.random.Generator,
+    executor: Executor | None,
+) -> None:
+    """Serve who is unsafe in one round of the search; the index is to be refreshed.
+
+    What is only wished for would lift whole places here, and those who stand there.
+    """
+    working, table = indexed.working, indexed.table
+    floors = table.arrays.floor
+    table.arrays = table.arrays._replace(floor=np.zeros_like(floors))
+    # Where moving did not help in the first rounds, harmless vertices dilute.
+    diluted = dilute(working, table, everywhere=round_ >= 2) if round_ else EMPTY
+    lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
+    serve(working, table, lifted, diluted, params, rng, BUDGETS[effort], executor)
+    table.arrays = table.arrays._replace(floor=floors)
 
 
 def collect(indexed: IndexedGraph, changes: int, rng: np.random.Generator) -> NDArray[np.bool_]:
@@ -138,9 +163,7 @@ def _try_edges(
     is_near = indexed.around(vertices)
     count = min(trials.each * size, trials.run_max)
     working.reserve_edges(count)
-    near = core.Near(
-        _listed_last(working, is_near), *_by_class(working), *_by_class(working, focus)
-    )
+    near = core.Near(_listed_last(working, is_near), *by_class(working), *by_class(working, focus))
     plan = core.Plan(count, trials.price, *trials.temperatures, *trials.shares)
     random = rng.integers(1 << 63, size=1, dtype=np.uint64)
     core.mend(working.arrays, indexed.table.arrays, indexed.rule, near, plan, random)
@@ -152,20 +175,6 @@ def _listed_last(working: WorkingGraph, is_near: NDArray[np.bool_]) -> NDArray[n
     is_last = is_near[edges].any(axis=1)
     edges[:] = np.concatenate((edges[~is_last], edges[is_last]))
     return np.array([len(edges) - int(is_last.sum())], dtype=np.int64)
-
-
-def _by_class(
-    working: WorkingGraph, vertices: NDArray[np.int32] | None = None
-) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return vertices, all unless given, grouped by class, and where each class starts."""
-    classes = working.arrays.cls[: working.n]
-    if vertices is None:
-        members = np.argsort(classes, kind="stable").astype(np.int32)
-    else:
-        members = vertices[np.argsort(classes[vertices], kind="stable")]
-    start = np.zeros(working.space.n_classes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(classes[members], minlength=working.space.n_classes), out=start[1:])
-    return members, start
 
 
 def _drop_isolated(indexed: IndexedGraph) -> NDArray[np.bool_]:
