@@ -26,7 +26,7 @@ RESTORE: Final = (
     "one; else move the store away, let it be built again from the feed, and publish to a new "
     "folder or topic, since nothing is known of the releases at the old one then."
 )
-_MEMTABLE_BYTES: Final = 64 << 20
+_MEMTABLE_BYTES: Final = 16 << 20
 _WAL_BYTES_MAX: Final = 128 << 20
 _ROWS_AT_ONCE: Final = 10_000
 _UNUSABLE: Final = (

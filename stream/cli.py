@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import errno
-import logging
 import os
 import sys
-import threading
 from importlib.metadata import version
-from typing import Annotated, NoReturn
+from typing import Annotated
 
 from stream import kernels
 
@@ -16,7 +14,7 @@ kernels.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
-from stream import logs  # noqa: E402
+from stream import logs, process  # noqa: E402
 from stream.commands import (  # noqa: E402
     anonymize,
     audit,
@@ -89,8 +87,7 @@ def main() -> None:
     An error that nobody expected ends in one log line with its type and places: its text may hold
     an id or a value.
     """
-    # Whatever is written, by libraries too, is its owner's; what is published is opened on purpose.
-    os.umask(0o077)
+    process.begin()
     logs.configure(level="warning")
     logs.install_crash_hooks()
     try:
@@ -99,25 +96,7 @@ def main() -> None:
         logs.install_crash_hooks()  # Typer has put its own in place, which would print the text.
         sys.excepthook(*sys.exc_info())
         code = Exit.INTERNAL
-    _end(code)
-
-
-def _end(code: int) -> NoReturn:
-    """End the process, whatever its other threads are doing.
-
-    A stop waits neither for a release in the making nor for calls of client libraries that were
-    given up. An interpreter that is torn down under such a thread may abort, with a code that says
-    that something is wrong when all is done and closed.
-    """
-    if threading.active_count() == 1:
-        sys.exit(code)
-    logging.shutdown()
-    try:
-        sys.stdout.flush()
-        sys.stderr.flush()
-    except OSError:
-        code = code or Exit.USAGE  # Not all of the output could be written.
-    os._exit(code)
+    process.end(code)
 
 
 def run_command(arguments: list[str]) -> int:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import logging
 import time
 from collections.abc import Iterable, Mapping
@@ -123,15 +122,16 @@ class KafkaSource:
         self._heard_s = time.monotonic()
         return [
             Record(
-                record.topic,
-                record.partition,
+                topic,
+                partition,
                 record.offset,
                 record.timestamp if record.timestamp >= 0 else None,
                 record.key,
                 record.value,
                 tuple(record.headers),
             )
-            for record in itertools.chain.from_iterable(polled.values())
+            for (topic, partition), found in polled.items()
+            for record in found
         ]
 
     def pause(self, partition: TopicPartition, at_offset: int) -> None:

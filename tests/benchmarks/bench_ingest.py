@@ -32,7 +32,7 @@ from ops.broker.broker import Broker
 from state.database import Database
 from state.resident import ResidentGraph
 from state.store import GraphStore
-from stream import assembly, config
+from stream import assembly, config, process
 from stream.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 
@@ -129,6 +129,7 @@ def main() -> None:
     parser.add_argument("--records", type=int, default=1_000_000)
     parser.add_argument("--kafka", help="bootstrap server; default: start a broker for the run")
     given = parser.parse_args()
+    process.collect_seldom()  # As every command does; it helps both loops.
     with tempfile.TemporaryDirectory(prefix="ktsafe-bench-") as temporary:
         if given.kafka:
             measure(given.kafka, given.records, Path(temporary))
