@@ -81,6 +81,7 @@ class Board(Observer):
         self._withheld_last = ""
         self._retries: Counter[str] = Counter()
         self._store_bytes = self._erasures = 0
+        self._erasure_overdue_s = 0.0
 
     def report(self, *, secrets: bool) -> Report:
         """Return the state of the service now; with `secrets` true sizes and costs are in it."""
@@ -100,9 +101,9 @@ class Board(Observer):
         """Keep the size of the store."""
         self._store_bytes = size_bytes
 
-    def erasures(self, pending: int) -> None:
+    def erasures(self, pending: int, overdue_s: float) -> None:
         """Keep how many deletions have not reached the disk."""
-        self._erasures = pending
+        self._erasures, self._erasure_overdue_s = pending, overdue_s
 
     def release_audited(self, figures: ReleaseFigures) -> None:
         """Keep the figures of a release, which may not be confirmed yet."""
@@ -151,6 +152,7 @@ class Board(Observer):
             dead_letter_retries=self._retries["dead_letter"],
             state_retries=self._retries["stage"] + self._retries["erase"],
             slots_skipped=counts.slots_skipped,
+            erasure_overdue_s=self._erasure_overdue_s,
         )
 
     def _report(self, *, secrets: bool) -> Report:

@@ -22,6 +22,7 @@ LAG_MAX: Final = 10_000
 GROWING_S: Final = 1800.0
 RETRYING_S: Final = 600.0
 RETRIES_MAX: Final = 3
+ERASURE_OVERDUE_S: Final = 3600.0
 SKIPPED_MAX: Final = 3
 
 
@@ -38,6 +39,7 @@ class Moment:
     dead_letter_retries: int
     state_retries: int
     slots_skipped: int
+    erasure_overdue_s: float = 0.0
 
 
 def diagnose(
@@ -100,6 +102,11 @@ def _feed_problems(trend: Sequence[Moment]) -> Iterator[tuple[str, str]]:
     if now.state_retries > recent.state_retries:
         says = "The private folder cannot be written: a release or an erasure waits for room."
         yield "KtsafeStateUnwritable", says
+    if now.erasure_overdue_s > ERASURE_OVERDUE_S:
+        says = (
+            f"Deleted people have been due to be erased for {now.erasure_overdue_s / 60:.0f} min."
+        )
+        yield "KtsafeErasureOverdue", says
     if now.publish_retries - recent.publish_retries > RETRIES_MAX:
         yield "KtsafePublishRetrying", "The sink has not confirmed a release; it is offered again."
     stalled = _since(trend, STALLED_S)

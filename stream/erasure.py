@@ -58,6 +58,10 @@ class Eraser:
         self._due_s: float | None = monotonic() if store.erasures_pending() else None
         self._look_at_s = 0.0
 
+    def overdue_s(self) -> float:
+        """Return for how long what is due has waited; 0.0 if nothing is due."""
+        return 0.0 if self._due_s is None else max(0.0, self._monotonic() - self._due_s)
+
     def advance(self, *, now: bool = False) -> None:
         """Erase what is due; with `now` whatever is pending."""
         moment = self._monotonic()

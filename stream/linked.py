@@ -54,6 +54,7 @@ COUNTS: Final = (
     "held_edges",
     "held_edge_age_max",
     "held_values",
+    "residual_age_max",
     "cohorts",
 )
 """Figures of the mechanism that the operator's metrics show."""

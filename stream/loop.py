@@ -324,7 +324,7 @@ class Loop:
             self._report_at_s = now + self._settings.report_interval_s
             self._observer.lag({(p.topic, p.partition): n for p, n in self._source.lag().items()})
             self._observer.state(self._store.counts(), self._store.size_bytes())
-            self._observer.erasures(self._store.erasures_pending())
+            self._observer.erasures(self._store.erasures_pending(), self._eraser.overdue_s())
             self._prune_if_due()
 
     def _prune_if_due(self) -> None:

@@ -48,6 +48,7 @@ HELD_BACK: Final = {
 INDEX_LOCATIONS: Final = ("kept", "computed")
 """What happened to the locations of the cached index."""
 HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
+RESIDUAL_AGE: Final = "residual_age_max"
 GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
 
 _STEP_BUCKETS_S: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -193,13 +194,15 @@ class PrometheusMetrics(Observer):
             self._held_back.labels(what).set(counts[name])
         for what, name in HELD_BACK_AGES.items():
             self._held_back_age.labels(what).set(counts[name])
+        self._residual_age.set(counts[RESIDUAL_AGE])
         self._cohorts.set(counts["cohorts"])
 
     # Process
 
-    def erasures(self, pending: int) -> None:
-        """Show how many deletions have not reached the disk yet."""
+    def erasures(self, pending: int, overdue_s: float) -> None:
+        """Show how many deletions have not reached the disk yet, and for how long that is late."""
         self._erasures.set(pending)
+        self._erasure_overdue.set(overdue_s)
 
     def retry(self, op: str) -> None:
         """Count retries by operation."""
@@ -345,6 +348,11 @@ class PrometheusMetrics(Observer):
             self._held_back.labels(what)
         for what in HELD_BACK_AGES:
             self._held_back_age.labels(what)
+        self._residual_age = Gauge(
+            "ktsafe_sequence_residual_releases",
+            "PRIVATE: releases that have shown the oldest tie of somebody who left, since then.",
+            registry=self.registry,
+        )
         self._cohorts = Gauge(
             "ktsafe_sequence_cohorts",
             "PRIVATE: cohorts of the last release, in which people stay together.",
@@ -367,6 +375,11 @@ class PrometheusMetrics(Observer):
         self._erasures = Gauge(
             "ktsafe_erasures_pending",
             "PRIVATE: deletions whose last bytes may still be on disk.",
+            registry=self.registry,
+        )
+        self._erasure_overdue = Gauge(
+            "ktsafe_erasure_overdue_seconds",
+            "PRIVATE: for how long an erasure from the disk has been due; 0 while none is.",
             registry=self.registry,
         )
         self._retries = _labelled_counter(

@@ -60,7 +60,7 @@ class Observer:
     def sequence(self, counts: Mapping[str, int]) -> None:
         """What a staged release holds back, and what was remembered with it, by name."""
 
-    def erasures(self, pending: int) -> None:
+    def erasures(self, pending: int, overdue_s: float) -> None:
         """Deletions have not reached the disk yet."""
 
     def retry(self, op: str) -> None:

@@ -63,6 +63,16 @@ REMEDIES: Final = {
         "make room; releases (stage) and erasures (erase) are tried again by themselves, and no "
         "event is lost",
     ),
+    "KtsafeErasureOverdue": Remedy(
+        'duration of release phases, `ktsafe_retries_total{op="erase"}`',
+        "a release in the making holds erasure up until it is staged: less `effort`; where the "
+        "disk refuses, make room; it is tried again by itself",
+    ),
+    "KtsafeResidualLong": Remedy(
+        "`ktsafe_sequence_residual_releases`; the audits say how many ties",
+        "ties of people who left go under cover of other changes, and few change: a rebase drops "
+        "them at once (see *Begin a new sequence*)",
+    ),
     "KtsafeStoreGrowing": Remedy(
         "`ktsafe_graph_elements`, space", "more space, or a look at what the feed sends"
     ),

@@ -83,6 +83,11 @@ def unstaged(service: Service) -> None:
     service.tell.retry("stage")
 
 
+def unerased(service: Service) -> None:
+    service.tell.erasures(3, 3_601.0)
+    service.minutes(1)
+
+
 def retrying(service: Service) -> None:
     service.minutes(1)
     for _ in range(4):
@@ -114,6 +119,7 @@ CASES: dict[str, Callable[[Service], None]] = {
     "KtsafeDeadLetterSinkUnwritable": unwritable,
     "KtsafePublishRetrying": retrying,
     "KtsafeStateUnwritable": unstaged,
+    "KtsafeErasureOverdue": unerased,
     "KtsafeIngestStalled": lambda service: service.minutes(11, records=0, lag=5),
     "KtsafeLagGrowing": lambda service: service.minutes(40, lag=20_000, growth=100),
     "KtsafeDeadLettersRising": dead,

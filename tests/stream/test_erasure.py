@@ -1,14 +1,18 @@
 """Erasure by event and by command: afterwards no byte in the private folder names the person."""
 
+import contextlib
 import csv
 import json
 import secrets
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 
+from state.changes import Stamp, VertexDelete, VertexUpsert
 from state.rocksdb import RocksDBStore
+from stream import erasure
 from stream.cli import run_command
 from stream.errors import Exit
 from tests import services
@@ -89,6 +93,28 @@ def test_a_running_service_erases_within_its_bound(tmp_path):
     assert seen.index(True) < seen.index(False, seen.index(True))
     assert not seen[-1]
     assert seen.count(True) > 30
+
+
+def test_an_erasure_that_cannot_be_done_is_overdue_until_it_is(tmp_path, monkeypatch):
+    """A deletion is not overdue within its bound; after that it is, for as long as it waits."""
+    store = RocksDBStore.open(tmp_path / "store", SCHEMA)
+    clock = Mock(return_value=90.0)
+    eraser = erasure.Eraser(store, tmp_path / "audit", within_s=20.0, monotonic=clock)
+    store.commit([VertexUpsert(Stamp(1, "feed", 0, 0), ANN, {})], {})
+    store.commit([VertexDelete(Stamp(2, "feed", 0, 1), ANN)], {})
+    waited = []
+    with monkeypatch.context() as patch:
+        patch.setattr(erasure, "erase_from_disk", Mock(side_effect=OSError))
+        for clock.return_value in (100.0, 119.0, 121.0, 150.0):
+            with contextlib.suppress(OSError):
+                eraser.advance()
+            waited.append(eraser.overdue_s())
+    assert waited == [0.0, 0.0, 1.0, 30.0]
+    clock.return_value = 152.0
+    eraser.advance()
+    assert eraser.overdue_s() == 0.0
+    assert store.erasures_pending() == 0
+    store.close()
 
 
 def test_what_a_killed_service_left_is_erased_after_its_next_start(tmp_path):

@@ -72,9 +72,12 @@ def told(*, secrets: bool = False) -> PrometheusMetrics:
     metrics.release_phase("verify", 1.5)
     metrics.release_published("r1", 1_000_000_000, 12, 34)
     metrics.release_withheld("unsafe")
-    metrics.sequence({**dict.fromkeys(HELD_BACK.values(), 3), **AGES, "cohorts": 5} | PAGES)
+    metrics.sequence(
+        {**dict.fromkeys(HELD_BACK.values(), 3), **AGES, "residual_age_max": 9, "cohorts": 5}
+        | PAGES
+    )
     metrics.sequence({})
-    metrics.erasures(2)
+    metrics.erasures(2, 60.0)
     metrics.retry("publish")
     metrics.ready(is_ready=True)
     metrics.alive()
@@ -113,6 +116,8 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_index_locations_total", {"how": "kept"}, 7),
         ("ktsafe_index_locations_total", {"how": "computed"}, 2),
         ("ktsafe_erasures_pending", {}, 2),
+        ("ktsafe_erasure_overdue_seconds", {}, 60),
+        ("ktsafe_sequence_residual_releases", {}, 9),
         ("ktsafe_retries_total", {"op": "publish"}, 1),
         ("ktsafe_ready", {}, 1),
     ],
