@@ -7,8 +7,11 @@ import pytest
 from stream import config
 from stream.cli import run_command
 from stream.errors import ConfigError, Exit
+from tests.configurations import KEPT_IN_FILES
 
-BASE = """
+BASE = (
+    KEPT_IN_FILES
+    + """
 [attributes]
 quasi_identifiers = ["password_policy"]
 sensitive = "secret"
@@ -16,19 +19,10 @@ sensitive_values = ["token"]
 [source]
 kind = "kafka"
 topic = "events"
-[sink]
-kind = "files"
-folder = "releases"
-[dead_letters]
-kind = "files"
-path = "letters.jsonl"
-[state]
-folder = "state"
-[release]
-every = "1d"
 [kafka]
 bootstrap_servers = ["127.0.0.1:1"]
 """
+)
 SASL = """
 security_protocol = "SASL_SSL"
 sasl_mechanism = "SCRAM-SHA-512"

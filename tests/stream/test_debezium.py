@@ -17,6 +17,7 @@ from stream.apply import Accepted, Ignored, Judge
 from stream.errors import ConfigError
 from stream.events import REASONS, MalformedEvent
 from tests import feeds
+from tests.configurations import KEPT_IN_FILES
 from tests.stream.simulation import World
 
 SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}))
@@ -223,25 +224,18 @@ def test_the_service_makes_the_same_graph_of_a_database(tmp_path) -> None:
     assert len(world.releases.releases) >= 1
 
 
-BASE = """
+BASE = (
+    KEPT_IN_FILES
+    + """
 [attributes]
 quasi_identifiers = ["gender", "age"]
 sensitive = "health"
 sensitive_values = ["ill"]
-[sink]
-kind = "files"
-folder = "releases"
-[dead_letters]
-kind = "files"
-path = "letters.jsonl"
-[state]
-folder = "state"
-[release]
-every = "1d"
 [source]
 kind = "files"
 paths = ["rows.jsonl"]
 """
+)
 MAPPED = """
 [[source.debezium.vertices]]
 table = "public.people"
