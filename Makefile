@@ -61,7 +61,7 @@ trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:
 
 trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audited: DATA=folder
 	$(RUN) -m tests.trials.sequences $(DATA)
-	$(RUN) -m tests.trials.erasure $(DATA)/cora
+	$(RUN) -m tests.trials.erasure $(DATA)/cora --seeds 5
 
 simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
 	$(RUN) -m pytest tests/stream/test_service.py --hypothesis-seed=$(SEED)
