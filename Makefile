@@ -73,7 +73,8 @@ fuzz: $(STAMP) ## fuzz event decoder, configuration and release reader: INPUTS=1
 	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS)
 
 long-run: $(STAMP) java ## two hours of events, replayed with faults and kill -9: EVENTS=7200000
-	$(RUN) -m tests.faults.long_run --events $(EVENTS)
+	mkdir -p var
+	$(RUN) -m tests.faults.long_run --events $(EVENTS) --memory var/memory.csv --plot var/memory.svg
 
 integration: $(STAMP) java ## run only the tests with a real Kafka broker
 	CI=true $(RUN) -m pytest -m integration
