@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import logging
 import os
 import sys
 import threading
@@ -40,7 +39,6 @@ def end(code: int) -> NoReturn:
     """
     if threading.active_count() == 1:
         sys.exit(code)
-    logging.shutdown()
     try:
         sys.stdout.flush()
         sys.stderr.flush()
