@@ -12,6 +12,7 @@ import urllib.parse
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from http import HTTPStatus
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +38,8 @@ class Prometheus:
             with urllib.request.urlopen(url, timeout=10) as response:  # noqa: S310
                 return json.load(response)["data"]
         except urllib.error.HTTPError as error:
+            if error.code == HTTPStatus.SERVICE_UNAVAILABLE:
+                return None  # It listens before it has opened its storage.
             msg = f"{parameters}: {error.read().decode()}"
             raise AssertionError(msg) from None
         except OSError:

@@ -59,6 +59,7 @@ def _is_ready(server: Prometheus, service: RunningService) -> bool:
     return bool(
         found
         and found["result"]
+        and rules
         and rules["groups"]
         and all(r["health"] == "ok" for g in rules["groups"] for r in g["rules"])
         and len(server.samples("ktsafe_ready offset 3s")) == 1
