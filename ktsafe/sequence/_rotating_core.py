@@ -44,6 +44,26 @@ class Search(NamedTuple):
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def numbered(values: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the different values, ascending, and the position of each value among them.
+
+    As `numpy.unique` with inverse, at a fraction of its fixed cost.
+    """
+    n = len(values)
+    order = np.argsort(values)
+    distinct = np.empty(n, dtype=np.int64)
+    position = np.empty(n, dtype=np.int64)
+    count = 0
+    for i in range(n):
+        value = values[order[i]]
+        if count == 0 or distinct[count - 1] != value:
+            distinct[count] = value
+            count += 1
+        position[order[i]] = count - 1
+    return distinct[:count], position
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def droppable(
     edges: NDArray[np.int64], group: NDArray[np.int64], need: NDArray[np.int64]
 ) -> NDArray[np.bool_]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections import Counter
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,8 +16,24 @@ from ktsafe.sequence.state import State, Tie
 EDGES_MIN = 2
 """Edges below which nothing can be rotated."""
 
-Kinds = dict[int, Hashable]
-"""How each place has visibly changed so far in this release; who has not is absent."""
+
+class Kinds:
+    """How each place has visibly changed so far in this release; who has not is absent."""
+
+    def __init__(self, state: State, changed: Mapping[int, Hashable]) -> None:
+        self._state = state
+        self._of = dict(changed)
+        self.cohorts = {state.cohort(place) for place in changed}
+        """Cohorts of which somebody changed."""
+
+    def of(self, place: int) -> Hashable:
+        """Return how a place changed, None if it did not."""
+        return self._of.get(place)
+
+    def add(self, place: int, change: Hashable) -> None:
+        """Note that a place changed, once more if it did before."""
+        self._of[place] = (self._of.get(place), change)
+        self.cohorts.add(self._state.cohort(place))
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -75,12 +91,11 @@ def pool_of(
     edges = state.edges.rows[rows]
     # One that appears in this release would vanish unseen, while others visibly change.
     free = (edges[:, st.IS_TRUE] != st.TRUE) & (edges[:, st.ADDED] < state.release)
-    edges = edges[free]
+    edges = _between_willing(state, edges[free], kinds, least)
     if len(edges) < EDGES_MIN:
         return None
-    places, local = np.unique(edges[:, : st.HIGH + 1], return_inverse=True)
-    ends = local.reshape(-1, 2).astype(np.int64)
-    part, cohort, size, need = _parts(state, places.tolist(), kinds, least)
+    places, ends = _numbered(edges)
+    part, cohort, size, need = _parts(state, places, kinds, least)
     keep = core.droppable(ends, part, need)
     if not keep.any():
         return None
@@ -90,20 +105,56 @@ def pool_of(
     return Pool(pair, places.tolist(), ends[keep][order], part, cohort, size, need)
 
 
+def _between_willing(
+    state: State, edges: NDArray[np.int64], kinds: Kinds, least: int
+) -> NDArray[np.int64]:
+    """Return the edges between cohorts of which enough members have one, whatever their parts.
+
+    Few edges pass, and this is much cheaper than telling parts apart.
+    """
+    if len(edges) < EDGES_MIN:
+        return edges
+    places, ends = _numbered(edges)
+    labels, group = core.numbered(state.places.rows[places, st.COHORT])
+    need = np.full(len(labels), least, dtype=np.int64)
+    need[[label in kinds.cohorts for label in labels.tolist()]] = 1
+    willing: NDArray[np.int64] = edges[core.droppable(ends, group, need)]
+    return willing
+
+
+def _numbered(edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the places of some rows of edges, ascending, and the positions of the ends in them."""
+    places, ends = core.numbered(edges[:, : st.HIGH + 1].ravel())
+    return places, ends.reshape(-1, 2)
+
+
 def _parts(
-    state: State, places: list[int], kinds: Kinds, least: int
+    state: State, places: NDArray[np.int64], kinds: Kinds, least: int
 ) -> tuple[NDArray[np.int64], list[int], NDArray[np.int64], NDArray[np.int64]]:
     """Return the part of each place, and of each part its cohort, its size and its need."""
+    labels, inverse = core.numbered(state.places.rows[places, st.COHORT])
+    first = np.zeros(len(labels), dtype=np.int64)
     numbers: dict[tuple[int, Hashable], int] = {}
     cohort: list[int] = []
     size: list[int] = []
     need: list[int] = []
-    for label in sorted({state.cohort(place) for place in places}):
-        members = Counter(kinds.get(place) for place in state.members[label])
-        for kind, count in members.items():
+    for i, label in enumerate(labels.tolist()):
+        members = state.members[label]
+        first[i] = len(cohort)
+        # Nearly always nobody of a cohort changed before, and it is one part.
+        counts = (
+            Counter(kinds.of(place) for place in members)
+            if label in kinds.cohorts
+            else {None: len(members)}
+        )
+        for kind, count in counts.items():
             numbers[label, kind] = len(cohort)
             cohort.append(label)
             size.append(count)
             need.append(least if kind is None else count)
-    part = [numbers[state.cohort(place), kinds.get(place)] for place in places]
-    return np.array(part), cohort, np.array(size), np.array(need)
+    part = first[inverse]
+    if len(cohort) > len(labels):
+        owners = labels[inverse].tolist()
+        for i, (place, label) in enumerate(zip(places.tolist(), owners, strict=True)):
+            part[i] = numbers[label, kinds.of(place)]
+    return part, cohort, np.array(size), np.array(need)

@@ -33,7 +33,7 @@ def rotate(state: State, pairs: set[Tie], least: int, rng: np.random.Generator) 
     least:
         Members of a cohort that must visibly change alike.
     """
-    kinds: Kinds = dict(visible_changes(state))
+    kinds = Kinds(state, visible_changes(state))
     for pair in sorted(pairs | state.held_between.keys()):
         for _ in range(ROUNDS_MAX):
             pool = pool_of(state, pair, kinds, least, rng)
@@ -76,7 +76,7 @@ def _rotate_once(state: State, pool: Pool, kinds: Kinds, rng: np.random.Generato
     for u, v in replacements:
         state.add_edge(u, v, is_true=False)
     for place in losing:
-        kinds[place] = (kinds.get(place), pool.pair, state.cohort(place) in lowered)
+        kinds.add(place, (pool.pair, state.cohort(place) in lowered))
     state.count("rotated", len(published))
     state.count("replaced", len(replacements))
     state.count("lowered", len(dropped) - len(published) - len(replacements))

@@ -12,7 +12,7 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import Sequence, _rotating_core, certificate, cover
 from ktsafe.sequence import state as columns
 from ktsafe.sequence.pairing import matched_by_slack
-from ktsafe.sequence.pool import pool_of
+from ktsafe.sequence.pool import Kinds, pool_of
 from ktsafe.sequence.rotating import rotate
 from tests.ktsafe.sequence.world import PARAMS, World
 
@@ -166,7 +166,7 @@ def test_residual_edges_are_preferred() -> None:
         state = sequence._state
         state.release += 1
         for pair in sorted(state.between):
-            pool = pool_of(state, pair, {}, PARAMS.k, np.random.default_rng(0))
+            pool = pool_of(state, pair, Kinds(state, {}), PARAMS.k, np.random.default_rng(0))
             if pool is None:
                 continue
             kinds = [
