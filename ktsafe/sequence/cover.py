@@ -8,6 +8,7 @@ is part of every CS_W(v).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
+from collections.abc import Set as AbstractSet
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import state as st
@@ -31,22 +32,25 @@ def visible_changes(state: State) -> dict[int, Change]:
     }
 
 
-def least_cover(state: State) -> int | None:
-    """Return the least number of members of a cohort that share a visible change; None if none."""
-    shared = Counter(
-        (state.cohort(place), change) for place, change in visible_changes(state).items()
-    )
-    return min(shared.values(), default=None)
-
-
-def check_cover(state: State, k: int) -> None:
+def check_cover(state: State, k: int, excepted: AbstractSet[int] = frozenset()) -> None:
     """Raise unless every visible change is shared by k members of one cohort.
+
+    Parameters
+    ----------
+    excepted:
+        Places at the ends of exchanged edges (`removals`): they need no cover as long as each
+        gained neighbours of the classes that it lost.
 
     Raises
     ------
     NotKTSafe
         If some change is not.
     """
-    least = least_cover(state)
-    if least is not None and least < k:
-        raise NotKTSafe("A visible change is shared by too few.", hint="Do not publish this graph.")
+    changes = visible_changes(state)
+    shared = Counter((state.cohort(place), change) for place, change in changes.items())
+    for place, change in changes.items():
+        is_exchange = place in excepted and change[0] == change[1]
+        if shared[state.cohort(place), change] < k and not is_exchange:
+            raise NotKTSafe(
+                "A visible change is shared by too few.", hint="Do not publish this graph."
+            )

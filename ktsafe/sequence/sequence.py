@@ -57,7 +57,10 @@ class Step:
         int64, shape (x, 2): published ids of the edges that appeared between, or disappeared from
         between, vertices; edges inside a newly published block are not among them.
     born, retired:
-        int64: published ids that appeared, and that disappeared.
+        int64: published ids that appeared, and that disappeared, apart from successions.
+    successions:
+        int64, shape (x, 2), with `departure = "hard"`: ids that vanished because their people left,
+        and the id that each place has instead; by that one `gained` and `lost` name it.
     cohorts_touched:
         How many cohorts anything happened to.
     """
@@ -67,6 +70,7 @@ class Step:
     lost: NDArray[np.int64]
     born: NDArray[np.int64]
     retired: NDArray[np.int64]
+    successions: NDArray[np.int64]
     cohorts_touched: int
 
 
@@ -142,6 +146,7 @@ class Sequence:
             visible.lost,
             born,
             visible.retired,
+            np.array(visible.successions, dtype=np.int64).reshape(-1, 2),
             len(state.touched),
         )
 

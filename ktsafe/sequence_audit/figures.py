@@ -41,6 +41,13 @@ def shares(values: NDArray[np.float64], n_above: int) -> dict[str, Any]:
     }
 
 
+def sizes(candidates: Candidates, objects: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return |CS_all| of some objects."""
+    per_atom = candidates.over_candidates(candidates.per_atom(candidates.known))
+    found: NDArray[np.int64] = per_atom[candidates.atom_of[objects]]
+    return found
+
+
 def sensitive_shares(candidates: Candidates, params: PrivacyParams) -> dict[str, Any]:
     """Summarize, over all objects, the greatest sensitive share of CS_all at any release.
 
