@@ -30,10 +30,10 @@ class LineReader:
     Parameters
     ----------
     read:
-        Returns up to so many next bytes; b"" where there are none now.
+        Returns up to so many next bytes; None where there are none now, b"" at the end.
     """
 
-    def __init__(self, read: Callable[[int], bytes], line_bytes_max: int) -> None:
+    def __init__(self, read: Callable[[int], bytes | None], line_bytes_max: int) -> None:
         self._read = read
         self._line_bytes_max = line_bytes_max
         self._lines: deque[bytes | CutLine] = deque()
@@ -43,6 +43,8 @@ class LineReader:
         self.bytes_read = 0
         self.dry = False
         """Whether the last read gave nothing."""
+        self.ended = False
+        """Whether the end was read; nothing is read after it."""
 
     @property
     def ready(self) -> int:
@@ -55,11 +57,17 @@ class LineReader:
         return bool(self._rest or self._cut)
 
     def fill(self) -> bool:
-        """Read one block; False if there was nothing to read."""
+        """Read one block; False if that brought nothing.
+
+        At the end an unfinished line counts as complete.
+        """
+        if self.ended:
+            return False
         block = self._read(BLOCK_BYTES)
         self.dry = not block
-        if self.dry:
-            return False
+        if not block:
+            self.ended = block is not None
+            return self.ended and self._finish_last()
         self.bytes_read += len(block)
         first, *others = block.split(b"\n")
         self._hold(first)
@@ -87,11 +95,6 @@ class LineReader:
         lines = self._lines
         return [lines.popleft() for _ in range(min(count, len(lines)))]
 
-    def finish(self) -> None:
-        """Declare the stream ended: an unfinished line counts as complete."""
-        if self.pending:
-            self._finish()
-
     def skip(self, count: int) -> int:
         """Pass over `count` lines; return how many there were."""
         skipped = 0
@@ -114,6 +117,13 @@ class LineReader:
             self._cut = len(self._rest)
             self._cut_sha256 = hashlib.sha256(self._rest)
             self._rest = self._rest[: self._line_bytes_max + 1]
+
+    def _finish_last(self) -> bool:
+        """Complete the line that the end leaves unfinished; return whether there is one."""
+        if not self.pending:
+            return False
+        self._finish()
+        return True
 
     def _finish(self) -> None:
         """Complete the unfinished line."""

@@ -74,29 +74,24 @@ class PlainStream:
         self._path = path
         self._follow = follow
         self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115 -- closed by close()
-        self._ended = False
         self._lines = LineReader(self._read, line_bytes_max)
 
     def take(self, count: int) -> list[bytes | CutLine]:
         """Return next lines; the unfinished last one only if the file is final."""
         lines = self._lines.take(count)
-        if len(lines) < count and self._lines.dry:
-            if self._follow:
-                self._check_length()
-            elif self._lines.pending:
-                self._lines.finish()
-                lines += self._lines.take(count - len(lines))
+        if self._follow and len(lines) < count and self._lines.dry:
+            self._check_length()
         return lines
 
     def skip(self, count: int) -> int:
         """Pass over lines, reading the file once."""
-        return _skip(self._lines, count, final=not self._follow)
+        return self._lines.skip(count)
 
     def at_end(self) -> bool:
         """Whether all complete lines were taken."""
         if self._lines.ready or (self._lines.pending and not self._follow):
             return False
-        return self._ended or self._length() == self._lines.bytes_read
+        return self._lines.ended or self._length() == self._lines.bytes_read
 
     def wait(self, seconds: float) -> None:
         """Return at once: files are looked at, not waited for."""
@@ -105,12 +100,10 @@ class PlainStream:
         """Close the file."""
         self._file.close()
 
-    def _read(self, count: int) -> bytes:
-        if self._ended:
-            return b""
+    def _read(self, count: int) -> bytes | None:
         block: bytes = self._file.read(count) or b""
-        self._ended = not (block or self._follow)
-        return block
+        # A followed file has no end.
+        return None if self._follow and not block else block
 
     def _length(self) -> int:
         return os.fstat(self._file.fileno()).st_size
@@ -136,21 +129,17 @@ class CompressedStream:
 
     def take(self, count: int) -> list[bytes | CutLine]:
         """Return next lines."""
-        lines = self._lines.take(count)
-        if len(lines) < count and self._lines.pending:
-            self._lines.finish()
-            lines += self._lines.take(count - len(lines))
-        return lines
+        return self._lines.take(count)
 
     def skip(self, count: int) -> int:
         """Pass over lines, decompressing the file once."""
-        return _skip(self._lines, count, final=True)
+        return self._lines.skip(count)
 
     def at_end(self) -> bool:
         """Whether all lines were taken; known only once a read came back empty."""
         if not self._lines.ready and not self._lines.pending:
             self._lines.fill()
-        return self._lines.dry and not self._lines.ready and not self._lines.pending
+        return self._lines.ended and not self._lines.ready
 
     def wait(self, seconds: float) -> None:
         """Return at once."""
@@ -175,16 +164,11 @@ class PipeStream:
     def __init__(self, path: str, descriptor: int, line_bytes_max: int) -> None:
         self._path = path
         self._descriptor = descriptor
-        self._ended = False
         self._lines = LineReader(self._read, line_bytes_max)
 
     def take(self, count: int) -> list[bytes | CutLine]:
         """Return next lines; at the end of the pipe also an unfinished last one."""
-        lines = self._lines.take(count)
-        if self._ended and self._lines.pending and len(lines) < count:
-            self._lines.finish()
-            lines += self._lines.take(count - len(lines))
-        return lines
+        return self._lines.take(count)
 
     def skip(self, count: int) -> int:
         """Pass over nothing: what was taken before does not come again."""
@@ -192,7 +176,7 @@ class PipeStream:
 
     def at_end(self) -> bool:
         """Whether the writer closed the pipe and all lines were taken."""
-        return self._ended and not self._lines.ready and not self._lines.pending
+        return self._lines.ended and not self._lines.ready
 
     def wait(self, seconds: float) -> None:
         """Wait for the writer."""
@@ -204,23 +188,13 @@ class PipeStream:
             os.close(self._descriptor)
             self._descriptor = -1
 
-    def _read(self, count: int) -> bytes:
-        if self._ended or not select.select([self._descriptor], [], [], 0)[0]:
-            return b""
+    def _read(self, count: int) -> bytes | None:
+        if not select.select([self._descriptor], [], [], 0)[0]:
+            return None
         try:
-            block = os.read(self._descriptor, count)
+            return os.read(self._descriptor, count)
         except BlockingIOError:
-            return b""
-        self._ended = not block
-        return block
-
-
-def _skip(lines: LineReader, count: int, *, final: bool) -> int:
-    skipped = lines.skip(count)
-    if skipped < count and final and lines.pending:
-        lines.finish()
-        skipped += lines.skip(count - skipped)
-    return skipped
+            return None
 
 
 def head_digest(path: Path) -> str | None:

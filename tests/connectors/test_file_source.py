@@ -293,6 +293,20 @@ def test_damaged_gzip(tmp_path: Path) -> None:
     source.close()
 
 
+def test_a_large_compressed_file_keeps_its_lines(tmp_path: Path) -> None:
+    """Polls that end within a line, at the bound of what is read at once, do not cut it."""
+    lines = [bytes([65 + i]) * 3_000_000 for i in range(20)]
+    path = tmp_path / "feed.jsonl.gz"
+    path.write_bytes(gzip.compress(b"\n".join(lines), 1))
+    source = opened(path)
+    records: list[Record] = []
+    while not source.at_end(AT):
+        records += source.poll(0.0, 10_000)
+    source.close()
+    assert values(records) == lines
+    assert [record.offset for record in records] == list(range(20))
+
+
 def test_read_order_is_fair(tmp_path: Path) -> None:
     """A long file does not starve the others."""
     paths = [tmp_path / f"{i}.jsonl" for i in range(3)]

@@ -33,8 +33,7 @@ def test_lines_do_not_depend_on_blocks(blocks: list[bytes], longest: int, step: 
     lines: list[bytes | CutLine] = []
     while taken := reader.take(step):
         lines += taken
-    reader.finish()
-    lines += reader.take(1)
+    assert reader.ended
     expected = b"".join(blocks).split(b"\n")
     if not expected[-1]:
         expected.pop()
@@ -56,3 +55,26 @@ def test_one_take_is_bounded() -> None:
     block = b"x" * 1_000_000 + b"\n"
     reader = reader_of([block] * 100, 2_000_000)
     assert 0 < len(reader.take(100)) < 50
+
+
+def test_a_bounded_take_leaves_the_line_whole_that_it_ends_in() -> None:
+    """What a take stopped in is not the end: the rest of the line belongs to it."""
+    blocks = [b"x" * 600_000 + b"\n" + b"y" * 600_000] * 60
+    reader = reader_of(blocks, 2_000_000)
+    lines = reader.take(1_000)
+    assert reader.pending
+    assert not reader.ended
+    while taken := reader.take(1_000):
+        lines += taken
+    assert lines == b"".join(blocks).split(b"\n")
+
+
+def test_a_pause_is_not_the_end() -> None:
+    """Where nothing comes for now an unfinished line waits for its rest."""
+    waiting = [b"a\nb", None, b"c\nd", None, b""]
+    reader = LineReader(lambda _count: waiting.pop(0), 100)
+    assert reader.take(9) == [b"a"]
+    assert reader.take(9) == [b"bc"]
+    assert not reader.ended
+    assert reader.take(9) == [b"d"]
+    assert reader.ended
