@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import inspect
 import os
 import sys
 from importlib.metadata import version
@@ -41,6 +42,7 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     add_completion=True,
+    rich_markup_mode=None,  # It would take [attributes], the name of a table, for markup.
 )
 
 
@@ -79,6 +81,19 @@ app.add_typer(topics.app, name="topics")
 app.add_typer(letters.app, name="letters")
 app.add_typer(state.app, name="state")
 app.add_typer(config.app, name="config")
+
+
+def _summarize(commands: typer.Typer) -> None:
+    """Let lists of commands show whole first sentences; by default they are cut off."""
+    for command in commands.registered_commands:
+        text = inspect.getdoc(command.callback) or ""
+        command.short_help = " ".join(text.partition("\n\n")[0].split())
+    for group in commands.registered_groups:
+        if group.typer_instance is not None:
+            _summarize(group.typer_instance)
+
+
+_summarize(app)
 
 
 def main() -> None:
