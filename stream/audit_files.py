@@ -1,6 +1,7 @@
 """Files of an audit: releases with the private mapping, what was declared, and the true graphs.
 
     MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
+    MAP/<release_id>/successions.csv former_id,successor_id    with departure = "hard"
     MAP/<release_id>/certificate.csv                           beyond stars (`certificate_files`)
     MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
                                     "held_changes": 0, "lag_max": null}}
@@ -15,7 +16,6 @@ import csv
 import dataclasses
 import datetime
 import gzip
-import json
 from collections.abc import Hashable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -28,8 +28,8 @@ from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
 from stream import events
-from stream.certificate_files import CERTIFICATE, read_certificate
 from stream.graph_files import read_graph
+from stream.private_audits import place_of
 from stream.release_read import Manifest, Release, ReleaseUnreadable
 from stream.true_feed import TrueFeed
 
@@ -37,19 +37,13 @@ EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND: Final = datetime.timedelta(microseconds=1)
 
 
-class DeclaredPart(msgspec.Struct, frozen=True):
-    """The `declared` part of audit.json."""
-
-    withheld: int = 0
-    held_ties: int = 0
-    held_changes: int = 0
-    lag_max: int | None = None
-
-
 def audited(
     release: Release,
     owners: Mapping[str, Hashable | None] | None = None,
     shift: NDArray[np.int64] | None = None,
+    successions: Sequence[tuple[str, str]] | None = None,
+    *,
+    lacks_leavers: bool = False,
 ) -> AuditedRelease:
     """Return a release as the auditor takes it.
 
@@ -59,6 +53,10 @@ def audited(
         Private: by released id the person behind it, None without one; None: nothing is known.
     shift:
         Private: the certificate of the release, see `read_shift`.
+    successions:
+        Private: see `read_successions`.
+    lacks_leavers:
+        Whether the owners may lack people who have left since.
     """
     schema = release.manifest.schema
     categories, columns = [], []
@@ -81,6 +79,8 @@ def audited(
         sensitive_texts=release.columns[schema.sensitive],
         schema=msgspec.to_builtins(schema),
         shift=shift,
+        successions=successions,
+        lacks_leavers=lacks_leavers,
     )
 
 
@@ -97,81 +97,6 @@ def promise_of(manifest: Manifest) -> Promise:
         return Promise("all" if window == "all" else int(window), cover=manifest.guarantee.cover)
     msg = f"The manifest of {manifest.release_id} promises an unknown window."
     raise ReleaseUnreadable(msg, hint="Known: a number of releases, or all.")
-
-
-def read_owners(folder: Path, release_id: str) -> dict[str, str | None]:
-    """Return the person behind each released id.
-
-    Raises
-    ------
-    InvalidGraph
-        If there is no mapping of this release, or it is none. Its content is not repeated.
-    """
-    path = _place(folder, release_id, "mapping.csv") / "mapping.csv"
-    try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file, strict=True))
-    except OSError as error:
-        msg = f"{path} cannot be read ({error.strerror})."
-        hint = "--map takes the private audit folder, with mapping.csv in a folder per release."
-        raise InvalidGraph(msg, hint=hint) from error
-    except (csv.Error, UnicodeDecodeError) as error:
-        msg = f"{path} is no CSV file."
-        raise InvalidGraph(msg) from error
-    if not rows or rows[0] != ["released_id", "original_id"]:
-        msg = f"{path} does not begin with the columns released_id,original_id."
-        raise InvalidGraph(msg)
-    if any(len(row) != 2 for row in rows):
-        msg = f"{path} has a row of another length than its header."
-        raise InvalidGraph(msg)
-    owners = {released: original or None for released, original in rows[1:]}
-    if len(owners) != len(rows) - 1:
-        msg = f"{path} lists a released id twice."
-        raise InvalidGraph(msg)
-    return owners
-
-
-def read_shift(folder: Path, release: Release) -> NDArray[np.int64] | None:
-    """Return the private certificate of a release; None for stars, which need none.
-
-    Raises
-    ------
-    ReleaseUnreadable
-        If there is none where one is needed, or it does not belong to the release.
-    """
-    if release.params.sees_stars:
-        return None
-    place = _place(folder, release.manifest.release_id, CERTIFICATE)
-    return read_certificate(place / CERTIFICATE, release.ids)
-
-
-def read_declared(folder: Path, release_id: str) -> Declared:
-    """Return what the release's private audit says that it holds back.
-
-    An audit without such a part, as of a single release, declares what it says it deleted.
-
-    Raises
-    ------
-    InvalidGraph
-        If audit.json is there but is none.
-    """
-    path = _place(folder, release_id, "audit.json") / "audit.json"
-    if not path.exists():
-        return Declared()
-    try:
-        audit: dict[str, Any] = json.loads(path.read_bytes())
-        cost = audit.get("cost", {})
-        part = audit.get("declared")
-        if part is None:
-            part = {
-                "withheld": cost.get("deleted_vertices", 0),
-                "held_ties": cost.get("deleted_edges", 0),
-            }
-        declared = msgspec.convert(part, DeclaredPart)
-    except (OSError, ValueError, AttributeError, msgspec.ValidationError) as error:
-        msg = f"{path} is no readable audit ({type(error).__name__})."
-        raise InvalidGraph(msg) from error
-    return Declared(declared.withheld, declared.held_ties, declared.held_changes, declared.lag_max)
 
 
 class Truth:
@@ -205,7 +130,7 @@ class Truth:
         left: list[frozenset[str]] = []
         stayed: frozenset[str] | None = None
         for manifest in reversed(manifests):
-            place = _place(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+            place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
             people = _people(_either(place, "vertices.csv"))
             left.append(frozenset() if stayed is None else people - stayed)
             stayed = people if stayed is None else stayed & people
@@ -228,7 +153,7 @@ class Truth:
         if self._feed is not None:
             true = self._feed.at(self._time_us(manifest), schema, declared)
             return dataclasses.replace(true, left_since=left_since)
-        place = _place(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+        place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
         files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
         source = read_graph(files[0], files[1], schema)
         texts = [
@@ -272,14 +197,6 @@ def nominal_time(manifest: Manifest) -> datetime.datetime | None:
         msg = f"The manifest of {manifest.release_id} has a nominal time that is none."
         raise ReleaseUnreadable(msg) from error
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
-
-
-def _place(folder: Path, release_id: str, *names: str) -> Path:
-    """Return the release's own folder, or `folder` if that holds the file itself."""
-    own = folder / release_id
-    if not own.exists() and any((folder / name).exists() for name in names):
-        return folder
-    return own
 
 
 def _people(path: Path) -> frozenset[str]:

@@ -26,6 +26,7 @@ from ktsafe.sequence import (
     Sequence,
     SequenceCorrupted,
     SequenceOptions,
+    Step,
     changes_between,
 )
 from ktsafe.sequence_aligned import AlignedSequence
@@ -35,10 +36,11 @@ from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord
 from state.ledger import Sequence as Series
 from state.store import GraphSnapshot
-from stream.audit_files import audited, read_owners, read_shift
+from stream.audit_files import audited
 from stream.certificate_files import in_order
 from stream.logs import get_logger
 from stream.mechanism import Built, Progress
+from stream.private_audits import read_owners, read_shift, read_successions
 from stream.randomness import release_generator
 from stream.release_files import Guarantee
 from stream.release_read import Release, read_release
@@ -96,7 +98,9 @@ class LinkedReleases:
 
     @property
     def guarantee(self) -> Guarantee:
-        """All releases of a sequence are safe together."""
+        """All releases of a sequence are safe together, unless places are removed."""
+        if self._options.departure == "hard":
+            return Guarantee(1, removes=True)
         return Guarantee("all", cover=self._options.cover)
 
     def open(self, ledger: Ledger) -> None:
@@ -131,21 +135,23 @@ class LinkedReleases:
         self._next_snapshot = snapshot
         if self._engine is None:
             self._engine = self._read_engine()
+        made = None
         if self._engine is None:
             everything = Changes.of_graph(snapshot.graph, snapshot.lives)
             self._engine = self._kind.begin(
                 snapshot.graph.schema, self._params, self._options, everything, rng
             )
         else:
-            self._engine.advance(self._changes(self._engine, snapshot), rng)
+            made = self._engine.advance(self._changes(self._engine, snapshot), rng)
         released = self._engine.released()
         pages = self._engine.changed_pages()
         figures = self._engine.figures().to_mapping()
         return Built(
             released.graph,
-            [f"{published:016x}" for published in released.ids.tolist()],
+            [_name(published) for published in released.ids.tolist()],
             _positions(released.keys, snapshot),
             released.shift,
+            self._successions(made),
             pages=dict(pages),
             figures={"sequence": figures, "declared": _declared(figures)},
             counts={name: figures[name] for name in COUNTS} | {"pages_written": len(pages)},
@@ -171,11 +177,18 @@ class LinkedReleases:
         declared = Declared(**built.figures["declared"])
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
-            audited(release, owner_of, shift),
+            audited(release, owner_of, shift, built.successions),
             _truth(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
         return {"audit": {"releases": self._n_audited + 1, **findings.to_mapping()}}
+
+    def _successions(self, made: Step | None) -> list[tuple[str, str]] | None:
+        """Return the ids that vanished and their successors, None where places keep their ids."""
+        if self._options.departure != "hard":
+            return None
+        pairs = [] if made is None else made.successions.tolist()
+        return [(_name(former), _name(successor)) for former, successor in pairs]
 
     def settle(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
@@ -211,7 +224,7 @@ class LinkedReleases:
         """Return an auditor that knows every published release of the sequence.
 
         Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
-        once they are blanked.
+        once they are blanked. What an id's successor is stays written.
         """
         assert self._ledger is not None
         auditor = SequenceAuditor(Promise("all", cover=self._options.cover))
@@ -231,7 +244,9 @@ class LinkedReleases:
                         owners = self._owners_then(record, lives)
                         release = read_release(bundle.folder)
                         shift = read_shift(self._audit_dir, release)
-                        auditor.extend(audited(release, owners, shift))
+                        successions = read_successions(self._audit_dir, record.release_id)
+                        former = audited(release, owners, shift, successions, lacks_leavers=True)
+                        auditor.extend(former)
                         self._n_audited += 1
                     shutil.rmtree(bundle.folder)
         finally:
@@ -249,6 +264,11 @@ class LinkedReleases:
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()
         }
+
+
+def _name(published: int) -> str:
+    """Return a published id as it stands in releases."""
+    return f"{published:016x}"
 
 
 def _raise_if_broken(violations: Iterable[Violation]) -> None:

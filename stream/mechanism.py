@@ -37,6 +37,9 @@ class Built:
         int64, shape (n,): the vertex of the snapshot behind each vertex, -1 without one.
     shift:
         int32, shape (n,): a private certificate of the graph (`ktsafe.certificate`), if there is.
+    successions:
+        Published ids that vanished with their people, each with the next id of the place; None
+        where places keep their ids. Private.
     pages:
         What the mechanism must remember from now on, if this becomes a release.
     figures:
@@ -49,6 +52,7 @@ class Built:
     ids: Sequence[str]
     origin: NDArray[np.int64]
     shift: NDArray[np.int32] | None = None
+    successions: Sequence[tuple[str, str]] | None = None
     pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)

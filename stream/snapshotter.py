@@ -159,7 +159,9 @@ class Snapshotter:
             figures |= {"release_id": release_id, "nominal_time": rfc3339(cut.slot_us)}
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
             behind = release_files.originals_behind(built.origin, snapshot.ids)
-            release_files.write_audit(settings.audit_dir / release_id, built.ids, behind, figures)
+            release_files.write_audit(
+                settings.audit_dir / release_id, built.ids, behind, figures, built.successions
+            )
             if built.shift is not None:
                 write_certificate(settings.audit_dir / release_id, built.ids, built.shift)
         record = ReleaseRecord(

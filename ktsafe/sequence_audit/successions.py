@@ -40,7 +40,8 @@ class Named:
     removed:
         int64, shape (s,): the objects that go by another id from this release on.
     unconfirmed:
-        How many of those had an owner who is erased from the mapping, if they had one.
+        How many of those had an owner who is erased from the mapping, if they had one; and claims
+        of the first release, whose former ids nobody has seen.
     false:
         int64, positions: ids that came back, and successors that are none.
     n_absent:
@@ -106,6 +107,9 @@ class Successions:
         object_of[numbers[is_back]] = successor_of[numbers[is_back]]
         false, removed, n_absent, unconfirmed = np.flatnonzero(is_back).tolist(), [], 0, 0
         claims = release.successions or ()
+        if self._former is None:
+            # Nothing to go on from: what is claimed here hides nothing that the auditor has seen.
+            unconfirmed, claims = len(claims), ()
         now = {name: i for i, name in enumerate(release.ids)} if claims else {}
         for former, successor in self._holding(release, claims, is_new, now, people):
             if former is None:
@@ -141,8 +145,8 @@ class Successions:
         """
         if not claims:
             return []
-        ids = () if self._former is None else self._former.ids
-        before = {name: i for i, name in enumerate(ids)}
+        assert self._former is not None
+        before = {name: i for i, name in enumerate(self._former.ids)}
         times = [Counter(names) for names in zip(*claims, strict=True)]
         owners = release.owners
         published = set(owners or ())

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from stream.commands.run import NOTES
+from stream.commands.run import note_of
 from stream.errors import Exit
 
 app = typer.Typer(help="Check a configuration, or print an example.", no_args_is_help=True)
@@ -36,7 +36,7 @@ def check(
         "config": str(config),
         "ok": True,
         "params": settings.params.to_mapping(),
-        "guarantee": NOTES[settings.config.privacy.window],
+        "guarantee": note_of(settings),
         "places": assembly.places(settings),
     }
     if as_json:

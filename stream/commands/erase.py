@@ -21,6 +21,10 @@ REMAINS = (
     "Out of reach: releases already published, backups of the state folder, and the feed itself. "
     "Erase the person at the source too: later events would bring them back."
 )
+VANISHES = (
+    ' With departure = "hard" the id vanishes from the next release. Whoever links releases can '
+    "tell whose it was, and finds fewer than k candidates for others: `ktsafe audit` names them."
+)
 
 
 def erase(
@@ -38,7 +42,8 @@ def erase(
 
     A running service does it between two rounds of its work, once a release that is being built is
     staged. With none running, a release that was cut and not staged is given up. What an id means
-    in published releases is forgotten here; in the next release the place is kept by nobody.
+    in published releases is forgotten here; in the next release the place is kept by nobody, or
+    with `departure = "hard"` removed.
     """
     from stream import assembly, erasure
     from stream import config as configuration
@@ -57,7 +62,7 @@ def erase(
                 assembly.audit_folder(settings),
                 lambda ids: assembly.erase_dead_letters(settings, ids),
             )
-    report["note"] = REMAINS
+    report["note"] = REMAINS + (VANISHES if settings.sequence.departure == "hard" else "")
     if as_json:
         typer.echo(json.dumps(report, indent=2))
         return Exit.OK
@@ -72,7 +77,7 @@ def erase(
         typer.echo(f"letters   {letters:,} dead letters blanked")
     if report["release_given_up"]:
         typer.echo("release   one that was not staged yet is given up")
-    typer.echo(f"note      {REMAINS}")
+    typer.echo(f"note      {report['note']}")
     return Exit.OK
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
@@ -13,10 +13,20 @@ from stream.commands.display import live_display
 from stream.errors import Exit
 from stream.summary import Counts, Summary
 
+if TYPE_CHECKING:
+    from stream.config import Settings
+
 NOTES: Final[dict[int | str, str]] = {
     1: "releases are safe one by one only (window = 1); do not hand out a series",
     "all": 'all releases of a sequence are safe together (window = "all")',
+    "hard": 'releases are safe one by one only (departure = "hard"); do not hand out a series',
 }
+
+
+def note_of(settings: Settings) -> str:
+    """Return in a few words what the releases of a configuration promise."""
+    window = settings.config.privacy.window
+    return NOTES["hard" if settings.sequence.departure == "hard" else window]
 
 
 def run(
@@ -52,7 +62,7 @@ def run(
         found["published"] = list(counts.published)
         typer.echo(json.dumps(found, indent=2))
         return Exit.OK
-    note = NOTES[settings.config.privacy.window]
+    note = note_of(settings)
     typer.echo(describe(summary.counts, assembly.places(settings), note), err=True)
     return Exit.OK
 

@@ -15,7 +15,8 @@ from ktsafe.sequence_audit import KINDS, Promise, SequenceAuditor, Violation
 from state.errors import StateCorrupted, StateMismatch
 from state.rocksdb import RocksDBStore
 from stream import linked, release_files
-from stream.audit_files import audited, read_owners
+from stream.audit_files import audited
+from stream.private_audits import read_owners
 from stream.release_read import read_release
 from stream.sequence_inputs import new_sequence
 from stream.snapshotter import _read_back

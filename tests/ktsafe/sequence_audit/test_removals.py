@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import dataclasses
+import itertools
 from collections import Counter
 
 import numpy as np
@@ -13,6 +14,9 @@ from hypothesis import strategies as st
 
 from ktsafe.sequence import Sequence, Step
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
+from ktsafe.sequence_audit._candidates_core import Rows
+from ktsafe.sequence_audit.exchanges import exchanges_of
+from ktsafe.sequence_audit.profiles import Structure
 from tests.ktsafe.sequence.test_audited import audited
 from tests.ktsafe.sequence.world import PARAMS as WORLD_PARAMS
 from tests.ktsafe.sequence.world import World
@@ -140,7 +144,6 @@ def test_a_claimed_succession_that_is_none_is_seen(lie):
         {2: [("nobody", SUCCESSOR)]},
         {1: [CLAIM], 2: []},
         {2: [], 3: [CLAIM]},
-        {0: [CLAIM]},
     ],
 )
 def test_claims_that_name_ids_twice_or_at_another_time_hold_not(claims):
@@ -197,6 +200,14 @@ def test_an_erased_owner_is_not_missed_but_counted():
     kinds, _ = found_in(steps[:3], {2: [CLAIM]}, truth=False, lacks=True)
     assert "succession_false" not in kinds
     assert found_in(steps[:3], {2: [CLAIM]}, truth=False, lacks=True)[1]["unconfirmed"] == 1
+
+
+def test_a_history_may_begin_anywhere():
+    """What the first release at hand claims goes back to what nobody sees, and is no violation."""
+    steps = removed(sticky(4), 2)
+    kinds, figures = found_in(steps[2:], {0: [CLAIM]})
+    assert kinds == set()
+    assert (figures["below_k"], figures["vanished"]) == ([], 0)
 
 
 def test_ids_alone_make_no_claims():
@@ -330,3 +341,40 @@ def test_a_release_that_was_tried_before_is_as_new():
     assert tried.to_mapping() == again.to_mapping()
     assert again.is_safe
     assert again.figures["newcomers"]["vertices"] == SIZE
+
+
+@settings(max_examples=100, deadline=None)
+@given(st.integers(0, 2**32), st.integers(4, 9), st.integers(1, 2))
+def test_exchanges_are_those_of_all_fours(seed, n, n_tuples):
+    """Every four vertices around a removed one, by brute force: edges, ends and ties agree."""
+    rng = np.random.default_rng(seed)
+    pairs = [(u, v) for u in range(n) for v in range(u + 1, n)]
+    kind = rng.integers(0, 3, len(pairs))
+    lost, gained = ({p for p, x in zip(pairs, kind, strict=True) if x == y} for y in (0, 1))
+    tuples = rng.integers(0, n_tuples, n)
+    removed = np.flatnonzero(rng.random(n) < 0.4)
+    none = np.zeros(0, dtype=np.int64)
+    structure = Structure(
+        np.arange(n),
+        none,
+        Rows(np.zeros(1, dtype=np.int64), none),
+        none,
+        np.array(sorted(gained), dtype=np.int64).reshape(-1, 2),
+        np.array(sorted(lost), dtype=np.int64).reshape(-1, 2),
+        tuples,
+        tuples,
+    )
+    found = exchanges_of(structure, removed)
+    used, ties = set(), set()
+    for o, u, z, y in itertools.permutations(range(n), 4):
+        if o not in removed or tuples[u] != tuples[z] or tuples[y] != tuples[o]:
+            continue
+        away = {tuple(sorted(pair)) for pair in ((o, u), (y, z))}
+        here = {tuple(sorted(pair)) for pair in ((o, z), (y, u))}
+        if away <= lost and here <= gained:
+            used |= away | here
+            ties.add((o, u))
+    left = {tuple(edge) for edge in [*found.without.gained.tolist(), *found.without.lost.tolist()]}
+    assert left == (gained | lost) - used
+    assert found.touched.tolist() == sorted({v for edge in used for v in edge})
+    assert found.ties == len(ties)
