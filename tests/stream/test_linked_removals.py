@@ -16,8 +16,10 @@ from stream.cli import run_command
 from stream.errors import Exit
 from stream.linked import LinkedReleases
 from stream.private_audits import read_owners
+from tests import feeds
 from tests.stream.simulation import SCHEMA, Tripwire, World, event
 from tests.stream.test_linked import EVENTS, OPTIONS, PARAMS, contents, feed, guarantees
+from tests.stream.test_operations import Commands, given, run, taken
 
 HARD = dataclasses.replace(OPTIONS, departure="hard")
 
@@ -256,3 +258,31 @@ def test_what_a_removing_sequence_promises_is_said_in_words(capsys, tmp_path):
     path.write_text(example.replace('departure = "counterfeit"', 'departure = "hard"'))
     assert run_command(["config", "check", str(path), "--json"]) == Exit.OK
     assert "one by one" in json.loads(capsys.readouterr().out)["guarantee"]
+
+
+def test_erasure_in_a_running_service_is_confirmed_by_its_gate(tmp_path):
+    """The command comes between two rounds; the auditor of the same run knows that they left."""
+    slot = next(i for i, one in enumerate(EVENTS) if feeds.time_us(one) >= 30_000_000)
+    later = {one.get(end) for one in EVENTS[slot:] for end in ("id", "source", "target")}
+    there = {one["id"] for one in EVENTS[:20] if one["type"] == "vertex.upsert"}
+    person = min(there - later - {one["id"] for one in EVENTS if one["type"] == "vertex.delete"})
+    world = world_of(tmp_path, **on_disk(tmp_path))
+    former = []
+
+    def ready(operations):
+        if not taken(slot + 1)(operations) or len(world.releases.releases) < 3:
+            return False
+        if not former:
+            owners = read_owners(tmp_path / "audit", max(world.releases.releases))
+            former.extend(name for name, owner in owners.items() if owner == person)
+        return True
+
+    commands = Commands((ready, "erase", given(ids=[person])))
+    run(world, commands, rounds=200)
+    (report,) = commands.results
+    assert report["erased"] == 1
+    claimed = {name: after for name, after in successions(world).items() if after}
+    after = next(name for name, pairs in claimed.items() if pairs[0][0] in former)
+    assert former[0] not in ids(world, after)
+    audit = json.loads((tmp_path / "audit" / after / "audit.json").read_text())["audit"]
+    assert audit["figures"]["removals"]["unconfirmed"] == 0
