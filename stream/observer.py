@@ -43,6 +43,9 @@ class Observer:
     def slot_skipped(self, count: int = 1) -> None:
         """Release slots fell due while one was in flight, or were crossed in one jump."""
 
+    def release_begun(self) -> None:
+        """A release was cut, and is being built."""
+
     def release_phase(self, phase: str, seconds: float) -> None:
         """A phase of a release ended: "anonymize", "stage", "verify", "audit", "publish"."""
 

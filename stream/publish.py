@@ -116,6 +116,7 @@ class Publisher:
         index = last.index + 1 if last else 1
         self._build = lambda: self._snapshotter.build(index, sequence, cut, snapshot)
         self._retry_at_s = self._monotonic()
+        self._observer.release_begun()
         self._building = self._executor.submit(self._build)
 
     def advance(self) -> None:

@@ -65,7 +65,7 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     state:
         "starting", "ready", "stopped", or "stuck" where the main loop is silent.
     building:
-        The phase of a release that ended last, empty when none is being built.
+        The phase of a release that ended last, at first "cut"; empty when none is being built.
     releases:
         The last ones, the newest first.
     published, withheld, slots_skipped:

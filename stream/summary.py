@@ -22,7 +22,7 @@ class Counts:
     n_published, published:
         How many releases were published in this run; id, vertices and edges of the last of them.
     phase:
-        The phase of a release that ended last; empty when none is in flight.
+        The phase of a release that ended last, at first "cut"; empty when none is in flight.
     held_back:
         What the last release of a sequence holds back, for the private display.
     """
@@ -82,6 +82,10 @@ class Summary(Observer):
     def slot_skipped(self, count: int = 1) -> None:
         """Count slots without a release."""
         self.counts.slots_skipped += count
+
+    def release_begun(self) -> None:
+        """A release is in flight."""
+        self.counts.phase = "cut"
 
     def release_phase(self, phase: str, seconds: float) -> None:
         """Keep the phase that ended last."""

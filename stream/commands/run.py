@@ -77,8 +77,10 @@ def describe(counts: Counts, places: dict[str, str], note: str) -> str:
         lines.append(f"          {counts.attributes_dropped:,} attributes outside the schema")
     if not counts.records:
         lines.append("          nothing new: the feed is empty, or was consumed before")
-    lines.append(f"published {counts.n_published:,} releases, each verified kt-safe before")
-    if counts.published:
+    if not counts.published:
+        lines.append("published nothing")
+    else:
+        lines.append(f"published {counts.n_published:,} releases, each verified kt-safe before")
         release_id, vertices, edges = counts.published[-1]
         lines.append(f"          last {release_id}: {vertices:,} vertices, {edges:,} edges")
     if counts.withheld:

@@ -14,6 +14,7 @@ from state.rocksdb import RocksDBStore
 from stream import backup
 from stream.errors import Refused
 from stream.loop import Clock
+from stream.observer import Observer
 from stream.private_folder import STORE
 from tests import feeds
 from tests.stream.simulation import SCHEMA, World, event
@@ -211,6 +212,31 @@ def test_erasure_waits_for_a_release_that_is_being_built(tmp_path):
     assert all(waited)
     assert commands.results[0]["erased"] == 1
     assert "ann" not in world.graph()[0]
+
+
+class Told(Observer):
+    """Keeps what is told of releases, in order."""
+
+    def __init__(self):
+        self.notices = []
+
+    def release_begun(self):
+        self.notices.append("begun")
+
+    def release_phase(self, phase, seconds):
+        self.notices.append(phase)
+
+    def release_published(self, release_id, nominal_us, vertices, edges):
+        self.notices.append("published")
+
+
+def test_observers_know_of_a_release_before_its_first_phase_ends(tmp_path):
+    """Otherwise nobody would see that one is being made during the longest phase of all."""
+    world, told = world_of(tmp_path), Told()
+    world.run(observer=told)
+    of_one = ["begun", "anonymize", "stage", "verify", "audit", "publish", "published"]
+    assert told.notices == of_one * len(world.releases.releases)
+    assert told.notices
 
 
 def digest(operations):
