@@ -160,7 +160,8 @@ def read_manifest(folder: Path) -> Manifest:
         manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
     except OSError as error:
         msg = f"{folder} holds no readable manifest.json."
-        raise ReleaseUnreadable(msg, hint="Name the folder of one release.") from error
+        hint = "Name release folders, or a folder that holds some."
+        raise ReleaseUnreadable(msg, hint=hint) from error
     except (msgspec.DecodeError, UnicodeDecodeError) as error:
         msg = f"{path} is no release manifest ({error})."
         raise ReleaseUnreadable(msg, hint="Fetch the release again.") from error
@@ -180,6 +181,9 @@ def read_release(folder: Path) -> Release:
     """
     manifest = read_manifest(folder)
     for name, expected in manifest.sha256.items():
+        if name == Path(name).name and not (folder / name).exists():
+            msg = f"{folder / name} is missing."
+            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
         if name != Path(name).name or _sha256(folder / name) != expected:
             msg = f"{folder / name} does not match the sha256 in the manifest."
             raise ReleaseUnreadable(msg, hint="Fetch the release again.")
@@ -209,10 +213,23 @@ def read_release(folder: Path) -> Release:
     if (len(ids), len(pairs)) != (manifest.vertices, manifest.edges):
         msg = f"The counts in the manifest of {folder} are not those of its files."
         raise ReleaseUnreadable(msg)
-    return Release(manifest, ids, columns, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    _check_simple(folder / "edges.csv", array, len(ids))
+    return Release(manifest, ids, columns, array)
 
 
 _EDGE_HEADER = ["source", "target"]
+
+
+def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
+    """Refuse loops and repeated edges here, where the file can still be named."""
+    least, greatest = edges.min(axis=1, initial=n_vertices), edges.max(axis=1, initial=-1)
+    if (least == greatest).any():
+        msg = f"{path} lists an edge from a vertex to itself."
+        raise ReleaseUnreadable(msg)
+    if len(np.unique(least * n_vertices + greatest)) != len(edges):
+        msg = f"{path} lists an edge twice."
+        raise ReleaseUnreadable(msg)
 
 
 def _check_parquet(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
@@ -25,6 +25,9 @@ def verify_folders(
     ] = None,
 ) -> int:
     """Say whether releases are kt-safe, by the strict definition; exit 0 iff all are.
+
+    Each is judged by itself, under the parameters that its manifest names. Whether they are safe
+    together `ktsafe audit` says.
 
     Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can
     take long on dense releases. A pair that is not decided counts against the release.
@@ -82,10 +85,16 @@ def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, A
     }
 
 
+_ASKED: Final = ("k", "t", "alpha", "epsilon", "n_hops", "reading")
+
+
 def _print(report: dict[str, Any]) -> None:
     word = "kt-safe" if report["safe"] else "NOT kt-safe"
+    # The manifest chooses them: "kt-safe" at k = 1 says nothing.
+    asked = ", ".join(f"{name} = {report['params'][name]}" for name in _ASKED)
     typer.echo(
-        f"{report['release_id']}: {word}; {report['vertices']} vertices, {report['edges']} edges, "
+        f"{report['release_id']}: {word} ({asked}); "
+        f"{report['vertices']} vertices, {report['edges']} edges, "
         f"fewest candidates {report['candidates_min']}, "
         f"greatest sensitive share {report['sensitive_share_max']}"
     )

@@ -1,0 +1,79 @@
+"""Reading releases: what is refused is named, file and all."""
+
+import hashlib
+import json
+
+import pytest
+
+from ktsafe import AttributedGraph, PrivacyParams, Schema
+from stream import release_files
+from stream.cli import run_command
+from stream.errors import Exit
+from stream.release_read import ReleaseUnreadable, read_release
+
+SCHEMA = Schema(("a",), "s", frozenset({"ill"}))
+PARAMS = PrivacyParams(k=2, alpha="1/2")
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A release of four who are alike, in a circle."""
+    columns = {"a": ["x"] * 4, "s": ["well"] * 4}
+    graph = AttributedGraph.from_columns(SCHEMA, columns, [(0, 1), (1, 2), (2, 3), (0, 3)])
+    place = tmp_path / "releases" / "r1"
+    header = release_files.ReleaseHeader("r1", "seq", 1_767_225_600_000_000, PARAMS)
+    release_files.write_release(place, graph, list("abcd"), header)
+    return place
+
+
+def rewrite(folder, lines):
+    """Put other edges in their place, with a manifest that fits."""
+    (folder / "edges.csv").write_text("".join(f"{line}\n" for line in ["source,target", *lines]))
+    manifest = json.loads((folder / "manifest.json").read_text())
+    digest = hashlib.sha256((folder / "edges.csv").read_bytes()).hexdigest()
+    manifest["sha256"]["edges.csv"] = digest
+    manifest["edges"] = len(lines)
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@pytest.mark.parametrize(
+    ("lines", "what"),
+    [
+        (["a,b", "c,d", "a,b"], "edge twice"),
+        (["a,b", "b,a"], "edge twice"),
+        (["a,b", "c,c"], "to itself"),
+    ],
+)
+def test_edges_that_are_none_are_refused_by_file(folder, lines, what):
+    """Among many releases the one at fault is named."""
+    rewrite(folder, lines)
+    with pytest.raises(ReleaseUnreadable, match=rf"r1/edges\.csv .*{what}"):
+        read_release(folder)
+
+
+@pytest.mark.parametrize("lines", [[], ["a,b", "b,c"]])
+def test_simple_graphs_are_read(folder, lines):
+    """No edge at all is no fault either."""
+    rewrite(folder, lines)
+    assert len(read_release(folder).edges) == len(lines)
+
+
+def test_a_missing_file_is_said_to_be_missing(folder):
+    """Not that its bytes differ."""
+    (folder / "edges.csv").unlink()
+    with pytest.raises(ReleaseUnreadable, match=r"edges\.csv is missing"):
+        read_release(folder)
+
+
+def test_verify_says_by_which_parameters(folder, capsys):
+    """They come from the release itself, so nobody can tell what "kt-safe" means without them."""
+    assert run_command(["verify", str(folder)]) == Exit.OK
+    assert "kt-safe (k = 2, t = 1/10, alpha = 1/2, epsilon = 5" in capsys.readouterr().out
+
+
+def test_a_folder_without_releases_is_named(tmp_path, capsys):
+    """What to name instead is said."""
+    assert run_command(["verify", str(tmp_path)]) == Exit.USAGE
+    told = capsys.readouterr().err
+    assert str(tmp_path) in told
+    assert "a folder that holds some" in told
