@@ -10,7 +10,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from ktsafe._locations_core import NONE
-from ktsafe._matching_core import Wants, accepts, can_go_on, take, untake
+from ktsafe._wants_core import Wants, accepts, can_go_on, take, untake
 from ktsafe._working_core import Working
 
 # How often one pass may raise one group.

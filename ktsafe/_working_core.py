@@ -96,6 +96,13 @@ def insert_edge(g: Working, u: int, v: int) -> None:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def insert_edges(g: Working, edges: NDArray[np.int32]) -> None:
+    """Insert absent edges, shape (m, 2), for which there is room."""
+    for i in range(len(edges)):
+        insert_edge(g, edges[i, 0], edges[i, 1])
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def withdraw_edge(g: Working, at: int) -> None:
     """Take back the inserted edge at position `at` of the list; the last one takes its place."""
     u, v = g.inserted[at, 0], g.inserted[at, 1]

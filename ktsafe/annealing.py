@@ -19,6 +19,7 @@ from ktsafe._annealing_core import is_crowded
 from ktsafe._edits_core import Edits
 from ktsafe._locations_core import NONE, Rule
 from ktsafe.bands import bands_of, packed
+from ktsafe.counting_sort import counting_sorted
 from ktsafe.strategies import Progress
 from ktsafe.working import WorkingGraph
 
@@ -138,11 +139,13 @@ def sweep(working: WorkingGraph, rule: Rule, rng: np.random.Generator, passes_ma
 def scene_of(working: WorkingGraph) -> core.Scene:
     """Return what annealing leaves as it is."""
     n, g, n_classes = working.n, working.arrays, working.space.n_classes
-    members = np.argsort(g.cls[:n], kind="stable").astype(np.int32)
-    start = np.zeros(n_classes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(g.cls[:n], minlength=n_classes), out=start[1:])
+    start, members = counting_sorted(g.cls[:n], n_classes)
     return core.Scene(
-        g.cls[:n].copy(), g.is_sensitive[:n].copy(), members, start, working.space.columns
+        cls=g.cls[:n].copy(),
+        is_sensitive=g.is_sensitive[:n].copy(),
+        members=members.astype(np.int32),
+        start=start,
+        columns=working.space.columns,
     )
 
 

@@ -12,7 +12,8 @@ from ktsafe import location_index
 from ktsafe._locations_core import Rule
 from ktsafe._working_core import highest_counts
 from ktsafe.annealing import sweep
-from ktsafe.cohorts import choose_targets, dilute
+from ktsafe.cohorts import choose_targets
+from ktsafe.dilution import dilute
 from ktsafe.executors import in_order
 from ktsafe.fallback import add_companions, companions_cost
 from ktsafe.graph import AttributedGraph

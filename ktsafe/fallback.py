@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import _matching_core
 from ktsafe.locations import LocationTable
 from ktsafe.params import PrivacyParams
 from ktsafe.working import WorkingGraph
@@ -37,9 +36,7 @@ def add_companions(
             far = (near + np.tile(np.arange(wanted), count)) % len(ring)
             edges.append(np.column_stack((centres[near], ring[far])))
         if edges:
-            planned = np.ascontiguousarray(np.concatenate(edges))
-            working.reserve_edges(len(planned))
-            _matching_core.insert_edges(working.arrays, planned)
+            working.insert_edges(np.concatenate(edges))
 
 
 def companions_cost(

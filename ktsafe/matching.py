@@ -12,11 +12,14 @@ from numpy.typing import NDArray
 
 from ktsafe import _matching_core as core
 from ktsafe import _raising_core as raising
-from ktsafe._matching_core import Wants
+from ktsafe._wants_core import Wants
+from ktsafe.counting_sort import counting_sorted
 from ktsafe.locations import LocationTable
 from ktsafe.working import WorkingGraph
 
 PASSES_MAX = 9
+# Locations of each class that inserted vertices may be modelled on.
+MODELS_MAX = 64
 RAISES_PER_ROUND = PASSES_MAX * (raising.RAISES_MAX + 1)
 
 
@@ -26,7 +29,7 @@ def match_wants(working: WorkingGraph, wants: Wants, rng: np.random.Generator) -
     Where more wants are left than partners, whole cohorts are raised by one common neighbour, so
     that their members become partners; also where what somebody wants cannot be had at all.
     """
-    start, members = _grouped(working.arrays.cls[wants.vertices], working.space.n_classes)
+    start, members = counting_sorted(working.arrays.cls[wants.vertices], working.space.n_classes)
     group_start, rows = _cohort_rows(working, wants, rng)
     for pass_ in range(PASSES_MAX):
         counts = raising.demand(working.arrays, wants)
@@ -49,7 +52,7 @@ def _cohort_rows(
     rows = np.flatnonzero(cohort >= 0)
     labels, compact = np.unique(cohort[rows], return_inverse=True)
     shuffled = rng.permutation(len(labels))[compact.reshape(-1)]
-    start, members = _grouped(shuffled, len(labels))
+    start, members = counting_sorted(shuffled, len(labels))
     return start, rows[members]
 
 
@@ -65,7 +68,7 @@ def absorb_leftovers(
     n, g = working.n, working.arrays
     core.settle(g, table.arrays, table.rule, wants)
     shuffled = rng.permutation(n).astype(np.int32)
-    start, members = _grouped(g.cls[shuffled], working.space.n_classes)
+    start, members = counting_sorted(g.cls[shuffled], working.space.n_classes)
     working.reserve_edges(int(wants.stubs.sum()))
     core.absorb(
         working.arrays,
@@ -84,8 +87,6 @@ def insert_for_leftovers(
     table: LocationTable,
     wants: Wants,
     rng: np.random.Generator,
-    *,
-    models_max: int = 64,
 ) -> None:
     """Insert vertices for the stubs that nobody served, each modelled on a settled location.
 
@@ -94,7 +95,7 @@ def insert_for_leftovers(
     stubs = int(wants.stubs.sum())
     if stubs == 0:
         return
-    models, start = _models(table, working.space.n_classes, rng, models_max)
+    models, start = _models(table, working.space.n_classes, rng)
     plan = core.Plan(
         np.zeros(stubs, dtype=np.int32),
         np.zeros((stubs, 2), dtype=np.int32),
@@ -103,29 +104,17 @@ def insert_for_leftovers(
     core.plan_inserted(working.arrays, table.arrays, wants, models, start, plan)
     n_vertices, n_edges = int(plan.size[0]), int(plan.size[1])
     new = working.add_vertices(plan.classes[:n_vertices])
-    working.reserve_edges(n_edges)
     inserted, seeker = plan.edges[:n_edges, 0], plan.edges[:n_edges, 1]
-    edges = np.column_stack((new[inserted], wants.vertices[seeker]))
-    core.insert_edges(working.arrays, np.ascontiguousarray(edges))
+    working.insert_edges(np.column_stack((new[inserted], wants.vertices[seeker])))
 
 
 def _models(
-    table: LocationTable, n_classes: int, rng: np.random.Generator, models_max: int
+    table: LocationTable, n_classes: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-    """Return up to `models_max` safe populated locations of each class, and where each starts."""
+    """Return up to `MODELS_MAX` safe populated locations of each class, and where each starts."""
     safe = table.safe_locations()
     safe = rng.permutation(safe[table.arrays.degree[safe] > 0])
-    start, members = _grouped(table.arrays.cls[safe], n_classes)
-    kept = [members[start[b] : start[b + 1]][:models_max] for b in range(n_classes)]
+    start, members = counting_sorted(table.arrays.cls[safe], n_classes)
+    kept = [members[start[b] : start[b + 1]][:MODELS_MAX] for b in range(n_classes)]
     ends = np.cumsum([0] + [len(part) for part in kept])
     return safe[np.concatenate(kept)], ends.astype(np.int64)
-
-
-def _grouped(
-    classes: NDArray[np.integer], n_classes: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return positions grouped by class, in order within each, and where each class starts."""
-    members = np.argsort(classes, kind="stable")
-    start = np.zeros(n_classes + 1, dtype=np.int64)
-    np.cumsum(np.bincount(classes, minlength=n_classes), out=start[1:])
-    return start, members

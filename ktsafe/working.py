@@ -150,6 +150,11 @@ class WorkingGraph:
             core.remember_keys(g, keys)
         self.arrays = g
 
+    def insert_edges(self, edges: NDArray[np.int32]) -> None:
+        """Insert absent edges, shape (m, 2)."""
+        self.reserve_edges(len(edges))
+        core.insert_edges(self.arrays, np.ascontiguousarray(edges))
+
     def keep_inserted(self, is_kept: NDArray[np.bool_]) -> None:
         """Take edges off the list of inserted ones; nothing else of them is left by then."""
         kept = self.inserted_edges[is_kept]

@@ -19,7 +19,6 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import _matching_core
 from ktsafe._locations_core import NONE
 from ktsafe.graph import AttributedGraph
 from ktsafe.incremental import _switching_core as switching
@@ -64,7 +63,7 @@ class Release:
         working = WorkingGraph(true, QuasiIdentifierSpace.of_graph(self.graph))
         working.add_vertices(self.graph.qi_classes[people:])
         working.arrays.is_sensitive[:] = self.graph.is_sensitive
-        _insert(working, self.inserted)
+        working.insert_edges(self.inserted)
         return working
 
 
@@ -112,7 +111,7 @@ def carry(last: Release, graph: AttributedGraph, keys: Numbers) -> Carried:
     shown = kept_codes >= 0
     working.arrays.is_sensitive[n:][shown] = last.graph.is_sensitive[places][shown]
     inserted, added, tie_changes = _ties_now(last, graph, position)
-    _insert(working, inserted)
+    working.insert_edges(inserted)
     _switch(working, added)
     origin = np.full(working.n, NONE, dtype=np.int32)
     there = position >= 0
@@ -198,11 +197,6 @@ def _is_in(values: Numbers, ascending: Numbers) -> NDArray[np.bool_]:
     """Return which values are among the ascending ones."""
     found: NDArray[np.bool_] = _position_of(values, ascending) != NONE
     return found
-
-
-def _insert(working: WorkingGraph, edges: Ties) -> None:
-    working.reserve_edges(len(edges))
-    _matching_core.insert_edges(working.arrays, np.ascontiguousarray(edges))
 
 
 def _switch(working: WorkingGraph, added: Ties) -> None:

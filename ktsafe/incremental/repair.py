@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe import _trimming_core as trimming
 from ktsafe.cohort_search import BUDGETS, ROUNDS_MAX, SEARCH_ROUNDS_MAX, serve
-from ktsafe.cohorts import dilute
+from ktsafe.dilution import dilute
 from ktsafe.fallback import add_companions
 from ktsafe.incremental import _mending_core as core
 from ktsafe.incremental.alternating import by_class, lead_away

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.cohort_search import BUDGETS, degree_caps, in_step, serve
-from ktsafe.cohorts import dilute
+from ktsafe.dilution import dilute
 from ktsafe.locations import LocationTable, real_floors, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.working import WorkingGraph

@@ -13,11 +13,12 @@ from ktsafe import _cohorts_core as core
 from ktsafe import _locations_core as locations
 from ktsafe import _shapes_core as shaping
 from ktsafe._locations_core import NONE
-from ktsafe.cohorts import EMPTY, _balanced_choices, choose_targets
+from ktsafe.cohorts import EMPTY, choose_targets
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.matching import match_wants
 from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.targets import balanced_choices
 from ktsafe.working import WorkingGraph
 
 OFFSETS = np.array([0, 3, 5], dtype=np.int64)
@@ -191,6 +192,6 @@ def test_who_was_inserted_and_lifted_at_once_has_one_target(seed: int) -> None:
 def test_balanced_choices_answer_one_sided_wants() -> None:
     """A value that others want chooses those others."""
     wanted = np.array([[0.0, 8.0], [0.0, 0.0]])
-    share = _balanced_choices(wanted, np.array([0.0, 8.0]))
+    share = balanced_choices(wanted, np.array([0.0, 8.0]))
     assert share[1, 0] > 0.95
     assert np.allclose(share.sum(axis=1), 1)

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe import _matching_core as core
+from ktsafe import _wants_core as core
 from ktsafe.cohorts import choose_targets
 from ktsafe.fallback import add_companions, companions_cost
 from ktsafe.locations import LocationTable, similarity_rule
