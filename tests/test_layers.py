@@ -72,25 +72,6 @@ def test_prometheus_is_known_to_the_metrics_only() -> None:
     assert users == {"stream/metrics.py", "stream/metrics_secrets.py"}
 
 
-def test_the_verifier_shares_no_code_with_the_anonymizer() -> None:
-    """Verifier, kernels and verdict import of ours only errors, params and the graph."""
-    shared = {"ktsafe", "ktsafe.errors", "ktsafe.params", "ktsafe.graph"}
-    others = (
-        *("verdict", "certificate", "edit_distance"),
-        *("_edit_distance_core", "_rooted_graph_core"),
-    )
-    parts = [
-        *sorted((ROOT / "ktsafe").glob("*verify*.py")),
-        *(ROOT / f"ktsafe/{name}.py" for name in others),
-    ]
-    own = {f"ktsafe.{path.stem}" for path in parts}
-    assert "ktsafe.verify" in own
-    for path in parts:
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ktsafe"):
-                assert node.module in shared | own, f"{path.name}:{node.lineno} {node.module}"
-
-
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_by_themselves(package: str) -> None:
     """Importing a package in a fresh process works and pulls in nothing from above it."""

@@ -8,7 +8,7 @@ import random
 import networkx as nx
 import pytest
 
-from ktsafe import _edit_distance_core as core
+from ktsafe import _partial_matching_core as core
 from ktsafe.edit_distance import graph_edit_distance, rooted
 from ktsafe.errors import InvalidGraph
 from tests.naive_hops import edit_distance
