@@ -143,8 +143,7 @@ def join(
     """Return the cheapest settled location that dominates `row`, at most `reach` edges away.
 
     A sensitive vertex joins only where its protection set stays within alpha, a real one only
-    where it sees enough real ones. Returns NONE where
-    no location qualifies.
+    where it sees enough real ones. Returns NONE where no location qualifies.
     """
     cap = table.bucket_start[cls + 1] - table.bucket_start[cls] - 1
     for d in range(degree, min(cap, degree + reach) + 1):

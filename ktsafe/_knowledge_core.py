@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ktsafe._location_index_core import similar_locations
 from ktsafe._locations_core import NONE, K, Rule, Table, can_spare, lift, place
-from ktsafe._trimming_core import _can_lose
+from ktsafe._trimming_core import can_lose, note_withdrawn, places_of
 from ktsafe._working_core import INSERTED, Working, see, withdraw_edge
 
 
@@ -206,14 +206,14 @@ def _can_both_lose(
     """Let both ends lose each other, in the table, if all stay safe and known; whether they did."""
     u, v = pair
     if not (
-        _can_lose(g, table, rule, u, v, row) and _bear_loss(g, table, rule, truth, known, u, row)
+        can_lose(g, table, rule, u, v, row) and _bear_loss(g, table, rule, truth, known, u, row)
     ):
         return False
     # Vertices of different classes are in nobody's common protection set.
     same = g.cls[u] == g.cls[v]
     if same:
         _go(g, table, rule, truth, known, u, v, -1)
-    possible = _can_lose(g, table, rule, v, u, row) and _bear_loss(
+    possible = can_lose(g, table, rule, v, u, row) and _bear_loss(
         g, table, rule, truth, known, v, row
     )
     if possible and not same:
@@ -239,12 +239,10 @@ def trim_known(
     `order` is a permutation of the positions of all inserted edges. Returns how many were taken.
     """
     row = np.zeros(table.hist.shape[1], dtype=np.int32)
-    position = np.arange(len(order))
-    # `withdraw_edge` moves the last edge into the gap: `holder` says which edge is where.
-    holder = np.arange(len(order))
+    places = places_of(len(order))
     taken = 0
-    for i in range(len(order)):
-        at = position[order[i]]
+    for edge in order:
+        at = places.place[edge]
         last = g.size[INSERTED] - 1
         u, v = g.inserted[at, 0], g.inserted[at, 1]
         if _can_both_lose(g, table, rule, truth, known, (u, v), row):
@@ -252,8 +250,7 @@ def trim_known(
             see(g, u, v, 1)
             see(g, v, u, 1)
             withdraw_edge(g, at)
-            holder[at] = holder[last]
-            position[holder[last]] = at
+            note_withdrawn(places, at, last)
             taken += 1
     return taken
 

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
@@ -32,9 +34,10 @@ def _replace(g: Working, table: Table, rule: Rule, v: int) -> None:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _can_lose(
+def can_lose(
     g: Working, table: Table, rule: Rule, v: int, neighbour: int, row: NDArray[np.int32]
 ) -> bool:
+    """Whether all stay safe if v loses a neighbour; leaves its histogram without it in `row`."""
     _row_without(g, v, neighbour, row)
     return locations.move_is_safe(table, rule, v, g.degree[v] - 1, row, np.int64(g.is_sensitive[v]))
 
@@ -43,11 +46,11 @@ def _can_lose(
 def withdraw_if_safe(g: Working, table: Table, rule: Rule, at: int, row: NDArray[np.int32]) -> bool:
     """Take back one inserted edge if both ends can lose it; return whether it was."""
     u, v = g.inserted[at, 0], g.inserted[at, 1]
-    if not _can_lose(g, table, rule, u, v, row):
+    if not can_lose(g, table, rule, u, v, row):
         return False
     if g.cls[u] != g.cls[v]:
         # Vertices of different classes are in nobody's common protection set.
-        if not _can_lose(g, table, rule, v, u, row):
+        if not can_lose(g, table, rule, v, u, row):
             return False
         withdraw_edge(g, at)
         _replace(g, table, rule, u)
@@ -55,7 +58,7 @@ def withdraw_if_safe(g: Working, table: Table, rule: Rule, at: int, row: NDArray
         return True
     see(g, u, v, -1)
     _replace(g, table, rule, u)
-    safe = _can_lose(g, table, rule, v, u, row)
+    safe = can_lose(g, table, rule, v, u, row)
     see(g, u, v, 1)
     if safe:
         withdraw_edge(g, at)
@@ -65,6 +68,30 @@ def withdraw_if_safe(g: Working, table: Table, rule: Rule, at: int, row: NDArray
     return safe
 
 
+class Places(NamedTuple):
+    """Where inserted edges are while `withdraw_edge` moves the last one into every gap.
+
+    The i-th edge of the list as it was is at `place[i]` now; at place `at` is edge `holder[at]`.
+    """
+
+    place: NDArray[np.int64]
+    holder: NDArray[np.int64]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def places_of(n_edges: int) -> Places:
+    """Return the places of edges none of which was withdrawn yet."""
+    return Places(np.arange(n_edges), np.arange(n_edges))
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def note_withdrawn(places: Places, at: int, last: int) -> None:
+    """Note that the edge at a place was withdrawn, and that at the last place took it."""
+    moved = places.holder[last]
+    places.holder[at] = moved
+    places.place[moved] = at
+
+
 @njit(cache=True, fastmath=False, nogil=True)
 def trim(g: Working, table: Table, rule: Rule, order: NDArray[np.int64]) -> int:
     """Try to take back each inserted edge, in the given order; return how many were.
@@ -72,18 +99,13 @@ def trim(g: Working, table: Table, rule: Rule, order: NDArray[np.int64]) -> int:
     `order` is a permutation of the positions of all inserted edges.
     """
     row = np.zeros(table.hist.shape[1], dtype=np.int32)
-    position = np.arange(len(order))
-    # `withdraw_edge` moves the last edge into the gap: `holder` says which edge is where.
-    holder = np.arange(len(order))
+    places = places_of(len(order))
     taken = 0
-    for i in range(len(order)):
-        edge = order[i]
-        at = position[edge]
+    for edge in order:
+        at = places.place[edge]
         last = g.size[INSERTED] - 1
         if withdraw_if_safe(g, table, rule, at, row):
-            moved = holder[last]
-            holder[at] = moved
-            position[moved] = at
+            note_withdrawn(places, at, last)
             taken += 1
     return taken
 

@@ -21,6 +21,7 @@ from ktsafe._locations_core import NONE, Rule
 from ktsafe.bands import bands_of, packed
 from ktsafe.counting_sort import counting_sorted
 from ktsafe.strategies import Progress
+from ktsafe.trimming import found_little
 from ktsafe.working import WorkingGraph
 
 __all__ = [
@@ -131,7 +132,7 @@ def sweep(working: WorkingGraph, rule: Rule, rng: np.random.Generator, passes_ma
         kept, deleted, inserted = split_edits(edits)
         taken = len(before) - len(inserted)
         working.rewire(kept, deleted, inserted)
-        if taken * 200 < len(before):
+        if found_little(taken, len(before)):
             break
     return True
 

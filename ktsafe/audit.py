@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.beta_likeness import beta_figures
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.induced_knowledge import induced_knowledge
 from ktsafe.link_density import link_figures
 from ktsafe.lower_bound import insertion_lower_bound
@@ -43,8 +43,8 @@ def audit_release(
     -------
     dict
         `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
-        `privacy` as in `PrivacyFigures`,
-        with `k_known_induced` as in `InducedKnowledge`, `links` as in `link_figures`,
+        `privacy` as in `ktsafe.privacy_figures.PrivacyFigures`, with `k_known_induced` as in
+        `ktsafe.induced_knowledge.InducedKnowledge`, `links` as in `link_figures`,
         `beta_likeness` as in `beta_figures`.
 
     Raises
@@ -102,11 +102,7 @@ def cost_parts(
     named = behind[behind >= 0]
     ends = behind[released.edges]
     between = ends[(ends >= 0).all(axis=1)]
-    kept = np.intersect1d(
-        _keys(between, original.n_vertices),
-        _keys(original.edges, original.n_vertices),
-        assume_unique=True,
-    )
+    kept = np.intersect1d(edge_keys(between), edge_keys(original.edges), assume_unique=True)
     withheld = np.ones(original.n_vertices, dtype=np.bool_)
     withheld[named] = False
     of_withheld = int(np.count_nonzero(withheld[original.edges].any(axis=1)))
@@ -157,9 +153,3 @@ def changed_values(
         "quasi_identifiers": int(differs[:, :-1].sum()),
         "sensitive_values": int(differs[:, -1].sum()),
     }
-
-
-def _keys(edges: NDArray[np.integer[Any]], n: int) -> NDArray[np.int64]:
-    """Return a number for each edge of a graph on n vertices, whatever its direction."""
-    pairs = edges.astype(np.int64)
-    return np.minimum(pairs[:, 0], pairs[:, 1]) * n + np.maximum(pairs[:, 0], pairs[:, 1])

@@ -11,7 +11,6 @@ never falls.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ktsafe import _closeness_core as core
 from ktsafe import _edits_core as edits_core
@@ -48,7 +47,8 @@ def draw_closer(
     )
     if bands is None:
         return
-    scene, edits, ties = scene_of(working), listed_edits(working), _ties(graph)
+    scene, edits = scene_of(working), listed_edits(working)
+    ties = core.Ties(graph.indptr, graph.indices)
     random = rng.integers(1 << 63, size=1, dtype=np.uint64)
     for _ in range(passes):
         at = int(edits.counts[edits_core.LISTED]) - 1
@@ -57,12 +57,3 @@ def draw_closer(
             if is_crowded(bands, edits):
                 bands, edits = packed(bands), enlarged(edits)
     working.rewire(*split_edits(edits))
-
-
-def _ties(graph: AttributedGraph) -> core.Ties:
-    """Return the true ties by vertex."""
-    edges: NDArray[np.int32] = np.concatenate((graph.edges, graph.edges[:, ::-1]))
-    order = np.lexsort((edges[:, 1], edges[:, 0]))
-    indptr = np.zeros(graph.n_vertices + 1, dtype=np.int64)
-    np.cumsum(np.bincount(edges[:, 0], minlength=graph.n_vertices), out=indptr[1:])
-    return core.Ties(indptr, np.ascontiguousarray(edges[order, 1]).astype(np.int32))

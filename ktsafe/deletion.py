@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ktsafe import _deletion_core as core
 from ktsafe.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal
 from ktsafe.cohort_search import cheapest_supergraph, copies_cost
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.options import AnonymizeOptions, Effort
@@ -138,8 +138,8 @@ def _thinned_search(
     )
     if working is not None:
         inserted, deleted = working.inserted_edges, edges[~kept]
-        is_restored = np.isin(_keys(inserted), _keys(deleted))
-        is_gone = ~np.isin(_keys(deleted), _keys(inserted))
+        is_restored = np.isin(edge_keys(inserted), edge_keys(deleted))
+        is_gone = ~np.isin(edge_keys(deleted), edge_keys(inserted))
         original = np.concatenate((working.original_edges, inserted[is_restored]))
         working.rewire(original, deleted[is_gone], inserted[~is_restored])
     return rounds, working
@@ -156,13 +156,6 @@ def _anneal(
     """Anneal as long as the effort allows."""
     rule = similarity_rule(working.space, params)
     anneal(working, rule, rng, schedule, BUDGETS[options.effort].trials(working), report)
-
-
-def _keys(edges: NDArray[np.int32]) -> NDArray[np.int64]:
-    """Return a number for each edge, whatever its direction."""
-    pairs = edges.astype(np.int64).reshape(-1, 2)
-    keys: NDArray[np.int64] = (pairs.min(axis=1) << 32) | pairs.max(axis=1)
-    return keys
 
 
 def _part(report: Progress, part: int, parts: int) -> Progress:

@@ -262,6 +262,16 @@ class AttributedGraph:
         }
 
 
+def edge_keys(edges: NDArray[np.integer]) -> NDArray[np.int64]:
+    """Return a number for each edge, shape (m, 2): smaller << 32 | greater, whatever its direction.
+
+    Numbers ascend as edges do that are given as (smaller, greater).
+    """
+    pairs = edges.astype(np.int64).reshape(-1, 2)
+    keys: NDArray[np.int64] = (pairs.min(axis=1) << 32) | pairs.max(axis=1)
+    return keys
+
+
 def _renumbered(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rank of each non-negative number among the distinct ones."""
     top = int(numbers.max(initial=0))

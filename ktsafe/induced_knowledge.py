@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import _induced_knowledge_core as core
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 
 VERTICES_MAX = 300
 """Vertices that are asked; of more, an even sample by degree."""
@@ -115,11 +115,9 @@ def _is_supergraph(
     """Return whether all true vertices and edges are in the release."""
     if np.count_nonzero(behind >= 0) != original.n_vertices:
         return False
-    ends = np.sort(behind[released.edges], axis=1)
-    kept = ends[ends[:, 0] >= 0]
-    n = original.n_vertices
-    true = original.edges.astype(np.int64)
-    return bool(np.isin(true[:, 0] * n + true[:, 1], kept[:, 0] * n + kept[:, 1]).all())
+    ends = behind[released.edges]
+    kept = ends[(ends >= 0).all(axis=1)]
+    return bool(np.isin(edge_keys(original.edges), edge_keys(kept)).all())
 
 
 def _sample(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ktsafe import _knowledge_core as core
 from ktsafe import _locations_core as locations
 from ktsafe.locations import LocationTable
+from ktsafe.trimming import found_little
 from ktsafe.working import WorkingGraph
 
 
@@ -69,13 +70,13 @@ class KnownCandidates:
         *,
         passes_max: int,
     ) -> None:
-        """Withdraw insertions like `trimming.trim`, while everybody keeps k candidates."""
+        """Withdraw insertions like `ktsafe.trimming.trim`, while everybody keeps k candidates."""
         truth, g, n = self._truth(table), working.arrays, working.n
         known = core.known_of_all(table.arrays, table.rule, truth, n + 1)
         for _ in range(passes_max):
             order = rng.permutation(working.n_inserted_edges)
             taken = core.trim_known(g, table.arrays, table.rule, truth, known, order)
-            if taken * 200 < len(order):
+            if found_little(taken, len(order)):
                 break
         is_dropped = np.zeros(n, dtype=np.bool_)
         core.drop_isolated(g, table.arrays, table.rule, truth, known, is_dropped)

@@ -8,6 +8,9 @@ from ktsafe import _trimming_core as core
 from ktsafe.locations import LocationTable
 from ktsafe.working import WorkingGraph
 
+# A pass that takes back less than one edge in so many is not worth another one.
+WORTH_ONE_IN = 200
+
 
 def trim(
     working: WorkingGraph, table: LocationTable, rng: np.random.Generator, *, passes_max: int
@@ -26,8 +29,13 @@ def trim(
     for _ in range(passes_max):
         order = rng.permutation(working.n_inserted_edges)
         taken = core.trim(working.arrays, table.arrays, table.rule, order)
-        if taken * 200 < len(order):
+        if found_little(taken, len(order)):
             break
     is_dropped = np.zeros(working.n, dtype=np.bool_)
     core.drop_isolated(working.arrays, table.arrays, table.rule, working.n_original, is_dropped)
     working.remove_vertices(is_dropped)
+
+
+def found_little(taken: int, tried: int) -> bool:
+    """Whether a pass over inserted edges took back so few that a further one is not worth it."""
+    return taken * WORTH_ONE_IN < tried

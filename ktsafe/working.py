@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import _working_core as core
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.neighborhoods import QuasiIdentifierSpace, joint_histograms
 
 
@@ -103,8 +103,7 @@ class WorkingGraph:
             edge_slots=np.full_like(g.edge_slots, core.EMPTY),
         )
         for edges in (self.original_edges, self.inserted_edges):
-            low, high = edges.min(axis=1).astype(np.int64), edges.max(axis=1)
-            core.remember_keys(self.arrays, (low << 32) | high)
+            core.remember_keys(self.arrays, edge_keys(edges))
 
     def rewire(
         self,

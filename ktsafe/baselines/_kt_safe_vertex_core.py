@@ -51,7 +51,7 @@ class Work(NamedTuple):
     chosen:
         int64: the classes of rehearsed neighbours; a longer rehearsal is given up.
     trial:
-        int32, (3, columns): histograms under consideration.
+        int32, (2, columns): histograms under consideration.
     attached:
         Whether fake duplicates join the very neighbours where that affects nobody.
     """

@@ -23,7 +23,7 @@ def publish_ready(
     padded = False
     for rows in waiting(state):
         chosen = _ready(state, frame, options, rows, rng)
-        if not chosen and options.births == "pad" and is_overdue(state, options, rows):
+        if not chosen and shall_be_padded(state, options, rows):
             chosen, padded = rows, True
         ready += chosen
     if ready:
@@ -45,10 +45,19 @@ def come_apart(state: State, rows: list[int]) -> bool:
     return state.release == 0 or len(slots) >= SLOTS_MIN
 
 
-def is_overdue(state: State, options: SequenceOptions, rows: list[int]) -> bool:
-    """Whether somebody of a class has waited too long, or everybody is new."""
+def margin(state: State, options: SequenceOptions) -> int:
+    """Return how many newcomers more than needed must wait; the first release asks for none."""
+    return 0 if state.release == 0 else options.sybil_margin
+
+
+def shall_be_padded(state: State, options: SequenceOptions, rows: list[int]) -> bool:
+    """Whether inserted places shall make up what a class lacks, since somebody waited too long.
+
+    In the first release everybody counts as having waited.
+    """
     oldest = min(state.people.get(row, st.SINCE) for row in rows)
-    return state.release == 0 or state.release - oldest >= options.birth_wait_max
+    is_overdue = state.release == 0 or state.release - oldest >= options.birth_wait_max
+    return options.births == "pad" and is_overdue
 
 
 def under_alpha(state: State, frame: Frame, rows: list[int], rng: np.random.Generator) -> list[int]:
@@ -77,8 +86,7 @@ def _ready(
     rng: np.random.Generator,
 ) -> list[int]:
     """Return whom to publish of one class; nobody while too few wait."""
-    margin = 0 if state.release == 0 else options.sybil_margin
-    least = max(frame.params.k + margin, frame.params.group_size_min)
+    least = max(frame.params.k + margin(state, options), frame.params.group_size_min)
     if len(rows) < least or not come_apart(state, rows):
         return []
     chosen = under_alpha(state, frame, rows, rng)

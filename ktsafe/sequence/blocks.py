@@ -85,7 +85,7 @@ def publish_block(
         graph, held = _true_graph(state, frame, rows)
         graph, held = _edgeless(graph), []
         released, groups = _anonymized(graph, frame, rng, is_first=False)
-    places = _add_places(state, released, rng)
+    places = add_places(state, released, np.arange(released.n_vertices), rng)
     for row in held:
         state.unhold(row)
     for row, place in zip(rows.tolist(), places.tolist(), strict=False):
@@ -154,20 +154,24 @@ def _true_graph(
     return AttributedGraph.from_codes(frame.schema, state.categories, codes, edges), held
 
 
-def _add_places(
-    state: State, released: AttributedGraph, rng: np.random.Generator
+def add_places(
+    state: State,
+    released: AttributedGraph,
+    vertices: NDArray[np.int64],
+    rng: np.random.Generator,
 ) -> NDArray[np.int64]:
-    """Add a place for every vertex of the anonymized block."""
+    """Add a place without edges for each of the given vertices of a release, in their order."""
     for text in released.categories[-1][len(state.categories[-1]) :]:
         state.categories[-1].append(text)
-    n = released.n_vertices
-    _, first, inverse = np.unique(released.qi_classes, return_index=True, return_inverse=True)
-    numbers = [state.class_of(tuple(released.codes[i, :-1].tolist())) for i in first.tolist()]
+    n, codes = len(vertices), released.codes[vertices]
+    classes = released.qi_classes[vertices]
+    _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
+    numbers = [state.class_of(tuple(codes[i, :-1].tolist())) for i in first.tolist()]
     values = np.empty((n, len(state.places.columns)), dtype=np.int64)
     values[:, st.PUBLISHED] = draw_published(state, n, rng)
     values[:, st.CLS] = np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
-    values[:, st.SENSITIVE] = released.codes[:, -1]
-    values[:, st.EVER] = released.is_sensitive
+    values[:, st.SENSITIVE] = codes[:, -1]
+    values[:, st.EVER] = released.is_sensitive[vertices]
     values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
     values[:, [st.BORN, st.LEFT]] = state.release, st.NEVER
     state.adjacent.extend({} for _ in range(n))

@@ -16,11 +16,16 @@ from ktsafe.anonymize import Anonymized, anonymize
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence import state as st
-from ktsafe.sequence.births import come_apart, is_overdue, is_sensitive, waiting
-from ktsafe.sequence.blocks import Frame, draw_published
+from ktsafe.sequence.births import (
+    come_apart,
+    is_sensitive,
+    margin,
+    shall_be_padded,
+    waiting,
+)
+from ktsafe.sequence.blocks import Frame, add_places
 from ktsafe.sequence.options import SequenceOptions
 from ktsafe.sequence.state import State
-from ktsafe.sequence.table import FREE
 from ktsafe.sequence.truth import truth_of
 
 
@@ -31,7 +36,7 @@ def publish_ready(
     ready: list[int] = []
     for rows in waiting(state):
         chosen = _filling(state, frame, options, rows, rng)
-        if options.births == "pad" and is_overdue(state, options, rows):
+        if shall_be_padded(state, options, rows):
             chosen = rows
         ready += chosen
     if ready:
@@ -52,7 +57,7 @@ def publish_groups(
     groups = _groups(seated.shift)
     # Places of a group ascend in the order of the shift, so the state need not know positions.
     vertices = np.concatenate(groups)
-    places = _add_places(state, seated.graph, vertices, rng)
+    places = add_places(state, seated.graph, vertices, rng)
     for group, own in zip(groups, _split(places, groups), strict=True):
         state.form_cohort(own.tolist())
         for vertex, place in zip(group.tolist(), own.tolist(), strict=True):
@@ -70,8 +75,7 @@ def _filling(
     """Return people of one class who fill whole groups, as many as possible; the others wait."""
     m = frame.exact.group_size_min
     size = options.real_per_group or m
-    margin = 0 if state.release == 0 else options.sybil_margin
-    if len(rows) < size + margin or not come_apart(state, rows):
+    if len(rows) < size + margin(state, options) or not come_apart(state, rows):
         return []
     flags = [is_sensitive(state, frame, row) for row in rows]
     flagged, cap = sum(flags), int(frame.exact.alpha * m)
@@ -129,23 +133,3 @@ def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:
 
 def _split(places: NDArray[np.int64], groups: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     return np.split(places, np.cumsum([len(group) for group in groups])[:-1])
-
-
-def _add_places(
-    state: State, graph: AttributedGraph, vertices: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Add a place without edges for each of the vertices, in their order."""
-    for text in graph.categories[-1][len(state.categories[-1]) :]:
-        state.categories[-1].append(text)
-    n = len(vertices)
-    classes = [state.class_of(tuple(codes)) for codes in graph.codes[vertices, :-1].tolist()]
-    values = np.empty((n, len(state.places.columns)), dtype=np.int64)
-    values[:, st.PUBLISHED] = draw_published(state, n, rng)
-    values[:, st.CLS] = classes
-    values[:, st.SENSITIVE] = graph.codes[vertices, -1]
-    values[:, st.EVER] = graph.is_sensitive[vertices]
-    values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
-    values[:, [st.BORN, st.LEFT]] = state.release, st.NEVER
-    state.adjacent.extend({} for _ in range(n))
-    state.cls_of.extend(classes)
-    return state.places.add_many(values)
