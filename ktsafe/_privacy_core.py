@@ -93,9 +93,9 @@ def known_candidates(
 ) -> NDArray[np.int64]:
     """Count for each asked vertex who contains its true neighbours: anywhere, and inside its PS.
 
-    `row_of` says which row of `want` is that of a vertex.
-    The rows of `have` are in the order of the candidates, so that a scan reads memory in sequence.
-    `tolerance` is (numerator of t, its denominator, epsilon, number of attributes).
+    `row_of` says which row of `want` is that of a vertex. The rows of `have` are in the order of
+    the candidates, so that a scan reads memory in sequence. `tolerance` is (numerator of t, its
+    denominator, epsilon, number of attributes).
     """
     numerator, denominator, epsilon, q = tolerance
     counts = np.zeros((2, asked.shape[0]), dtype=np.int64)

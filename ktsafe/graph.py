@@ -251,6 +251,14 @@ class AttributedGraph:
             classes = _renumbered(classes * len(texts) + self.codes[:, j])
         return classes.astype(np.int32)
 
+    def subgraph(self, vertices: NDArray[np.integer]) -> AttributedGraph:
+        """Return the graph on distinct vertices, in the given order, and the edges among them."""
+        position = np.full(self.n_vertices, -1, dtype=np.int64)
+        position[vertices] = np.arange(len(vertices))
+        ends = position[self.edges]
+        among = ends[(ends >= 0).all(axis=1)]
+        return AttributedGraph.from_codes(self.schema, self.categories, self.codes[vertices], among)
+
     def values(self, vertex: int) -> dict[str, str]:
         """Return the attribute values of one vertex by name."""
         row = self.codes[vertex]

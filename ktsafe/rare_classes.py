@@ -57,7 +57,7 @@ def prepare(
     origin = np.arange(graph.n_vertices, dtype=np.int32)
     if options.rare_qi == "withhold":
         origin = origin[class_sizes(graph) >= params.k]
-        graph = induced(graph, origin)
+        graph = graph.subgraph(origin)
     elif options.rare_qi == "suppress":
         graph = with_rare_suppressed(graph, params.k, rng)
     if options.over_alpha == "suppress":
@@ -69,17 +69,6 @@ def class_sizes(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return how many vertices share the quasi-identifiers of each one, itself included."""
     sizes: NDArray[np.int64] = np.bincount(graph.qi_classes)[graph.qi_classes]
     return sizes
-
-
-def induced(graph: AttributedGraph, kept: NDArray[np.int32]) -> AttributedGraph:
-    """Return the graph on the vertices `kept`, ascending, and the edges among them."""
-    position = np.full(graph.n_vertices, -1, dtype=np.int64)
-    position[kept] = np.arange(len(kept))
-    edges = position[graph.edges]
-    among = (edges >= 0).all(axis=1)
-    return AttributedGraph.from_codes(
-        graph.schema, graph.categories, graph.codes[kept], edges[among]
-    )
 
 
 def with_rare_suppressed(

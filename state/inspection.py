@@ -59,8 +59,8 @@ def examine(path: Path, schema: Schema) -> Examined:
     """Read every row of a store and check it.
 
     Formats, the number of rows, references between them, the pages' digests, and the chain of
-    releases: indexes without a gap, slots and offsets that never go back, sequences that are
-    recorded, and none but the last one unpublished.
+    releases: indexes without a gap, slots that ascend, offsets and numbers of lives that never go
+    back, ids that differ, and none but the last one unpublished.
 
     Raises
     ------

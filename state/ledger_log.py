@@ -142,7 +142,7 @@ class LedgerLog:
         Raises
         ------
         ValueError
-            If one is pending, or its slot is not after the last release's.
+            If one is pending already.
         """
         if self._cut is not None:
             raise ValueError("a release cut is pending already")

@@ -57,11 +57,7 @@ def sampled_cost_model(
     difference of sizes always names the smallest sample; here the absolute difference counts, and
     among samples that are equally near the mean cost.
     """
-    sample = sample_graph(graph, min(sample_size, graph.n_vertices), rng)
-    vertices = sample.origin[: sample.n_owned]
-    inner = AttributedGraph.from_codes(
-        graph.schema, graph.categories, graph.codes[vertices], sample.edges
-    )
+    inner = graph.subgraph(sampled_vertices(graph, min(sample_size, graph.n_vertices), rng))
     # The sample's quasi-identifiers are numbered for themselves.
     own = Setting.of_graph(inner, params)
     own = dataclasses.replace(own, rule=setting.rule, attached=setting.attached)
@@ -85,8 +81,10 @@ def sampled_cost_model(
     )
 
 
-def sample_graph(graph: AttributedGraph, size: int, rng: np.random.Generator) -> _Sample:
-    """Return the subgraph on `size` vertices that a walk in breadth reaches first."""
+def sampled_vertices(
+    graph: AttributedGraph, size: int, rng: np.random.Generator
+) -> NDArray[np.int32]:
+    """Return the `size` vertices that a walk in breadth reaches first, ascending."""
     seen = np.zeros(graph.n_vertices, dtype=np.bool_)
     starts = rng.permutation(graph.n_vertices)
     order: list[int] = []
@@ -105,20 +103,7 @@ def sample_graph(graph: AttributedGraph, size: int, rng: np.random.Generator) ->
             fresh = around[~seen[around]][: size - len(order)]
             seen[fresh] = True
             order.extend(fresh.tolist())
-    chosen = np.sort(np.array(order[:size], dtype=np.int32))
-    inside = np.zeros(graph.n_vertices, dtype=np.bool_)
-    inside[chosen] = True
-    kept = graph.edges[inside[graph.edges].all(axis=1)]
-    return _Sample(chosen, len(chosen), np.searchsorted(chosen, kept).astype(np.int32))
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class _Sample:
-    """An induced subgraph: its vertices, their number, and its edges in their order."""
-
-    origin: NDArray[np.int32]
-    n_owned: int
-    edges: NDArray[np.int32]
+    return np.sort(np.array(order[:size], dtype=np.int32))
 
 
 def _nearest_means(degrees: NDArray[Any], values: NDArray[Any], top: int) -> NDArray[np.float64]:

@@ -95,12 +95,7 @@ def _filling(
 def _true_graph(state: State, frame: Frame, rows: NDArray[np.int64]) -> AttributedGraph:
     """Return the true graph on the given people."""
     graph, keys = truth_of(state, frame.schema)
-    chosen = np.searchsorted(keys, state.people.rows[rows, st.KEY])
-    local = np.full(graph.n_vertices, -1, dtype=np.int64)
-    local[chosen] = np.arange(len(chosen))
-    ends = local[graph.edges]
-    inside = ends[(ends >= 0).all(axis=1)]
-    return AttributedGraph.from_codes(frame.schema, graph.categories, graph.codes[chosen], inside)
+    return graph.subgraph(np.searchsorted(keys, state.people.rows[rows, st.KEY]))
 
 
 def _seated(

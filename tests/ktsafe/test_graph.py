@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import random
+
 import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
+from ktsafe.graph import edge_keys
 from tests import naive
 from tests.graphs import attributed, small_graphs
 from tests.naive import Small
@@ -64,6 +68,28 @@ def test_bad_schemas_are_refused(arguments: tuple) -> None:
     """Doubled, reserved and empty names, and bucket edges that do not ascend."""
     with pytest.raises(InvalidGraph):
         Schema(*arguments)
+
+
+@given(small_graphs(), st.randoms())
+@settings(deadline=None)
+def test_a_subgraph_is_that_of_networkx(graph: Small, rng: random.Random) -> None:
+    """Vertices come in the order asked for, with their values and all edges among them."""
+    whole = attributed(graph)
+    chosen = rng.sample(range(whole.n_vertices), rng.randint(0, whole.n_vertices))
+    found = whole.subgraph(np.array(chosen, dtype=np.int64)).to_networkx(chosen)
+    expected = whole.to_networkx().subgraph(chosen)
+    assert list(found) == chosen
+    assert dict(found.nodes(data=True)) == dict(expected.nodes(data=True))
+    assert nx.utils.edges_equal(found.edges, expected.edges)
+
+
+def test_an_edge_has_one_number_in_either_direction() -> None:
+    """Numbers tell edges apart, whatever the direction, up to the greatest vertex number."""
+    edges = np.array([[0, 1], [2, 1], [0, 2], [2**31 - 1, 5]], dtype=np.int32)
+    keys = edge_keys(edges)
+    assert keys.tolist() == [1, 1 << 32 | 2, 2, 5 << 32 | 2**31 - 1]
+    assert np.array_equal(edge_keys(edges[:, ::-1]), keys)
+    assert edge_keys(np.zeros((0, 2), dtype=np.int32)).shape == (0,)
 
 
 @given(small_graphs())
