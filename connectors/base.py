@@ -32,7 +32,7 @@ class Record(msgspec.Struct, frozen=True, gc=False):
     """One event record as the source holds it, undecoded.
 
     `offset` is the line number (from 0) for files. `timestamp_ms` is None where the source has
-    none (files). `value` is None for a Kafka tombstone.
+    none (files). `value` is None for a Kafka tombstone. A header without a value has b"".
     """
 
     topic: str

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import re
 from typing import Final
 
 from connectors.base import DeadLetter, Record
@@ -20,6 +21,9 @@ TRUNCATED_SHA256: Final = "ktsafe.sha256"
 """Header beside `TRUNCATED`: sha256 of the whole value, hexadecimal."""
 
 PREFIX: Final = "__connect.errors."
+
+_LENGTH: Final = re.compile(rb"[0-9]{1,18}")
+_SHA256: Final = re.compile(rb"[0-9a-f]{64}")
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -42,9 +46,10 @@ def keep(record: Record, bytes_max: int) -> Kept | None:
     if value is None:
         return None
     headers = dict(record.headers)
-    if TRUNCATED in headers:
-        length = int(headers[TRUNCATED])
-        return Kept(value[:bytes_max], length, headers[TRUNCATED_SHA256].decode())
+    length, sha256 = headers.get(TRUNCATED, b""), headers.get(TRUNCATED_SHA256, b"")
+    # Anybody can write such headers to a topic: what no source of ours wrote says nothing.
+    if _LENGTH.fullmatch(length) and _SHA256.fullmatch(sha256):
+        return Kept(value[:bytes_max], int(length), sha256.decode())
     if len(value) <= bytes_max:
         return Kept(value, len(value), None)
     return Kept(value[:bytes_max], len(value), hashlib.sha256(value).hexdigest())

@@ -92,7 +92,7 @@ def decode(record: Any) -> Part | None:
 
     The sha256 is not checked here.
     """
-    headers = dict(record.headers)
+    headers = {name: value for name, value in record.headers if value is not None}
     try:
         found = Part(
             release_id=headers["release_id"].decode(),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Final
 
@@ -36,6 +36,11 @@ VERIFY_S: Final = 1.0
 PROBE_S: Final = 5.0
 """How long a silent cluster is left alone before and between probes."""
 PROBE_TIMEOUT_S: Final = 2.0
+
+
+def headers_of(found: Sequence[tuple[str, bytes | None]]) -> tuple[tuple[str, bytes], ...]:
+    """Return the headers of a consumed record; in Kafka a header's value may be null."""
+    return tuple((name, value or b"") for name, value in found)
 
 
 class KafkaSource:
@@ -128,7 +133,7 @@ class KafkaSource:
                 record.timestamp if record.timestamp >= 0 else None,
                 record.key,
                 record.value,
-                tuple(record.headers),
+                headers_of(record.headers),
             )
             for (topic, partition), found in polled.items()
             for record in found

@@ -96,6 +96,26 @@ class LetterContract:
         assert (found.length, found.sha256) == (12_345_678, "ab" * 32)
         assert found.value == b"p" * BYTES_MAX
 
+    @pytest.mark.parametrize(
+        "headers",
+        [
+            ((TRUNCATED, b"many"), (TRUNCATED_SHA256, b"ab" * 32)),
+            ((TRUNCATED, b"12"),),
+            ((TRUNCATED, b"12"), (TRUNCATED_SHA256, b"\xff")),
+            ((TRUNCATED, b"9" * 5_000), (TRUNCATED_SHA256, b"ab" * 32)),
+            ((TRUNCATED, b""), (TRUNCATED_SHA256, b"")),
+        ],
+    )
+    def test_headers_that_only_look_like_those_of_a_cut_record(
+        self, world: LetterWorld, sink: DeadLetterSink, headers: tuple[tuple[str, bytes], ...]
+    ) -> None:
+        """Whoever writes to the feed may send them: the letter is that of a whole record."""
+        sink.write([letter(1, b"short", headers=headers)])
+        (found,) = world.letters()
+        assert found.value == b"short"
+        assert found.sha256 is None
+        assert found.headers[TRUNCATED] == headers[0][1]
+
     def test_odd_records(self, world: LetterWorld, sink: DeadLetterSink) -> None:
         """Null values and keys, absurd timestamps and large keys do not stop the sink."""
         sink.write(

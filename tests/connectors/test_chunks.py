@@ -57,6 +57,8 @@ def test_parts_survive_the_wire() -> None:
         [("release_id", b"\xff"), ("seq", b"0"), ("kind", b"chunk"), ("sha256", b"x")],
         [("release_id", b"s"), ("seq", b"x"), ("kind", b"chunk"), ("sha256", b"x")],
         [("release_id", b"s"), ("seq", b"-1"), ("kind", b"chunk"), ("sha256", b"x")],
+        [("release_id", b"s"), ("seq", None), ("kind", b"chunk"), ("sha256", b"x")],
+        [("release_id", b"s"), ("seq", b"0"), ("kind", None), ("sha256", b"x")],
     ],
 )
 def test_other_records_are_no_parts(headers: list[tuple[str, bytes]]) -> None:
