@@ -12,8 +12,9 @@ from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.induced_knowledge import induced_knowledge
 from ktsafe.link_density import link_figures
 from ktsafe.lower_bound import insertion_lower_bound
+from ktsafe.originals import checked_original_of, shown_graph
 from ktsafe.params import PrivacyParams
-from ktsafe.privacy_figures import checked_original_of, privacy_figures, shown_graph
+from ktsafe.privacy_figures import privacy_figures
 
 
 def audit_release(

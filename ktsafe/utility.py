@@ -16,7 +16,7 @@ from scipy.sparse import csgraph
 
 from ktsafe import _utility_core as core
 from ktsafe.graph import AttributedGraph
-from ktsafe.privacy_figures import checked_original_of
+from ktsafe.originals import checked_original_of
 
 PAIRS = 1_000
 TARGETS_PER_SOURCE = 10
