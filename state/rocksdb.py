@@ -23,16 +23,14 @@ from ktsafe import Schema
 from state import keys
 from state.changes import Change
 from state.database import Batch, Database
-from state.errors import StateError, StateMismatch, StateUnusable
+from state.errors import StateError, StateUnusable
 from state.folder import (
     CUTS,
     DATABASE,
     FROZEN,
     Witness,
-    clear_unfinished,
     corrupted,
     drop_frozen,
-    make_folder,
     mark_made,
     size_bytes,
     unusable,
@@ -40,16 +38,8 @@ from state.folder import (
 from state.frozen_cut import FrozenCut
 from state.ledger import PendingCut
 from state.ledger_log import LedgerLog, Writes
-from state.migration import migrate
-from state.recovery import (
-    Progress,
-    Recovered,
-    decode_record,
-    initialize,
-    is_blank,
-    recover,
-    schema_digest,
-)
+from state.opening import check_schema, open_database, open_witness
+from state.recovery import Progress, Recovered, decode_record, recover
 from state.registers import VertexRecord
 from state.resident import Touched
 from state.store import GraphSnapshot, Position
@@ -117,12 +107,12 @@ class RocksDBStore:
         """
         folder = Path(path)
         with ExitStack() as undo:
-            database = _open_database(folder, schema)
+            database = open_database(folder, schema)
             undo.callback(database.close)
             recovered = recover(database, schema)
-            witness = _open_witness(folder, recovered.progress)
+            witness = open_witness(folder, recovered.progress)
             undo.callback(witness.close)
-            _check_schema(database, recovered, schema, accept=accept_schema)
+            check_schema(database, recovered, schema, accept=accept_schema)
             store = cls(folder, database, witness, recovered)
             undo.pop_all()
         return store
@@ -380,61 +370,3 @@ def open_store(
 ) -> RocksDBStore:
     """Open the durable store at `path`: see `RocksDBStore.open`."""
     return RocksDBStore.open(path, schema, accept_schema=accept_schema)
-
-
-def _open_database(folder: Path, schema: Schema) -> Database:
-    """Open the database in `folder`; make a new one unless one was ever finished there.
-
-    One of an earlier format is brought to the present one; its marker is written last.
-    """
-    version = make_folder(folder)
-    if version is None:
-        clear_unfinished(folder)
-    database = Database(
-        folder / DATABASE,
-        create=version is None,
-        add_families=version is not None and version < keys.FORMAT,
-    )
-    if version == keys.FORMAT:
-        return database
-    try:
-        if version is not None:
-            migrate(database)
-        if is_blank(database):
-            initialize(database, schema)
-        mark_made(folder)
-    except BaseException:
-        database.close()
-        raise
-    return database
-
-
-def _open_witness(folder: Path, progress: Progress) -> Witness:
-    """Open the count of commits, and refuse a store that lacks some of them."""
-    try:
-        witness = Witness(folder)
-        if witness.read() > progress.commits:
-            witness.close()
-            raise corrupted(folder)
-    except OSError as error:
-        raise unusable("open the store", folder, error) from error
-    return witness
-
-
-def _check_schema(
-    database: Database, recovered: Recovered, schema: Schema, *, accept: bool
-) -> None:
-    """Refuse a store of another schema, or take it over."""
-    digest = schema_digest(schema)
-    if recovered.schema_digest == digest:
-        return
-    if not accept:
-        raise StateMismatch(
-            "open the store",
-            str(database.path),
-            "It was made with another schema. Use that schema, or begin a new sequence with "
-            "`ktsafe rebase`.",
-        )
-    batch = database.batch()
-    batch.write(keys.META, {keys.META_SCHEMA: digest.encode()})
-    database.commit(batch)

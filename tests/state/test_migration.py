@@ -115,7 +115,7 @@ def test_a_crash_before_the_marker_is_made_up_for(
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr("state.rocksdb.mark_made", killed)
+        patched.setattr("state.opening.mark_made", killed)
         with pytest.raises(KeyboardInterrupt):
             RocksDBStore.open(old, SCHEMA)
     with monkeypatch.context() as patched:

@@ -1,0 +1,77 @@
+"""Opening a store for writing: its folder, its database, its witness, and whose schema it has."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from ktsafe import Schema
+from state import keys
+from state.database import Database
+from state.errors import StateMismatch
+from state.folder import (
+    DATABASE,
+    Witness,
+    clear_unfinished,
+    corrupted,
+    make_folder,
+    mark_made,
+    unusable,
+)
+from state.migration import migrate
+from state.recovery import Progress, Recovered, initialize, is_blank, schema_digest
+
+
+def open_database(folder: Path, schema: Schema) -> Database:
+    """Open the database in `folder`; make a new one unless one was ever finished there.
+
+    One of an earlier format is brought to the present one; its marker is written last.
+    """
+    version = make_folder(folder)
+    if version is None:
+        clear_unfinished(folder)
+    database = Database(
+        folder / DATABASE,
+        create=version is None,
+        add_families=version is not None and version < keys.FORMAT,
+    )
+    if version == keys.FORMAT:
+        return database
+    try:
+        if version is not None:
+            migrate(database)
+        if is_blank(database):
+            initialize(database, schema)
+        mark_made(folder)
+    except BaseException:
+        database.close()
+        raise
+    return database
+
+
+def open_witness(folder: Path, progress: Progress) -> Witness:
+    """Open the count of commits, and refuse a store that lacks some of them."""
+    try:
+        witness = Witness(folder)
+        if witness.read() > progress.commits:
+            witness.close()
+            raise corrupted(folder)
+    except OSError as error:
+        raise unusable("open the store", folder, error) from error
+    return witness
+
+
+def check_schema(database: Database, recovered: Recovered, schema: Schema, *, accept: bool) -> None:
+    """Refuse a store of another schema, or take it over."""
+    digest = schema_digest(schema)
+    if recovered.schema_digest == digest:
+        return
+    if not accept:
+        raise StateMismatch(
+            "open the store",
+            str(database.path),
+            "It was made with another schema. Use that schema, or begin a new sequence with "
+            "`ktsafe rebase`.",
+        )
+    batch = database.batch()
+    batch.write(keys.META, {keys.META_SCHEMA: digest.encode()})
+    database.commit(batch)
