@@ -54,8 +54,8 @@ def sampled_cost_model(
     like those of the graph. It is divided into s parts, so that it has borders to merge.
 
     *Source*: Section 5.1, Eq. 3. *Departure*: the text's argmin over samples of the signed
-    difference of sizes always names the smallest sample; here the absolute difference counts, and
-    among samples that are equally near the mean cost.
+    difference of sizes always names the smallest sample; here the absolute difference counts. Of
+    two degrees that are equally near the lower one counts, at the mean cost of its samples.
     """
     inner = graph.subgraph(sampled_vertices(graph, min(sample_size, graph.n_vertices), rng))
     # The sample's quasi-identifiers are numbered for themselves.
@@ -107,7 +107,7 @@ def sampled_vertices(
 
 
 def _nearest_means(degrees: NDArray[Any], values: NDArray[Any], top: int) -> NDArray[np.float64]:
-    """Return for each degree up to `top` the mean value of the samples nearest to it."""
+    """Return for each degree up to `top` the mean value at the nearest degree, the lower of two."""
     if not len(degrees):
         return np.zeros(top + 1)
     known, inverse = np.unique(degrees, return_inverse=True)

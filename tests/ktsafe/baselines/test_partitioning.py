@@ -7,7 +7,12 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.baselines.cost_model import CostModel, sampled_cost_model, sampled_vertices
+from ktsafe.baselines.cost_model import (
+    CostModel,
+    _nearest_means,
+    sampled_cost_model,
+    sampled_vertices,
+)
 from ktsafe.baselines.kt_safe_vertex import Setting
 from ktsafe.baselines.partition_set import select_partitioning
 from ktsafe.baselines.partitioning import (
@@ -87,14 +92,24 @@ def test_a_sample_has_the_asked_size_and_keeps_together() -> None:
     assert sampled <= components
 
 
-def test_cost_model_names_the_nearest_sample() -> None:
-    """Every degree, also one that no sample has, gets a non-negative cost; unsafe ones cost."""
+def test_the_cost_of_a_degree_is_that_of_the_nearest_sample() -> None:
+    """One by one: the mean over the samples of the nearest degree, of two the lower one."""
+    rng = np.random.default_rng(4)
+    degrees, values = rng.choice([2, 3, 8, 12], 30), rng.random(30)
+    means = _nearest_means(degrees, values, 20)
+    for wanted in range(21):
+        nearest = min(degrees.tolist(), key=lambda degree: (abs(degree - wanted), degree))
+        assert means[wanted] == pytest.approx(values[degrees == nearest].mean())
+    assert _nearest_means(degrees[:0], values[:0], 5).tolist() == [0.0] * 6
+
+
+def test_a_sampled_model_knows_every_degree() -> None:
+    """Also degrees that no sample has; and making the sample safe costs something."""
     params = PrivacyParams(k=4, gamma=50, s=2)
     setting = Setting.of_graph(GRAPH, params)
     model = sampled_cost_model(GRAPH, params, setting, np.random.default_rng(0), 60)
-    assert len(model.anonymization) == GRAPH.degrees.max() + 2
+    assert len(model.anonymization) == len(model.merging) == GRAPH.degrees.max() + 2
     assert model.anonymization.max() > 0
-    assert min(model.anonymization.min(), model.merging.min()) >= 0
 
 
 def test_more_iterations_never_select_a_dearer_partitioning() -> None:
