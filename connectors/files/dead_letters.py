@@ -102,8 +102,8 @@ def blank_dead_letters(
     except FileNotFoundError:
         return 0
     kept = [_blanked(line, pattern, unseal) for line in lines]
-    blanked = sum(new is not old for new, old in zip(kept, lines, strict=True))
-    if blanked:
+    changed = [new for new, old in zip(kept, lines, strict=True) if new is not old]
+    if changed:
         partial = path.with_name(path.name + ".partial")
         file = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
@@ -112,14 +112,15 @@ def blank_dead_letters(
         finally:
             os.close(file)
         partial.replace(path)
-    return blanked
+    # The end of a write that was never confirmed goes without being a letter.
+    return sum(map(bool, changed))
 
 
 def _blanked(
     line: bytes, pattern: re.Pattern[bytes], unseal: Callable[[bytes], bytes] | None
 ) -> bytes:
     if not line.endswith(b"\n"):
-        return b""  # the end of a write that was never confirmed
+        return b""
     letter = msgspec.json.decode(line, type=dict[str, Any])
     texts = [letter.get("key"), letter.get("value"), *(text for _, text in letter["headers"])]
     held = [b64decode(text) for text in texts if text]

@@ -11,9 +11,7 @@ from pathlib import Path
 import pytest
 
 from connectors.errors import Unavailable
-from connectors.files import (
-    FileDeadLetterSink,
-)
+from connectors.files import FileDeadLetterSink, blank_dead_letters
 from connectors.letters import PREFIX
 from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
 
@@ -82,6 +80,26 @@ def test_a_torn_line_is_cut_off(tmp_path: Path, torn: bytes) -> None:
     again.write([letter(2, b"y")])
     again.close()
     assert [found.offset for found in world.letters()] == [1, 2]
+
+
+def test_letters_that_hold_a_word_are_emptied(tmp_path: Path) -> None:
+    """Those letters, and no others, lose their content; a torn line goes and is not counted."""
+    world = FileLetterWorld(tmp_path / "dead.jsonl")
+    sink = world.sink()
+    values = [b'{"id": "ann"}', b'{"id": "ann-2"}', b'{"id": "bea"}']
+    sink.write([letter(i, value) for i, value in enumerate(values)])
+    sink.write([letter(3, b"{", headers=(("who", b"ann"),))])
+    sink.close()
+    with world.path.open("ab") as file:
+        file.write(b'{"torn": "ann')
+    assert blank_dead_letters(world.path, [b"ann"]) == 2
+    found = world.letters()
+    assert [one.value for one in found] == [None, *values[1:], None]
+    assert [one.offset for one in found] == [0, 1, 2, 3]
+    assert found[3].headers == {}
+    assert stat.S_IMODE(world.path.stat().st_mode) == 0o600
+    assert blank_dead_letters(world.path, [b"ann"]) == 0
+    assert blank_dead_letters(tmp_path / "none", [b"ann"]) == 0
 
 
 def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
