@@ -5,42 +5,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-UNMATCHED = -1
-REMOVED = -2
-
-
-class Search(NamedTuple):
-    """A matching under construction: n vertices in groups, and room for a search.
-
-    Attributes
-    ----------
-    indptr, indices:
-        Compressed adjacency, preferred neighbours first.
-    group, mate, pinned:
-        Of each vertex its group, its partner (or `UNMATCHED`, or `REMOVED`), and whether it must
-        stay matched.
-    need, matched:
-        Of each group the members that must be matched, and those that are.
-    seen, stack, position:
-        Of the search for an alternating path; `seen[n]` is the number of the current search.
-    """
-
-    indptr: NDArray[np.int64]
-    indices: NDArray[np.int64]
-    group: NDArray[np.int64]
-    mate: NDArray[np.int64]
-    pinned: NDArray[np.bool_]
-    need: NDArray[np.int64]
-    matched: NDArray[np.int64]
-    seen: NDArray[np.int64]
-    stack: NDArray[np.int64]
-    position: NDArray[np.int64]
+from ktsafe.sequence._groups_core import choose_groups
+from ktsafe.sequence._matching_core import (
+    UNMATCHED,
+    Search,
+    augment,
+    match_all,
+    match_greedily,
+    new_search,
+)
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -109,6 +86,7 @@ def covering(
     need: NDArray[np.int64],
     size: NDArray[np.int64],
     ties: NDArray[np.int64],
+    chances: NDArray[np.float64],
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Match vertices such that of each group none or at least `need` are matched.
 
@@ -123,6 +101,8 @@ def covering(
         int64, shape (n,), (groups,) and (groups,).
     ties:
         int64, shape (t, 2): vertices.
+    chances:
+        float64, not empty: uniform random numbers.
 
     Returns
     -------
@@ -133,77 +113,19 @@ def covering(
 
     Complexity
     ----------
-    One search, O(edges), for each vertex that lacks a partner, after each group that is removed.
+    That of `choose_groups`, and one search, O(edges), for each tie and each vertex of a group.
     Odd cycles are not contracted: a larger matching may be missed.
     """
-    n = len(group)
-    search = Search(
-        indptr,
-        indices,
-        group,
-        np.full(n, UNMATCHED, dtype=np.int64),
-        np.zeros(n, dtype=np.bool_),
-        need.copy(),
-        np.zeros(len(need), dtype=np.int64),
-        np.zeros(n + 1, dtype=np.int64),
-        np.empty(n + 1, dtype=np.int64),
-        np.empty(n + 1, dtype=np.int64),
-    )
-    _match_greedily(search)
-    _match_all(search)
-    _remove_failing(search)
-    _match_all(search)
+    search = new_search(indptr, indices, group, need)
+    match_greedily(search)
+    match_all(search)
+    choose_groups(search, ties, chances)
+    match_all(search)
     served = np.zeros(len(ties), dtype=np.bool_)
     for t in range(len(ties)):
         served[t] = _serve(search, ties[t, 0], ties[t, 1])
     _complete(search, size)
     return search.mate, served
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _match_greedily(search: Search) -> None:
-    """Match each vertex with the first free neighbour; who has no neighbour takes no part."""
-    mate = search.mate
-    for v in range(len(mate)):
-        if search.indptr[v] == search.indptr[v + 1]:
-            mate[v] = REMOVED
-    for v in range(len(mate)):
-        if mate[v] == UNMATCHED:
-            for e in range(search.indptr[v], search.indptr[v + 1]):
-                w = search.indices[e]
-                if mate[w] == UNMATCHED:
-                    mate[v], mate[w] = w, v
-                    search.matched[search.group[v]] += 1
-                    search.matched[search.group[w]] += 1
-                    break
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _match_all(search: Search) -> None:
-    """Make the matching larger where an alternating path does so."""
-    for v in range(len(search.mate)):
-        if search.mate[v] == UNMATCHED:
-            _augment(search, v, False)
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _remove_failing(search: Search) -> None:
-    """Serve groups that lack members at the expense of others; remove them where that fails."""
-    mate, group, need, matched = search.mate, search.group, search.need, search.matched
-    while True:
-        for v in range(len(mate)):
-            if mate[v] == UNMATCHED and matched[group[v]] < need[group[v]]:
-                _augment(search, v, True)
-        worst = np.argmax(need - matched)
-        if matched[worst] >= need[worst]:
-            return
-        for v in range(len(mate)):
-            if group[v] == worst:
-                if mate[v] >= 0:
-                    matched[group[mate[v]]] -= 1
-                    mate[mate[v]] = UNMATCHED
-                mate[v] = REMOVED
-        matched[worst] = need[worst] = 0
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -239,58 +161,5 @@ def _complete(search: Search, size: NDArray[np.int64]) -> None:
 def _covered(search: Search, v: int) -> bool:
     """Cover a vertex, at the expense of groups with more than they need; say whether it is."""
     if search.mate[v] == UNMATCHED:
-        return _augment(search, v, True)
+        return augment(search, v, True)
     return search.mate[v] >= 0
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _augment(search: Search, root: int, may_rob: bool) -> bool:
-    """Match one more vertex along an alternating path.
-
-    The path ends at an unmatched vertex, or, if `may_rob`, at one that gives its partner up
-    because its group has more than it needs.
-    """
-    indptr, indices, group, mate, pinned, need, matched, seen, stack, position = search
-    seen[-1] += 1
-    mark = seen[-1]
-    depth = 0
-    stack[0] = root
-    position[0] = indptr[root]
-    seen[root] = mark
-    while depth >= 0:
-        v = stack[depth]
-        if position[depth] == indptr[v + 1]:
-            depth -= 1
-            continue
-        w = indices[position[depth]]
-        position[depth] += 1
-        if seen[w] == mark or mate[w] == REMOVED:
-            continue
-        seen[w] = mark
-        x = mate[w]
-        if x == UNMATCHED:
-            _flip(search, depth)
-            matched[group[root]] += 1
-            matched[group[w]] += 1
-            return True
-        if seen[x] == mark:
-            continue
-        if may_rob and not pinned[x] and matched[group[x]] > need[group[x]]:
-            _flip(search, depth)
-            mate[x] = UNMATCHED
-            matched[group[root]] += 1
-            matched[group[x]] -= 1
-            return True
-        depth += 1
-        stack[depth] = x
-        position[depth] = indptr[x]
-        seen[x] = mark
-    return False
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _flip(search: Search, depth: int) -> None:
-    """Match each vertex on the stack with the neighbour it last looked at."""
-    for level in range(depth, -1, -1):
-        v, w = search.stack[level], search.indices[search.position[level] - 1]
-        search.mate[v], search.mate[w] = w, v

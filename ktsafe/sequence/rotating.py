@@ -21,6 +21,9 @@ from ktsafe.sequence.pairing import matched_by_slack
 from ktsafe.sequence.pool import Kinds, Pool, pool_of
 from ktsafe.sequence.state import State, Tie
 
+CHANCES = 4096
+"""Random numbers for a choice of groups."""
+
 ROUNDS_MAX = 3
 """Rotations between two classes in one release."""
 
@@ -34,7 +37,13 @@ def rotate(state: State, pairs: set[Tie], least: int, rng: np.random.Generator) 
         Members of a cohort that must visibly change alike.
     """
     kinds = Kinds(state, visible_changes(state))
-    for pair in sorted(pairs | state.held_between.keys()):
+    # Where most can be taken back comes first: of a cohort of which some have changed, fewer than
+    # `least` others may be left, and these can do nothing more in this release.
+    by_edges = sorted(
+        pairs | state.held_between.keys(),
+        key=lambda pair: (-len(state.between.get(pair, ())), pair),
+    )
+    for pair in by_edges:
         for _ in range(ROUNDS_MAX):
             pool = pool_of(state, pair, kinds, least, rng)
             if pool is None or not _rotate_once(state, pool, kinds, rng):
@@ -45,7 +54,9 @@ def _rotate_once(state: State, pool: Pool, kinds: Kinds, rng: np.random.Generato
     """Drop a matching of the pool and release what takes its place; return whether that helped."""
     # Step 1: which vertices lose an edge.
     rows, ties = _held_ties(state, pool)
-    mate, served = core.covering(*pool.compressed(), pool.part, pool.need, pool.size, ties)
+    mate, served = core.covering(
+        *pool.compressed(), pool.part, pool.need, pool.size, ties, rng.random(CHANCES)
+    )
     published = [(row, *tie) for row, tie in zip(rows, ties.tolist(), strict=True)]
     published = [
         tie for tie, is_served in zip(published, served.tolist(), strict=True) if is_served

@@ -17,6 +17,7 @@ from ktsafe.sequence.rotating import rotate
 from tests.ktsafe.sequence.world import PARAMS, World
 
 Edges = NDArray[np.int64]
+CHANCES = np.random.default_rng(0).random(64)
 
 
 @st.composite
@@ -64,7 +65,7 @@ def test_matchings_cover_enough_of_a_group_or_none(
     ties = rng.integers(0, n, (4, 2))
     ties = ties[ties[:, 0] != ties[:, 1]]
     indptr, indices = _compressed(edges, n)
-    mate, served = _rotating_core.covering(indptr, indices, group, need, size, ties)
+    mate, served = _rotating_core.covering(indptr, indices, group, need, size, ties, CHANCES)
     present = {tuple(edge) for edge in edges.tolist()}
     matched = np.flatnonzero(mate >= 0)
     for v in matched.tolist():
@@ -84,10 +85,10 @@ def test_whole_groups_are_covered_where_others_can_spare_partners() -> None:
     group, need, size = np.array([0, 0, 1, 1, 1]), np.array([2, 2]), np.array([2, 3])
     indptr, indices = _compressed(edges, 5)
     ties = np.zeros((0, 2), dtype=np.int64)
-    mate, _ = _rotating_core.covering(indptr, indices, group, need, size, ties)
+    mate, _ = _rotating_core.covering(indptr, indices, group, need, size, ties, CHANCES)
     assert (mate[:2] >= 0).all()
     need = np.array([2, 3])
-    mate, _ = _rotating_core.covering(indptr, indices, group, need, size, ties)
+    mate, _ = _rotating_core.covering(indptr, indices, group, need, size, ties, CHANCES)
     assert (mate < 0).all()
 
 
