@@ -276,7 +276,8 @@ def edge_keys(edges: NDArray[np.integer]) -> NDArray[np.int64]:
     Numbers ascend as edges do that are given as (smaller, greater).
     """
     pairs = edges.astype(np.int64).reshape(-1, 2)
-    keys: NDArray[np.int64] = (pairs.min(axis=1) << 32) | pairs.max(axis=1)
+    u, v = pairs[:, 0], pairs[:, 1]
+    keys: NDArray[np.int64] = (np.minimum(u, v) << 32) | np.maximum(u, v)
     return keys
 
 

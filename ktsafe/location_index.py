@@ -22,6 +22,7 @@ from __future__ import annotations
 import dataclasses
 import io
 import zipfile
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -121,8 +122,25 @@ def refresh(table: LocationTable, working: WorkingGraph) -> tuple[Upkeep, NDArra
 
 
 def copied(table: LocationTable) -> LocationTable:
-    """Return a table that changes by itself."""
-    return _table(table.rule, table.n, core.Table._make(array.copy() for array in table.arrays))
+    """Return a table that changes by itself.
+
+    Of the blocks only those in use are copied: there is room for many more, which the system
+    provides once it is written to.
+    """
+    t = table.arrays
+    used = int(t.tops[index_core.BLOCKS_USED])
+    arrays = core.Table._make(
+        _with_room(array, used) if name.startswith("block_") else array.copy()
+        for name, array in t._asdict().items()
+    )
+    return _table(table.rule, table.n, arrays)
+
+
+def _with_room(array: NDArray[Any], used: int) -> NDArray[Any]:
+    """Return a copy of the first rows, with zeros in place of the others."""
+    room = np.zeros(array.shape, dtype=array.dtype)
+    room[:used] = array[:used]
+    return room
 
 
 def to_bytes(table: LocationTable) -> bytes:

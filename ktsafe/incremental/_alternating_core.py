@@ -45,7 +45,8 @@ class Scene(NamedTuple):
     `members[start[c]:start[c + 1]]` are the vertices of class c. `edges[edge_start[v]:...]` are
     positions in the list of inserted edges that were v's at the beginning; those marked in
     `is_gone` are no edges any more. `steps[:n_steps[0]]` records the turn that is being done, as
-    (kind, which vertex or edge, from, to), so that it can be undone.
+    (kind, which vertex or edge, from, to), so that it can be undone. `sums` (4, classes) and
+    `is_near` (columns) are scratch for `growth_by_class`.
     """
 
     members: NDArray[np.int32]
@@ -55,18 +56,30 @@ class Scene(NamedTuple):
     is_gone: NDArray[np.bool_]
     steps: NDArray[np.int64]
     n_steps: NDArray[np.int64]
+    sums: NDArray[np.int64]
+    is_near: NDArray[np.bool_]
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def edges_by_end(g: Working, start: NDArray[np.int64], edges: NDArray[np.int64]) -> None:
-    """Group the positions of inserted edges by both ends; `start` has n + 1 zeros."""
+def edges_by_end(
+    g: Working,
+    is_gone: NDArray[np.bool_],
+    start: NDArray[np.int64],
+    edges: NDArray[np.int64],
+) -> None:
+    """Group the positions of inserted edges that are not gone by both ends.
+
+    `start` has n + 1 items, `edges` at least two for each edge.
+    """
+    start[:] = 0
     for i in range(g.size[INSERTED]):
-        start[g.inserted[i, 0]] += 1
-        start[g.inserted[i, 1]] += 1
+        if not is_gone[i]:
+            start[g.inserted[i, 0]] += 1
+            start[g.inserted[i, 1]] += 1
     for v in range(1, len(start)):
         start[v] += start[v - 1]
     for i in range(g.size[INSERTED] - 1, -1, -1):
-        for side in range(2):
+        for side in range(0 if is_gone[i] else 2):
             v = g.inserted[i, side]
             start[v] -= 1
             edges[start[v]] = i

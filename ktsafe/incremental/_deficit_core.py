@@ -30,7 +30,7 @@ def lacking(rule: Rule, size: int, sensitive: int) -> int:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def _deficit_with(
+def deficit_with(
     table: Table, rule: Rule, at: int, more: int, more_sensitive: int, more_real: int
 ) -> int:
     """Return the deficit of all vertices at a location if they saw so many more vertices."""
@@ -45,16 +45,6 @@ def _deficit_with(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def deficit(table: Table, rule: Rule) -> int:
-    """Return the deficit of everybody."""
-    total = 0
-    for at in range(len(table.cls)):
-        if table.population[at] > 0:
-            total += _deficit_with(table, rule, at, 0, 0, 0)
-    return total
-
-
-@njit(cache=True, fastmath=False, nogil=True)
 def _shift(table: Table, rule: Rule, v: int, at: int, sensitive: int, change: int) -> int:
     """Count a vertex in (+1) or out (-1) at a location; return by how much the deficit grew."""
     real = np.int64(table.is_real[v])
@@ -63,7 +53,7 @@ def _shift(table: Table, rule: Rule, v: int, at: int, sensitive: int, change: in
     n = similar_locations(table, rule, cls, degree, row, found)
     grown = 0
     for i in range(n):
-        grown -= _deficit_with(table, rule, found[i], 0, 0, 0)
+        grown -= deficit_with(table, rule, found[i], 0, 0, 0)
     table.population[at] += change
     table.sensitive[at] += change * sensitive
     table.real[at] += change * real
@@ -72,7 +62,7 @@ def _shift(table: Table, rule: Rule, v: int, at: int, sensitive: int, change: in
         table.ps_size[other] += change
         table.ps_sensitive[other] += change * sensitive
         table.ps_real[other] += change * real
-        grown += _deficit_with(table, rule, other, 0, 0, 0)
+        grown += deficit_with(table, rule, other, 0, 0, 0)
     return grown
 
 
@@ -104,8 +94,8 @@ def growth(g: Working, table: Table, rule: Rule, v: int) -> int:
     size, size_sensitive, size_real = 1, sensitive, real
     for i in range(similar_locations(table, rule, g.cls[v], g.degree[v], g.hist[v], found)):
         at = found[i]
-        grown += _deficit_with(table, rule, at, 1, sensitive, real)
-        grown -= _deficit_with(table, rule, at, 0, 0, 0)
+        grown += deficit_with(table, rule, at, 1, sensitive, real)
+        grown -= deficit_with(table, rule, at, 0, 0, 0)
         size += table.population[at]
         size_sensitive += table.sensitive[at]
         size_real += table.real[at]

@@ -15,7 +15,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._locations_core import NONE, Rule, Table
+from ktsafe._locations_core import NONE, K, Rule, Table
 from ktsafe._random_core import below
 from ktsafe._working_core import Working
 from ktsafe.incremental._alternating_core import (
@@ -31,6 +31,7 @@ from ktsafe.incremental._alternating_core import (
     undo,
 )
 from ktsafe.incremental._deficit_core import can_gain, growth, lift, place, turn
+from ktsafe.incremental._gaining_core import GROWN, growth_by_class
 
 # How many of the turns of a vertex are tried, best first.
 TURNS_MAX = 12
@@ -80,6 +81,47 @@ def _apply(g: Working, s: Scene, v: int, chosen: NDArray[np.int64], back: bool) 
 
 
 @njit(cache=True, fastmath=False, nogil=True)
+def _note_gains(
+    g: Working,
+    table: Table,
+    rule: Rule,
+    s: Scene,
+    v: int,
+    lifted: int,
+    let: NDArray[np.int64],
+    turns: NDArray[np.int64],
+    n: int,
+) -> int:
+    """Note the turns by which v, free of the edges in `let`, gets a neighbour; return how many.
+
+    Without an edge in `let[0]` the neighbour comes in exchange for nothing.
+    """
+    first, second = let[0], let[1]
+    x = NONE if first == NONE else other_end(g, s, first, v)
+    y = NONE if second == NONE else other_end(g, s, second, v)
+    turn(g, v, x, NONE)
+    turn(g, v, y, NONE)
+    cls = np.full(PARTS, NONE, dtype=np.int64)
+    if can_gain(g, table, v):
+        growth_by_class(g, table, rule, v, s.sums, s.is_near)
+        for c in range(len(s.start) - 1):
+            grown = lifted + s.sums[GROWN, c]
+            if grown >= 0 or s.start[c + 1] == s.start[c]:
+                continue
+            cls[0] = c
+            if x == NONE or g.cls[x] != c:
+                n = _note(turns, n, grown, v, let, cls)
+            # Either of both edges may be what is exchanged.
+            if y != NONE and g.cls[y] != c:
+                let[0], let[1] = second, first
+                n = _note(turns, n, grown, v, let, cls)
+                let[0], let[1] = first, second
+    turn(g, v, NONE, y)
+    turn(g, v, NONE, x)
+    return n
+
+
+@njit(cache=True, fastmath=False, nogil=True)
 def _turns(
     g: Working,
     table: Table,
@@ -97,37 +139,26 @@ def _turns(
     """
     own = np.empty(OWN_MAX, dtype=np.int64)
     n_own = own_edges(g, s, v, own, random)
-    let, cls = np.full(PARTS, NONE, dtype=np.int64), np.full(PARTS, NONE, dtype=np.int64)
+    let, none = np.full(PARTS, NONE, dtype=np.int64), np.full(PARTS, NONE, dtype=np.int64)
     n = 0
-    for first in range(-1, n_own):
-        if (first == -1) != (kind == 1):
-            continue
-        let[1] = NONE if first == -1 else own[first]
-        x = NONE if first == -1 else other_end(g, s, let[1], v)
-        turn(g, v, x, NONE)
-        let[0], cls[0] = NONE, NONE
+    if kind == 1:
+        n = _note_gains(g, table, rule, s, v, lifted, let, turns, n)
+    for first in range(n_own):
         if kind == 0:
+            let[1] = own[first]
+            x = other_end(g, s, let[1], v)
+            turn(g, v, x, NONE)
             grown = lifted + growth(g, table, rule, v)
             if grown < 0:
-                n = _note(turns, n, grown, v, let, cls)
+                n = _note(turns, n, grown, v, let, none)
+            turn(g, v, NONE, x)
+        elif kind == 1:
+            let[0] = own[first]
+            n = _note_gains(g, table, rule, s, v, lifted, let, turns, n)
         else:
-            for second in range(-1, n_own):
-                is_free = second == -1 or second == first  # noqa: PLR1714
-                if is_free and (kind == 2 or not can_gain(g, table, v)):
-                    continue
-                let[0] = NONE if second == -1 else own[second]
-                lost = NONE if second == -1 else other_end(g, s, let[0], v)
-                for c in range(len(s.start) - 1):
-                    if s.start[c + 1] == s.start[c] or (lost != NONE and g.cls[lost] == c):
-                        continue
-                    like = np.int64(s.members[s.start[c]])
-                    turn(g, v, lost, like)
-                    grown = lifted + growth(g, table, rule, v)
-                    if grown < 0:
-                        cls[0] = c
-                        n = _note(turns, n, grown, v, let, cls)
-                    turn(g, v, like, lost)
-        turn(g, v, NONE, x)
+            for second in range(first + 1, n_own):
+                let[0], let[1] = own[first], own[second]
+                n = _note_gains(g, table, rule, s, v, lifted, let, turns, n)
     return n
 
 
@@ -298,6 +329,7 @@ def _joins(
 @njit(cache=True, fastmath=False, nogil=True)
 def _meetings(
     g: Working,
+    table: Table,
     rule: Rule,
     s: Scene,
     v: int,
@@ -306,15 +338,21 @@ def _meetings(
 ) -> int:
     """Write the cheapest turns by which v and another of its class would be at one place.
 
-    Either of them may turn. Returns how many there are.
+    Either of them may turn, unless it is one of exactly k: it would be missed where it is. Nor
+    does v go where less would be lacking only for others. Returns how many turns there are.
     """
     first, last = s.start[g.cls[v]], s.start[g.cls[v] + 1]
     offset = below(random, last - first)
+    lifted = lift(g, table, rule, v)
+    place(g, table, rule, v)
     n = 0
     for step in range(min(last - first, ASKED_MAX)):
         u = np.int64(s.members[first + (offset + step) % (last - first)])
-        if u != v:
+        if u == v:
+            continue
+        if table.ps_size[table.of_vertex[u]] != rule.limits[K]:
             n = _joins(g, rule, s, u, g.hist[v], turns, n, random)
+        if lifted < 0:
             n = _joins(g, rule, s, v, g.hist[u], turns, n, random)
     return n
 
@@ -338,7 +376,7 @@ def bring_together(
     met = 0
     for whose in vertices:
         v = np.int64(whose)
-        for i in range(_meetings(g, rule, s, v, turns, random)):
+        for i in range(_meetings(g, table, rule, s, v, turns, random)):
             u = turns[i, WHOSE]
             lifted = lift(g, table, rule, u)
             _apply(g, s, u, turns[i], False)

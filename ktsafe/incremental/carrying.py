@@ -20,8 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe._locations_core import NONE
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.incremental import _switching_core as switching
+from ktsafe.incremental._alternating_core import edges_by_end
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.working import WorkingGraph
 
@@ -163,12 +164,12 @@ def _ties_now(last: Release, graph: AttributedGraph, position: Numbers) -> tuple
     New ties that were inserted edges so far are changes, and not among the new ones.
     """
     n = graph.n_vertices
-    now = _keys(graph.edges)
+    now = edge_keys(graph.edges)
     before, former = _moved(last.ties, position), _moved(last.inserted, position)
-    lost = before[~_is_in(_keys(before), now)]
-    is_true = _is_in(_keys(former), now)
-    served = np.sort(np.concatenate((_keys(before), _keys(former[is_true]))))
-    added = graph.edges[~_is_in(now, served)]
+    lost = before[~_is_in(edge_keys(before), now)]
+    is_true = _is_in(edge_keys(former), now)
+    added = graph.edges[~_is_in(now, np.sort(edge_keys(before)))]
+    added = without(added, former[is_true])
     inserted = np.concatenate((former[~is_true], lost))
     # Ties of people who left are counted with them.
     of_people = int((lost < n).all(axis=1).sum())
@@ -176,21 +177,14 @@ def _ties_now(last: Release, graph: AttributedGraph, position: Numbers) -> tuple
 
 
 def without(edges: Ties, others: Ties) -> Ties:
-    """Return the edges that are not among others, which are given in ascending order."""
-    return edges[~_is_in(_keys(edges), _keys(others))]
+    """Return the edges that are not among others."""
+    return edges[~_is_in(edge_keys(edges), np.sort(edge_keys(others)))]
 
 
 def _moved(ties: Ties, position: Numbers) -> Ties:
     """Return the ties whose ends are still there, by their new positions."""
     ends = position[ties]
     return ends[(ends >= 0).all(axis=1)].astype(np.int32)
-
-
-def _keys(ties: Ties) -> Numbers:
-    """Return one number per tie, whatever its direction; ascending if the ties are."""
-    ends = ties.astype(np.int64).reshape(-1, 2)
-    numbers: Numbers = (ends.min(axis=1) << 32) | ends.max(axis=1)
-    return numbers
 
 
 def _is_in(values: Numbers, ascending: Numbers) -> NDArray[np.bool_]:
@@ -201,16 +195,10 @@ def _is_in(values: Numbers, ascending: Numbers) -> NDArray[np.bool_]:
 
 def _switch(working: WorkingGraph, added: Ties) -> None:
     """Let new true ties take the place of inserted edges, where nobody's neighbours change."""
-    edges, start = edges_by_vertex(working)
     is_gone = np.zeros(working.n_inserted_edges, dtype=np.bool_)
+    start = np.zeros(working.n + 1, dtype=np.int64)
+    edges = np.zeros(2 * len(is_gone), dtype=np.int64)
+    edges_by_end(working.arrays, is_gone, start, edges)
     working.reserve_edges(len(added))
     if switching.switch(working.arrays, np.ascontiguousarray(added), start, edges, is_gone):
         working.keep_inserted(~is_gone)
-
-
-def edges_by_vertex(working: WorkingGraph) -> tuple[Numbers, Numbers]:
-    """Return the positions of inserted edges grouped by their ends, and where each one's start."""
-    ends = working.inserted_edges.reshape(-1)
-    start = np.zeros(working.n + 1, dtype=np.int64)
-    np.cumsum(np.bincount(ends, minlength=working.n), out=start[1:])
-    return np.argsort(ends, kind="stable") // 2, start

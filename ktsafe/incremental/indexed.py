@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from ktsafe import _locations_core as core
 from ktsafe import location_index
 from ktsafe.cohort_search import degree_caps
-from ktsafe.incremental import _mending_core as mending
 from ktsafe.location_index import Upkeep
 from ktsafe.locations import LocationTable, real_floors
 from ktsafe.working import WorkingGraph
@@ -54,19 +53,6 @@ class IndexedGraph:
         self.upkeep += upkeep
         is_moved[: len(self.is_moved)] |= self.is_moved
         self.is_moved = is_moved
-
-    def wishing(self) -> NDArray[np.int32]:
-        """Return who is unsafe, or sees fewer real ones than should be, ascending."""
-        short = self.table.short_of_real()
-        return np.union1d(self.table.unsafe_vertices(), short).astype(np.int32)
-
-    def around(self, vertices: NDArray[np.int32]) -> NDArray[np.bool_]:
-        """Return who is in the protection set of one of the given vertices: bool, shape (n,)."""
-        t = self.table.arrays
-        is_seen = np.zeros(len(t.cls), dtype=np.bool_)
-        mending.see_around(t, self.rule, np.unique(t.of_vertex[vertices]), is_seen)
-        seen: NDArray[np.bool_] = is_seen[t.of_vertex[: self.working.n]]
-        return seen
 
     def drop(self, is_dropped: NDArray[np.bool_]) -> None:
         """Take isolated inserted vertices away that are lifted already; later ones move up."""

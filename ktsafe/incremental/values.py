@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from ktsafe import _inserted_values_core as core
 from ktsafe._locations_core import NONE
 from ktsafe.graph import AttributedGraph
+from ktsafe.incremental._adjacency_core import compressed
 from ktsafe.incremental.indexed import IndexedGraph
 from ktsafe.inserted_values import drawn_values, harmless_codes, wanted_sensitive
 
@@ -60,8 +61,10 @@ def _assembled(
     categories: tuple[tuple[str, ...], ...],
     codes: NDArray[np.int32],
 ) -> AttributedGraph:
-    edges = np.concatenate((graph.edges, indexed.working.inserted_edges))
-    return AttributedGraph.from_codes(graph.schema, categories, codes, edges)
+    working = indexed.working
+    indptr, indices, is_simple = compressed(working.n, graph.edges, working.inserted_edges)
+    assert is_simple
+    return AttributedGraph(graph.schema, categories, codes, indptr, indices)
 
 
 def kept_codes(

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams
 from ktsafe._locations_core import NONE
 from ktsafe.incremental import _deficit_core as core
+from ktsafe.incremental import _gaining_core as gaining
+from ktsafe.incremental import _inviting_core as inviting
 from ktsafe.incremental import alternating, engine
 from ktsafe.incremental.alternating import lead_away
 from ktsafe.incremental.carrying import carry
@@ -67,6 +69,13 @@ def naive_deficit(working: WorkingGraph) -> int:
     return total
 
 
+def counted(indexed: IndexedGraph) -> int:
+    """Return what everybody lacks, location by location."""
+    table = indexed.table.arrays
+    places = np.flatnonzero(table.population > 0)
+    return sum(int(core.deficit_with(table, indexed.rule, at, 0, 0, 0)) for at in places)
+
+
 def check_in_step(indexed: IndexedGraph) -> None:
     """Compare degrees, neighbours, edge set and index with what the lists of edges say."""
     working, table = indexed.working, indexed.table
@@ -94,17 +103,62 @@ def test_the_deficit_is_that_of_the_definition(seed: int) -> None:
     """Counted at locations as pair by pair; what a move would do is what it does."""
     indexed = unsettled(seed)
     g, table, rule = indexed.working.arrays, indexed.table.arrays, indexed.rule
-    before = core.deficit(table, rule)
+    before = counted(indexed)
     assert before == naive_deficit(indexed.working)
     u, v = indexed.working.inserted_edges[0].tolist()
     lifted = core.lift(g, table, rule, u)
     core.turn(g, u, v, NONE)
     foreseen = core.growth(g, table, rule, u)
     assert core.place(g, table, rule, u) == foreseen
-    assert core.deficit(table, rule) == before + lifted + foreseen
+    assert counted(indexed) == before + lifted + foreseen
     is_borne = core.exchange_if_borne(g, table, rule, u, NONE, v)
     assert is_borne == (lifted + foreseen >= 0)
-    assert core.deficit(table, rule) == (before if is_borne else before + lifted + foreseen)
+    assert counted(indexed) == (before if is_borne else before + lifted + foreseen)
+
+
+@settings(max_examples=8, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_neighbour_of_each_class_is_judged_as_if_it_came(seed: int) -> None:
+    """What one more neighbour would do, for all classes at once, is what each would do."""
+    indexed = unsettled(seed)
+    working, table, rule = indexed.working, indexed.table.arrays, indexed.rule
+    g = working.arrays
+    scene = alternating.scene_of(working)
+    members, start = scene.members, scene.start
+    sums = np.zeros((4, working.space.n_classes), dtype=np.int64)
+    is_near = np.zeros(working.space.n_columns, dtype=np.bool_)
+    for v in np.random.default_rng(seed).permutation(working.n)[:12].tolist():
+        core.lift(g, table, rule, v)
+        gaining.growth_by_class(g, table, rule, v, sums, is_near)
+        for c in range(working.space.n_classes):
+            like = int(members[start[c]])
+            core.turn(g, v, NONE, like)
+            assert sums[gaining.GROWN, c] == core.growth(g, table, rule, v)
+            core.turn(g, v, like, NONE)
+        core.place(g, table, rule, v)
+    check_in_step(indexed)
+
+
+def test_who_is_invited_is_not_similar_yet() -> None:
+    """Those who are nearest come first, members of the same class and not similar so far."""
+    indexed = unsettled(4)
+    working, table = indexed.working, indexed.table.arrays
+    g, sets = working.arrays, naive.protection_sets(small(working), TOLERANCE)
+    scene = alternating.scene_of(working)
+    members, start = scene.members, scene.start
+    found = 0
+    for v in range(working.n):
+        own = members[start[g.cls[v]] : start[g.cls[v] + 1]]
+        invited = np.zeros(3, dtype=np.int32)
+        n = inviting.invite(g, table, indexed.rule, own, v, 2, invited)
+        few, more = invited[:n].tolist(), np.zeros(working.n, dtype=np.int32)
+        n_more = inviting.invite(g, table, indexed.rule, own, v, 2, more)
+        assert set(few) <= set(more[:n_more].tolist()) <= set(own.tolist())
+        # They are lifted to see who misses them, and put back.
+        assert not set(more[:n_more].tolist()) & set(sets[v])
+        found += n_more
+    assert found
+    check_in_step(indexed)
 
 
 @settings(max_examples=8, deadline=None)
@@ -114,7 +168,7 @@ def test_nobody_lacks_more_and_all_stays_in_step(seed: int) -> None:
     indexed = unsettled(seed)
     working = indexed.working
     before, ties = naive_deficit(working), working.original_edges.tolist()
-    lead_away(indexed, np.random.default_rng(seed))
+    lead_away(indexed, np.random.default_rng(seed), set())
     check_in_step(indexed)
     assert naive_deficit(working) <= before
     assert working.original_edges.tolist() == ties
@@ -127,9 +181,9 @@ def test_most_of_what_is_lacking_is_found(monkeypatch: pytest.MonkeyPatch) -> No
         before = after = 0
         for seed in range(8):
             indexed = unsettled(seed)
-            before += core.deficit(indexed.table.arrays, indexed.rule)
-            lead_away(indexed, np.random.default_rng(seed))
-            after += core.deficit(indexed.table.arrays, indexed.rule)
+            before += counted(indexed)
+            lead_away(indexed, np.random.default_rng(seed), set())
+            after += counted(indexed)
         return before, after
 
     before, after = left()
@@ -144,7 +198,7 @@ def test_a_crowded_edge_set_ends_the_turns(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setattr(WorkingGraph, "reserve_edges", grown_list)
     for seed in range(4):
         indexed = unsettled(seed)
-        lead_away(indexed, np.random.default_rng(seed))
+        lead_away(indexed, np.random.default_rng(seed), set())
         check_in_step(indexed)
 
 

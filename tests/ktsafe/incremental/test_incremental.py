@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe import incremental as package
+from ktsafe._locations_core import Rule, Table
+from ktsafe._working_core import Working, withdraw_edge
 from ktsafe.incremental import IncrementalReleases, Release, ReleaseCorrupted, engine, repair
 from ktsafe.locations import LocationTable, real_floors
 from ktsafe.verify import verify_graph
@@ -187,10 +189,32 @@ def test_a_lost_repair_is_seen_by_the_verifier(monkeypatch: pytest.MonkeyPatch) 
 
 def test_a_careless_collection_is_seen_by_the_verifier(monkeypatch: pytest.MonkeyPatch) -> None:
     """If withdrawing made people unsafe, the verifier would say so."""
-    careless = repair.Trials(200, 10_000, 0.0, (0.3, 0.1), (1.0, 1.0))
-    monkeypatch.setattr(repair, "COLLECTING", careless)
+
+    def careless(g: Working, _table: Table, _rule: Rule, positions: NDArray[np.int64]) -> int:
+        for at in positions:
+            withdraw_edge(g, at)
+        return len(positions)
+
+    monkeypatch.setattr(repair.core, "withdraw_each", careless)
     monkeypatch.setattr(engine, "_is_safe", lambda _: True)
     assert after_changes()[0] > 0
+
+
+def test_collection_takes_back_what_nobody_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Releases that withdraw nothing are dearer in the end."""
+
+    def last_cost() -> int:
+        rng = np.random.default_rng(6)
+        network, releases = Network(rng, 60), begun(PARAMS)
+        with never_afresh():
+            for _ in range(6):
+                step = releases.release(*network.graph(), rng)
+                network.change()
+        return step.cost
+
+    collected = last_cost()
+    monkeypatch.setattr(repair, "TRIED_PER_CHANGE", 0)
+    assert collected < last_cost()
 
 
 def after_changes() -> tuple[int, int]:
