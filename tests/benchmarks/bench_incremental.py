@@ -4,7 +4,8 @@
 `bench_sequence`: in each release half of the changed ties are removed, half are added. Times are
 core seconds of the release alone, index included; the strict verifier judges every release outside
 them, and its core seconds are printed too. The cost is compared with a fresh release of the same
-final graph, the time with that of the first release, which is fresh.
+final graph, the time with that of the first release, which is fresh. `short` counts people of the
+last release who see fewer than k real candidates where their combination has them.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.incremental import IncrementalReleases
 from ktsafe.options import Effort
-from ktsafe.verify import verify_graph
+from ktsafe.verify import verify_flags, verify_graph
 from tests.benchmarks.bench_sequence import churn, cora, power_law
 
 PARAMS = PrivacyParams()
@@ -41,6 +42,7 @@ class Outcome:
     carried_s: list[float]
     verify_s: float
     kept_share: float
+    short: int
     digest: str
 
     @property
@@ -63,7 +65,9 @@ def main() -> int:
     a = parser.parse_args()
     n, releases = (400, 3) if a.small else (a.vertices, a.releases)
     effort: Effort = "fast" if a.small else "balanced"
-    print("seed  first   last  fresh ratio new unsafe fresh s  median     max faster verify  index")
+    print(
+        "seed  first   last  fresh ratio new unsafe fresh s  median     max faster verify  index short"
+    )
     outcomes = []
     # Kernels are compiled, or read, before anything is timed.
     run(power_law(200, 0), effort, 1, 0.01, 0)
@@ -83,7 +87,7 @@ def report(seed: int, o: Outcome) -> None:
         f"{seed:4} {o.first:6} {o.last:6} {o.fresh:6} {o.ratio:5.3f} "
         f"{o.rebuilds:3} {o.unsafe:6} {o.fresh_s:7.2f} {median:7.3f} "
         f"{max(o.carried_s, default=0):7.3f} {o.fresh_s / median:6.1f} {o.verify_s:6.3f} "
-        f"{o.kept_share:6.4f} {o.digest}",
+        f"{o.kept_share:6.4f} {o.short:5} {o.digest}",
         flush=True,
     )
 
@@ -110,7 +114,7 @@ def run(
     verify_s: list[float] = []
     digest = hashlib.sha256()
     rebuilds = unsafe = kept = computed = 0
-    now = graph
+    now = released = graph
     for _ in churn(ties, graph.n_vertices, share, releases, np.random.default_rng(seed + 1)):
         now = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, sorted(ties))
         began = time.process_time()
@@ -140,8 +144,22 @@ def run(
         carried_s,
         statistics.median(verify_s),
         kept / max(kept + computed, 1),
+        short_of_real(released, now.n_vertices),
         digest.hexdigest()[:12],
     )
+
+
+def short_of_real(released: AttributedGraph, people: int) -> int:
+    """Return how many people see fewer than k people, of those whose class has k, by the verifier.
+
+    The first vertices are the people.
+    """
+    is_real = np.arange(released.n_vertices) < people
+    _, (seen,) = verify_flags(
+        released.codes[:, :-1], is_real.reshape(-1, 1), released.edges, PARAMS
+    )
+    in_class = np.bincount(released.qi_classes[:people])[released.qi_classes[:people]]
+    return int(np.count_nonzero((seen[:people] < PARAMS.k) & (in_class >= PARAMS.k)))
 
 
 def _cost(true: AttributedGraph, released: AttributedGraph) -> int:
