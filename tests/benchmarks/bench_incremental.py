@@ -66,7 +66,8 @@ def main() -> int:
     n, releases = (400, 3) if a.small else (a.vertices, a.releases)
     effort: Effort = "fast" if a.small else "balanced"
     print(
-        "seed  first   last  fresh ratio new unsafe fresh s  median     max faster verify  index short"
+        "seed  first   last  fresh ratio new unsafe fresh s  median     max faster verify  "
+        "index short"
     )
     outcomes = []
     # Kernels are compiled, or read, before anything is timed.
