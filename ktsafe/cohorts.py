@@ -28,6 +28,7 @@ from ktsafe.params import PrivacyParams
 from ktsafe.targets import Targets, concatenated, fill_bases, settled_targets, wants_of
 from ktsafe.working import WorkingGraph
 
+# Rounds for which a cohort stands at most.
 STAND_MAX = 24
 EMPTY = np.zeros(0, dtype=np.int32)
 

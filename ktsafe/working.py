@@ -15,6 +15,32 @@ class WorkingGraph:
 
     Kernels work on `arrays`; before each of them the owner reserves what it may use, because a
     kernel cannot grow an array and numba does not notice a write past its end.
+
+    Parameters
+    ----------
+    graph, space:
+        The true graph and its quasi-identifiers.
+    by_tuple:
+        Whether targets count whole tuples in any case: see `_target_space`.
+
+    Attributes
+    ----------
+    arrays:
+        What kernels see; another object after each method that makes room.
+    n_original:
+        Vertices of the true graph, which come first.
+    n_columns:
+        Columns of a histogram row.
+    target_space, target_columns:
+        In what targets count, and which columns of a histogram row that is.
+    original_edges, deleted_edges:
+        int32, shape (m, 2) each: true edges that are kept, and others.
+    cohort:
+        int64, shape (n,): the cohort that each vertex was given last (`ktsafe.cohorts`), or -1.
+    n_cohorts:
+        Numbers of cohorts that were given so far.
+    stood:
+        int64, shape (n,): the rounds for which what each vertex was given stands by now.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-N, M, FIRST_FAKE = 0, 1, 2
+N, M, FIRST_FAKE, PENDING = range(4)
 """Positions in `Growing.size`."""
 
 EMD, BETA = 0, 1
@@ -55,7 +55,8 @@ class Growing(NamedTuple):
     Attributes
     ----------
     size:
-        int64, shape (3,): vertices, edges, and the first vertex that was not given.
+        int64, shape (4,): vertices, edges, the first vertex that was not given, and the one whose
+        neighbours are being put together, -1 for none: it is in nobody's protection set yet.
     offsets:
         int64, shape (q + 1,): first histogram column of each attribute.
     columns:
@@ -160,14 +161,17 @@ def is_safe(rule: Rule, members: int, sensitive: int) -> bool:
 def count_members(
     g: Growing, rule: Rule, v: int, other: NDArray[np.int32], other_degree: int
 ) -> tuple[int, int]:
-    """Return |PS| and its sensitive members if v's neighbourhood were the given one."""
+    """Return |PS| and its sensitive members if v's neighbourhood were the given one.
+
+    Without the pending vertex: whom it resembles is known when it is counted in.
+    """
     members, sensitive = np.int64(1), np.int64(g.is_sensitive[v])
     hist, degree, offsets, follow = g.hist, g.degree, g.offsets, g.class_next
-    size = np.int64(other_degree) + 1
+    size, pending = np.int64(other_degree) + 1, g.size[PENDING]
     u = g.class_head[g.cls[v]]
     while u >= 0:
         own = np.int64(degree[u]) + 1
-        if u != v and (
+        if u not in (v, pending) and (
             rule.hops == 0
             or (
                 star_distance(own, size) <= rule.epsilon
@@ -229,7 +233,10 @@ def affects_privacy(
 
 @njit(cache=True, fastmath=False, nogil=True)
 def count_in(g: Growing, rule: Rule, v: int, step: int) -> None:
-    """Add (step 1) or take away (step -1) v in the protection sets of other prior vertices."""
+    """Add (step 1) or take away (step -1) v in the protection sets of other prior vertices.
+
+    The protection set of v itself, if it is prior, is counted anew when it is added.
+    """
     hist, degree, offsets, follow = g.hist, g.degree, g.offsets, g.class_next
     is_prior, ps_size, ps_sensitive = g.is_prior, g.ps_size, g.ps_sensitive
     row, size, weight = hist[v], np.int64(degree[v]) + 1, np.int64(g.is_sensitive[v])
@@ -296,6 +303,7 @@ def far_end(g: Growing, arc: int) -> int:
 @njit(cache=True, fastmath=False, nogil=True)
 def load(g: Growing, classes: NDArray[np.int32], edges: NDArray[np.int32]) -> None:
     """Fill an empty subgraph with given vertices and edges."""
+    g.size[PENDING] = -1
     for v in range(len(classes)):
         add_vertex(g, classes[v], -1, HOSTLESS)
     for e in range(len(edges)):

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from ktsafe.baselines._growing_core import (
     HOSTLESS,
+    PENDING,
     Growing,
     M,
     N,
@@ -264,6 +265,7 @@ def connect_like(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, copy:
     if rule.hops == 0:
         return
     is_part_of(g, v, copy)
+    g.size[PENDING] = copy
     layer = g.layer[copy]
     arc = g.head[v]
     while arc >= 0:
@@ -279,6 +281,7 @@ def connect_like(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, copy:
             add_edge(g, copy, host)
             count_in(g, rule, host, 1)
             note_change(tree, g, host)
+    g.size[PENDING] = -1
 
 
 @njit(cache=True, fastmath=False, nogil=True)

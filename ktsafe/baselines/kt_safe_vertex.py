@@ -197,7 +197,7 @@ def empty_subgraph(setting: Setting, room_v: int, room_e: int) -> Growing:
     space = setting.space
     longs = [np.zeros(room_v, dtype=np.int64) for _ in range(8)]
     return Growing(
-        size=np.zeros(3, dtype=np.int64),
+        size=np.zeros(4, dtype=np.int64),
         offsets=space.offsets,
         columns=space.columns,
         cls=np.zeros(room_v, dtype=np.int32),

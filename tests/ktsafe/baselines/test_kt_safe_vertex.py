@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
@@ -41,6 +41,15 @@ def bearable() -> st.SearchStrategy[naive.Tolerance]:
     return tolerances().map(lambda drawn: drawn._replace(alpha=max(drawn.alpha, Fraction(1, 6))))
 
 
+# A duplicate among vertices of its own class resembles its hosts only until it is complete.
+@example(
+    Small(
+        [()] * 8,
+        [True, False, False, False, False, True, True, False],
+        [(5, 0), (0, 6), (4, 6), (2, 1), (1, 4), (0, 2), (1, 6), (0, 4), (7, 4), (3, 2)],
+    ),
+    naive.Tolerance(k=1, t=Fraction(0), alpha=Fraction(1, 6), epsilon=4),
+)
 @settings(max_examples=30, deadline=None)
 @given(small_graphs(max_vertices=10), bearable())
 @pytest.mark.parametrize("duplicates", ["apart", "attached"])
