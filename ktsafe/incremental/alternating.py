@@ -30,6 +30,9 @@ MOVED_MAX = 4
 TRIES_MAX = 200
 # How many are asked to come to somebody who lacks members, from how many neighbours away.
 INVITED_MAX, APART_MAX = 6, 3
+# How many who lack members others are invited to in one release, or brought together with at a
+# time, at most: where a batch leaves more, the rounds of the search serve them at less.
+SERVED_MAX = 500
 # Room in the edge set, at least: a quarter of it is more than one turn can use up.
 GAPS_MIN = 512
 # Steps of a turn at most.
@@ -95,26 +98,26 @@ class Paths:
 
     def bring_together(self, vertices: NDArray[np.int32]) -> int:
         """Lead vertices and others of their class to one place; return how many were."""
+        if len(vertices) > SERVED_MAX:
+            vertices = self._rng.permutation(vertices)[:SERVED_MAX]
         return self._regroup(self._each(vertices, _bring_together))
 
     def invite(self, vertices: NDArray[np.int32], asked: set[int]) -> int:
         """Give a turn to who is nearly similar to one of the vertices; return how many took it.
 
-        Nothing is done for those in `asked`; the others are added.
+        Nothing is done for those in `asked`; the others are added, up to a limit.
         """
-        indexed, scene = self._indexed, self.scene
-        g, table = indexed.working.arrays, indexed.table.arrays
-        invited = np.zeros(INVITED_MAX, dtype=np.int32)
-        turned = 0
-        for v in self._rng.permutation([v for v in vertices.tolist() if v not in asked]):
-            first, last = scene.start[g.cls[v] : g.cls[v] + 2]
-            members = scene.members[first:last]
+        indexed, turned = self._indexed, 0
+        new = [v for v in vertices.tolist() if v not in asked]
+        for v in self._rng.permutation(new)[: max(0, SERVED_MAX - len(asked))].tolist():
+            g, table, scene = indexed.working.arrays, indexed.table.arrays, self.scene
+            members = scene.members[scene.start[g.cls[v]] : scene.start[g.cls[v] + 1]]
+            invited = np.zeros(INVITED_MAX, dtype=np.int32)
             n = inviting.invite(g, table, indexed.rule, members, v, APART_MAX, invited)
             if n:
                 turned += self._each(invited[:n], turning.turn_each)
-        self._regroup(turned)
-        asked.update(vertices.tolist())
-        return turned
+            asked.add(v)
+        return self._regroup(turned)
 
     def close(self) -> None:
         """Take the edges that are gone off the list."""

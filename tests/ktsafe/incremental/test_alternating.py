@@ -217,3 +217,20 @@ def test_an_edge_that_is_not_handed_over_is_noticed() -> None:
     edges[0, 0] = next(v for v in range(indexed.working.n) if degrees[v] and v not in edges[0])
     with pytest.raises(AssertionError):
         check_in_step(indexed)
+
+
+def test_only_so_many_are_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Others are invited once for each, and to as many as there may be."""
+    monkeypatch.setattr(alternating, "SERVED_MAX", 3)
+    indexed = unsettled(2)
+    asked: set[int] = set()
+    paths = alternating.Paths(indexed, np.random.default_rng(2))
+    wishing = np.arange(8, dtype=np.int32)
+    paths.invite(wishing[:2], asked)
+    assert asked == {0, 1}
+    paths.invite(wishing, asked)
+    assert len(asked) == 3
+    paths.invite(wishing, asked)
+    assert len(asked) == 3
+    paths.close()
+    check_in_step(indexed)

@@ -14,7 +14,14 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe import incremental as package
 from ktsafe._locations_core import Rule, Table
 from ktsafe._working_core import Working, withdraw_edge
-from ktsafe.incremental import IncrementalReleases, Release, ReleaseCorrupted, engine, repair
+from ktsafe.incremental import (
+    IncrementalReleases,
+    Release,
+    ReleaseCorrupted,
+    _collecting_core,
+    engine,
+    repair,
+)
 from ktsafe.locations import LocationTable, real_floors
 from ktsafe.verify import verify_graph
 from tests.ktsafe.incremental.streams import OPTIONS, SCHEMA, Network, begun, never_afresh
@@ -195,7 +202,7 @@ def test_a_careless_collection_is_seen_by_the_verifier(monkeypatch: pytest.Monke
             withdraw_edge(g, at)
         return len(positions)
 
-    monkeypatch.setattr(repair.core, "withdraw_each", careless)
+    monkeypatch.setattr(_collecting_core, "withdraw_each", careless)
     monkeypatch.setattr(engine, "_is_safe", lambda _: True)
     assert after_changes()[0] > 0
 
