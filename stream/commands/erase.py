@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from state.errors import StateLocked
+from state.errors import StateLocked, StateUnusable
 from stream.errors import ConfigError, Exit
+from stream.private_folder import STORE, check_finished
 
 if TYPE_CHECKING:
     from state.store import GraphStore
@@ -82,8 +83,22 @@ def erase(
 
 
 def _opened(settings: Settings) -> GraphStore:
+    """Open the store of a service that does not run.
+
+    Raises
+    ------
+    StateUnusable
+        If there is none, or not yet: to report an erasure would hide a wrong configuration.
+    StateLocked
+        If a service holds it all the same.
+    """
     from stream import assembly
 
+    private = assembly.private_folder(settings)
+    check_finished(private)
+    if not (private / STORE).is_dir():
+        hint = "there is no state, and so nobody in it. Name the configuration of the service."
+        raise StateUnusable("erase", str(private), hint)
     try:
         return assembly.open_store(settings)
     except StateLocked as error:

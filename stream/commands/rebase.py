@@ -40,7 +40,7 @@ def rebase(
     settings = configuration.load(config)
     if not yes:
         typer.confirm(
-            "Readers of releases before and after can link the two sequences, and most people then "
+            "Readers of releases before and after can link the two sequences, and many people then "
             "have fewer candidates than k. Begin a new one?",
             abort=True,
         )

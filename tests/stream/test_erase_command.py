@@ -1,0 +1,32 @@
+"""`ktsafe erase` where there is nothing to erase from."""
+
+import pytest
+
+from stream.cli import run_command
+from stream.errors import Exit
+from stream.private_folder import IMPORTING
+from tests import services
+from tests.trials import running
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Return a service that has never run."""
+    return running.files_site(tmp_path / "site", [[]], services.ATTRIBUTES, "month")
+
+
+def test_erasing_without_a_state_is_refused(site, capsys):
+    """Of a wrong configuration nobody is told that the person is gone, and nothing is made."""
+    assert run_command(["erase", "ann", str(site.config), "--yes"]) == Exit.STATE
+    captured = capsys.readouterr()
+    assert "there is no state" in captured.err
+    assert "ann" not in captured.err
+    assert "erased" not in captured.out
+    assert not (site.folder / "state").exists()
+
+
+def test_an_unfinished_import_is_named(site, capsys):
+    """It is not taken for no state at all."""
+    (site.folder / "state" / IMPORTING).mkdir(parents=True)
+    assert run_command(["erase", "ann", str(site.config), "--yes"]) == Exit.STATE
+    assert "an import is under way" in capsys.readouterr().err
