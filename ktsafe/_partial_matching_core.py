@@ -71,7 +71,8 @@ def change_surplus(state: Matching, u: int, step: int) -> None:
     state.sums[1] += abs(state.surplus[u])
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+# Inlined, so that the compiler sees which step it is: as a call the search takes a tenth longer.
+@njit(cache=True, fastmath=False, nogil=True, inline="always")
 def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: int) -> int:
     """Tell the neighbours of u and w, which are not matched now, that they are (1) or were (-1).
 
@@ -97,7 +98,7 @@ def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: 
     return common
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@njit(cache=True, fastmath=False, nogil=True, inline="always")
 def _open_ends(first: Rooted, second: Rooted, state: Matching, u: int, w: int) -> tuple[int, int]:
     """Return how many unmatched neighbours u and w have."""
     rest_1 = first.indptr[u + 1] - first.indptr[u] - state.placed_1[u]
