@@ -20,6 +20,7 @@ from tests.ktsafe.sequence.world import World
 @settings(deadline=None)
 @given(st.lists(st.integers(-5, 40), max_size=60))
 def test_values_are_numbered_as_numpy_does(values: list[int]) -> None:
+    """Distinct values come ascending, and everybody is told the place of the own one."""
     given_values = np.array(values, dtype=np.int64)
     distinct, position = _rotating_core.numbered(given_values)
     expected, inverse = np.unique(given_values, return_inverse=True)
