@@ -6,7 +6,7 @@ import os
 import tempfile
 from pathlib import Path
 
-COLD_NOTICE = "kernels are compiled once now, which takes a minute or two"
+COLD_NOTICE = "kernels are compiled once now, which takes some minutes"
 
 
 def settle_cache() -> None:
