@@ -41,6 +41,16 @@ class Removals:
     places: list[int] = dataclasses.field(default_factory=list)
     touched: set[int] = dataclasses.field(default_factory=set)
 
+    def retired(self, gone: list[int]) -> list[int]:
+        """Return the ids that vanish with whole cohorts, ascending.
+
+        A place that was left in this release and vanishes with its cohort needs no other id, and
+        nobody ever sees the one that it got: it vanishes under the former one, as the others do.
+        """
+        former = {successor: old for old, successor in self.successions}
+        self.successions = [pair for pair in self.successions if pair[1] not in gone]
+        return sorted(former.get(published, published) for published in gone)
+
 
 def remove_places(state: State, left: set[int], rng: np.random.Generator) -> Removals:
     """Give every place that was left in this release another published id.

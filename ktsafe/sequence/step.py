@@ -76,8 +76,8 @@ def make_release(
         cover.check_cover(state, frame.params.k, removals.touched)
     gained, lost = visible_edges(state)
     # Only now: what cohorts without edges lost in this release was looked at above.
-    retired = np.array(sorted(_remove_bare(state)), dtype=np.int64)
-    return Visible(gained, lost, retired, sorted(removals.successions))
+    retired = removals.retired(_remove_bare(state))
+    return Visible(gained, lost, np.array(retired, dtype=np.int64), sorted(removals.successions))
 
 
 def visible_edges(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -292,25 +292,22 @@ class SequenceAuditor:
     def _judge_changes(
         self, structure: Structure, exchanges: Exchanges, found: _Violations
     ) -> tuple[dict[str, Any], NDArray[np.int64]]:
-        """Decide cover beside exchanged ties; return figures, and who is uncovered, as positions.
+        """Decide cover; return figures, and who is uncovered, as positions.
 
-        Ends of exchanged ties change by themselves and must be covered in what else changes.
-        Everybody else must be covered in all of it.
+        Whoever is uncovered and changed by exchanged ties alone is excused, and in no figure here.
         """
         k = self._params.k
         is_owned = self._is_owned if self._owners_known else np.ones_like(self._is_owned)
-        changes = visible_changes(exchanges.without, self._published, is_owned)
-        alone = changes.vertices[changes.k_delta < k]
-        if exchanges.ties:
-            whole = visible_changes(structure, self._published, is_owned)
-            others = whole.vertices[~np.isin(whole.vertices, exchanges.touched)]
-            alone = np.union1d(alone, np.intersect1d(others, whole.vertices[whole.k_delta < k]))
-        uncovered = np.flatnonzero(np.isin(structure.vertices, alone))
+        changes = visible_changes(structure, self._published, is_owned)
+        is_judged = (changes.k_delta >= k) | ~np.isin(changes.vertices, exchanges.excused)
+        vertices, k_delta = changes.vertices[is_judged], changes.k_delta[is_judged]
+        k_delta_real = changes.k_delta_real[is_judged]
+        uncovered = np.flatnonzero(np.isin(structure.vertices, vertices[k_delta < k]))
         if self.promise.cover:
             found.add("change_uncovered", uncovered)
         measured = {
-            "k_delta": figures.counts(changes.k_delta, k),
-            "k_delta_real": figures.counts(changes.k_delta_real[is_owned[changes.vertices]], k),
+            "k_delta": figures.counts(k_delta, k),
+            "k_delta_real": figures.counts(k_delta_real[is_owned[vertices]], k),
             "k_still": figures.counts(changes.k_still, k),
         }
         return measured, uncovered

@@ -1,8 +1,9 @@
 """Ties that were exchanged because a place was removed, told by the releases alone.
 
 A removed place o that lost u and gained z, both of one class, exchanged a tie if some y of o's
-class lost z and gained u: four vertices, each of which gained what it lost. They visibly change by
-themselves. Nothing else may: with these edges left aside every change must be covered.
+class lost z and gained u: four vertices, each of which gained what it lost. Whoever visibly changes
+by exchanges alone needs no cover. Four vertices that rotate under cover may look the same, which
+does no harm: they are covered, and excused from nothing.
 """
 
 from __future__ import annotations
@@ -22,16 +23,13 @@ class Exchanges:
 
     Attributes
     ----------
-    without:
-        The structure as if exchanged edges had not changed.
-    touched:
-        int64: the vertices at their ends, ascending.
+    excused:
+        int64: the vertices all of whose changed edges were exchanged, ascending.
     ties:
         How many edges of removed places were exchanged.
     """
 
-    without: Structure
-    touched: NDArray[np.int64]
+    excused: NDArray[np.int64]
     ties: int
 
 
@@ -44,14 +42,14 @@ def exchanges_of(structure: Structure, removed: NDArray[np.int64]) -> Exchanges:
         int64: vertex numbers.
     """
     if not len(removed):
-        return Exchanges(structure, removed, 0)
+        return Exchanges(removed, 0)
     now, before = structure.tuple_now, structure.tuple_before
     gained, lost = _rows(structure.gained), _rows(structure.lost)
     used: tuple[set[int], set[int]] = (set(), set())
     ties = 0
     for o in removed.tolist():
         for u, lost_tie in lost[o].items():
-            is_exchanged = False
+            partners = 0
             for z, gained_tie in gained[o].items():
                 if before[u] != now[z] or before[z] != now[u]:
                     continue
@@ -59,19 +57,14 @@ def exchanges_of(structure: Structure, removed: NDArray[np.int64]) -> Exchanges:
                     if before[o] == now[y] and before[y] == now[o]:
                         used[0].update((gained_tie, gained[u][y]))
                         used[1].update((lost_tie, lost[z][y]))
-                        is_exchanged = True
-            ties += is_exchanged
-    masks = [
-        np.isin(np.arange(len(edges)), sorted(rows))
-        for edges, rows in zip((structure.gained, structure.lost), used, strict=True)
-    ]
-    return Exchanges(
-        dataclasses.replace(
-            structure, gained=structure.gained[~masks[0]], lost=structure.lost[~masks[1]]
-        ),
-        np.unique(np.concatenate((structure.gained[masks[0]], structure.lost[masks[1]]))),
-        ties,
-    )
+                        partners += 1
+            ties += partners > 0
+    ends: tuple[set[int], set[int]] = (set(), set())
+    for edges, rows in zip((structure.gained, structure.lost), used, strict=True):
+        is_exchanged = np.isin(np.arange(len(edges)), sorted(rows))
+        for flag in (False, True):
+            ends[flag].update(edges[is_exchanged == flag].ravel().tolist())
+    return Exchanges(np.array(sorted(ends[True] - ends[False]), dtype=np.int64), ties)
 
 
 def _rows(edges: NDArray[np.int64]) -> defaultdict[int, dict[int, int]]:
