@@ -62,7 +62,7 @@ def run_from_settings(
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
     if kernels.is_cold():
-        log.info("kernels are compiled once now, which takes a minute or two")
+        log.info("kernels are compiled once now, which takes some minutes")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
         store: GraphStore | None = None

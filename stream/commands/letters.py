@@ -57,7 +57,11 @@ def read(
         msg = f"{config}: the dead letters are in topic {table.topic}."
         raise ConfigError(msg, hint="Read them with a Kafka client; this command reads files.")
     sealer = sealer_of(settings)
-    with settings.path(table.path).open("rb") as lines:
+    path = settings.path(table.path)
+    if not path.exists():  # The first letter makes it.
+        typer.echo(f"{path}: no dead letters so far", err=True)
+        return Exit.OK
+    with path.open("rb") as lines:
         for line in lines:
             letter = _opened(json.loads(line), sealer)
             typer.echo(json.dumps(letter) if as_json else _text(letter))
