@@ -21,7 +21,7 @@ from tests.ktsafe.sequence.test_audited import audited
 from tests.ktsafe.sequence.world import PARAMS as WORLD_PARAMS
 from tests.ktsafe.sequence.world import World
 from tests.ktsafe.sequence_audit.naive_sequence import Plain, k_deltas, published_view
-from tests.ktsafe.sequence_audit.sticky import PARAMS, SIZE, member, sticky
+from tests.ktsafe.sequence_audit.sticky import PARAMS, SIZE, member, round_of, sticky
 
 LEAVER = member(0, 0)
 SUCCESSOR = "successor"
@@ -341,6 +341,21 @@ def test_a_release_that_was_tried_before_is_as_new():
     assert tried.to_mapping() == again.to_mapping()
     assert again.is_safe
     assert again.figures["newcomers"]["vertices"] == SIZE
+
+
+def test_a_rotation_at_a_removed_place_keeps_its_cover():
+    """Whole cohorts rotate; the four around the removed place look like an exchange, and count."""
+    steps = sticky(2)
+    for step, rounds in zip(steps, (((0, 1), (3, 4)), ((0, 4), (3, 1))), strict=True):
+        step.release.edges = {edge for pair in rounds for edge in round_of(*pair, 1)}
+        step.true_edges = set()
+    kinds, figures = found_in(removed(steps, 1), {1: [CLAIM]})
+    assert kinds == set()
+    assert figures["exchanged_ties"] == 1
+    edges = steps[1].release.edges
+    edges -= {frozenset({member(3, 2), member(1, 3)}), frozenset({member(0, 3), member(4, 4)})}
+    edges |= {frozenset({member(3, 2), member(4, 3)}), frozenset({member(0, 3), member(1, 4)})}
+    assert "change_uncovered" in found_in(steps, {1: [CLAIM]})[0]
 
 
 @settings(max_examples=100, deadline=None)
