@@ -11,7 +11,16 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe.sequence._matching_core import REMOVED, UNMATCHED, Search, augment
+from ktsafe.sequence._matching_core import (
+    REMOVED,
+    UNMATCHED,
+    Copy,
+    Search,
+    augment,
+    copied,
+    keep,
+    restore,
+)
 
 STEPS_MAX = 300
 """Groups that are opened or closed one after the other."""
@@ -75,10 +84,10 @@ def choose_groups(search: Search, ties: NDArray[np.int64], chances: NDArray[np.f
     `STEPS_MAX` times `TRIES_MAX` exchanges, each of a few searches for alternating paths.
     """
     groups = _all_open(search, ties)
-    best = _copy(search)
+    best = copied(search)
     value = _walk(search, groups, chances, best)
     if value > 0:
-        _restore(search, best)
+        restore(search, best)
     else:
         _close_failing(search, groups)
 
@@ -127,7 +136,7 @@ def _walk(
     search: Search,
     groups: Groups,
     chances: NDArray[np.float64],
-    best: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
+    best: Copy,
 ) -> int:
     """Open and close groups where members are lacking; note the best matching without a lack.
 
@@ -135,7 +144,7 @@ def _walk(
     their groups must be closed, or one next to them opened. Where nobody lacks one, a closed group
     is opened. Returns the value of the best matching, 0 if there is none.
     """
-    before, after = _copy(search), _copy(search)
+    before, after = copied(search), copied(search)
     best_value = 0
     drawn = 0
     _serve_failing(search)
@@ -146,11 +155,11 @@ def _walk(
             value = _value(search, groups)
             if value > best_value:
                 best_value = value
-                _keep(search, best)
+                keep(search, best)
             count, tries = _closed(groups, step), 1
         else:
             count, tries = _depending(search, groups, root, step), TRIES_MAX
-        _keep(search, before)
+        keep(search, before)
         least, chosen = 0, -1
         for i in range(min(tries, count)):
             j = i + int(chances[drawn % len(chances)] * (count - i))
@@ -163,11 +172,11 @@ def _walk(
             energy = PENALTY * _lacking(search) - _value(search, groups)
             if chosen < 0 or energy < least:
                 least, chosen = energy, g
-                _keep(search, after)
-            _restore(search, before)
+                keep(search, after)
+            restore(search, before)
             groups.is_open[g] = not groups.is_open[g]
         if chosen >= 0:
-            _restore(search, after)
+            restore(search, after)
             groups.is_open[chosen] = not groups.is_open[chosen]
             groups.until[chosen] = step + TENURE
         elif root < 0:
@@ -316,36 +325,3 @@ def _value(search: Search, groups: Groups) -> int:
         if mate[ties[t, 0]] != REMOVED and mate[ties[t, 1]] != REMOVED:
             value += TIE
     return value
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _copy(search: Search) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return a copy of what changes in a search."""
-    return search.mate.copy(), search.need.copy(), search.matched.copy()
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _keep(
-    search: Search, copy: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-) -> None:
-    """Note what changes in a search."""
-    _assign((search.mate, search.need, search.matched), copy)
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _restore(
-    search: Search, copy: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
-) -> None:
-    """Return to what was noted."""
-    _assign(copy, (search.mate, search.need, search.matched))
-
-
-@njit(cache=True, fastmath=False, nogil=True)
-def _assign(
-    source: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-    target: tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]],
-) -> None:
-    """Copy element by element: slices would take seconds more to compile."""
-    for array in range(3):
-        for i in range(len(source[array])):
-            target[array][i] = source[array][i]

@@ -14,6 +14,9 @@ from numpy.typing import NDArray
 UNMATCHED = -1
 REMOVED = -2
 
+Copy = tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]
+"""What changes in a search: `mate`, `need` and `matched`."""
+
 
 class Search(NamedTuple):
     """A matching under construction: n vertices in groups, and room for a search.
@@ -143,3 +146,32 @@ def _flip(search: Search, depth: int) -> None:
     for level in range(depth, -1, -1):
         v, w = search.stack[level], search.indices[search.position[level] - 1]
         search.mate[v], search.mate[w] = w, v
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def copied(search: Search) -> Copy:
+    """Return a copy of what changes in a search."""
+    return search.mate.copy(), search.need.copy(), search.matched.copy()
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def keep(search: Search, copy: Copy) -> None:
+    """Note what changes in a search."""
+    _assign((search.mate, search.need, search.matched), copy)
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def restore(search: Search, copy: Copy) -> None:
+    """Return to what was noted."""
+    _assign(copy, (search.mate, search.need, search.matched))
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def _assign(
+    source: Copy,
+    target: Copy,
+) -> None:
+    """Copy element by element: slices would take seconds more to compile."""
+    for array in range(3):
+        for i in range(len(source[array])):
+            target[array][i] = source[array][i]
