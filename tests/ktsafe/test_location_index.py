@@ -12,7 +12,7 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe import _location_index_core as index_core
 from ktsafe import _locations_core as core
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.location_index import from_bytes, lift, refresh, renumber, to_bytes
+from ktsafe.location_index import copied, from_bytes, lift, refresh, renumber, to_bytes
 from ktsafe.locations import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.working import WorkingGraph
@@ -63,6 +63,28 @@ def test_refreshed_equals_rebuilt(graph: AttributedGraph, params: PrivacyParams,
         nothing, is_moved = refresh(table, working)
         assert nothing.computed == 0
         assert not is_moved.any()
+
+
+@settings(max_examples=25, deadline=None)
+@given(graphs(n_max=40), privacy_params(), st.integers(0, 2**32))
+def test_a_copy_changes_by_itself(graph: AttributedGraph, params: PrivacyParams, seed: int) -> None:
+    """It has every block in use, goes on as the original would, and leaves that as it was."""
+    working, table = _indexed(graph, params)
+    copy, used = copied(table), int(table.arrays.tops[index_core.BLOCKS_USED])
+    for name, array in table.arrays._asdict().items():
+        rows = used if name.startswith("block_") else len(array)
+        other = getattr(copy.arrays, name)
+        assert other.shape == array.shape
+        assert np.array_equal(other[:rows], array[:rows])
+        assert not np.shares_memory(other, array)
+    before = seen(table)
+    changed, was = _change(working, np.random.default_rng(seed))
+    lift(copy, changed, was)
+    refresh(copy, working)
+    assert seen(table) == before
+    lift(table, changed, was)
+    refresh(table, working)
+    assert seen(copy) == seen(table)
 
 
 @settings(max_examples=25, deadline=None)
