@@ -5,6 +5,7 @@ from __future__ import annotations
 from ktsafe.sequence import state as st
 from ktsafe.sequence.blocks import Frame, harmless_codes
 from ktsafe.sequence.options import SequenceOptions
+from ktsafe.sequence.sensitive_updates import is_kept_missing
 from ktsafe.sequence.state import State
 
 
@@ -24,7 +25,8 @@ def leave_place(state: State, frame: Frame, row: int) -> int:
     """Let a counterfeit keep a person's place, the person be withheld; return the cohort."""
     place = state.vacate(row)
     label = state.cohort(place)
-    state.publish_sensitive(place, _reserve_value(state, frame, label), is_sensitive=False)
+    if not is_kept_missing(state, frame, place):
+        state.publish_sensitive(place, _reserve_value(state, frame, label), is_sensitive=False)
     state.count("counterfeits")
     return label
 

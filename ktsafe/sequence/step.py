@@ -20,7 +20,7 @@ from ktsafe.sequence.qi_changes import move_groups, note_class
 from ktsafe.sequence.raising import raise_due, relabel
 from ktsafe.sequence.removals import Removals, exchange_ties, remove_places
 from ktsafe.sequence.rotating import rotate
-from ktsafe.sequence.sensitive_updates import note_sensitive
+from ktsafe.sequence.sensitive_updates import keep_company, note_sensitive
 from ktsafe.sequence.state import State, Tie
 from ktsafe.sequence.switching import switch_held
 
@@ -55,7 +55,7 @@ def make_release(
         If the certificate does not hold in the end.
     """
     # Step 1: the true graph.
-    slack, left = apply(state, frame, changes)
+    slack, left = apply(state, frame, changes, rng)
     removals = remove_places(state, left, rng) if options.departure == "hard" else Removals()
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
     left |= move_groups(state, frame, options, rng)
@@ -90,7 +90,9 @@ def visible_edges(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     return gained, lost
 
 
-def apply(state: State, frame: Frame, changes: Changes) -> tuple[set[Tie], set[int]]:
+def apply(
+    state: State, frame: Frame, changes: Changes, rng: np.random.Generator
+) -> tuple[set[Tie], set[int]]:
     """Apply changes to the true graph; nothing but sensitive values changes visibly.
 
     Returns the pairs of classes between which a released tie ended, and the cohorts that people
@@ -98,7 +100,7 @@ def apply(state: State, frame: Frame, changes: Changes) -> tuple[set[Tie], set[i
     """
     slack = _remove_ties(state, changes)
     left = _depart(state, frame, changes)
-    _change(state, frame, changes)
+    keep_company(state, frame, _change(state, frame, changes), rng)
     _join(state, changes)
     _add_ties(state, changes)
     return slack, left
@@ -141,12 +143,17 @@ def _depart(state: State, frame: Frame, changes: Changes) -> set[int]:
     return {label for label in labels if label is not None}
 
 
-def _change(state: State, frame: Frame, changes: Changes) -> None:
+def _change(state: State, frame: Frame, changes: Changes) -> set[int]:
+    """Note changed values; return the cohorts in which a sensitive one had to be hidden."""
+    hiding = set()
     for key, values in zip(changes.changed.tolist(), changes.changed_values, strict=True):
         row = _row(state, key)
         cls, sensitive = _coded(state, values)
         note_class(state, row, cls)
-        note_sensitive(state, frame, row, sensitive)
+        label = note_sensitive(state, frame, row, sensitive)
+        if label is not None:
+            hiding.add(label)
+    return hiding
 
 
 def _join(state: State, changes: Changes) -> None:

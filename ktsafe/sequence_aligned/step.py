@@ -37,7 +37,7 @@ def make_release(
         If the certificate does not hold in the end.
     """
     # Step 1: the true graph.
-    _, left = apply(state, frame, changes)
+    _, left = apply(state, frame, changes, rng)
     # Step 2: people. Former places stay as counterfeits; whole groups appear.
     if options.qi_change == "rebirth":
         left |= _reborn(state, frame)

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidParams
@@ -141,8 +143,49 @@ def test_a_sensitive_update_beyond_alpha_is_suppressed() -> None:
     for key, value in zip((0, 1, 0, 2), values, strict=True):
         advance(sequence, Changes(changed=np.array([key]), changed_values=[value]))
     published = shown(sequence)
-    assert [published[key]["s"] for key in range(3)] == ["well", "ill", "-"]
+    assert published[1]["s"] == "ill"
+    assert published[2]["s"] == "-"
     assert sequence.figures().moves["sensitive_suppressed"] == 1
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["well", "ill", "hurt", "-"]))),
+    st.integers(1, 4),
+)
+def test_a_missing_value_tells_no_more_than_alpha(
+    updates: list[tuple[int, str]], per_release: int
+) -> None:
+    """Of those who show "-" instead of their value at most alpha hide a sensitive one.
+
+    Unless everybody in their cohort shows "-" or a sensitive value; and nobody is ever singled out
+    by showing a value again.
+    """
+    sequence = begun(joins(range(12), WELL))
+    true = dict.fromkeys(range(12), "well")
+    before = shown(sequence)
+    hiding: set[int] = set()
+    for start in range(0, len(updates), per_release):
+        batch = dict(updates[start : start + per_release])
+        true |= batch
+        changes = Changes(
+            changed=np.array(sorted(batch)),
+            changed_values=[("x", batch[key]) for key in sorted(batch)],
+        )
+        advance(sequence, changes)
+        after = shown(sequence)
+        cohorts = dict(zip(sequence.released().keys.tolist(), sequence.cohorts(), strict=True))
+        for label in set(cohorts.values()):
+            members = [key for key in true if cohorts[key] == label]
+            masked = [key for key in members if after[key]["s"] == "-" != true[key]]
+            hidden = sum(true[key] == "ill" for key in masked)
+            harmless = {after[key]["s"] for key in members} & {"well", "hurt"}
+            assert not harmless or hidden <= PARAMS.alpha * len(masked)
+            back = [key for key in members if before[key]["s"] == "-" != after[key]["s"]]
+            assert label not in hiding or not back
+            if hidden:
+                hiding.add(label)
+        before = after
 
 
 @pytest.mark.parametrize(
