@@ -181,6 +181,8 @@ class LinkedReleases:
             _truth(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
+        if not self._options.cover:
+            _warn_uncovered(findings.figures["changes"]["k_delta"])
         return {"audit": {"releases": self._n_audited + 1, **findings.to_mapping()}}
 
     def _successions(self, made: Step | None) -> list[tuple[str, str]] | None:
@@ -292,6 +294,17 @@ def _raise_if_broken(violations: Iterable[Violation]) -> None:
         log.warning(
             "who follows people over several ids has fewer candidates than k for some",
             vertices=max(found.count for found in linked),
+        )
+
+
+def _warn_uncovered(k_delta: Mapping[str, Any]) -> None:
+    """Say what going without cover means for this release; anybody who has both could count it."""
+    if k_delta["below_k"]:
+        log.warning(
+            "without cover ([sequence] cover): who knows of changed ties finds too few alike",
+            vertices=k_delta["below_k"],
+            changed=k_delta["vertices"],
+            fewest=k_delta["min"],
         )
 
 

@@ -1,5 +1,6 @@
 """The whole service with window = "all": one sequence, through crashes, refusals and restarts."""
 
+import dataclasses
 import errno
 import itertools
 import json
@@ -270,6 +271,22 @@ def test_ties_of_who_left_are_residual(tmp_path):
     ]
     assert [audit["residual_edges"] for audit in told] == [0, 1, 1]
     assert [audit["residual_age_max"] for audit in told] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("cover", [True, False])
+def test_going_without_cover_is_measured_in_the_log(tmp_path, caplog, cover):
+    """The log tells what the private audit counts: who changed with too few alike."""
+    caplog.set_level("WARNING", "stream")
+    world = world_of(tmp_path)
+    world.sequence = dataclasses.replace(OPTIONS, cover=cover)
+    world.run()
+    told = [record.fields for record in caplog.records if "without cover" in record.message]
+    audits = sorted((tmp_path / "audit").glob("*/audit.json"))
+    found = [json.loads(path.read_text())["audit"]["figures"]["changes"] for path in audits]
+    counted = [changes["k_delta"] for changes in found if changes["k_delta"]["below_k"]]
+    assert bool(told) == (not cover)
+    assert [fields["vertices"] for fields in told] == [count["below_k"] for count in counted]
+    assert all(fields["fewest"] < PARAMS.k for fields in told)
 
 
 def test_the_guarantee_is_said_in_words():
