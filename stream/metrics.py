@@ -157,6 +157,10 @@ class PrometheusMetrics(Observer):
         """Count skipped slots."""
         self._slots_skipped.inc(count)
 
+    def release_begun(self) -> None:
+        """Count releases that were begun."""
+        self._begun.inc()
+
     def release_phase(self, phase: str, seconds: float) -> None:
         """Time a phase of a release."""
         self._phase_s.labels(_listed(phase, PHASES)).observe(seconds)
@@ -272,6 +276,11 @@ class PrometheusMetrics(Observer):
         )
 
     def _add_releases(self, interval_s: float | None) -> None:
+        self._begun = Counter(
+            "ktsafe_releases_begun_total",
+            "Releases of which the making began, again after an interruption.",
+            registry=self.registry,
+        )
         self._published = Counter(
             "ktsafe_releases_published_total",
             "Releases that the strict verifier passed and the sink confirmed.",

@@ -69,6 +69,7 @@ def told(*, secrets: bool = False) -> PrometheusMetrics:
     metrics.lag({("feed", 0): 7, ("feed", 1): None})
     metrics.state({"vertices": 5, "edges": 6, "edges_waiting": 1, "tombstones": 2}, 4096)
     metrics.slot_skipped(2)
+    metrics.release_begun()
     metrics.release_phase("verify", 1.5)
     metrics.release_published("r1", 1_000_000_000, 12, 34)
     metrics.release_withheld("unsafe")
@@ -104,6 +105,7 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_store_size_bytes", {}, 4096),
         ("ktsafe_release_slots_skipped_total", {}, 2),
         ("ktsafe_release_phase_duration_seconds_sum", {"phase": "verify"}, 1.5),
+        ("ktsafe_releases_begun_total", {}, 1),
         ("ktsafe_releases_published_total", {}, 1),
         ("ktsafe_release_elements", {"element": "vertices"}, 12),
         ("ktsafe_release_elements", {"element": "edges"}, 34),
