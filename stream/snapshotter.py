@@ -22,10 +22,13 @@ from state.store import GraphSnapshot
 from stream import release_files
 from stream.certificate_files import write_certificate
 from stream.figures import ReleaseFigures, release_figures
+from stream.logs import get_logger
 from stream.mechanism import Built, Mechanism
 from stream.observer import Observer
 from stream.release_read import Release, read_release
 from stream.slots import rfc3339
+
+log = get_logger(__name__)
 
 
 class Cancelled(Exception):
@@ -154,6 +157,11 @@ class Snapshotter:
         with self._phase("verify", timings):
             release = _read_back(folder, settings.params)
             judged = self._mechanism.judge(built, release, snapshot)
+        if built.graph.n_vertices and not built.graph.is_sensitive.any():
+            log.warning(
+                "no published vertex shows a sensitive value: "
+                "is [attributes] sensitive_values spelt as in the feed?"
+            )
         with self._phase("audit", timings):
             figures = self._figures(built, snapshot, judged)
             figures |= {"release_id": release_id, "nominal_time": rfc3339(cut.slot_us)}

@@ -289,6 +289,16 @@ def test_going_without_cover_is_measured_in_the_log(tmp_path, caplog, cover):
     assert all(fields["fewest"] < PARAMS.k for fields in told)
 
 
+@pytest.mark.parametrize("health", ["ill", "Ill"])
+def test_values_that_never_count_as_sensitive_are_told(tmp_path, caplog, health):
+    """A misspelt value protects nobody, and the log says what to look at."""
+    caplog.set_level("WARNING", "stream")
+    people = [event("vertex.upsert", 1, f"p{i}", gender="f", health="well") for i in range(6)]
+    ill = event("vertex.upsert", 1, "p6", gender="f", health=health)
+    world_of(tmp_path, events=[*people, ill, event("vertex.upsert", 11, "p0")]).run()
+    assert ("sensitive_values" in caplog.text) == (health == "Ill")
+
+
 def test_the_guarantee_is_said_in_words():
     """What a manifest promises differs by window and cover."""
     texts = {
