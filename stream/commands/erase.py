@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from state.errors import StateLocked, StateUnusable
+from stream.commands.asking import ask_first
 from stream.errors import ConfigError, Exit
 from stream.private_folder import STORE, check_finished
 
@@ -53,7 +54,7 @@ def erase(
     settings = configuration.load(config)
     ids = _ids(person)
     if not yes:
-        typer.confirm(f"Erase {len(ids):,} person(s) for good?", abort=True)
+        ask_first(f"Erase {len(ids):,} person(s) for good?")
     report = ask(assembly.private_folder(settings), "erase", {"ids": ids}, patience_s=wait)
     if report is None:
         with closing(_opened(settings)) as store:

@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from stream.commands.asking import ask_first
 from stream.errors import Exit
 
 
@@ -39,10 +40,9 @@ def rebase(
 
     settings = configuration.load(config)
     if not yes:
-        typer.confirm(
+        ask_first(
             "Readers of releases before and after can link the two sequences, and many people then "
-            "have fewer candidates than k. Begin a new one?",
-            abort=True,
+            "have fewer candidates than k. Begin a new one?"
         )
     digest = inputs_digest(settings.params, settings.schema, assembly.frozen_inputs(settings))
     private = assembly.private_folder(settings)

@@ -1,5 +1,7 @@
 """`ktsafe erase` where there is nothing to erase from."""
 
+import io
+
 import pytest
 
 from stream.cli import run_command
@@ -30,3 +32,13 @@ def test_an_unfinished_import_is_named(site, capsys):
     (site.folder / "state" / IMPORTING).mkdir(parents=True)
     assert run_command(["erase", "ann", str(site.config), "--yes"]) == Exit.STATE
     assert "an import is under way" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("command", [["erase", "ann"], ["rebase"]])
+@pytest.mark.parametrize("answer", ["", "no"])
+def test_without_a_terminal_nothing_is_done_unasked(site, monkeypatch, capsys, command, answer):
+    """The error names the option that answers."""
+    monkeypatch.setattr("sys.stdin", io.StringIO(answer))
+    assert run_command([*command, str(site.config)]) == Exit.INTERRUPTED
+    assert "--yes" in capsys.readouterr().err
+    assert not (site.folder / "state").exists()
