@@ -124,8 +124,10 @@ def run_command(arguments: list[str]) -> int:
     except typer.Exit as error:
         return int(error.exit_code)
     except typer.TyperException as error:
-        if message := error.format_message():  # None where help was asked for by naming nothing.
-            typer.echo(f"ktsafe: {message}", err=True)
+        message = error.format_message()
+        # Help, asked for by naming nothing, is no complaint.
+        is_help = message.startswith("Usage:")
+        typer.echo(message if is_help else f"ktsafe: {message}", err=not is_help)
         return Exit.USAGE
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("ktsafe: interrupted", err=True)
