@@ -35,8 +35,8 @@ class Kind(enum.Enum):
 
 
 _NUMBERS: Final = (
-    "attempt attempts_max bytes count edges epsilon events interval_s k lag n_hops offset "
-    "partition partitions pid port records seconds skipped vertices w wait_s"
+    "attempt attempts_max bytes changed count edges epsilon events fewest interval_s k lag n_hops "
+    "offset partition partitions pid port records seconds skipped vertices w wait_s"
 )
 # `release_id` and `sequence_id` are published anyway; `error` and `at` come from the program.
 _WORDS: Final = (
