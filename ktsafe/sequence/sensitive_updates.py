@@ -60,8 +60,9 @@ def keep_company(
     """
     if frame.is_sensitive(MISSING):
         return
-    missing = _suppressed(state, frame)
     for label in sorted(labels):
+        # Not before it is needed: inserted vertices draw from all values that are known.
+        missing = _suppressed(state, frame)
         masked = hidden = 0
         others = []
         for place in state.members[label]:

@@ -148,6 +148,14 @@ def test_a_sensitive_update_beyond_alpha_is_suppressed() -> None:
     assert sequence.figures().moves["sensitive_suppressed"] == 1
 
 
+def test_nobody_shows_a_missing_value_that_nobody_hides_behind() -> None:
+    """Inserted vertices draw from the values that are known: a new one would give them away."""
+    sequence = begun(joins(range(6), WELL))
+    for key, value in ((0, ILL), (0, WELL)):
+        advance(sequence, Changes(changed=np.array([key]), changed_values=[value]))
+    assert "-" not in sequence.released().graph.categories[-1]
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["well", "ill", "hurt", "-"]))),
