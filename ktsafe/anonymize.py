@@ -8,11 +8,11 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.attributes.inserted_values import with_inserted
+from ktsafe.attributes.rare_classes import prepare
 from ktsafe.graph import AttributedGraph
-from ktsafe.inserted_values import with_inserted
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
-from ktsafe.rare_classes import prepare
 from ktsafe.strategies import Progress, check_strategy, strategy_named
 
 __all__ = ["AnonymizeOptions", "Anonymized", "anonymize"]
@@ -39,7 +39,7 @@ class Anonymized:
         Whether disjoint copies were cheaper than what the search found, or the only way.
     shift:
         int32, shape (released vertices,): an automorphism that certifies the release
-        (`ktsafe.certificate`), as private as `origin`. None: there is none.
+        (`ktsafe.verify.certificate`), as private as `origin`. None: there is none.
     """
 
     graph: AttributedGraph

@@ -41,7 +41,7 @@ class Plan:
         Whether the search did not end, or not cheaper than disjoint copies.
     shift:
         int32, shape (n + i,): the image of every vertex under an automorphism of the release,
-        which certifies it (`ktsafe.certificate`). None: there is no certificate.
+        which certifies it (`ktsafe.verify.certificate`). None: there is no certificate.
     copied_from:
         int32, shape (i,): the original whose attributes, the sensitive one included, an inserted
         vertex has; -1 where it only has a class. None: nowhere.
@@ -104,13 +104,13 @@ class Entry:
 
 STRATEGIES: dict[str, Entry] = {
     "cohort": Entry(
-        "ktsafe.cohort_strategy",
+        "ktsafe.cohorts.strategy",
         "cohort",
         "cohorts of equal targets, served by edges between real vertices",
         is_safe=True,
     ),
     "aligned": Entry(
-        "ktsafe.alignment",
+        "ktsafe.alignment.strategy",
         "aligned",
         "groups under one shift: safe for any number of hops and both readings",
         is_safe=True,
@@ -118,7 +118,7 @@ STRATEGIES: dict[str, Entry] = {
     ),
     **{
         name: Entry(
-            "ktsafe.baselines.strategies", function, summary, is_safe=False, zero_hops=zero_hops
+            "ktsafe.paper.strategies", function, summary, is_safe=False, zero_hops=zero_hops
         )
         for name, function, summary, zero_hops in (
             ("none", "none", "the paper's algorithm, not optimized, unsafe", True),

@@ -207,8 +207,8 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
 
     from ktsafe import anonymize  # noqa: PLC0415
     from ktsafe.audit import audit_release  # noqa: PLC0415
+    from ktsafe.audit.utility import utility_figures  # noqa: PLC0415
     from ktsafe.datasets.synthetic import zipf  # noqa: PLC0415
-    from ktsafe.utility import utility_figures  # noqa: PLC0415
     from ktsafe.verify import verify_graph  # noqa: PLC0415
     from stream.graph_files import read_graph  # noqa: PLC0415
 

@@ -5,7 +5,7 @@
     sensitive = ["health", "income"]
     sensitive_values = { health = ["chronic"], income = ["none"] }
 
-Source: Section 2.1 of the paper, "Graph Model"; see `ktsafe.baselines.variations`.
+Source: Section 2.1 of the paper, "Graph Model"; see `ktsafe.attributes.composite`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.baselines.variations import composite_sensitive
+from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.errors import InvalidGraph
 
 JOINT: Final = "+"

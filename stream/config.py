@@ -20,7 +20,7 @@ from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
-from ktsafe.sequence_aligned import check_options
+from ktsafe.sequence.aligned import check_options
 from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
 from stream.composite import CompositeSchema
 from stream.config_secrets import refuse_secrets

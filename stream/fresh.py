@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.privacy_figures import check_known
+from ktsafe.audit.privacy_figures import check_known
 from ktsafe.verify import verify
 from state.ledger import Ledger, PendingCut
 from state.ledger import Sequence as Series

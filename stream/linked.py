@@ -29,7 +29,7 @@ from ktsafe.sequence import (
     Step,
     changes_between,
 )
-from ktsafe.sequence_aligned import AlignedSequence
+from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, TrueGraph, Violation
 from state.database import RESTORE
 from state.errors import StateCorrupted

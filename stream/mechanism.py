@@ -36,7 +36,8 @@ class Built:
     origin:
         int64, shape (n,): the vertex of the snapshot behind each vertex, -1 without one.
     shift:
-        int32, shape (n,): a private certificate of the graph (`ktsafe.certificate`), if there is.
+        int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
+        there is.
     successions:
         Published ids that vanished with their people, each with the next id of the place; None
         where places keep their ids. Private.

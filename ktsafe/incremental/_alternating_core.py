@@ -17,9 +17,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._locations_core import NONE, Rule, Table
-from ktsafe._random_core import below
-from ktsafe._working_core import INSERTED, SLOTS_USED, Working, forget_edge, has_edge, remember_edge
 from ktsafe.incremental._deficit_core import (
     can_gain,
     exchange,
@@ -29,6 +26,16 @@ from ktsafe.incremental._deficit_core import (
     place,
     turn,
 )
+from ktsafe.index._table_core import NONE, Rule, Table
+from ktsafe.working._graph_core import (
+    INSERTED,
+    SLOTS_USED,
+    Working,
+    forget_edge,
+    has_edge,
+    remember_edge,
+)
+from ktsafe.working._random_core import below
 
 # Inserted edges of a vertex that it may let go of, and members of its class that are asked.
 OWN_MAX = 6

@@ -9,12 +9,12 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe import _locations_core as locations
-from ktsafe._location_index_core import similar_locations
-from ktsafe._locations_core import Rule, Table
-from ktsafe._trimming_core import withdraw_if_safe
-from ktsafe._working_core import Working
 from ktsafe.incremental._deficit_core import lacking
+from ktsafe.index import _table_core as locations
+from ktsafe.index._similar_core import similar_locations
+from ktsafe.index._table_core import Rule, Table
+from ktsafe.polish._trimming_core import withdraw_if_safe
+from ktsafe.working._graph_core import Working
 
 
 @njit(cache=True, fastmath=False, nogil=True)

@@ -13,10 +13,10 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from ktsafe import _locations_core as locations
-from ktsafe._location_index_core import remove, similar_locations
-from ktsafe._locations_core import ALPHA_DEN, ALPHA_NUM, NONE, K, Rule, Table
-from ktsafe._working_core import Working, see
+from ktsafe.index import _table_core as locations
+from ktsafe.index._similar_core import remove, similar_locations
+from ktsafe.index._table_core import ALPHA_DEN, ALPHA_NUM, NONE, K, Rule, Table
+from ktsafe.working._graph_core import Working, see
 
 # What a missing member counts, against a missing real one.
 SAFETY = 2

@@ -15,7 +15,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._location_index_core import (
+from ktsafe.incremental._deficit_core import SAFETY, deficit_with, lacking
+from ktsafe.index._similar_core import (
     FEW,
     NONE,
     PRODUCT_MAX,
@@ -28,8 +29,7 @@ from ktsafe._location_index_core import (
     _mark,
     degree_span,
 )
-from ktsafe._working_core import Working
-from ktsafe.incremental._deficit_core import SAFETY, deficit_with, lacking
+from ktsafe.working._graph_core import Working
 
 # Rows of the sums by class: what the deficit grows by, and who is similar.
 GROWN, SIZE, SENSITIVE, REAL = range(4)

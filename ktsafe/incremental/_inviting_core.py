@@ -13,10 +13,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._location_index_core import similar_locations
-from ktsafe._locations_core import T_DEN, T_NUM, WIDTH, K, Rule, Table
-from ktsafe._working_core import Working
 from ktsafe.incremental._deficit_core import deficit_with, lift, place
+from ktsafe.index._similar_core import similar_locations
+from ktsafe.index._table_core import T_DEN, T_NUM, WIDTH, K, Rule, Table
+from ktsafe.working._graph_core import Working
 
 # How many of the nearest are looked at for each that may be invited.
 ASKED_EACH = 4

@@ -9,7 +9,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._working_core import Working, forget_edge, has_edge, remember_edge, see
+from ktsafe.working._graph_core import Working, forget_edge, has_edge, remember_edge, see
 
 
 @njit(cache=True, fastmath=False, nogil=True)

@@ -15,9 +15,6 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from ktsafe._locations_core import NONE, K, Rule, Table
-from ktsafe._random_core import below
-from ktsafe._working_core import Working
 from ktsafe.incremental._alternating_core import (
     ASKED_MAX,
     OWN_MAX,
@@ -32,6 +29,9 @@ from ktsafe.incremental._alternating_core import (
 )
 from ktsafe.incremental._deficit_core import can_gain, growth, lift, place, turn
 from ktsafe.incremental._gaining_core import GROWN, growth_by_class
+from ktsafe.index._table_core import NONE, K, Rule, Table
+from ktsafe.working._graph_core import Working
+from ktsafe.working._random_core import below
 
 # How many of the turns of a vertex are tried, best first.
 TURNS_MAX = 12

@@ -13,14 +13,14 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe._locations_core import Rule, Table
-from ktsafe._working_core import Working
-from ktsafe.counting_sort import counting_sorted
 from ktsafe.incremental import _alternating_core as core
 from ktsafe.incremental import _inviting_core as inviting
 from ktsafe.incremental import _turning_core as turning
 from ktsafe.incremental.indexed import IndexedGraph
-from ktsafe.working import WorkingGraph
+from ktsafe.index._table_core import Rule, Table
+from ktsafe.working._graph_core import Working
+from ktsafe.working.counting_sort import counting_sorted
+from ktsafe.working.graph import WorkingGraph
 
 # How often everybody who lacks something has a turn, at most; it ends once nobody turned.
 PASSES_MAX = 16

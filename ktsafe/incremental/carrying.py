@@ -19,12 +19,12 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe._locations_core import NONE
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.incremental import _switching_core as switching
 from ktsafe.incremental._alternating_core import edges_by_end
+from ktsafe.index._table_core import NONE
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 
 Numbers = NDArray[np.int64]
 Ties = NDArray[np.int32]

@@ -8,7 +8,6 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from ktsafe import location_index
 from ktsafe.anonymize import anonymize
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.incremental import pages
@@ -16,8 +15,9 @@ from ktsafe.incremental.carrying import Carried, Numbers, Release, carry, withou
 from ktsafe.incremental.indexed import IndexedGraph
 from ktsafe.incremental.repair import collect, repair
 from ktsafe.incremental.values import kept_codes, released_graph
-from ktsafe.location_index import Upkeep
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.index import upkeep as location_index
+from ktsafe.index.table import LocationTable, similarity_rule
+from ktsafe.index.upkeep import Upkeep
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import _locations_core as core
-from ktsafe import location_index
-from ktsafe.cohort_search import degree_caps
-from ktsafe.location_index import Upkeep
-from ktsafe.locations import LocationTable, real_floors
-from ktsafe.working import WorkingGraph
+from ktsafe.cohorts.search import degree_caps
+from ktsafe.index import _table_core as core
+from ktsafe.index import upkeep as location_index
+from ktsafe.index.table import LocationTable, real_floors
+from ktsafe.index.upkeep import Upkeep
+from ktsafe.working.graph import WorkingGraph
 
 # An index mostly made of rows that nobody needs any more is made anew.
 ROWS_PER_VERTEX_MAX = 4
@@ -24,7 +24,7 @@ class IndexedGraph:
     working:
         The graph.
     rule:
-        From `ktsafe.locations.similarity_rule`.
+        From `ktsafe.index.table.similarity_rule`.
     table:
         The index as of an earlier state of the graph, its vertices numbered alike; None: it is
         made anew.

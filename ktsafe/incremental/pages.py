@@ -16,8 +16,8 @@ import numpy as np
 from ktsafe.errors import KtsafeError
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.incremental.carrying import Release
-from ktsafe.location_index import from_bytes, to_bytes
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.index.table import LocationTable, similarity_rule
+from ktsafe.index.upkeep import from_bytes, to_bytes
 from ktsafe.params import PrivacyParams
 
 META = "meta"

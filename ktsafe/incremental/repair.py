@@ -2,7 +2,7 @@
 
 First what changed is led along paths of inserted edges to where it is borne, and others are invited
 to whoever still lacks members (`alternating`). Who is unsafe after that gets a target in a round of
-the search (`ktsafe.cohort_search`). Turns are counted by what changed, so the work follows it.
+the search (`ktsafe.cohorts.search`). Turns are counted by what changed, so the work follows it.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from concurrent.futures import Executor
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import _trimming_core as trimming
-from ktsafe.cohort_search import BUDGETS, ROUNDS_MAX, SEARCH_ROUNDS_MAX, serve
-from ktsafe.dilution import dilute
-from ktsafe.fallback import add_companions
+from ktsafe.cohorts.companions import add_companions
+from ktsafe.cohorts.dilution import dilute
+from ktsafe.cohorts.search import BUDGETS, ROUNDS_MAX, SEARCH_ROUNDS_MAX, serve
 from ktsafe.incremental import _collecting_core as core
 from ktsafe.incremental.alternating import lead_away
 from ktsafe.incremental.indexed import IndexedGraph
 from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
+from ktsafe.polish import _trimming_core as trimming
 
 EMPTY = np.zeros(0, dtype=np.int32)
 # Inserted edges that are tried for each change when what nobody needs is taken back.

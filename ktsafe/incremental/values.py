@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import _inserted_values_core as core
-from ktsafe._locations_core import NONE
+from ktsafe.attributes import _inserted_values_core as core
+from ktsafe.attributes.inserted_values import drawn_values, harmless_codes, wanted_sensitive
 from ktsafe.graph import AttributedGraph
 from ktsafe.incremental._adjacency_core import compressed
 from ktsafe.incremental.indexed import IndexedGraph
-from ktsafe.inserted_values import drawn_values, harmless_codes, wanted_sensitive
+from ktsafe.index._table_core import NONE
 
 
 def released_graph(
@@ -21,8 +21,8 @@ def released_graph(
 ) -> AttributedGraph:
     """Return the release of a safe working graph; the index counts what it shows.
 
-    Values are as in `ktsafe.inserted_values`, but that those of former releases stay: a value that
-    changed all the time would tell that nobody has it.
+    Values are as in `ktsafe.attributes.inserted_values`, but that those of former releases stay: a
+    value that changed all the time would tell that nobody has it.
 
     Parameters
     ----------

@@ -11,14 +11,15 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence import certificate, figures, pages
-from ktsafe.sequence import state as st
-from ktsafe.sequence.blocks import Frame
-from ktsafe.sequence.changes import Changes
-from ktsafe.sequence.options import SequenceOptions
-from ktsafe.sequence.state import State
+from ktsafe.sequence.gate import certificate, figures
+from ktsafe.sequence.memory import pages
+from ktsafe.sequence.memory import state as st
+from ktsafe.sequence.memory.changes import Changes
+from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.truth import truth_of
+from ktsafe.sequence.people.blocks import Frame
 from ktsafe.sequence.step import Visible, make_release
-from ktsafe.sequence.truth import truth_of
 
 __all__ = ["Released", "Sequence", "Step"]
 
@@ -36,7 +37,8 @@ class Released:
     keys:
         int64, shape (n,): the person behind each, -1 for inserted and counterfeit vertices.
     shift:
-        int32, shape (n,): a private certificate of the graph (`ktsafe.certificate`), if there is.
+        int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
+        there is.
     """
 
     graph: AttributedGraph

@@ -9,20 +9,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.sequence import certificate, cover
-from ktsafe.sequence import state as st
-from ktsafe.sequence.births import publish_ready
-from ktsafe.sequence.blocks import Frame
-from ktsafe.sequence.changes import Changes, Values
-from ktsafe.sequence.departures import depart, retire_hollow
-from ktsafe.sequence.options import SequenceOptions
-from ktsafe.sequence.qi_changes import move_groups, note_class
-from ktsafe.sequence.raising import raise_due, relabel
-from ktsafe.sequence.removals import Removals, exchange_ties, remove_places
-from ktsafe.sequence.rotating import rotate
-from ktsafe.sequence.sensitive_updates import keep_company, note_sensitive
-from ktsafe.sequence.state import State, Tie
-from ktsafe.sequence.switching import switch_held
+from ktsafe.sequence.gate import certificate, cover
+from ktsafe.sequence.memory import state as st
+from ktsafe.sequence.memory.changes import Changes, Values
+from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.people.births import publish_ready
+from ktsafe.sequence.people.blocks import Frame
+from ktsafe.sequence.people.departures import depart, retire_hollow
+from ktsafe.sequence.people.qi_changes import move_groups, note_class
+from ktsafe.sequence.people.sensitive_updates import keep_company, note_sensitive
+from ktsafe.sequence.ties.raising import raise_due, relabel
+from ktsafe.sequence.ties.removals import Removals, exchange_ties, remove_places
+from ktsafe.sequence.ties.rotating import rotate
+from ktsafe.sequence.ties.switching import switch_held
 
 
 class Visible(NamedTuple):

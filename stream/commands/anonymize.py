@@ -122,7 +122,7 @@ def _anonymized(
 
     from ktsafe import anonymize
     from ktsafe.audit import audit_release
-    from ktsafe.privacy_figures import check_known
+    from ktsafe.audit.privacy_figures import check_known
     from ktsafe.verify import verify
     from stream import release_files
     from stream.certificate_files import in_order, write_certificate

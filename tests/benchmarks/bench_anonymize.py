@@ -30,9 +30,9 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.cohort_search import BUDGETS
+from ktsafe.audit.lower_bound import insertion_lower_bound
+from ktsafe.cohorts.search import BUDGETS
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.lower_bound import insertion_lower_bound
 from ktsafe.options import Knowledge
 from ktsafe.verify import verify_graph
 from stream.workers import pool

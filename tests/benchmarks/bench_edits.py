@@ -22,9 +22,9 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import cost_parts
+from ktsafe.audit.utility import degree_emd
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Edits, Effort
-from ktsafe.utility import degree_emd
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 

@@ -24,9 +24,9 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import cost_parts
+from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Effort
-from ktsafe.privacy_figures import privacy_figures
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 

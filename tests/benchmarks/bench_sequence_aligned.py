@@ -23,7 +23,7 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.sequence import Changes, SequenceOptions
-from ktsafe.sequence_aligned import AlignedSequence
+from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_hops import digest, exact

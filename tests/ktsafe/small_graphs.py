@@ -9,7 +9,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.locations import LocationTable
+from ktsafe.index.table import LocationTable
 
 
 @st.composite

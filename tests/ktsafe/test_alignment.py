@@ -18,11 +18,11 @@ from ktsafe import (
     InvalidParams,
     NotKTSafe,
     PrivacyParams,
-    alignment_parts,
     anonymize,
 )
-from ktsafe import _alignment_core as core
-from ktsafe.alignment import seated
+from ktsafe.alignment import _alignment_core as core
+from ktsafe.alignment import parts as alignment_parts
+from ktsafe.alignment.strategy import seated
 from ktsafe.anonymize import Anonymized
 from ktsafe.datasets import uniform
 from ktsafe.verify import verify, verify_graph

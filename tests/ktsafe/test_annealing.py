@@ -7,15 +7,17 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AttributedGraph, PrivacyParams, annealing, anonymize, cohort_search
-from ktsafe import _edits_core as core
-from ktsafe.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal
-from ktsafe.cohort_search import cheapest_supergraph
+from ktsafe import AttributedGraph, PrivacyParams, anonymize
+from ktsafe.cohorts import search
+from ktsafe.cohorts.search import cheapest_supergraph
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.locations import LocationTable, similarity_rule
-from ktsafe.trimming import trim
+from ktsafe.index.table import LocationTable, similarity_rule
+from ktsafe.polish import _edits_core as core
+from ktsafe.polish import annealing
+from ktsafe.polish.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal
+from ktsafe.polish.trimming import trim
 from ktsafe.verify import verify_graph
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params
 
 SCHEDULES = st.sampled_from([INSERT_ONLY, WITH_DELETION, Schedule((5.0, 1.0), (1, 1, 1, 1, 1))])
@@ -94,7 +96,7 @@ def test_a_swept_release_is_safe_repeats_and_costs_the_same(
         return anonymize(graph, params, rng=np.random.default_rng(2)).graph
 
     trimmed = released()
-    monkeypatch.setattr(cohort_search, "SWEPT_MIN", 1)
+    monkeypatch.setattr(search, "SWEPT_MIN", 1)
     swept, again = released(), released()
     assert verify_graph(swept, params).is_safe
     assert swept.edges.tolist() == again.edges.tolist()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from ktsafe import InvalidGraph
 from ktsafe.audit import audit_release, cost_parts
-from ktsafe.privacy_figures import privacy_figures
+from ktsafe.audit.privacy_figures import privacy_figures
 from tests import naive
 from tests.graphs import (
     attributed,

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe import _bands_core as core
-from ktsafe.bands import bands_of, packed
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.index import _columns_core as core
+from ktsafe.index.columns import bands_of, packed
+from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params
 
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import audit_release
-from ktsafe.beta_likeness import beta_figures
+from ktsafe.audit.beta_likeness import beta_figures
 from ktsafe.datasets.synthetic import uniform
 from tests.ktsafe.small_graphs import graphs
 

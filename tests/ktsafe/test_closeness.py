@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.closeness import draw_closer
-from ktsafe.cohort_search import cheapest_supergraph
+from ktsafe.cohorts.search import cheapest_supergraph
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.locations import LocationTable, real_floors, similarity_rule
-from ktsafe.working import WorkingGraph
+from ktsafe.index.table import LocationTable, real_floors, similarity_rule
+from ktsafe.polish.closeness import draw_closer
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params
 
 

@@ -7,11 +7,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.cohort_search import BUDGETS, degree_caps, in_step, serve
-from ktsafe.dilution import dilute
-from ktsafe.locations import LocationTable, real_floors, similarity_rule
+from ktsafe.cohorts.dilution import dilute
+from ktsafe.cohorts.search import BUDGETS, degree_caps, in_step, serve
+from ktsafe.index.table import LocationTable, real_floors, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, seen
 
 

@@ -8,18 +8,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe import _cohort_search_core as search
-from ktsafe import _cohorts_core as core
-from ktsafe import _locations_core as locations
-from ktsafe import _shapes_core as shaping
-from ktsafe._locations_core import NONE
-from ktsafe.cohorts import EMPTY, choose_targets
+from ktsafe.cohorts import _choose_core as core
+from ktsafe.cohorts import _grouping_core as search
+from ktsafe.cohorts import _shapes_core as shaping
+from ktsafe.cohorts.choose import EMPTY, choose_targets
+from ktsafe.cohorts.matching import match_wants
+from ktsafe.cohorts.targets import balanced_choices
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.locations import LocationTable, similarity_rule
-from ktsafe.matching import match_wants
+from ktsafe.index import _table_core as locations
+from ktsafe.index._table_core import NONE
+from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.targets import balanced_choices
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 
 OFFSETS = np.array([0, 3, 5], dtype=np.int64)
 

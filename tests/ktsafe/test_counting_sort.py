@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.counting_sort import counting_sorted
+from ktsafe.working.counting_sort import counting_sorted
 
 
 @given(st.lists(st.integers(0, 6), max_size=30), st.integers(7, 9))

@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
 from ktsafe.anonymize import AnonymizeOptions, anonymize
 from ktsafe.audit import cost_parts
+from ktsafe.audit.utility import degree_emd
+from ktsafe.cohorts.deletion import thinned
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.deletion import thinned
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.utility import degree_emd
 from ktsafe.verify import verify_graph
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 OPTIONS = st.sampled_from(

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.cohort_search import cheapest_supergraph
+from ktsafe.cohorts.search import cheapest_supergraph
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.executors import in_order
+from ktsafe.working.executors import in_order
 
 SEARCHED_OFTEN = uniform(150, 500, rng=np.random.default_rng(1), n_tuples=3)
 PARAMS = PrivacyParams(k=5)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe.induced_knowledge import induced_knowledge
+from ktsafe.audit.induced_knowledge import induced_knowledge
 from tests.ktsafe.small_graphs import graphs
 
 

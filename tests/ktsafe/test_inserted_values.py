@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.attributes.inserted_values import with_inserted
 from ktsafe.datasets.synthetic import zipf
-from ktsafe.inserted_values import with_inserted
 from ktsafe.strategies import Plan
 from ktsafe.verify import verify_graph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition

@@ -5,8 +5,8 @@ from __future__ import annotations
 import itertools
 import random
 
-from ktsafe.edit_distance import graph_edit_distance, rooted
-from ktsafe.interval_pivots import PivotIntervals
+from ktsafe.index.interval_pivots import PivotIntervals
+from ktsafe.verify.edit_distance import graph_edit_distance, rooted
 from tests.ktsafe.test_edit_distance import altered, drawn
 
 

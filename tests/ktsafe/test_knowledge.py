@@ -10,13 +10,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.cohort_search import cheapest_supergraph
+from ktsafe.audit.privacy_figures import privacy_figures
+from ktsafe.cohorts.knowledge import KnownCandidates
+from ktsafe.cohorts.search import cheapest_supergraph
 from ktsafe.datasets.synthetic import zipf
-from ktsafe.knowledge import KnownCandidates
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.privacy_figures import privacy_figures
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 TRUE = AnonymizeOptions(effort="fast", knowledge="true")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 
 from ktsafe import InvalidGraph, PrivacyParams
-from ktsafe.link_density import equal_neighbourhoods, link_figures, link_max
+from ktsafe.audit.link_density import equal_neighbourhoods, link_figures, link_max
 from tests import naive
 from tests.graphs import attributed, small_graphs, union
 from tests.naive import Small

@@ -9,13 +9,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe import _location_index_core as index_core
-from ktsafe import _locations_core as core
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.location_index import copied, from_bytes, lift, refresh, renumber, to_bytes
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.index import _similar_core as index_core
+from ktsafe.index import _table_core as core
+from ktsafe.index.table import LocationTable, similarity_rule
+from ktsafe.index.upkeep import copied, from_bytes, lift, refresh, renumber, to_bytes
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, seen
 
 CAP = 64

@@ -7,10 +7,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe import _locations_core as core
-from ktsafe.locations import LocationTable, similarity_rule
+from ktsafe.index import _table_core as core
+from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 

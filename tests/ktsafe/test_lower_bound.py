@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.lower_bound import blocks_bound, crowded_hubs_bound, insertion_lower_bound
+from ktsafe.audit.lower_bound import blocks_bound, crowded_hubs_bound, insertion_lower_bound
 from tests import naive
 from tests.graphs import attributed, params_of, regular, small_graphs, stars, tolerances, union
 from tests.naive import Small, Tolerance

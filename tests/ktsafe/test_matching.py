@@ -7,14 +7,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe import _wants_core as core
-from ktsafe.cohorts import choose_targets
-from ktsafe.fallback import add_companions, companions_cost
-from ktsafe.locations import LocationTable, similarity_rule
-from ktsafe.matching import match_wants
+from ktsafe.cohorts import _wants_core as core
+from ktsafe.cohorts.choose import choose_targets
+from ktsafe.cohorts.companions import add_companions, companions_cost
+from ktsafe.cohorts.matching import match_wants
+from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.trimming import trim
-from ktsafe.working import WorkingGraph
+from ktsafe.polish.trimming import trim
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params
 
 NOBODY = np.zeros(0, dtype=np.int32)

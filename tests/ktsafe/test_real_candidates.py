@@ -10,15 +10,15 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal, sweep
-from ktsafe.cohort_search import cheapest_supergraph
+from ktsafe.audit.privacy_figures import privacy_figures
+from ktsafe.cohorts.search import cheapest_supergraph
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.locations import LocationTable, real_floors, similarity_rule
+from ktsafe.index.table import LocationTable, real_floors, similarity_rule
 from ktsafe.options import Edits, Effort
-from ktsafe.privacy_figures import privacy_figures
-from ktsafe.trimming import trim
+from ktsafe.polish.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal, sweep
+from ktsafe.polish.trimming import trim
 from ktsafe.verify import verify_flags, verify_graph
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs
 
 

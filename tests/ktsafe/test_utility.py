@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from scipy import stats
 
 from ktsafe import AttributedGraph, Schema
-from ktsafe import _utility_core as core
-from ktsafe.utility import (
+from ktsafe.audit import _utility_core as core
+from ktsafe.audit.utility import (
     assortativity,
     communities,
     degree_emd,

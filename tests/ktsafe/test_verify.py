@@ -11,8 +11,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import InvalidGraph, NotKTSafe, PrivacyParams
-from ktsafe import _verify_core as core
-from ktsafe import verify as module
+from ktsafe.verify import _stars_core as core
+from ktsafe.verify import verifier as module
 from ktsafe.verify import verify, verify_graph
 from tests import naive
 from tests.benchmarks import bench_verify

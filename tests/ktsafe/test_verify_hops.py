@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import NotKTSafe, PrivacyParams
-from ktsafe.verdict import Verdict
 from ktsafe.verify import _checked, _coded, verify, verify_flags
-from ktsafe.verify_hops import protection_sets
+from ktsafe.verify.hops import protection_sets
+from ktsafe.verify.verdict import Verdict
 from tests import naive_hops
 from tests.graphs import arrays, copies, regular, small_graphs, union
 from tests.naive import Small

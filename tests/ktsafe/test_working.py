@@ -7,9 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph
-from ktsafe import _working_core as core
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.working import WorkingGraph
+from ktsafe.working import _graph_core as core
+from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs
 
 

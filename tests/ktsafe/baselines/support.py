@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe import AttributedGraph
-from ktsafe.baselines.merging import MergedGraph
-from ktsafe.baselines.subgraph import AnonymizedSubgraph, ExpandedSubgraph
+from ktsafe.paper.merging import MergedGraph
+from ktsafe.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
 from tests.graphs import attributed, regular, union
 from tests.naive import Small
 

@@ -7,13 +7,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.baselines.candidate_set import initial_candidates
-from ktsafe.baselines.kt_safe_vertex import Setting
-from ktsafe.baselines.kt_tree import build_kt_tree
-from ktsafe.baselines.pivots import is_pruned, select_pivots
-from ktsafe.baselines.subgraph import ExpandedSubgraph
 from ktsafe.datasets import uniform
 from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.paper.candidate_set import initial_candidates
+from ktsafe.paper.kt_safe_vertex import Setting
+from ktsafe.paper.kt_tree import build_kt_tree
+from ktsafe.paper.pivots import is_pruned, select_pivots
+from ktsafe.paper.subgraph import ExpandedSubgraph
 from tests.graphs import attributed, small_graphs
 
 

@@ -8,8 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, Infeasible, PrivacyParams, anonymize
-from ktsafe.baselines.kl_graph import degree_sequence, kl_graph
 from ktsafe.datasets import uniform
+from ktsafe.paper.kl_graph import degree_sequence, kl_graph
 from ktsafe.verify import verify_graph
 
 

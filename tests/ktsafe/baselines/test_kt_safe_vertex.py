@@ -12,15 +12,15 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
-from ktsafe.baselines.kt_safe_graph import near_optimal
-from ktsafe.baselines.kt_safe_vertex import (
+from ktsafe.datasets import uniform
+from ktsafe.paper.kt_safe_graph import near_optimal
+from ktsafe.paper.kt_safe_vertex import (
     Setting,
     anonymize_subgraph,
     processing_order,
     similarity_rule,
 )
-from ktsafe.baselines.subgraph import ExpandedSubgraph
-from ktsafe.datasets import uniform
+from ktsafe.paper.subgraph import ExpandedSubgraph
 from tests import naive
 from tests.graphs import (
     attributed,

@@ -12,8 +12,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from ktsafe.baselines.merging import merge_subgraphs
-from ktsafe.baselines.partitioning import expand
+from ktsafe.paper.merging import merge_subgraphs
+from ktsafe.paper.partitioning import expand
 from tests import naive
 from tests.graphs import attributed, stars
 from tests.ktsafe.baselines.support import (

@@ -51,7 +51,7 @@ def test_every_test_named_exists() -> None:
 
 def test_a_name_that_does_not_exist_is_seen() -> None:
     """The check is able to fail."""
-    assert not exists("ktsafe.baselines.pivots.select_nothing")
+    assert not exists("ktsafe.paper.pivots.select_nothing")
 
 
 @pytest.mark.parametrize(

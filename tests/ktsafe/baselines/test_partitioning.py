@@ -7,21 +7,11 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.baselines.cost_model import (
-    CostModel,
-    _nearest_means,
-    sampled_cost_model,
-    sampled_vertices,
-)
-from ktsafe.baselines.kt_safe_vertex import Setting
-from ktsafe.baselines.partition_set import select_partitioning
-from ktsafe.baselines.partitioning import (
-    cluster_around,
-    expand,
-    number_of_parts,
-    partition_graph,
-)
 from ktsafe.datasets import uniform
+from ktsafe.paper.cost_model import CostModel, _nearest_means, sampled_cost_model, sampled_vertices
+from ktsafe.paper.kt_safe_vertex import Setting
+from ktsafe.paper.partition_set import select_partitioning
+from ktsafe.paper.partitioning import cluster_around, expand, number_of_parts, partition_graph
 
 GRAPH = uniform(200, 500, rng=np.random.default_rng(1))
 

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams, anonymize
-from ktsafe.baselines.kt_safe_graph import Variant, kt_safe_graph
 from ktsafe.datasets import uniform, zipf
+from ktsafe.paper.kt_safe_graph import Variant, kt_safe_graph
 from ktsafe.strategies import STRATEGIES
 from ktsafe.verify import verify_graph
 from tests.benchmarks import bench_paper

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe._locations_core import NONE
 from ktsafe.incremental import _deficit_core as core
 from ktsafe.incremental import _gaining_core as gaining
 from ktsafe.incremental import _inviting_core as inviting
@@ -18,8 +17,9 @@ from ktsafe.incremental import alternating, engine
 from ktsafe.incremental.alternating import lead_away
 from ktsafe.incremental.carrying import carry
 from ktsafe.incremental.indexed import IndexedGraph
-from ktsafe.locations import LocationTable, real_floors, similarity_rule
-from ktsafe.working import WorkingGraph
+from ktsafe.index._table_core import NONE
+from ktsafe.index.table import LocationTable, real_floors, similarity_rule
+from ktsafe.working.graph import WorkingGraph
 from tests import naive
 from tests.ktsafe.incremental.streams import Network, begun
 

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe import incremental as package
-from ktsafe._locations_core import Rule, Table
-from ktsafe._working_core import Working, withdraw_edge
 from ktsafe.incremental import (
     IncrementalReleases,
     Release,
@@ -22,8 +20,10 @@ from ktsafe.incremental import (
     engine,
     repair,
 )
-from ktsafe.locations import LocationTable, real_floors
+from ktsafe.index._table_core import Rule, Table
+from ktsafe.index.table import LocationTable, real_floors
 from ktsafe.verify import verify_graph
+from ktsafe.working._graph_core import Working, withdraw_edge
 from tests.ktsafe.incremental.streams import OPTIONS, SCHEMA, Network, begun, never_afresh
 
 Keys = NDArray[np.int64]

@@ -12,15 +12,15 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.inserted_values import with_inserted
+from ktsafe.attributes.inserted_values import with_inserted
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.sequence import _stubs_core, exact_plan, sizes
-from ktsafe.sequence.completing import Cohorts
-from ktsafe.sequence.exact_plan import exact_plan as planned
-from ktsafe.sequence.naming import Lacking, named
-from ktsafe.sequence.sizes import Unit, reach
+from ktsafe.sequence.exact import _stubs_core, exact_plan, sizes
+from ktsafe.sequence.exact.completing import Cohorts
+from ktsafe.sequence.exact.exact_plan import exact_plan as planned
+from ktsafe.sequence.exact.naming import Lacking, named
+from ktsafe.sequence.exact.sizes import Unit, reach
 from ktsafe.strategies import Plan
-from ktsafe.working import WorkingGraph
+from ktsafe.working.graph import WorkingGraph
 
 EXACT = PrivacyParams(k=3, alpha="1/3", t=0, epsilon=0)
 

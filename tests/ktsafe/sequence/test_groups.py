@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from ktsafe.sequence import _groups_core, _matching_core
+from ktsafe.sequence.ties import _groups_core, _matching_core
 
 Array = NDArray[np.int64]
 NO_TIES = np.zeros((0, 2), dtype=np.int64)

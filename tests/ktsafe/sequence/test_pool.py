@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.sequence import _rotating_core
-from ktsafe.sequence import state as columns
-from ktsafe.sequence.cover import visible_changes
-from ktsafe.sequence.pool import Kinds, pool_of
-from ktsafe.sequence.state import State, Tie
+from ktsafe.sequence.gate.cover import visible_changes
+from ktsafe.sequence.memory import state as columns
+from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.ties import _rotating_core
+from ktsafe.sequence.ties.pool import Kinds, pool_of
 from tests.ktsafe.sequence.world import World
 
 

@@ -9,10 +9,11 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidParams, NotKTSafe
-from ktsafe.sequence import Changes, Sequence, SequenceOptions, Step, removals, step
-from ktsafe.sequence import state as columns
-from ktsafe.sequence.state import State
-from ktsafe.sequence_aligned import AlignedSequence
+from ktsafe.sequence import Changes, Sequence, SequenceOptions, Step, step
+from ktsafe.sequence.aligned import AlignedSequence
+from ktsafe.sequence.memory import state as columns
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.ties import removals
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.test_residues import edges_by_id, place_of

@@ -9,11 +9,13 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence import Sequence, _rotating_core, certificate, cover
-from ktsafe.sequence import state as columns
-from ktsafe.sequence.pairing import matched_by_slack
-from ktsafe.sequence.pool import Kinds, pool_of
-from ktsafe.sequence.rotating import rotate
+from ktsafe.sequence import Sequence
+from ktsafe.sequence.gate import certificate, cover
+from ktsafe.sequence.memory import state as columns
+from ktsafe.sequence.ties import _rotating_core
+from ktsafe.sequence.ties.pairing import matched_by_slack
+from ktsafe.sequence.ties.pool import Kinds, pool_of
+from ktsafe.sequence.ties.rotating import rotate
 from tests.ktsafe.sequence.world import PARAMS, World
 
 Edges = NDArray[np.int64]

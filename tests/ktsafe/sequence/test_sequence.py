@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, step
-from ktsafe.sequence import state as columns
-from ktsafe.sequence.state import State
+from ktsafe.sequence.memory import state as columns
+from ktsafe.sequence.memory.state import State
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence.splits import Kinds, division
+from ktsafe.sequence.exact.splits import Kinds, division
 from tests.ktsafe.sequence.world import PARAMS, World
 
 

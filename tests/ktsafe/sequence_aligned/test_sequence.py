@@ -13,8 +13,8 @@ from hypothesis import strategies as some
 from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
-from ktsafe.sequence import state as st
-from ktsafe.sequence_aligned import AlignedSequence, orbits, step
+from ktsafe.sequence.aligned import AlignedSequence, orbits, step
+from ktsafe.sequence.memory import state as st
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World

@@ -1,0 +1,1 @@
+"""Groups under one shift: the strategy for any number of hops and both readings."""

@@ -1,0 +1,280 @@
+"""Alignment: one shift that maps the whole release onto itself, so that it is safe at any radius.
+
+Vertices of one class stand in groups of m positions, with inserted vertices where nobody stands.
+Every edge is completed to its orbit under the shift of all groups by one position: its m - 1
+translates are inserted. The shift is then an automorphism whose orbits are the groups. A group
+has m >= k members of one quasi-identifier and at most alpha * m sensitive ones, so the release is
+kt-safe for every n, in both readings, at epsilon = 0 and t = 0; `ktsafe.verify.certificate` says
+why.
+
+The cost is the edges of all orbits, less the original ones, plus the inserted vertices, and never
+above that of disjoint copies. The search moves vertices between positions of their class so that
+edges share orbits. It counts moves, not seconds: the same seed gives the same release.
+
+Source: not of the paper, whose n >= 2 has no algorithm of its own.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+from concurrent.futures import Executor
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
+
+from ktsafe.alignment import _alignment_core as core
+from ktsafe.alignment.parts import Part, cut_into_parts, put_back
+from ktsafe.errors import InvalidGraph, InvalidParams
+from ktsafe.graph import AttributedGraph
+from ktsafe.options import AnonymizeOptions, Effort
+from ktsafe.params import PrivacyParams
+from ktsafe.strategies import Plan, Progress
+
+KEYS_MAX = 1 << 42
+"""Possible orbits, which with a count of edges must fit 63 bits."""
+
+HOT, SETTLED, COLD = 0.4, 0.15, 0.07
+"""Temperatures in orbits times the root of the mean degree, which is what a move changes.
+
+A search starts from the first, after parts from the second, and ends at the third.
+"""
+
+CHUNKS = 20
+"""Pieces of the search between which progress is told."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Budget:
+    """How long to search.
+
+    Attributes
+    ----------
+    per_element:
+        Moves per vertex and edge of the graph.
+    work:
+        Moves times the edges that a move is expected to touch, at most.
+    """
+
+    per_element: int
+    work: int
+
+
+BUDGETS = {
+    "fast": Budget(200, 60_000_000),
+    "balanced": Budget(1_500, 400_000_000),
+    "thorough": Budget(6_000, 4_000_000_000),
+}
+
+
+def aligned(
+    graph: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    rng: np.random.Generator,
+    options: AnonymizeOptions,
+    executor: Executor | None,
+    report: Progress,
+) -> Plan:
+    """Plan a release that one shift maps onto itself. See `ktsafe.strategies.Strategy`.
+
+    1. Seat every vertex in a group of its class.
+    2. Search within parts of a large graph, each on its own.
+    3. Search over the whole graph, across the borders of parts, too.
+    4. Complete all orbits.
+
+    With n = 0 nobody sees an edge, and none is inserted: a protection set is a whole class.
+    """
+    if params.n_hops == 0:
+        return padded(graph, params)
+    problem = core.Problem(graph.indptr, graph.indices, graph.qi_classes, graph.is_sensitive)
+    seats = seated(graph, params, options.real_per_group)
+    if len(seats.real) ** 2 * params.group_size_min >= KEYS_MAX:
+        raise InvalidGraph("The graph has too many groups to be aligned.")
+    report("aligning", 0.0)
+    parts = cut_into_parts(problem, seats)
+    seeds = rng.integers(2**63, size=1 + len(parts)).tolist()
+    efforts = [options.effort] * len(parts)
+    run = map if executor is None else executor.map
+    found = run(searched_part, parts, efforts, seeds[1:])
+    for done, (part, occupant) in enumerate(zip(parts, found, strict=True), start=1):
+        put_back(seats, part, occupant)
+        report("aligning parts", done / len(parts))
+    # After the parts only the edges between them are out of order, which takes less heat.
+    hot = SETTLED if parts else HOT
+    search(problem, seats, options.effort, seeds[0], hot, report)
+    return completed(problem, seats)
+
+
+def padded(graph: AttributedGraph, params: PrivacyParams) -> Plan:
+    """Plan a release for n = 0: classes are filled up to k members and down to a share of alpha."""
+    members = np.bincount(graph.qi_classes)
+    flagged = np.bincount(graph.qi_classes[graph.is_sensitive], minlength=len(members))
+    alpha = params.alpha
+    least = np.maximum(params.k, -(-flagged * alpha.denominator // alpha.numerator))
+    missing = np.maximum(least - members, 0)
+    inserted = np.repeat(np.arange(len(members), dtype=np.int32), missing)
+    return Plan(inserted, graph.edges)
+
+
+def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:
+    """Search within a part; return who stands at each of its positions."""
+    # A thread must not move what the whole holds; a process works on a copy anyway.
+    moved = ("group", "position", "occupant", "real", "sensitive")
+    seats = part.seats._replace(**{name: getattr(part.seats, name).copy() for name in moved})
+    search(part.problem, seats, effort, seed, HOT)
+    return seats.occupant
+
+
+def seated(graph: AttributedGraph, params: PrivacyParams, real_per_group: int | None) -> core.Plan:
+    """Seat every vertex: neighbours in the graph near each other, sensitive ones spread.
+
+    A class gets as few groups as hold its members (at most `real_per_group` in each) and its
+    sensitive members (at most alpha * m in each); its members are spread evenly over them.
+
+    Raises
+    ------
+    InvalidParams
+        If `real_per_group` is not between 1 and m.
+    """
+    m = params.group_size_min
+    sensitive_max = math.floor(params.alpha * m)
+    most = m if real_per_group is None else real_per_group
+    if not 1 <= most <= m:
+        msg = f"There are {m} places in a group, so that 1 to {m} of them can be real."
+        raise InvalidParams(msg, hint="That is k, or 1 / alpha if greater.")
+    classes, flags = graph.qi_classes, graph.is_sensitive
+    members = np.bincount(classes)
+    flagged = np.bincount(classes[flags], minlength=len(members))
+    groups = np.maximum(-(-members // most), -(-flagged // sensitive_max))
+    first = np.concatenate(([0], np.cumsum(groups))).astype(np.int64)
+    group = np.zeros(graph.n_vertices, dtype=np.int32)
+    near = _along_edges(graph)
+    order = np.lexsort((near, classes))
+    begin = np.concatenate(([0], np.cumsum(members)))
+    for c in range(len(members)):
+        own = order[begin[c] : begin[c + 1]]
+        group[own] = first[c] + _dealt(flags[own], int(groups[c]))
+    return _plan(group, flags, first, np.array([m, most, sensitive_max], dtype=np.int64))
+
+
+def _dealt(flags: NDArray[np.bool_], groups: int) -> NDArray[np.int64]:
+    """Deal members into groups 0..groups-1 in order, evenly, and the flagged ones evenly, too."""
+    n, flagged = len(flags), int(np.count_nonzero(flags))
+    group = np.zeros(n, dtype=np.int64)
+    group[flags] = np.arange(flagged) * groups // max(flagged, 1)
+    fair = np.bincount(np.arange(n) * groups // max(n, 1), minlength=groups)
+    quota = np.maximum(fair - np.bincount(group[flags], minlength=groups), 0)
+    # Where the flagged alone exceed their fair share, the last groups get one less.
+    group[~flags] = np.repeat(np.arange(groups), quota)[: n - flagged]
+    return group
+
+
+def _along_edges(graph: AttributedGraph) -> NDArray[np.int64]:
+    """Return a rank of every vertex such that neighbours tend to be near each other."""
+    n = graph.n_vertices
+    if n == 0:
+        return np.zeros(0, dtype=np.int64)
+    matrix = csr_array(
+        (np.ones(len(graph.indices), dtype=np.int8), graph.indices, graph.indptr), shape=(n, n)
+    )
+    rank = np.empty(n, dtype=np.int64)
+    rank[reverse_cuthill_mckee(matrix, symmetric_mode=True)] = np.arange(n)
+    return rank
+
+
+def _plan(
+    group: NDArray[np.int32],
+    flags: NDArray[np.bool_],
+    first: NDArray[np.int64],
+    caps: NDArray[np.int64],
+) -> core.Plan:
+    """Give the members of each group its first positions, and count them."""
+    m, n_groups = int(caps[0]), int(first[-1])
+    order = np.argsort(group, kind="stable")
+    real = np.bincount(group, minlength=n_groups)
+    position = np.empty(len(group), dtype=np.int32)
+    position[order] = np.arange(len(group)) - np.repeat(np.cumsum(real) - real, real)
+    occupant = np.full(n_groups * m, core.EMPTY, dtype=np.int32)
+    occupant[group.astype(np.int64) * m + position] = np.arange(len(group))
+    sensitive = np.bincount(group[flags], minlength=n_groups)
+    if np.any(real > caps[1]) or np.any(sensitive > caps[2]):
+        raise AssertionError("A group has more members than it may.")
+    return core.Plan(
+        group,
+        position,
+        occupant,
+        real.astype(np.int32),
+        sensitive.astype(np.int32),
+        first,
+        caps,
+    )
+
+
+def _moves(problem: core.Problem, effort: Effort) -> int:
+    """Return the moves that an effort allows, fewer where vertices have many edges."""
+    budget = BUDGETS[effort]
+    n, ends = len(problem.cls), len(problem.indices)
+    return min(budget.per_element * (n + ends // 2), budget.work // (20 + 4 * ends // max(n, 1)))
+
+
+def search(
+    problem: core.Problem,
+    seats: core.Plan,
+    effort: Effort,
+    seed: int,
+    hot: float,
+    report: Progress | None = None,
+) -> None:
+    """Move vertices between positions of their class so that edges share orbits; in place.
+
+    `hot` is the temperature that it starts from, in the unit of `HOT`.
+    """
+    if len(problem.indices) == 0 or seats.caps[0] == 1:
+        return
+    table = orbit_table(problem, seats)
+    state = np.array([seed], dtype=np.uint64)
+    moves = _moves(problem, effort)
+    unit = math.sqrt(len(problem.indices) / len(problem.cls))
+    cuts = np.linspace(0, moves, CHUNKS + 1).astype(np.int64)
+    for done, (begin, stop) in enumerate(itertools.pairwise(cuts), start=1):
+        piece = unit * hot * (COLD / hot) ** (np.array([begin, stop]) / max(moves, 1))
+        core.anneal(problem, seats, table, state, int(stop - begin), piece)
+        if report is not None:
+            report("aligning", done / CHUNKS)
+
+
+def orbit_table(problem: core.Problem, seats: core.Plan) -> NDArray[np.int64]:
+    """Return the orbits of all edges with how many of them each holds."""
+    table = np.zeros(1 << int(4 + 3 * (len(problem.indices) // 2)).bit_length(), dtype=np.int64)
+    core.count_all(problem, seats, table)
+    return table
+
+
+def completed(problem: core.Problem, seats: core.Plan) -> Plan:
+    """Return the plan with all orbits complete, and the shift that certifies it."""
+    m, n, n_groups = int(seats.caps[0]), len(problem.cls), len(seats.real)
+    vertex = seats.occupant.copy()
+    empty = vertex == core.EMPTY
+    vertex[empty] = n + np.arange(np.count_nonzero(empty))
+    class_of_group = np.repeat(np.arange(len(seats.first) - 1), np.diff(seats.first))
+    inserted = np.repeat(class_of_group, m)[empty].astype(np.int32)
+    following = np.arange(n_groups * m).reshape(n_groups, m)
+    shift = np.empty(len(vertex), dtype=np.int32)
+    shift[vertex] = vertex[np.roll(following, -1, axis=1).reshape(-1)]
+
+    table = orbit_table(problem, seats)
+    key = np.sort(table[table != 0] >> core.COUNT_BITS) - 1
+    pair, distance = np.divmod(key, m)
+    one, two = np.divmod(pair, n_groups)
+    # An orbit within a group at half the way round meets each of its edges from both ends.
+    size = np.where((one == two) & (2 * distance == m), m // 2, m)
+    orbit = np.repeat(np.arange(len(key)), size)
+    start = np.arange(len(orbit)) - np.repeat(np.cumsum(size) - size, size)
+    near = one[orbit] * m + start
+    far = two[orbit] * m + (start + distance[orbit]) % m
+    edges = np.column_stack((vertex[near], vertex[far])).astype(np.int32)
+    return Plan(inserted, edges, shift=shift)

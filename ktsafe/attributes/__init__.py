@@ -1,0 +1,1 @@
+"""What is done to attribute values: rare classes, inserted vertices, composites."""

@@ -1,0 +1,99 @@
+"""The paper's variations of its model that are a matter of input rather than of algorithm.
+
+The others are arguments elsewhere: n = 0 is `PrivacyParams(n_hops=0)`, L1 and beta-likeness are
+`distance` of `kt_safe_vertex.similarity_rule`, a missing value is the category "-".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph import MISSING, Schema
+from ktsafe.params import PrivacyParams
+
+SEPARATOR = "|"
+"""Between the parts of a composite value; inside a part it is doubled, so that values differ."""
+
+
+def link_safety(k: int = 10, alpha: Fraction | float | str = "0.2") -> PrivacyParams:
+    """Return epsilon = t = 0, which the paper names as protecting "identity and link safety".
+
+    Parameters
+    ----------
+    k, alpha:
+        As in `PrivacyParams`.
+
+    It gives **no guarantee on links**. Equal neighbourhoods bound who somebody is, not who is tied
+    to whom: in a complete bipartite graph K_{10,10} whose sides differ in a quasi-identifier
+    everybody has 10 equals, and every tie between the sides is certain. Two disjoint ones are
+    kt-safe, too, and every tie inside one of them is certain. `ktsafe.audit.link_density.link_max`
+    measures it.
+
+    *Source*: Section 2.2, "Discussions on the kt-Safety Model"; refuted by a test.
+    """
+    return PrivacyParams(k=k, alpha=Fraction(str(alpha)), t=Fraction(0), epsilon=0)
+
+
+def composite_sensitive(
+    quasi_identifiers: Sequence[str],
+    sensitive: Mapping[str, frozenset[str]],
+    columns: Mapping[str, Sequence[object]],
+    name: str = "sensitive",
+) -> tuple[Schema, dict[str, list[object]]]:
+    """Treat several sensitive attributes as one composite attribute.
+
+    Parameters
+    ----------
+    quasi_identifiers:
+        Names of the non-sensitive attributes.
+    sensitive:
+        For each sensitive attribute, in order, its sensitive values.
+    columns:
+        Raw values of all attributes; those of the sensitive ones must be of one length. An
+        attribute without a column was given by nobody.
+    name:
+        Of the composite attribute.
+
+    Returns
+    -------
+    Schema, dict
+        The schema and the columns of a graph with the composite attribute in the place of the
+        parts. A composite value is sensitive iff any of its parts is.
+
+    Raises
+    ------
+    InvalidGraph
+        If there is no sensitive attribute, or columns differ in length.
+
+    *Source*: Section 2.1, "Graph Model".
+    """
+    if not sensitive:
+        raise InvalidGraph("There is no sensitive attribute to compose.")
+    lengths = {len(columns[part]) for part in sensitive if part in columns}
+    if len(lengths) > 1:
+        raise InvalidGraph("The columns of the sensitive attributes differ in length.")
+    length = max(lengths, default=max((len(column) for column in columns.values()), default=0))
+    texts = [
+        [_text(x) for x in columns[part]] if part in columns else [MISSING] * length
+        for part in sensitive
+    ]
+    rows = list(zip(*texts, strict=True))
+    values = [SEPARATOR.join(x.replace(SEPARATOR, 2 * SEPARATOR) for x in row) for row in rows]
+    guarded = frozenset(
+        value
+        for value, row in zip(values, rows, strict=True)
+        if any(x in bad for x, bad in zip(row, sensitive.values(), strict=True))
+    )
+    kept: dict[str, list[object]] = {
+        attribute: list(columns[attribute])
+        for attribute in quasi_identifiers
+        if attribute in columns
+    }
+    return Schema(tuple(quasi_identifiers), name, guarded), {**kept, name: list(values)}
+
+
+def _text(value: object) -> str:
+    """Return the category of a raw value; missing ones are a category of their own."""
+    return MISSING if value is None or value in {"", MISSING} else str(value)

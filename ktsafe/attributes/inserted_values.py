@@ -1,0 +1,155 @@
+"""Sensitive values of inserted vertices: some sensitive ones, so that no value means "real".
+
+If inserted vertices never showed a sensitive value, whoever shows one would be known to be real.
+So in every class of quasi-identifiers as many of them turn sensitive, at random, as there would be
+at the share of the real ones, as far as every protection set stays within alpha.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import connected_components
+
+from ktsafe.attributes import _inserted_values_core as core
+from ktsafe.errors import Infeasible
+from ktsafe.graph import MISSING, AttributedGraph
+from ktsafe.index.table import LocationTable, similarity_rule
+from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.params import PrivacyParams
+from ktsafe.strategies import Plan
+from ktsafe.working.graph import WorkingGraph
+
+
+def with_inserted(
+    graph: AttributedGraph, plan: Plan, params: PrivacyParams, rng: np.random.Generator
+) -> AttributedGraph:
+    """Return the planned release of `graph`; inserted vertices get sensitive attributes.
+
+    Each value, sensitive or not, is as frequent among inserted vertices of its kind as among real
+    ones. Nobody turns sensitive where protection sets are neither those of stars nor certified by
+    an automorphism. Vertices that copy an original keep its value.
+
+    Raises
+    ------
+    Infeasible
+        If inserted vertices cannot be non-sensitive.
+    """
+    released = _with_harmless(graph, plan, rng)
+    n, n_released = graph.n_vertices, released.n_vertices
+    if n == n_released or not graph.is_sensitive.any():
+        return released
+    order = rng.permutation(np.arange(n, n_released, dtype=np.int32))
+    if plan.copied_from is not None:
+        order = order[plan.copied_from[order - n] < 0]
+    wanted = wanted_sensitive(released, n, order, rng)
+    turned = np.zeros(n_released, dtype=np.bool_)
+    if plan.shift is not None:
+        _turn_in_orbits(released, _orbits(plan.shift), order, wanted, turned, params)
+    elif params.sees_stars and wanted.any():
+        working = WorkingGraph(released, QuasiIdentifierSpace.of_graph(released))
+        rule = similarity_rule(working.space, params)
+        caps = np.zeros(working.space.n_classes, dtype=np.int64)
+        core.turn(LocationTable(working, rule, caps).arrays, rule, order, wanted, turned)
+    chosen = np.flatnonzero(turned)
+    sensitive = [text in graph.schema.sensitive_values for text in released.categories[-1]]
+    codes = released.codes.copy()
+    codes[chosen, -1] = drawn_values(released, n, np.flatnonzero(sensitive), len(chosen), rng)
+    return AttributedGraph.from_codes(graph.schema, released.categories, codes, released.edges)
+
+
+def _with_harmless(graph: AttributedGraph, plan: Plan, rng: np.random.Generator) -> AttributedGraph:
+    """Return the planned release with inserted vertices that are not sensitive, or copies."""
+    categories, codes = graph.categories, graph.codes
+    if len(plan.inserted):
+        categories, harmless = harmless_codes(graph)
+        rows = np.empty((len(plan.inserted), codes.shape[1]), dtype=np.int32)
+        rows[:, :-1] = QuasiIdentifierSpace.of_graph(graph).tuples[plan.inserted]
+        rows[:, -1] = drawn_values(graph, graph.n_vertices, harmless, len(rows), rng)
+        if plan.copied_from is not None:
+            copies = plan.copied_from >= 0
+            rows[copies] = codes[plan.copied_from[copies]]
+        codes = np.concatenate((codes, rows))
+    return AttributedGraph.from_codes(graph.schema, categories, codes, plan.edges)
+
+
+def harmless_codes(
+    graph: AttributedGraph,
+) -> tuple[tuple[tuple[str, ...], ...], NDArray[np.int64]]:
+    """Return the sensitive attribute's codes that are not sensitive, and the categories with them.
+
+    Raises
+    ------
+    Infeasible
+        If there are none and "missing" is sensitive, too.
+    """
+    categories, values = graph.categories, graph.schema.sensitive_values
+    harmless = [code for code, text in enumerate(categories[-1]) if text not in values]
+    if not harmless:
+        if MISSING in values:
+            msg = "Inserted vertices must be non-sensitive, but every value is sensitive."
+            raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive.")
+        categories = (*categories[:-1], (*categories[-1], MISSING))
+        harmless = [len(categories[-1]) - 1]
+    return categories, np.array(harmless, dtype=np.int64)
+
+
+def drawn_values(
+    graph: AttributedGraph,
+    n_real: int,
+    allowed: NDArray[np.int64],
+    count: int,
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Draw `count` of the allowed codes, as frequent as among the first `n_real` vertices."""
+    if count == 0:
+        return np.zeros(0, dtype=np.int64)
+    top = int(allowed.max()) + 1
+    weights = 1 + np.bincount(graph.codes[:n_real, -1], minlength=top)[allowed]
+    drawn: NDArray[np.int64] = rng.choice(allowed, size=count, p=weights / weights.sum())
+    return drawn
+
+
+def wanted_sensitive(
+    released: AttributedGraph, n_real: int, inserted: NDArray[np.int32], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Return for each class how many inserted vertices would be sensitive at the real share."""
+    classes = released.qi_classes
+    n_classes = int(classes.max()) + 1
+    real = np.bincount(classes[:n_real], minlength=n_classes)
+    sensitive = np.bincount(classes[:n_real], released.is_sensitive[:n_real], minlength=n_classes)
+    share = sensitive / np.maximum(real, 1)
+    expected = np.bincount(classes[inserted], minlength=n_classes) * share
+    wanted: NDArray[np.int64] = np.floor(expected + rng.random(n_classes)).astype(np.int64)
+    return wanted
+
+
+def _orbits(shift: NDArray[np.int32]) -> NDArray[np.int64]:
+    """Return the orbit of every vertex under a permutation.
+
+    Apart from the verifier, which checks that the permutation is an automorphism.
+    """
+    n = len(shift)
+    arrows = coo_array((np.ones(n, dtype=np.int8), (np.arange(n), shift)), shape=(n, n))
+    orbits: NDArray[np.int64] = connected_components(arrows, directed=False)[1].astype(np.int64)
+    return orbits
+
+
+def _turn_in_orbits(
+    released: AttributedGraph,
+    orbits: NDArray[np.int64],
+    order: NDArray[np.int32],
+    wanted: NDArray[np.int64],
+    turned: NDArray[np.bool_],
+    params: PrivacyParams,
+) -> None:
+    """Turn vertices sensitive as far as every orbit stays within alpha: every union then does."""
+    classes = released.qi_classes
+    room = np.bincount(orbits) * params.alpha.numerator // params.alpha.denominator
+    room -= np.bincount(orbits, released.is_sensitive).astype(np.int64)
+    for v in order.tolist():
+        if wanted[classes[v]] > 0 and room[orbits[v]] > 0:
+            wanted[classes[v]] -= 1
+            room[orbits[v]] -= 1
+            turned[v] = True

@@ -1,0 +1,5 @@
+"""The private figures of one release: what it cost, how private and how useful it is."""
+
+from ktsafe.audit.release import audit_release, changed_values, cost_parts
+
+__all__ = ["audit_release", "changed_values", "cost_parts"]

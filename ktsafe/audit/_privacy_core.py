@@ -1,0 +1,113 @@
+"""Kernels of the privacy figures. They may use the verifier's, never the anonymizer's."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ktsafe.verify._stars_core import WideRows, scaled_limit, wide_similar
+
+
+class Multisets(NamedTuple):
+    """Multisets of tuples: row r holds `frequency[e]` times `member[e]`, ascending in e."""
+
+    pointer: NDArray[np.int64]
+    member: NDArray[np.int32]
+    frequency: NDArray[np.int32]
+
+
+class Candidates(NamedTuple):
+    """Released vertices by class and ascending degree; i-th question: `order[begin[i]:stop[i]]`."""
+
+    order: NDArray[np.int64]
+    begin: NDArray[np.int64]
+    stop: NDArray[np.int64]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def neighbour_runs(
+    indptr: NDArray[np.int64],
+    indices: NDArray[np.int32],
+    tuple_of: NDArray[np.int64],
+    vertices: NDArray[np.int64],
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return pointer, tuple and count: the multiset of tuples among each vertex's neighbours.
+
+    Row r is that of `vertices[r]`, each vertex occurring at most once.
+    """
+    n = vertices.shape[0]
+    degree_max = 0
+    for v in vertices:
+        degree_max = max(degree_max, indptr[v + 1] - indptr[v])
+    pointer = np.zeros(n + 1, dtype=np.int64)
+    column = np.empty(indices.shape[0], dtype=np.int32)
+    count = np.empty(indices.shape[0], dtype=np.int32)
+    members = np.empty(max(degree_max, 1), dtype=np.int32)
+    filled = 0
+    for r in range(n):
+        v = vertices[r]
+        degree = indptr[v + 1] - indptr[v]
+        for i in range(degree):
+            members[i] = tuple_of[indices[indptr[v] + i]]
+        members[:degree].sort()
+        begin = filled
+        for i in range(degree):
+            if filled > begin and column[filled - 1] == members[i]:
+                count[filled - 1] += 1
+            else:
+                column[filled] = members[i]
+                count[filled] = 1
+                filled += 1
+        pointer[r + 1] = filled
+    return pointer, column[:filled].copy(), count[:filled].copy()
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def contains(have: Multisets, row: int, want: Multisets, v: int) -> bool:
+    """Return whether multiset `row` of `have` contains multiset `v` of `want`."""
+    x = have.pointer[row]
+    x_stop = have.pointer[row + 1]
+    for y in range(want.pointer[v], want.pointer[v + 1]):
+        while x < x_stop and have.member[x] < want.member[y]:
+            x += 1
+        if x == x_stop or have.member[x] != want.member[y]:
+            return False
+        if have.frequency[x] < want.frequency[y]:
+            return False
+    return True
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def known_candidates(
+    asked: NDArray[np.int64],
+    row_of: NDArray[np.int64],
+    candidates: Candidates,
+    want: Multisets,
+    have: Multisets,
+    attributes: WideRows,
+    sizes: NDArray[np.int64],
+    tolerance: tuple[int, int, int, int],
+) -> NDArray[np.int64]:
+    """Count for each asked vertex who contains its true neighbours: anywhere, and inside its PS.
+
+    `row_of` says which row of `want` is that of a vertex. The rows of `have` are in the order of
+    the candidates, so that a scan reads memory in sequence. `tolerance` is (numerator of t, its
+    denominator, epsilon, number of attributes).
+    """
+    numerator, denominator, epsilon, q = tolerance
+    counts = np.zeros((2, asked.shape[0]), dtype=np.int64)
+    for i in range(asked.shape[0]):
+        v = asked[i]
+        for position in range(candidates.begin[i], candidates.stop[i]):
+            if not contains(have, position, want, row_of[v]):
+                continue
+            u = candidates.order[position]
+            counts[0, i] += 1
+            if 2 * abs(sizes[u] - sizes[v]) <= epsilon:
+                limit = scaled_limit(sizes[v], sizes[u], numerator, denominator)
+                if wide_similar(attributes, q, v, u, sizes[v], sizes[u], limit):
+                    counts[1, i] += 1
+    return counts

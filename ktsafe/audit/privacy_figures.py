@@ -1,0 +1,302 @@
+"""How private a release really is, told by somebody who knows which vertices are real.
+
+kt-safety compares released vertices with released ones and counts inserted ones as candidates. An
+attacker compares a *true* neighbourhood with the release, and may tell inserted vertices. So every
+real vertex gets, beside what the definition claims, what is left without the inserted vertices
+and what is left against an attacker who knows the true neighbours.
+
+All figures are private: they tell who is real.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.audit import _privacy_core as core
+from ktsafe.audit.originals import checked_original_of, shown_graph
+from ktsafe.errors import NotKTSafe
+from ktsafe.graph import AttributedGraph
+from ktsafe.params import PrivacyParams
+from ktsafe.verify import verify_flags
+from ktsafe.verify._stars_core import WideRows, wide_rows
+
+PAIRS_MAX = 100_000_000
+"""Comparisons for `k_known`; beyond it an even sample of the vertices is asked."""
+
+NO_LIMIT = 1 << 62
+
+ROWS_MAX = 50
+"""Rows of the table of classes that inserted vertices protect."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PrivacyFigures:
+    """Figures of the real vertices of a release.
+
+    Attributes
+    ----------
+    params:
+        The parameters of the release.
+    real:
+        int64, shape (r,): the released vertices that have an original.
+    true_degree, class_size:
+        int64, shape (r,): degree in the true graph, and real members of the vertex's released QI.
+    qi_class:
+        int64, shape (r,): released QI class.
+    k_claimed, k_real:
+        int64, shape (r,): members of PS(v), and the real ones among them.
+    sensitive, sensitive_real:
+        int64, shape (r,): sensitive members of PS(v), and the real ones among them.
+    asked:
+        int64, positions in `real` for which `k_known` was counted.
+    k_known, k_known_ps:
+        int64, shape of `asked`: released u with QI(u) = QI(v) whose neighbours' joint tuples
+        include those of v's true neighbours (`shown_graph`); anywhere, and inside PS(v).
+    """
+
+    params: PrivacyParams
+    real: NDArray[np.int64]
+    true_degree: NDArray[np.int64]
+    class_size: NDArray[np.int64]
+    qi_class: NDArray[np.int64]
+    k_claimed: NDArray[np.int64]
+    k_real: NDArray[np.int64]
+    sensitive: NDArray[np.int64]
+    sensitive_real: NDArray[np.int64]
+    asked: NDArray[np.int64]
+    k_known: NDArray[np.int64]
+    k_known_ps: NDArray[np.int64]
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the figures as JSON-ready values: over all, by degree band, by class size."""
+        everybody = np.ones(len(self.real), dtype=np.bool_)
+        return {
+            "real_vertices": len(self.real),
+            "k_known_asked": len(self.asked),
+            "all": self._summary(everybody),
+            "by_true_degree": self._by_band(self.true_degree),
+            "by_class_size": self._by_band(self.class_size),
+            "protected_by_inserted_only": self._protected_by_inserted(),
+        }
+
+    def _summary(self, chosen: NDArray[np.bool_]) -> dict[str, Any]:
+        k, asked = self.params.k, chosen[self.asked]
+        known_in_ps = _of_counts(self.k_known_ps[asked], k)
+        return {
+            "vertices": int(np.count_nonzero(chosen)),
+            "k_claimed": _of_counts(self.k_claimed[chosen], k),
+            "k_real": _of_counts(self.k_real[chosen], k),
+            "k_known": _of_counts(self.k_known[asked], k),
+            # Counted where similarity is one of stars.
+            **({"k_known_in_ps": known_in_ps} if self.params.sees_stars else {}),
+            "alpha": _of_shares(self.sensitive[chosen], self.k_claimed[chosen], self.params),
+            "alpha_real": _of_shares(self.sensitive_real[chosen], self.k_real[chosen], self.params),
+        }
+
+    def _by_band(self, values: NDArray[np.int64]) -> list[dict[str, Any]]:
+        """Summarize by bands 0, 1, 2-3, 4-7 and so on."""
+        bands = np.zeros(len(values), dtype=np.int64)
+        positive = values > 0
+        # frexp is exact: the exponent of x is 1 + floor(log2(x)).
+        bands[positive] = np.frexp(values[positive].astype(np.float64))[1]
+        rows = []
+        for band in np.unique(bands).tolist():
+            low, high = (0, 0) if band == 0 else (2 ** (band - 1), 2**band - 1)
+            rows.append({"from": low, "to": high, **self._summary(bands == band)})
+        return rows
+
+    def _protected_by_inserted(self) -> dict[str, Any]:
+        """Say in which classes |PS| >= k holds thanks to inserted vertices alone."""
+        only = (self.k_real < self.params.k) & (self.k_claimed >= self.params.k)
+        large = self.class_size >= self.params.k
+        classes, counts = np.unique(self.qi_class[only], return_counts=True)
+        sizes = dict(zip(self.qi_class[only].tolist(), self.class_size[only].tolist(), strict=True))
+        rows = [
+            {"qi_class": c, "real_members": sizes[c], "vertices": count}
+            for c, count in zip(classes.tolist(), counts.tolist(), strict=True)
+        ]
+        rows.sort(key=lambda row: (-row["vertices"], row["qi_class"]))
+        return {
+            "vertices": int(np.count_nonzero(only)),
+            "share": _ratio(int(np.count_nonzero(only)), len(only)),
+            "share_of_larger_classes": _ratio(
+                int(np.count_nonzero(only & large)), int(np.count_nonzero(large))
+            ),
+            "in_classes_below_k": int(np.count_nonzero(only & (self.class_size < self.params.k))),
+            "classes": len(rows),
+            "largest": rows[:ROWS_MAX],
+        }
+
+
+def privacy_figures(
+    original: AttributedGraph,
+    released: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    original_of: NDArray[np.integer[Any]] | None = None,
+    pairs_max: int = PAIRS_MAX,
+    certificate: NDArray[np.int32] | None = None,
+) -> PrivacyFigures:
+    """Measure the privacy of every real vertex of a release.
+
+    Parameters
+    ----------
+    original, released:
+        The true graph and the released one, of one schema.
+    params:
+        The parameters of the release.
+    original_of:
+        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+        None: the first vertices are the originals in order.
+    pairs_max:
+        Comparisons that `k_known` may take before an even sample is asked instead.
+    certificate:
+        See `ktsafe.verify.verify_flags`: protection sets are then counted by its orbits.
+
+    Raises
+    ------
+    InvalidGraph
+        If `original_of` does not name each original at most once.
+    """
+    behind = checked_original_of(original, released, original_of)
+    real = np.flatnonzero(behind >= 0)
+    is_real = behind >= 0
+    ps_size, flagged = verify_flags(
+        released.codes[:, :-1],
+        np.column_stack((is_real, released.is_sensitive, is_real & released.is_sensitive)),
+        released.edges,
+        params,
+        certificate=certificate,
+    )
+    classes = released.qi_classes.astype(np.int64)
+    members = np.bincount(classes[real], minlength=int(classes.max(initial=0)) + 1)
+    true_degree = original.degrees[behind[real]]
+    asked, counts = _known(original, released, params, behind, real, pairs_max)
+    return PrivacyFigures(
+        params=params,
+        real=real,
+        true_degree=true_degree,
+        class_size=members[classes[real]].astype(np.int64),
+        qi_class=classes[real],
+        k_claimed=ps_size[real],
+        k_real=flagged[0, real],
+        sensitive=flagged[1, real],
+        sensitive_real=flagged[2, real],
+        asked=asked,
+        k_known=counts[0],
+        k_known_ps=counts[1],
+    )
+
+
+def check_known(
+    original: AttributedGraph,
+    released: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    original_of: NDArray[np.integer[Any]] | None = None,
+) -> None:
+    """Raise unless everybody keeps k candidates for whoever knows the true neighbours.
+
+    Parameters are those of `privacy_figures`; nobody is left out. The message tells of no one.
+
+    Raises
+    ------
+    NotKTSafe
+        If some original has fewer than k in its protection set (beyond stars: anywhere) who have
+        its true neighbours.
+    """
+    behind = checked_original_of(original, released, original_of)
+    real = np.flatnonzero(behind >= 0)
+    _, counts = _known(original, released, params, behind, real, NO_LIMIT)
+    if (counts[1 if params.sees_stars else 0] < params.k).any():
+        msg = "Somebody has too few candidates for whoever knows true neighbourhoods."
+        raise NotKTSafe(msg, hint="Do not publish this graph.")
+
+
+def _known(
+    original: AttributedGraph,
+    released: AttributedGraph,
+    params: PrivacyParams,
+    behind: NDArray[np.int64],
+    real: NDArray[np.int64],
+    pairs_max: int,
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return which positions of `real` were asked, and their k_known, anywhere and inside PS."""
+    tuples = released.qi_classes.astype(np.int64)
+    true = shown_graph(original, released, behind)
+    everybody = np.arange(len(real))
+    want = core.Multisets(*core.neighbour_runs(true.indptr, true.indices, tuples[real], everybody))
+    row = np.full(len(behind), -1, dtype=np.int64)
+    row[real] = everybody
+
+    # Whoever contains v's true neighbours has at least its true degree.
+    stride = int(max(released.degrees.max(initial=0), true.degrees.max(initial=0))) + 1
+    key = tuples * stride + released.degrees
+    order = np.argsort(key, kind="stable")
+    have = core.Multisets(*core.neighbour_runs(released.indptr, released.indices, tuples, order))
+    first = tuples[real] * stride
+    begin = np.searchsorted(key[order], first + true.degrees)
+    stop = np.searchsorted(key[order], first + stride)
+    pairs = int((stop - begin).sum())
+    asked = np.arange(len(real))
+    if pairs > pairs_max:
+        by_location = np.argsort(begin, kind="stable")
+        asked = np.sort(by_location[:: -(-pairs // pairs_max)])
+
+    codes = released.codes[:, :-1]
+    offsets = np.cumsum([0, *(len(texts) for texts in released.categories[:-1])])[:-1]
+    columns = np.ascontiguousarray(codes + offsets.astype(np.int32))
+    rows = WideRows(*wide_rows(np.arange(len(codes)), released.indptr, released.indices, columns))
+    counts = core.known_candidates(
+        real[asked],
+        row,
+        core.Candidates(order, begin[asked], stop[asked]),
+        want,
+        have,
+        rows,
+        released.degrees + 1,
+        (params.t.numerator, params.t.denominator, params.epsilon, codes.shape[1]),
+    )
+    return asked, counts
+
+
+def _of_counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
+    """Summarize numbers of candidates; quantiles are lower ones, so that each was seen."""
+    if len(values) == 0:
+        return {"min": None, "p1": None, "p5": None, "median": None, "below_k": 0, "share": None}
+    p1, p5, median = np.quantile(values, [0.01, 0.05, 0.5], method="lower").tolist()
+    below = int(np.count_nonzero(values < k))
+    return {
+        "min": int(values.min()),
+        "p1": p1,
+        "p5": p5,
+        "median": median,
+        "below_k": below,
+        "share": _ratio(below, len(values)),
+    }
+
+
+def _of_shares(
+    part: NDArray[np.int64], whole: NDArray[np.int64], params: PrivacyParams
+) -> dict[str, Any]:
+    """Summarize sensitive shares; how many exceed alpha is decided on integers."""
+    if len(part) == 0:
+        return {"max": None, "p99": None, "p95": None, "median": None, "above_alpha": 0}
+    shares = part / whole
+    median, p95, p99 = np.quantile(shares, [0.5, 0.95, 0.99], method="higher").round(6).tolist()
+    above = part * params.alpha.denominator > whole * params.alpha.numerator
+    return {
+        "max": round(float(shares.max()), 6),
+        "p99": p99,
+        "p95": p95,
+        "median": median,
+        "above_alpha": int(np.count_nonzero(above)),
+    }
+
+
+def _ratio(part: int, whole: int) -> float | None:
+    return round(part / whole, 6) if whole else None

@@ -1,0 +1,1 @@
+"""Cohorts of equal targets: the default strategy for stars."""

@@ -1,0 +1,1 @@
+"""The index of locations: stands where the paper has pivots and the kt-tree."""

@@ -1,0 +1,1 @@
+"""Taking back what a safe release does not need: trimming and annealing."""

@@ -1,0 +1,125 @@
+"""Groups: who is published together for the first time, and which place each gets for ever.
+
+A newcomer waits until a whole group can be filled with people of one class, or, where inserted
+places may fill it, for `birth_wait_max` releases. Within the groups that appear together people
+are seated so that their ties share orbits (`ktsafe.alignment.strategy`); seats never change
+afterwards.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.anonymize import Anonymized, anonymize
+from ktsafe.graph import AttributedGraph
+from ktsafe.options import AnonymizeOptions
+from ktsafe.sequence.memory import state as st
+from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.truth import truth_of
+from ktsafe.sequence.people.births import come_apart, is_sensitive, margin, shall_be_padded, waiting
+from ktsafe.sequence.people.blocks import Frame, add_places
+
+
+def publish_ready(
+    state: State, frame: Frame, options: SequenceOptions, rng: np.random.Generator
+) -> None:
+    """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
+    ready: list[int] = []
+    for rows in waiting(state):
+        chosen = _filling(state, frame, options, rows, rng)
+        if shall_be_padded(state, options, rows):
+            chosen = rows
+        ready += chosen
+    if ready:
+        publish_groups(state, frame, options, sorted(ready), rng)
+
+
+def publish_groups(
+    state: State,
+    frame: Frame,
+    options: SequenceOptions,
+    rows: list[int],
+    rng: np.random.Generator,
+) -> None:
+    """Give people places in new groups; empty places are filled with inserted ones."""
+    order = np.array(rows, dtype=np.int64)[rng.permutation(len(rows))]
+    seated = _seated(_true_graph(state, frame, order), frame, options, rng)
+    assert seated.shift is not None
+    groups = _groups(seated.shift)
+    # Places of a group ascend in the order of the shift, so the state need not know positions.
+    vertices = np.concatenate(groups)
+    places = add_places(state, seated.graph, vertices, rng)
+    for group, own in zip(groups, _split(places, groups), strict=True):
+        state.form_cohort(own.tolist())
+        for vertex, place in zip(group.tolist(), own.tolist(), strict=True):
+            if seated.origin[vertex] >= 0:
+                state.settle(int(order[seated.origin[vertex]]), place)
+
+
+def _filling(
+    state: State,
+    frame: Frame,
+    options: SequenceOptions,
+    rows: list[int],
+    rng: np.random.Generator,
+) -> list[int]:
+    """Return people of one class who fill whole groups, as many as possible; the others wait."""
+    m = frame.exact.group_size_min
+    size = options.real_per_group or m
+    if len(rows) < size + margin(state, options) or not come_apart(state, rows):
+        return []
+    flags = [is_sensitive(state, frame, row) for row in rows]
+    flagged, cap = sum(flags), int(frame.exact.alpha * m)
+    harmless = len(rows) - flagged
+    n_groups = len(rows) // size
+    while harmless + min(flagged, n_groups * cap) < n_groups * size:
+        n_groups -= 1
+    chosen: list[int] = []
+    room = n_groups * cap
+    for i in rng.permutation(len(rows)).tolist():
+        if len(chosen) < n_groups * size and (not flags[i] or room > 0):
+            chosen.append(rows[i])
+            room -= flags[i]
+    return chosen
+
+
+def _true_graph(state: State, frame: Frame, rows: NDArray[np.int64]) -> AttributedGraph:
+    """Return the true graph on the given people."""
+    graph, keys = truth_of(state, frame.schema)
+    return graph.subgraph(np.searchsorted(keys, state.people.rows[rows, st.KEY]))
+
+
+def _seated(
+    graph: AttributedGraph, frame: Frame, options: SequenceOptions, rng: np.random.Generator
+) -> Anonymized:
+    """Return the graph on groups, with the shift that takes each place to the next."""
+    # Seats are the same for every radius, but for n = 0 the strategy would make none.
+    params = dataclasses.replace(frame.exact, n_hops=max(frame.exact.n_hops, 1))
+    chosen = AnonymizeOptions(
+        effort=frame.effort, strategy="aligned", real_per_group=options.real_per_group
+    )
+    return anonymize(graph, params, rng=rng, options=chosen)
+
+
+def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:
+    """Return the orbits of the shift, each in its order, by their least vertices."""
+    image = shift.tolist()
+    seen = [False] * len(image)
+    groups = []
+    for start in range(len(image)):
+        group, vertex = [], start
+        while not seen[vertex]:
+            seen[vertex] = True
+            group.append(vertex)
+            vertex = image[vertex]
+        if group:
+            groups.append(np.array(group, dtype=np.int64))
+    return groups
+
+
+def _split(places: NDArray[np.int64], groups: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
+    return np.split(places, np.cumsum([len(group) for group in groups])[:-1])

@@ -1,0 +1,1 @@
+"""Equal neighbour counts inside every cohort: plans and how they are completed."""

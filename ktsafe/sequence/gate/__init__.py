@@ -1,0 +1,1 @@
+"""What is checked before a release of a sequence may go out."""

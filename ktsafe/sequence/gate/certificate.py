@@ -1,0 +1,77 @@
+"""The certificate for w = all, checked where something changed, or everywhere.
+
+Cohorts partition the published places. Each has at least m members with equal presence, at most
+the share alpha of them ever sensitive, and all members on one exact location: one class, and for
+every attribute the same counts among the neighbours. Then every protection set of every release is
+a union of cohorts, and so is every intersection of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ktsafe.errors import NotKTSafe
+from ktsafe.sequence.memory import state as st
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.blocks import Frame
+
+CELLS_MAX = 2**22
+"""Counts that are compared at once."""
+
+
+def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
+    """Check the given cohorts.
+
+    Raises
+    ------
+    NotKTSafe
+        If the certificate does not hold for one of them.
+    """
+    params = frame.params
+    cohorts = [members for label in sorted(labels) if (members := state.members.get(label))]
+    for members in cohorts:
+        if len(members) < params.group_size_min:
+            raise NotKTSafe("A cohort has too few members.")
+        places = state.places.rows[members]
+        ever = int(places[:, st.EVER].sum())
+        if ever * params.alpha.denominator > len(members) * params.alpha.numerator:
+            raise NotKTSafe("A cohort has too many sensitive members.")
+        # A part of a cohort is as old as the cohort; members are added to none.
+        if (places[:, st.BORN] != places[0, st.BORN]).any():
+            raise NotKTSafe("The members of a cohort were not published together.")
+        if (places[:, st.CLS] != places[0, st.CLS]).any():
+            raise NotKTSafe("The members of a cohort differ in class.")
+    width = sum(len(texts) for texts in state.categories[:-1]) + 1
+    batch: list[list[int]] = []
+    for members in cohorts:
+        batch.append(members)
+        if width * sum(map(len, batch)) > CELLS_MAX:
+            _check_locations(state, batch, width)
+            batch = []
+    _check_locations(state, batch, width)
+
+
+def _check_locations(state: State, cohorts: list[list[int]], width: int) -> None:
+    """Raise unless the members of each cohort have equal degrees and neighbour counts."""
+    places = [place for members in cohorts for place in members]
+    if not places:
+        return
+    neighbours = [list(state.adjacent[place]) for place in places]
+    degrees = np.array([len(others) for others in neighbours], dtype=np.int64)
+    row = np.repeat(np.arange(len(places)), degrees)
+    flat = np.array([other for others in neighbours for other in others], dtype=np.int64)
+    classes = np.array(state.classes, dtype=np.int64).reshape(len(state.classes), -1)
+    codes = classes[state.places.rows[flat, st.CLS]]
+    counts = np.zeros(len(places) * width, dtype=np.int64)
+    offset = 0
+    for j, texts in enumerate(state.categories[:-1]):
+        counts += np.bincount(row * width + offset + codes[:, j], minlength=len(counts))
+        offset += len(texts)
+    table = counts.reshape(len(places), width)
+    table[:, -1] = degrees
+    sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
+    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
+    if (table != table[first]).any():
+        raise NotKTSafe("The members of a cohort are not on one location.")

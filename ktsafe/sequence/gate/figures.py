@@ -1,0 +1,110 @@
+"""Private figures of the current release: what it costs against the true graph, and who waits."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.sequence.memory import state as st
+from ktsafe.sequence.memory.state import State
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Figures:
+    """Counts; never published.
+
+    Attributes
+    ----------
+    inserted_vertices, counterfeit_vertices, withheld_vertices:
+        Places that are nobody's: never anybody's, or formerly somebody's; people without a place.
+    inserted_edges, residual_edges:
+        Released edges that are no true tie: inserted ones (true ties that were removed since
+        among them), and former ties of people who left the place.
+    residual_age_max, residual_age_median:
+        Releases that have shown residual edges since their person left, the oldest and the median.
+    held_edges:
+        True ties that are not released; `waiting_edges` of them wait for withheld people.
+    held_edge_age_max, withheld_age_max:
+        Releases since the oldest of them could have been published, or came.
+    held_values:
+        Published people whose quasi-identifier shown is not the true one.
+    cohorts, cohort_size_min, k_real_min:
+        Cohorts; their least size; the least number of people in one that has any.
+    moves:
+        What was done over the whole sequence.
+    """
+
+    release: int
+    inserted_vertices: int
+    counterfeit_vertices: int
+    withheld_vertices: int
+    inserted_edges: int
+    residual_edges: int
+    residual_age_max: int
+    residual_age_median: int
+    held_edges: int
+    waiting_edges: int
+    held_edge_age_max: int
+    withheld_age_max: int
+    held_values: int
+    cohorts: int
+    cohort_size_min: int
+    k_real_min: int
+    moves: dict[str, int]
+
+    @property
+    def cost(self) -> int:
+        """|V symmetric-difference V'| + |E symmetric-difference E'| (Equation 1)."""
+        vertices = self.inserted_vertices + self.counterfeit_vertices + self.withheld_vertices
+        return vertices + self.inserted_edges + self.residual_edges + self.held_edges
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the figures as JSON-ready values, the cost among them."""
+        return {"cost": self.cost, **dataclasses.asdict(self)}
+
+
+def figures_of(state: State) -> Figures:
+    """Count; a scan of all tables."""
+    places = state.places.rows[state.places.used()]
+    edges = state.edges.rows[state.edges.used()]
+    people = state.people.rows[state.people.used()]
+    held = state.held.rows[state.held.used()]
+    away = state.people.rows[:, st.PLACE] == st.NOBODY
+    waits = away[held[:, st.FIRST]] | away[held[:, st.SECOND]]
+    stays = _residual_ages(state, edges[edges[:, st.IS_TRUE] == st.RESIDUAL])
+    since = held[~waits, st.HELD_SINCE]
+    came = people[people[:, st.PLACE] == st.NOBODY, st.SINCE]
+    real = np.bincount(places[:, st.COHORT], places[:, st.KIND] == st.REAL)
+    return Figures(
+        release=state.release,
+        inserted_vertices=int((places[:, st.KIND] == st.INSERTED).sum()),
+        counterfeit_vertices=int((places[:, st.KIND] == st.COUNTERFEIT).sum()),
+        withheld_vertices=len(came),
+        inserted_edges=int((edges[:, st.IS_TRUE] == st.FALSE).sum()),
+        residual_edges=len(stays),
+        residual_age_max=int(stays.max(initial=0)),
+        residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,
+        held_edges=len(held),
+        waiting_edges=int(waits.sum()),
+        held_edge_age_max=int(state.release - since.min()) if len(since) else 0,
+        withheld_age_max=int(state.release - came.min()) if len(came) else 0,
+        held_values=len(state.differing),
+        cohorts=len(state.members),
+        cohort_size_min=min((len(part) for part in state.members.values()), default=0),
+        k_real_min=int(real[real > 0].min()) if (real > 0).any() else 0,
+        moves=dict(sorted(state.counts.items())),
+    )
+
+
+def _residual_ages(state: State, edges: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many releases showed each residual edge since an end was left, this one included.
+
+    A true tie becomes residual when the first of its ends is left.
+    """
+    left = state.places.rows[edges[:, : st.HIGH + 1], st.LEFT]
+    first = np.where(left == st.NEVER, state.release, left).min(axis=1, initial=state.release)
+    ages: NDArray[np.int64] = state.release - first + 1
+    return ages

@@ -1,0 +1,1 @@
+"""What a sequence remembers: tables, pages, the true graph, changes."""

@@ -1,0 +1,71 @@
+"""The state of a sequence as named pages of bytes, and back.
+
+`meta` is JSON: what is fixed, counters, classes and categories. Every other page holds up to
+`ROWS_PER_PAGE` rows of one table, little-endian int64.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from ktsafe.errors import KtsafeError
+from ktsafe.sequence.memory.state import State
+
+META = "meta"
+VERSION = 2
+
+
+class SequenceCorrupted(KtsafeError):
+    """The pages of a sequence are not what was saved."""
+
+
+def state_pages(state: State, fixed: Mapping[str, Any], *, dirty: bool) -> dict[str, bytes]:
+    """Return all pages, or those that changed since they were last marked as saved."""
+    meta = {
+        "version": VERSION,
+        "fixed": fixed,
+        "release": state.release,
+        "n_cohorts": state.n_cohorts,
+        "counts": state.counts,
+        "classes": state.classes,
+        "categories": state.categories,
+        "rows": {table.name: table.n for table in state.tables},
+    }
+    pages = {META: json.dumps(meta, sort_keys=True).encode()}
+    for table in state.tables:
+        pages |= table.pages(table.dirty if dirty else None)
+    return pages
+
+
+def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]:
+    """Return the state and what is fixed.
+
+    Raises
+    ------
+    SequenceCorrupted
+        If pages are missing or do not fit each other.
+    """
+    try:
+        meta = json.loads(pages[META])
+        if meta["version"] != VERSION:
+            raise ValueError
+        state = State(len(meta["categories"]))
+        state.release = meta["release"]
+        state.n_cohorts = meta["n_cohorts"]
+        state.counts = meta["counts"]
+        state.set_classes([tuple(codes) for codes in meta["classes"]])
+        state.categories = meta["categories"]
+        for table in state.tables:
+            names = sorted(name for name in pages if name.startswith(f"{table.name}/"))
+            table.load([pages[name] for name in names])
+            if table.n != meta["rows"][table.name]:
+                raise ValueError
+        state.rebuild()
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise SequenceCorrupted(
+            "The saved state of the sequence is damaged.",
+            hint="Restore it from a backup, or begin a new sequence.",
+        ) from error
+    return state, meta["fixed"]

@@ -1,0 +1,1 @@
+"""People of a sequence: births, departures, changes of their attributes."""

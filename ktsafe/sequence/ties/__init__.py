@@ -1,0 +1,1 @@
+"""Ties of a sequence: how they become visible, and how they leave."""

@@ -1,5 +1,0 @@
-"""Sequences of releases that are safe for w = all at any radius: permanent groups, one shift."""
-
-from ktsafe.sequence_aligned.sequence import AlignedSequence, check_options
-
-__all__ = ["AlignedSequence", "check_options"]

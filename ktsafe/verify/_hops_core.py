@@ -1,0 +1,292 @@
+"""Kernels of the verifier for neighbourhoods of any radius and both readings: whole numbers only.
+
+They are private to `verify_hops.py`. Bounds are checked by the caller.
+"""
+
+# mypy: disable-error-code="no-any-return,return-value"
+# Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from ktsafe.verify._edit_distance_core import UNKNOWN, bounded_distance
+from ktsafe.verify._rooted_graph_core import Rooted, colours, mixed, prepared
+from ktsafe.verify._stars_core import scaled_limit
+
+BEYOND, WITHIN, UNDECIDED = 0, 1, 2
+
+
+class Reach(NamedTuple):
+    """A graph and what of it belongs to a neighbourhood.
+
+    `extent` = (n_hops, whether the reading is induced). Rows of `indices` ascend.
+    """
+
+    indptr: NDArray[np.int64]
+    indices: NDArray[np.int32]
+    extent: NDArray[np.int64]
+
+
+class Profiles(NamedTuple):
+    """What sizes and distributions say about each neighbourhood, one row each.
+
+    `sizes[v, L]` are the vertices within L + 1 hops of v, `edges[v]` the edges of HN(v, n),
+    `counts[v, L * columns + c]` how often column c occurs within L + 1 hops. The columns of
+    attribute a are `offsets[a]:offsets[a + 1]`.
+    """
+
+    classes: NDArray[np.int64]
+    sizes: NDArray[np.int32]
+    edges: NDArray[np.int64]
+    counts: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def collect(
+    reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
+) -> tuple[int, int]:
+    """List the vertices within reach of v, nearest first, and number them in `local`.
+
+    Returns
+    -------
+    tuple
+        How many there are, and how many of them lie within n - 1 hops.
+    """
+    local[v] = 0
+    members[0] = v
+    filled = 1
+    begin = 0
+    inner = 0
+    for _ in range(reach.extent[0]):
+        inner = filled
+        for i in range(begin, inner):
+            x = members[i]
+            for y in reach.indices[reach.indptr[x] : reach.indptr[x + 1]]:
+                if local[y] < 0:
+                    local[y] = filled
+                    members[filled] = y
+                    filled += 1
+        begin = inner
+    return filled, inner
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def profile_rows(
+    reach: Reach, columns: NDArray[np.int32], begin: int, stop: int, profiles: Profiles
+) -> None:
+    """Fill the rows begin..stop - 1 of `profiles`, whose counts are zero."""
+    n = reach.indptr.shape[0] - 1
+    hops = reach.extent[0]
+    width = profiles.offsets[-1]
+    local = np.full(n, -1, dtype=np.int32)
+    members = np.empty(n, dtype=np.int32)
+    for v in range(begin, stop):
+        filled, inner = collect(reach, v, local, members)
+        level_stop = 1
+        seen = 0
+        for hop in range(hops):
+            # Members of level hop + 1 are the unseen neighbours of the level before, in order.
+            reached = level_stop
+            for i in range(seen, level_stop):
+                for y in reach.indices[reach.indptr[members[i]] : reach.indptr[members[i] + 1]]:
+                    reached = max(reached, int(local[y]) + 1)
+            seen, level_stop = level_stop, reached
+            profiles.sizes[v, hop] = level_stop
+            for i in range(level_stop if hop == 0 else 0):
+                for a in range(columns.shape[1]):
+                    profiles.counts[v, columns[members[i], a]] += 1
+            if hop:
+                base = hop * width
+                profiles.counts[v, base : base + width] = profiles.counts[v, base - width : base]
+                for i in range(seen, level_stop):
+                    for a in range(columns.shape[1]):
+                        profiles.counts[v, base + columns[members[i], a]] += 1
+        # Whoever is beyond n - 1 hops has a higher number, so each edge is met from its near end.
+        edges = 0
+        for i in range(filled if reach.extent[1] else inner):
+            for y in reach.indices[reach.indptr[members[i]] : reach.indptr[members[i] + 1]]:
+                other = local[y]
+                if other > i:
+                    edges += 1
+        profiles.edges[v] = edges if hops else 0
+        for i in range(filled):
+            local[members[i]] = -1
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def cut_out(
+    reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return HN(v, n) as adjacency and levels of local numbers, v being 0; rows ascend.
+
+    `local` is -1 everywhere, before and after.
+    """
+    filled, inner = collect(reach, v, local, members)
+    indptr = np.zeros(filled + 1, dtype=np.int64)
+    induced = reach.extent[1] != 0
+    for i in range(filled):
+        x = members[i]
+        count = 0
+        for y in reach.indices[reach.indptr[x] : reach.indptr[x + 1]]:
+            count += local[y] >= 0 and (induced or i < inner or local[y] < inner)
+        indptr[i + 1] = indptr[i] + count
+    indices = np.empty(indptr[filled], dtype=np.int32)
+    for i in range(filled):
+        x = members[i]
+        at = indptr[i]
+        for y in reach.indices[reach.indptr[x] : reach.indptr[x + 1]]:
+            if local[y] >= 0 and (induced or i < inner or local[y] < inner):
+                indices[at] = local[y]
+                at += 1
+        indices[indptr[i] : at].sort()
+    level = np.zeros(filled, dtype=np.int32)
+    for i in range(1, filled):
+        # Levels ascend with the numbers, so the lowest neighbour is a parent.
+        level[i] = level[indices[indptr[i]]] + 1
+    for i in range(filled):
+        local[members[i]] = -1
+    return indptr, indices, level
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def neighbourhood(
+    reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
+) -> Rooted:
+    """Return HN(v, n), prepared for the search."""
+    indptr, indices, level = cut_out(reach, v, local, members)
+    return prepared(indptr, indices, level)
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def group_isomorphic(
+    reach: Reach, vertices: NDArray[np.int64], bounds: NDArray[np.int64], nodes: int
+) -> NDArray[np.int64]:
+    """Return for each of `vertices` an earlier one with an isomorphic neighbourhood, or itself.
+
+    Only vertices between the same two `bounds` are compared. Hashes propose, searches decide;
+    what they leave open merely becomes a location of its own.
+    """
+    n = reach.indptr.shape[0] - 1
+    local = np.full(n, -1, dtype=np.int32)
+    members = np.empty(n, dtype=np.int32)
+    same_as = vertices.copy()
+    for g in range(bounds.shape[0] - 1):
+        size = bounds[g + 1] - bounds[g]
+        signature = np.zeros(size, dtype=np.uint64)
+        for i in range(size):
+            indptr, indices, level = cut_out(reach, vertices[bounds[g] + i], local, members)
+            colour = colours(indptr, indices, level)
+            for word in colour[-1]:
+                signature[i] += mixed(word)
+        order = np.argsort(signature, kind="mergesort")
+        begin = 0
+        while begin < size:
+            stop = begin + 1
+            while stop < size and signature[order[stop]] == signature[order[begin]]:
+                stop += 1
+            for a in range(begin + 1, stop):
+                i = bounds[g] + order[a]
+                own = neighbourhood(reach, vertices[i], local, members)
+                for b in range(begin, a):
+                    j = bounds[g] + order[b]
+                    if same_as[j] != vertices[j]:
+                        continue
+                    other = neighbourhood(reach, vertices[j], local, members)
+                    if bounded_distance(own, other, 0, nodes)[1] == 0:
+                        same_as[i] = vertices[j]
+                        break
+            begin = stop
+    return same_as
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def distributions_agree(profiles: Profiles, u: int, v: int, tolerance: tuple[int, int]) -> bool:
+    """Return whether sum |c1 * n2 - c2 * n1| <= 2 * t * n1 * n2 for every attribute and radius."""
+    width = profiles.offsets[-1]
+    for hop in range(profiles.sizes.shape[1]):
+        n_1 = np.int64(profiles.sizes[u, hop])
+        n_2 = np.int64(profiles.sizes[v, hop])
+        limit = scaled_limit(n_1, n_2, tolerance[0], tolerance[1])
+        for a in range(profiles.offsets.shape[0] - 1):
+            distance = np.int64(0)
+            for c in range(profiles.offsets[a], profiles.offsets[a + 1]):
+                one = np.int64(profiles.counts[u, hop * width + c])
+                two = np.int64(profiles.counts[v, hop * width + c])
+                distance += abs(one * n_2 - two * n_1)
+            if distance > limit:
+                return False
+    return True
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def candidate_pairs(
+    profiles: Profiles,
+    order: NDArray[np.int64],
+    wanted: NDArray[np.bool_],
+    tolerance: tuple[int, int],
+    epsilon: int,
+    span: tuple[int, int],
+) -> NDArray[np.int64]:
+    """Return the pairs that class, size and distributions leave, shape (pairs, 2).
+
+    `order` lists vertices by class and then size; each position of `span` is compared with all
+    later ones. At least one vertex of a pair is `wanted`.
+    """
+    pairs = np.empty((1024, 2), dtype=np.int64)
+    filled = 0
+    hops = profiles.sizes.shape[1]
+    for i in range(span[0], span[1]):
+        u = order[i]
+        for j in range(i + 1, order.shape[0]):
+            v = order[j]
+            if profiles.classes[u] != profiles.classes[v]:
+                break
+            more = profiles.sizes[v, hops - 1] - profiles.sizes[u, hops - 1] if hops else 0
+            if more > epsilon:
+                break
+            if not (wanted[u] or wanted[v]):
+                continue
+            if more + abs(profiles.edges[u] - profiles.edges[v]) > epsilon:
+                continue
+            if not distributions_agree(profiles, u, v, tolerance):
+                continue
+            if filled == pairs.shape[0]:
+                wider = np.empty((2 * filled, 2), dtype=np.int64)
+                wider[:filled] = pairs
+                pairs = wider
+            pairs[filled, 0] = u
+            pairs[filled, 1] = v
+            filled += 1
+    return pairs[:filled].copy()
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def decide_pairs(
+    reach: Reach, pairs: NDArray[np.int64], epsilon: int, nodes: int
+) -> NDArray[np.int8]:
+    """Return for each pair whether the edit distance is within epsilon, beyond it or undecided."""
+    n = reach.indptr.shape[0] - 1
+    local = np.full(n, -1, dtype=np.int32)
+    members = np.empty(n, dtype=np.int32)
+    answers = np.empty(pairs.shape[0], dtype=np.int8)
+    if pairs.shape[0] == 0:
+        return answers
+    last = pairs[0, 0]
+    first = neighbourhood(reach, last, local, members)
+    for i in range(pairs.shape[0]):
+        if pairs[i, 0] != last:
+            last = pairs[i, 0]
+            first = neighbourhood(reach, last, local, members)
+        second = neighbourhood(reach, pairs[i, 1], local, members)
+        lower, upper = bounded_distance(first, second, epsilon, nodes)
+        if upper != UNKNOWN:
+            answers[i] = WITHIN
+        else:
+            answers[i] = BEYOND if lower > epsilon else UNDECIDED
+    return answers
