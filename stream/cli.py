@@ -9,13 +9,12 @@ import sys
 from importlib.metadata import version
 from typing import Annotated
 
-from stream import kernels
+from stream.process import kernels
 
 kernels.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
-from stream import logs, process  # noqa: E402
 from stream.commands import (  # noqa: E402
     anonymize,
     audit,
@@ -36,6 +35,7 @@ from stream.commands import (  # noqa: E402
     verify,
 )
 from stream.errors import EXPECTED, Exit, exit_code  # noqa: E402
+from stream.process import logs, process  # noqa: E402
 
 app = typer.Typer(
     name="ktsafe",

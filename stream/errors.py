@@ -3,7 +3,7 @@
 | Action                                   | Errors                                          |
 | ---------------------------------------- | ----------------------------------------------- |
 | refuse to start, fix the input (2)       | `ConfigError`, `InvalidParams`, `InvalidGraph`, `ReleaseUnreadable`, `Misconfigured` |
-| dead-letter, count, continue             | `MalformedEvent` (in `stream.events`)           |
+| dead-letter, count, continue             | `MalformedEvent` (in `stream.ingest.events`)           |
 | retry, bounded; then exit (5)            | `Unavailable`                                   |
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
 | refuse to start, name the other side (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |

@@ -1,8 +1,8 @@
 """What the service tells whoever watches it; processing code never imports a metrics library.
 
-The base class ignores everything. `stream.metrics` implements it with Prometheus, `stream.board`
-for the status page. Names and counts only: no id of a person and no attribute value ever passes
-through here, and edit statistics in `release_audited` alone.
+The base class ignores everything. `stream.watching.metrics` implements it with Prometheus,
+`stream.watching.board` for the status page. Names and counts only: no id of a person and no
+attribute value ever passes through here, and edit statistics in `release_audited` alone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from stream.figures import ReleaseFigures
+from stream.files.figures import ReleaseFigures
 
 
 class Observer:

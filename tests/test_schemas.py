@@ -22,8 +22,9 @@ from connectors.letters import PREFIX, error_fields
 from connectors.sealed_letters import without_content
 from ktsafe import PrivacyParams
 from ktsafe.datasets import social_feed
-from stream import events, release_files
-from stream.events import MalformedEvent
+from stream.files import releases_write
+from stream.ingest import events
+from stream.ingest.events import MalformedEvent
 from tests.bad_input import BAD, EARLY, LATE
 from tests.stream.test_release_files import small
 
@@ -120,14 +121,14 @@ def test_schema_and_decoder_agree(document: Any) -> None:
 @pytest.mark.parametrize("guarantee", [1, "all"])
 def test_manifests_are_valid_and_tell_nothing_else(tmp_path: Path, guarantee: Any) -> None:
     """What is written fits the schema, and a field that is not listed does not."""
-    header = release_files.ReleaseHeader(
+    header = releases_write.ReleaseHeader(
         "000001-20260101T000000Z",
         "s",
         1_767_225_600_000_000,
         PrivacyParams(),
-        release_files.Guarantee(guarantee, cover=guarantee == "all"),
+        releases_write.Guarantee(guarantee, cover=guarantee == "all"),
     )
-    release_files.write_release(tmp_path / "r", small(), ["a", "b"], header)
+    releases_write.write_release(tmp_path / "r", small(), ["a", "b"], header)
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     schema("release-manifest").validate(manifest)
     for told in ({"inserted": 3}, {"params": manifest["params"] | {"seed": 1}}):

@@ -15,10 +15,10 @@ from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.options import AnonymizeOptions, Edits, Effort, Knowledge, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
-from stream import kernels
 from stream.commands.progress import phases
 from stream.errors import Exit
-from stream.workers import pool
+from stream.process import kernels
+from stream.release.workers import pool
 
 
 def anonymize_files(
@@ -124,11 +124,11 @@ def _anonymized(
     from ktsafe.audit import audit_release
     from ktsafe.audit.privacy_figures import check_known
     from ktsafe.verify import verify
-    from stream import release_files
-    from stream.certificate_files import in_order, write_certificate
-    from stream.composite import CompositeSchema, declaring_what_is_shown
-    from stream.graph_files import read_graph, read_schema
-    from stream.release_read import read_release
+    from stream.files import releases_write
+    from stream.files.certificates import in_order, write_certificate
+    from stream.files.composite import CompositeSchema, declaring_what_is_shown
+    from stream.files.graphs import read_graph, read_schema
+    from stream.files.releases_read import read_release
 
     schema = read_schema(schema_file)
     source = read_graph(vertices, edges, schema)
@@ -141,12 +141,12 @@ def _anonymized(
             source.graph, params, rng=rng, options=options, executor=executor, progress=progress
         )
     seconds = time.perf_counter() - started
-    ids = release_files.random_ids(result.graph.n_vertices, seed=seed)
-    header = release_files.ReleaseHeader(out.name, "single", None, params)
+    ids = releases_write.random_ids(result.graph.n_vertices, seed=seed)
+    header = releases_write.ReleaseHeader(out.name, "single", None, params)
     shown = result.graph
     if isinstance(schema, CompositeSchema):
         shown = declaring_what_is_shown(shown)
-    release_files.write_release(out, shown, ids, header)
+    releases_write.write_release(out, shown, ids, header)
     release = read_release(out)
     certificate = None if result.shift is None else in_order(ids, result.shift, release.ids)
     verdict = verify(
@@ -171,8 +171,8 @@ def _anonymized(
         certificate=result.shift,
     )
     figures["seconds"] = {"anonymize": round(seconds, 3)}
-    behind = release_files.originals_behind(result.origin, source.ids)
-    release_files.write_audit(audit, ids, behind, figures)
+    behind = releases_write.originals_behind(result.origin, source.ids)
+    releases_write.write_audit(audit, ids, behind, figures)
     if result.shift is not None:
         write_certificate(audit, ids, result.shift)
     return {

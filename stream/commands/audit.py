@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
-from stream import kernels
 from stream.commands.progress import phases
 from stream.errors import ConfigError, Exit
+from stream.process import kernels
 
 
 def audit(
@@ -59,7 +59,7 @@ def audit(
     asked = _window(window)
     if kernels.is_cold():
         typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
-    from stream.sequence_report import Sources, audit_sequence
+    from stream.study.sequence_report import Sources, audit_sequence
 
     sources = Sources(tuple(folders), mapping, truth, schema)
     with phases("auditing") as progress:

@@ -21,10 +21,11 @@ from ktsafe.errors import InvalidParams
 from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
-from stream import comparison, kernels
 from stream.commands.progress import phases
-from stream.comparison import Cell, Row, Task
 from stream.errors import ConfigError, Exit
+from stream.process import kernels
+from stream.study import comparison
+from stream.study.comparison import Cell, Row, Task
 
 COST = (
     ("cost", "cost", "{:,}"),
@@ -94,7 +95,7 @@ def compare(
     Nothing is published. The figures are private: cost tells how much is inserted. Ctrl-C keeps
     the rows that are finished.
     """
-    from stream.graph_files import read_schema
+    from stream.files.graphs import read_schema
 
     task = Task(vertices, edges, read_schema(schema), seed, utility, workers)
     everything = ",".join(STRATEGIES)

@@ -24,9 +24,9 @@ def check(
 
     The files that it names for certificates and secrets must be there.
     """
-    from stream import assembly
-    from stream import config as configuration
-    from stream.letter_sealing import check_sealing
+    from stream.config import settings as configuration
+    from stream.service import assembly
+    from stream.upkeep.letter_sealing import check_sealing
 
     settings = configuration.load(config)
     if settings.config.kafka is not None:

@@ -10,7 +10,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from stream.summary import Counts, Summary
+from stream.watching.summary import Counts, Summary
 
 
 class _Line:

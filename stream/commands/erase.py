@@ -13,11 +13,11 @@ import typer
 from state.errors import StateLocked, StateUnusable
 from stream.commands.asking import ask_first
 from stream.errors import ConfigError, Exit
-from stream.private_folder import STORE, check_finished
+from stream.process.private_folder import STORE, check_finished
 
 if TYPE_CHECKING:
     from state.store import GraphStore
-    from stream.config import Settings
+    from stream.config.settings import Settings
 
 REMAINS = (
     "Out of reach: releases already published, backups of the state folder, and the feed itself. "
@@ -47,9 +47,10 @@ def erase(
     in published releases is forgotten here; in the next release the place is kept by nobody, or
     with `departure = "hard"` removed.
     """
-    from stream import assembly, erasure
-    from stream import config as configuration
-    from stream.control_client import ask
+    from stream.config import settings as configuration
+    from stream.service import assembly
+    from stream.service.control_client import ask
+    from stream.upkeep import erasure
 
     settings = configuration.load(config)
     ids = _ids(person)
@@ -93,7 +94,7 @@ def _opened(settings: Settings) -> GraphStore:
     StateLocked
         If a service holds it all the same.
     """
-    from stream import assembly
+    from stream.service import assembly
 
     private = assembly.private_folder(settings)
     check_finished(private)

@@ -48,8 +48,8 @@ def read(
     ] = False,
 ) -> int:
     """Print the dead letters of a file, one per line, decrypted. What it prints is private."""
-    from stream import config as configuration
-    from stream.letter_sealing import sealer_of
+    from stream.config import settings as configuration
+    from stream.upkeep.letter_sealing import sealer_of
 
     settings = configuration.load(config)
     table = settings.config.dead_letters

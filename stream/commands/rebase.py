@@ -33,10 +33,10 @@ def rebase(
     A running service begins it once no release is in flight; where the configuration has changed
     since its start it must be stopped before.
     """
-    from stream import assembly
-    from stream import config as configuration
-    from stream.control_client import ask
-    from stream.sequence_inputs import inputs_digest, new_sequence
+    from stream.config import settings as configuration
+    from stream.release.sequence_inputs import inputs_digest, new_sequence
+    from stream.service import assembly
+    from stream.service.control_client import ask
 
     settings = configuration.load(config)
     if not yes:

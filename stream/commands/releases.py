@@ -74,8 +74,8 @@ def _reader(
 ) -> ReleaseReader:
     """Return a reader of the one place that was named."""
     from connectors.files import FileReleaseReader
-    from stream import assembly
-    from stream import config as configuration
+    from stream.config import settings as configuration
+    from stream.service import assembly
 
     of_topic = kafka is not None or kafka_settings is not None
     named = (config, folder, kafka, kafka_settings)

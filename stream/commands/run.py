@@ -11,10 +11,10 @@ import typer
 
 from stream.commands.display import live_display
 from stream.errors import Exit
-from stream.summary import Counts, Summary
+from stream.watching.summary import Counts, Summary
 
 if TYPE_CHECKING:
-    from stream.config import Settings
+    from stream.config.settings import Settings
 
 NOTES: Final[dict[int | str, str]] = {
     1: "releases are safe one by one only (window = 1); do not hand out a series",
@@ -49,8 +49,8 @@ def run(
     A standby waits beside a service on the same configuration and goes on where that one ends,
     however it ends. It refuses where nothing would keep the two apart.
     """
-    from stream import assembly
-    from stream import config as configuration
+    from stream.config import settings as configuration
+    from stream.service import assembly
 
     settings = configuration.load(config)
     summary = Summary()

@@ -16,12 +16,12 @@ import typer
 from state.errors import StateUnusable
 from stream.commands.progress import phases
 from stream.errors import Exit
-from stream.private_folder import STORE
+from stream.process.private_folder import STORE
 from stream.slots import rfc3339
 
 if TYPE_CHECKING:
-    from stream.backup import Parts
-    from stream.config import Settings
+    from stream.config.settings import Settings
+    from stream.upkeep.backup import Parts
 
 app = typer.Typer(
     help="Import, back up, restore and check the private state.", no_args_is_help=True
@@ -54,8 +54,9 @@ def import_files(
     the feed as of now: right if nothing was written to it since the files were. Events that are
     older than `--at` do not change what the files name. The schema is that of the configuration.
     """
-    from stream import assembly, state_import
-    from stream import config as configuration
+    from stream.config import settings as configuration
+    from stream.service import assembly
+    from stream.upkeep import state_import
 
     settings = configuration.load(config)
     at_us = state_import.moment_us(at, time.time_ns() // 1000)
@@ -95,8 +96,9 @@ def backup_state(
     A running service is asked for it once no release is between its cut and its final bytes. A
     backup is worth as much to an attacker as the network's own database.
     """
-    from stream import assembly, backup
-    from stream import config as configuration
+    from stream.config import settings as configuration
+    from stream.service import assembly
+    from stream.upkeep import backup
 
     settings = configuration.load(config)
     private = assembly.private_folder(settings)
@@ -123,9 +125,9 @@ def restore_state(
     service refuses to publish after them: the sink is ahead then.
     """
     from state.inspection import examine
-    from stream import assembly
-    from stream import backup as backups
-    from stream import config as configuration
+    from stream.config import settings as configuration
+    from stream.service import assembly
+    from stream.upkeep import backup as backups
 
     settings = configuration.load(config)
     private = assembly.private_folder(settings)
@@ -152,9 +154,9 @@ def check_state(
     of staged bytes, and of every file of a backup. A running service goes on meanwhile.
     """
     from state.inspection import examine
-    from stream import assembly
-    from stream import backup as backups
-    from stream import config as configuration
+    from stream.config import settings as configuration
+    from stream.service import assembly
+    from stream.upkeep import backup as backups
 
     settings = configuration.load(config)
     with ExitStack() as stack:
@@ -186,10 +188,10 @@ def check_state(
 def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
     """Give the state of a service as it is now, running or not; what was frozen goes after."""
     from state.folder import hold
-    from stream import assembly
-    from stream.backup import parts_of
-    from stream.control_client import ask
-    from stream.private_folder import check_finished
+    from stream.process.private_folder import check_finished
+    from stream.service import assembly
+    from stream.service.control_client import ask
+    from stream.upkeep.backup import parts_of
 
     private = assembly.private_folder(settings)
     check_finished(private)

@@ -25,9 +25,9 @@ def status(
     Asks the running service; with none running, looks into its state. Exit code 5 if no service
     answers, else 0. What it prints is private: true sizes, and what releases cost.
     """
-    from stream import assembly
-    from stream import config as configuration
-    from stream.control_client import ask
+    from stream.config import settings as configuration
+    from stream.service import assembly
+    from stream.service.control_client import ask
 
     settings = configuration.load(config)
     private = assembly.private_folder(settings)
@@ -45,7 +45,7 @@ def status(
 def _at_rest(private: Path) -> dict[str, Any]:
     """Return what the state of a service tells that does not answer."""
     from state.inspection import overview
-    from stream.private_folder import STORE, check_finished
+    from stream.process.private_folder import STORE, check_finished
     from stream.slots import rfc3339
 
     check_finished(private)

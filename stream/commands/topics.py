@@ -10,7 +10,7 @@ import typer
 
 from connectors.kafka_topics import Role, TopicSpec, check_topics, create_topics
 from connectors.settings import KafkaSettings
-from stream import config as configuration
+from stream.config import settings as configuration
 from stream.errors import ConfigError, Exit
 
 app = typer.Typer(help="Create or check Kafka topics.", no_args_is_help=True)

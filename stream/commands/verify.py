@@ -32,7 +32,7 @@ def verify_folders(
     Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can
     take long on dense releases. A pair that is not decided counts against the release.
     """
-    from stream.release_read import release_folders
+    from stream.files.releases_read import release_folders
 
     found = release_folders(folders)
     if certificate is not None and len(found) != 1:
@@ -49,8 +49,8 @@ def verify_folders(
 
 def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, Any]:
     from ktsafe.verify import verify
-    from stream.certificate_files import read_certificate
-    from stream.release_read import read_release
+    from stream.files.certificates import read_certificate
+    from stream.files.releases_read import read_release
 
     release = read_release(folder)
     verdict = verify(

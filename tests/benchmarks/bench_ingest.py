@@ -33,9 +33,11 @@ from ops.broker.broker import Broker
 from state.database import Database
 from state.resident import ResidentGraph
 from state.store import GraphStore
-from stream import assembly, config, process
-from stream.ingest import Ingest, IngestSettings
+from stream.config import settings as config
+from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
+from stream.process import process
+from stream.service import assembly
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.sequence import Changes, Sequence, SequenceOptions, changes_between
-from stream.release_files import random_ids
+from stream.files.releases_write import random_ids
 
 SCHEMA = Schema(("kind",), "health", frozenset({"ill"}))
 PARAMS = PrivacyParams(k=10)

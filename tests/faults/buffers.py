@@ -6,8 +6,10 @@ from connectors.files import lines
 from connectors.kafka_topics import release_sink, source
 from connectors.letters import DEAD_LETTER_BYTES_MAX
 from state import database, rocksdb
-from stream import ingest, loop, serving, status
+from stream.ingest import ingest
+from stream.service import loop
 from stream.slots import FixedSlots
+from stream.watching import serving, status
 
 MIB = 2**20
 _SETTINGS = ingest.IngestSettings()

@@ -20,12 +20,12 @@ import atheris
 with atheris.instrument_imports(
     include=[
         "connectors.settings",
-        "stream.apply",
-        "stream.config",
-        "stream.envelopes",
-        "stream.events",
-        "stream.graph_files",
-        "stream.release_read",
+        "stream.ingest.judge",
+        "stream.config.settings",
+        "stream.ingest.envelopes",
+        "stream.ingest.events",
+        "stream.files.graphs",
+        "stream.files.releases_read",
         "stream.slots",
     ]
 ):
@@ -34,10 +34,10 @@ with atheris.instrument_imports(
     from ktsafe.verify import verify
     from state.memory import MemoryStore
     from state.store import Position
-    from stream import config
-    from stream.apply import Accepted, Judge
-    from stream.events import REASONS
-    from stream.release_read import read_release
+    from stream.config import settings
+    from stream.files.releases_read import read_release
+    from stream.ingest.events import REASONS
+    from stream.ingest.judge import Accepted, Judge
     from tests import bad_input  # not before: it imports what is to be instrumented
 
 STORE_INPUTS = 5_000
@@ -122,7 +122,7 @@ class Config:
         """Load one file; only the errors that name their remedy may come out."""
         self._path.write_bytes(data)
         try:
-            config.load(self._path)
+            settings.load(self._path)
         except KtsafeError as error:
             assert str(error)  # noqa: PT017 -- no test: a target
 

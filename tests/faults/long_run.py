@@ -32,7 +32,7 @@ from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topic
 from ktsafe import PrivacyParams
 from ops.broker.broker import Broker
 from state.ledger import ReleaseRecord
-from stream import assembly
+from stream.service import assembly
 from stream.slots import FixedSlots
 from tests.faults import errors, level_feed, memory, processes
 from tests.faults.level_feed import Truth

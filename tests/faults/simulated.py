@@ -17,9 +17,10 @@ from unittest import mock
 
 from connectors.memory import unavailable
 from state.errors import StateUnusable
-from stream import erasure, release_files
-from stream.loop import Clock
+from stream.files import releases_write
+from stream.service.loop import Clock
 from stream.slots import FixedSlots
+from stream.upkeep import erasure
 from tests.bad_input import BAD
 from tests.faults import errors
 from tests.faults.trials import Fault, Trial, heard, said
@@ -240,7 +241,7 @@ FAULTS = (
         "simulation",
         BY_ITSELF,
         5,
-        full_while(release_files, "write_release", "release cannot be staged"),
+        full_while(releases_write, "write_release", "release cannot be staged"),
     ),
     Fault(
         "disk full while deleted persons are erased",

@@ -6,8 +6,8 @@ from connectors.base import DeadLetter
 from connectors.errors import Unavailable
 from connectors.memory import MemoryDeadLetterSink, MemoryLog, MemorySource
 from state.memory import MemoryStore
-from stream import ingest
-from stream.ingest import Ingest, IngestSettings
+from stream.ingest import ingest
+from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 from tests.faults import buffers, level_feed
 from tests.stream.simulation import SCHEMA, World, event

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stream import config
+from stream.config import settings
 from stream.errors import ConfigError
 
 CONFIG = """
@@ -34,7 +34,7 @@ def test_a_folder_that_cannot_be_is_refused(tmp_path, folder):
     path = tmp_path / "ktsafe.toml"
     path.write_text(CONFIG.format(folder=folder) + ATTRIBUTES)
     with pytest.raises(ConfigError, match="cannot be a path"):
-        config.load(path)
+        settings.load(path)
 
 
 def test_a_schema_file_that_cannot_be_is_refused(tmp_path):
@@ -42,4 +42,4 @@ def test_a_schema_file_that_cannot_be_is_refused(tmp_path):
     path = tmp_path / "ktsafe.toml"
     path.write_text('schema_file = "a\\u0000b"\n' + CONFIG.format(folder='"releases"'))
     with pytest.raises(ConfigError, match="cannot be a path"):
-        config.load(path)
+        settings.load(path)

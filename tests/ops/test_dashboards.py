@@ -12,7 +12,7 @@ import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
-from stream.metrics import PrometheusMetrics
+from stream.watching.metrics import PrometheusMetrics
 from tests.ops import dashboards
 from tests.ops.tools import ROOT, tool
 

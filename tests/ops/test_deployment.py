@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from connectors.settings import KafkaSettings
-from stream import config
+from stream.config import settings as config
 from stream.errors import Exit
-from stream.status import StatusServer
+from stream.watching.status import StatusServer
 from tests.ops.tools import ROOT, tool
 
 OPS = ROOT / "ops"

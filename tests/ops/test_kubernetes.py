@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 import yaml
 
-from stream import config
-from stream.endpoints import PROBES
+from stream.config import settings
+from stream.watching.endpoints import PROBES
 from tests.ops.tools import ROOT
 
 FOLDER = ROOT / "ops/kubernetes"
 CONTAINERFILE = (ROOT / "ops/Containerfile").read_text(encoding="utf-8")
-LOADED = config.load(FOLDER / "ktsafe.toml").config
+LOADED = settings.load(FOLDER / "ktsafe.toml").config
 
 
 def manifest(name: str) -> Any:

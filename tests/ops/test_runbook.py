@@ -12,7 +12,7 @@ import ktsafe
 import state
 import stream
 from stream.errors import EXPECTED, Exit, Refused, exit_code
-from stream.remedies import REMEDIES
+from stream.watching.remedies import REMEDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNBOOK = (ROOT / "ops/runbook.md").read_text()
@@ -65,7 +65,7 @@ def test_every_expected_error_has_a_row_with_its_exit_code():
     assert len(kinds) > 12
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \| .+ \|$", RUNBOOK, re.MULTILINE))
     assert set(rows) == set(kinds)
-    # What they become on their way out of the service's state (`stream.linked`, `stream.fresh`).
+    # What they become on their way out of the state (`stream.release.linked` and `.fresh`).
     for remembered in ("SequenceCorrupted", "ReleaseCorrupted"):
         kinds[remembered] = kinds["StateCorrupted"]
     bare = {name: kind.__new__(kind) for name, kind in kinds.items() if kind is not Refused}

@@ -7,13 +7,13 @@ from collections.abc import Iterator
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.board import Board, Setting
-from stream.figures import Candidates, ReleaseFigures, Secrets
-from stream.metrics import PrometheusMetrics
+from stream.files.figures import Candidates, ReleaseFigures, Secrets
 from stream.observer import Observers
-from stream.remedies import REMEDIES
-from stream.status import StatusServer
-from stream.summary import Summary
+from stream.watching.board import Board, Setting
+from stream.watching.metrics import PrometheusMetrics
+from stream.watching.remedies import REMEDIES
+from stream.watching.status import StatusServer
+from stream.watching.summary import Summary
 from tests.ops.browser import Browser, browser
 
 HOSTILE = "<script>document.title='broken'</script><img src=http://127.0.0.1:1/x>" + "w" * 300

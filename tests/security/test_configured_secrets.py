@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from stream import config
 from stream.cli import run_command
+from stream.config import settings
 from stream.errors import ConfigError, Exit
 from tests.configurations import KEPT_IN_FILES
 
@@ -43,7 +43,9 @@ def test_a_secret_in_the_file_is_refused_with_the_way_out(tmp_path, more, key):
     """The key is named, and the keys to use instead; the secret is not repeated."""
     path = tmp_path / "ktsafe.toml"
     path.write_text(BASE + more)
-    for read in (config.load, config.load_kafka) if key.startswith("kafka") else (config.load,):
+    for read in (
+        (settings.load, settings.load_kafka) if key.startswith("kafka") else (settings.load,)
+    ):
         with pytest.raises(ConfigError) as caught:
             read(path)
         assert f"{key}:" in str(caught.value)
@@ -55,7 +57,7 @@ def test_a_secret_in_the_file_is_refused_with_the_way_out(tmp_path, more, key):
 def test_attributes_may_have_any_name(tmp_path):
     """What the feed calls its attributes is no matter of secrets."""
     (tmp_path / "ktsafe.toml").write_text(BASE)
-    assert config.load(tmp_path / "ktsafe.toml").schema.sensitive == "secret"
+    assert settings.load(tmp_path / "ktsafe.toml").schema.sensitive == "secret"
 
 
 def test_config_check_reads_the_secret(tmp_path, capsys, monkeypatch):

@@ -76,7 +76,7 @@ for name in ("cryptography", "pyarrow", "jsonschema", "yaml"):
 from stream import cli
 from connectors.errors import Misconfigured
 from connectors.sealed_letters import Sealer
-from stream.parquet_files import ParquetMissing, table_bytes
+from stream.files.parquet import ParquetMissing, table_bytes
 for attempt in (lambda: Sealer("key", 65_536), lambda: table_bytes(["id"], [["a"]])):
     try:
         attempt()

@@ -14,7 +14,7 @@ from connectors.base import ReleaseBundle
 from connectors.files import FileReleaseSink
 from connectors.kafka_topics import KafkaReleaseSink, KafkaSettings, chunks
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from stream import release_files
+from stream.files import releases_write
 
 SCHEMA = Schema(("kind",), "health", frozenset({"ill"}))
 SLOT_US = 1_767_225_600_000_000
@@ -28,7 +28,7 @@ def graph_of(seed: int, order: np.ndarray | None = None) -> tuple[AttributedGrap
     health = rng.choice(["ill", "well"], N).tolist()
     pairs = np.array([(u, v) for v in range(N) for u in range(v)])
     edges = pairs[rng.choice(len(pairs), N, replace=False)]
-    ids = release_files.random_ids(N, seed=seed)
+    ids = releases_write.random_ids(N, seed=seed)
     order = np.arange(N) if order is None else order
     place = np.argsort(order)
     columns = {
@@ -41,8 +41,8 @@ def graph_of(seed: int, order: np.ndarray | None = None) -> tuple[AttributedGrap
 
 def written(folder: Path, graph: AttributedGraph, ids: list[str]) -> dict[str, bytes]:
     """Return the bytes of a release by file name."""
-    header = release_files.ReleaseHeader("000001-x", "s", SLOT_US, PrivacyParams(k=2))
-    release_files.write_release(folder, graph, ids, header)
+    header = releases_write.ReleaseHeader("000001-x", "s", SLOT_US, PrivacyParams(k=2))
+    releases_write.write_release(folder, graph, ids, header)
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
@@ -61,7 +61,7 @@ def test_ids_do_not_tell_who_was_inserted() -> None:
     ranks, bits = [], []
     for seed in range(400):
         drawn = np.array(
-            [int(name, 16) for name in release_files.random_ids(100, seed=seed)], np.uint64
+            [int(name, 16) for name in releases_write.random_ids(100, seed=seed)], np.uint64
         )
         ranks.append(np.argsort(np.argsort(drawn))[90:].mean())
         bits.append((drawn[:, None] >> np.arange(64, dtype=np.uint64)) & np.uint64(1))
@@ -73,7 +73,7 @@ def test_ids_do_not_tell_who_was_inserted() -> None:
 
 def test_ids_of_two_releases_have_nothing_in_common() -> None:
     """Releases that are safe one by one share no id, nor does the order of ids follow."""
-    first, second = (release_files.random_ids(2_000) for _ in range(2))
+    first, second = (releases_write.random_ids(2_000) for _ in range(2))
     assert not set(first) & set(second)
     assert abs(np.corrcoef(np.argsort(first), np.argsort(second))[0, 1]) < 0.15
 
@@ -134,4 +134,4 @@ def test_records_are_not_compressed_and_name_no_host() -> None:
 
 def test_release_ids_are_number_and_slot() -> None:
     """An id follows from what is public: when it was made, or by whom, is not in it."""
-    assert release_files.release_id(3, SLOT_US) == "000003-20260101T000000Z"
+    assert releases_write.release_id(3, SLOT_US) == "000003-20260101T000000Z"

@@ -24,9 +24,10 @@ from connectors.sealed_letters import (
     sealer,
     without_content,
 )
-from stream import assembly, config
 from stream.cli import run_command
+from stream.config import settings as config
 from stream.errors import Exit
+from stream.service import assembly
 from tests import services
 from tests.trials import running
 

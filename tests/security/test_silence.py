@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from ktsafe import Schema
-from stream import logs
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.metrics import PrometheusMetrics
+from stream.process import logs
+from stream.watching.metrics import PrometheusMetrics
 from tests import bad_input, feeds
 from tests.stream.simulation import World, event
 from tests.stream.test_debezium import BAD as BAD_ROWS
@@ -96,9 +96,9 @@ def test_logs_and_metrics_of_a_service_that_meets_everything(tmp_path, logged):
 
 
 BROKEN = {
-    "in the loop": "from stream.apply import Judge as broken; name = 'judge'",
+    "in the loop": "from stream.ingest.judge import Judge as broken; name = 'judge'",
     "while a release is built": (
-        "from stream.snapshotter import Snapshotter as broken; name = 'build'"
+        "from stream.release.snapshotter import Snapshotter as broken; name = 'build'"
     ),
     "in the store": "from state.rocksdb import RocksDBStore as broken; name = 'commit'",
 }

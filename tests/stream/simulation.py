@@ -29,16 +29,16 @@ from ktsafe.sequence import SequenceOptions
 from state.memory import MemoryStore
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
-from stream.fresh import FreshReleases
-from stream.ingest import IngestSettings
-from stream.linked import LinkedReleases
-from stream.loop import LoopSettings
-from stream.mechanism import Mechanism
+from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
-from stream.service import Inline, run_service
+from stream.release.fresh import FreshReleases
+from stream.release.linked import LinkedReleases
+from stream.release.mechanism import Mechanism
+from stream.release.snapshotter import BuildSettings
+from stream.service.loop import LoopSettings
+from stream.service.service import Inline, run_service
 from stream.slots import FixedSlots, Slots
-from stream.snapshotter import BuildSettings
-from stream.summary import Counts, Summary
+from stream.watching.summary import Counts, Summary
 from tests import feeds
 
 SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))

@@ -11,9 +11,10 @@ import msgspec
 import pytest
 
 from ktsafe import AnonymizeOptions
-from stream import assembly, config
+from stream.config import settings
 from stream.errors import ConfigError
-from stream.fresh import FreshReleases
+from stream.release.fresh import FreshReleases
+from stream.service import assembly
 from tests.stream.test_config import changed
 
 
@@ -35,7 +36,7 @@ def test_every_option_arrives(tmp_path: Path) -> None:
         }
     }
     document["release"]["effort"] = "fast"
-    mechanism = assembly.mechanism(config.check(document, tmp_path, "here"))
+    mechanism = assembly.mechanism(settings.check(document, tmp_path, "here"))
     assert isinstance(mechanism, FreshReleases)
     assert mechanism.workers == 2
     assert mechanism.options == AnonymizeOptions(
@@ -46,7 +47,7 @@ def test_every_option_arrives(tmp_path: Path) -> None:
 def test_the_strategy_follows_the_neighbourhoods(tmp_path: Path) -> None:
     """Whoever names none gets the one that knows them."""
     found = [
-        config.check(by_itself("privacy.n_hops", hops), tmp_path, "here").anonymize.strategy
+        settings.check(by_itself("privacy.n_hops", hops), tmp_path, "here").anonymize.strategy
         for hops in (1, 2)
     ]
     assert found == ["cohort", "aligned"]
@@ -68,7 +69,7 @@ def test_what_cannot_work_is_refused(
 ) -> None:
     """The error names the key or the way out."""
     with pytest.raises(ConfigError, match=message):
-        config.check(by_itself("anonymize", table), tmp_path, "here")
+        settings.check(by_itself("anonymize", table), tmp_path, "here")
 
 
 def test_a_sequence_does_not_use_it(tmp_path: Path) -> None:
@@ -76,22 +77,22 @@ def test_a_sequence_does_not_use_it(tmp_path: Path) -> None:
     document = changed("anonymize", {"edits": "insert+delete"})
     document["privacy"] = {"window": "all"}
     with pytest.raises(ConfigError, match="window"):
-        config.check(document, tmp_path, "here")
+        settings.check(document, tmp_path, "here")
 
 
 def test_the_example_shows_every_key_with_its_default() -> None:
     """Strategy is optional and shown as a remark."""
     text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
     shown = tomllib.loads(text)["anonymize"]
-    defaults = msgspec.structs.asdict(config.AnonymizeTable())
+    defaults = msgspec.structs.asdict(settings.AnonymizeTable())
     assert shown == {name: value for name, value in defaults.items() if name != "strategy"}
     assert "# strategy" in text
 
 
 def test_options_of_the_table_are_those_of_the_library() -> None:
     """No option is missing in the configuration, none has another default."""
-    ours = msgspec.structs.asdict(config.AnonymizeTable())
-    theirs = msgspec.structs.asdict(config.ReleaseTable(every="1d"))
+    ours = msgspec.structs.asdict(settings.AnonymizeTable())
+    theirs = msgspec.structs.asdict(settings.ReleaseTable(every="1d"))
     for name, value in vars(AnonymizeOptions()).items():
         assert name in ours or name in theirs
         assert name == "strategy" or (ours | theirs)[name] == value

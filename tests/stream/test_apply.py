@@ -7,7 +7,7 @@ import pytest
 from connectors.base import DeadLetter, Record
 from ktsafe import Schema
 from state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from stream.apply import AHEAD_OF_FILE_US, Accepted, Ignored, Judge
+from stream.ingest.judge import AHEAD_OF_FILE_US, Accepted, Ignored, Judge
 
 SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), {"age": (18.0, 65.0)})
 P = ("feed", 0)

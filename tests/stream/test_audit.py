@@ -6,9 +6,9 @@ import json
 import pytest
 
 from ktsafe import AttributedGraph, Schema
-from stream import release_files
 from stream.cli import run_command
 from stream.errors import Exit
+from stream.files import releases_write
 from tests.ktsafe.sequence_audit.sticky import PARAMS, SIZE, member, sticky
 
 SCHEMA = Schema(("group",), "health", frozenset({"yes"}))
@@ -28,10 +28,10 @@ def write(folder, steps, *, guarantee=None):
             },
             [[place[v] for v in sorted(edge)] for edge in sorted(map(sorted, plain.edges))],
         )
-        header = release_files.ReleaseHeader(
+        header = releases_write.ReleaseHeader(
             release_id, plain.sequence_id, 1_767_225_600_000_000 + i * 86_400_000_000, PARAMS
         )
-        release_files.write_release(folder / "releases" / release_id, graph, ids, header)
+        releases_write.write_release(folder / "releases" / release_id, graph, ids, header)
         path = folder / "releases" / release_id / "manifest.json"
         manifest = json.loads(path.read_text())
         manifest["guarantee"] |= guarantee or {"w": "all", "cover": True}

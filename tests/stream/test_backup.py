@@ -11,10 +11,10 @@ from connectors.memory import Crash
 from state.errors import StateCorrupted, StateUnusable
 from state.folder import hold
 from state.inspection import examine
-from stream import backup
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.private_folder import RESTORING, STORE, check_finished
+from stream.process.private_folder import RESTORING, STORE, check_finished
+from stream.upkeep import backup
 from tests import services
 from tests.stream.simulation import SCHEMA, World, disk_store, event
 from tests.trials import running

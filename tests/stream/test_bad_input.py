@@ -9,7 +9,7 @@ from base64 import b64decode
 from connectors.files import FileDeadLetterSink, FileSource
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.events import REASONS
+from stream.ingest.events import REASONS
 from stream.observer import Observer
 from tests import bad_input, feeds
 from tests.bad_input import BAD, Bad, vertex

@@ -9,11 +9,11 @@ from pathlib import Path
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.board import SAMPLE_INTERVAL_S, TREND_S, Board, Setting
-from stream.figures import HISTORY_MAX, Candidates, ReleaseFigures, Secrets
+from stream.files.figures import HISTORY_MAX, Candidates, ReleaseFigures, Secrets
 from stream.observer import Observers
-from stream.remedies import REMEDIES
-from stream.summary import PUBLISHED_MAX, Summary
+from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, Board, Setting
+from stream.watching.remedies import REMEDIES
+from stream.watching.summary import PUBLISHED_MAX, Summary
 
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SECRETS = Secrets({"inserted_edges": 3}, {"copies": 6}, {"claimed": Candidates(2, 0, 0.0)}, {})
@@ -197,7 +197,7 @@ def test_secrets_are_left_out_where_they_are_not_shown() -> None:
 
 def test_problems_are_alerts_with_a_remedy() -> None:
     """Whatever the diagnosis names has a remedy under that name."""
-    source = (Path(__file__).parents[2] / "stream/diagnosis.py").read_text()
+    source = (Path(__file__).parents[2] / "stream/watching/diagnosis.py").read_text()
     named = set(re.findall(r'"(Ktsafe\w+)"', source))
     assert named == set(CASES) | {"KtsafeLoopStuck", "KtsafeNotReady"}
     assert named <= set(REMEDIES)

@@ -11,10 +11,12 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.incremental import engine
 from ktsafe.verify import verify
 from state.errors import StateCorrupted
-from stream import assembly, config, fresh
-from stream.carried import CarriedReleases
-from stream.fresh import FreshReleases
-from stream.release_read import read_release
+from stream.config import settings as config
+from stream.files.releases_read import read_release
+from stream.release import fresh
+from stream.release.carried import CarriedReleases
+from stream.release.fresh import FreshReleases
+from stream.service import assembly
 from tests.stream.simulation import SCHEMA, Tripwire, World, disk_store, event
 from tests.stream.test_anonymize_config import by_itself
 from tests.stream.test_linked import feed

@@ -12,12 +12,12 @@ import time
 
 import pytest
 
-from stream import comparison
 from stream.cli import run_command
 from stream.commands.compare import _code
-from stream.comparison import Cell, Task, columns, measured_cells, without
 from stream.errors import Exit
-from stream.graph_files import read_schema
+from stream.files.graphs import read_schema
+from stream.study import comparison
+from stream.study.comparison import Cell, Task, columns, measured_cells, without
 
 
 @pytest.fixture

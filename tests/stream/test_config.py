@@ -8,7 +8,7 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.sequence import SequenceOptions
-from stream import config
+from stream.config import settings as config
 from stream.errors import ConfigError
 
 MINIMAL = {

@@ -11,10 +11,10 @@ import pytest
 
 from connectors.errors import Unavailable
 from state.errors import StateUnusable
-from stream import control_wire
-from stream.control import Control
-from stream.control_client import ask
 from stream.errors import Exit, Refused
+from stream.service import control_wire
+from stream.service.control import Control
+from stream.service.control_client import ask
 
 
 class Operator:
@@ -194,7 +194,7 @@ def test_what_is_no_question_is_refused(tmp_path, control, line, words):
 
 def test_a_line_without_end_is_hung_up_on(tmp_path, control, monkeypatch):
     """What a client sends is bounded."""
-    monkeypatch.setattr("stream.control.LINE_BYTES_MAX", 1000)
+    monkeypatch.setattr("stream.service.control.LINE_BYTES_MAX", 1000)
     try:
         answer = say(tmp_path, b"x" * 2000 + b"\n")
     except ConnectionError:

@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.cut import Cut, EventTimeCut, resume_slot
+from stream.release.cut import Cut, EventTimeCut, resume_slot
 from stream.slots import FixedSlots
 
 SLOTS = FixedSlots(10)

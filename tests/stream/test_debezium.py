@@ -12,10 +12,11 @@ from hypothesis import strategies as st
 
 from connectors.base import DeadLetter, Record
 from ktsafe import Schema
-from stream import config, debezium, envelopes, events
-from stream.apply import Accepted, Ignored, Judge
+from stream.config import settings as config
 from stream.errors import ConfigError
-from stream.events import REASONS, MalformedEvent
+from stream.ingest import debezium, envelopes, events
+from stream.ingest.events import REASONS, MalformedEvent
+from stream.ingest.judge import Accepted, Ignored, Judge
 from tests import feeds
 from tests.configurations import KEPT_IN_FILES
 from tests.stream.simulation import World

@@ -5,8 +5,8 @@ import json
 import pytest
 
 from connectors.base import Record
-from stream import envelopes, events
-from stream.events import REASONS, MalformedEvent
+from stream.ingest import envelopes, events
+from stream.ingest.events import REASONS, MalformedEvent
 
 TIME = "2026-01-01T00:00:00Z"
 BODIES = [

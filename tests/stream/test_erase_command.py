@@ -6,7 +6,7 @@ import pytest
 
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.private_folder import IMPORTING
+from stream.process.private_folder import IMPORTING
 from tests import services
 from tests.trials import running
 

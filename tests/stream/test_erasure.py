@@ -12,9 +12,9 @@ import pytest
 
 from state.changes import Stamp, VertexDelete, VertexUpsert
 from state.rocksdb import RocksDBStore
-from stream import erasure
 from stream.cli import run_command
 from stream.errors import Exit
+from stream.upkeep import erasure
 from tests import services
 from tests.stream.simulation import SCHEMA, World, event
 from tests.trials import running

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ktsafe.sequence import SequenceOptions
-from stream.board import Board, Setting
-from stream.figures import COST_PARTS, recent_releases, secrets_of
-from stream.summary import Counts
+from stream.files.figures import COST_PARTS, recent_releases, secrets_of
+from stream.watching.board import Board, Setting
+from stream.watching.summary import Counts
 from tests.stream.simulation import PARAMS, World, event
 
 LINKED = SequenceOptions(edge_lag_max=0, effort="fast")

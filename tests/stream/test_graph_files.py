@@ -6,8 +6,8 @@ import pytest
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
-from stream.composite import declaring_what_is_shown
-from stream.graph_files import read_graph, read_schema
+from stream.files.composite import declaring_what_is_shown
+from stream.files.graphs import read_graph, read_schema
 
 SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))
 VERTICES = 'id,extra,gender,health\np1,x,f,ill\np2,x,m,\n"p,3",x,-,well\n'

@@ -15,12 +15,13 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import KINDS, Promise, SequenceAuditor, Violation
 from state.errors import StateCorrupted, StateMismatch
 from state.rocksdb import RocksDBStore
-from stream import linked, release_files
-from stream.audit_files import audited
-from stream.private_audits import read_owners
-from stream.release_read import read_release
-from stream.sequence_inputs import new_sequence
-from stream.snapshotter import _read_back
+from stream.files import releases_write
+from stream.files.audits import audited
+from stream.files.private_audits import read_owners
+from stream.files.releases_read import read_release
+from stream.release import linked
+from stream.release.sequence_inputs import new_sequence
+from stream.release.snapshotter import _read_back
 from tests import feeds
 from tests.stream.simulation import SCHEMA, Tripwire, World, disk_store, event
 
@@ -212,7 +213,7 @@ def test_the_gate_judges_the_bytes(tmp_path, monkeypatch):
             object.__setattr__(release, "edges", release.edges[::2])
         return release
 
-    monkeypatch.setattr("stream.snapshotter._read_back", lossy)
+    monkeypatch.setattr("stream.release.snapshotter._read_back", lossy)
     counts = world_of(tmp_path).run()
     assert counts.withheld == {"unsafe": 1}
 
@@ -302,7 +303,7 @@ def test_values_that_never_count_as_sensitive_are_told(tmp_path, caplog, health)
 def test_the_guarantee_is_said_in_words():
     """What a manifest promises differs by window and cover."""
     texts = {
-        release_files.Guarantee(window, cover).to_mapping()["text"]
+        releases_write.Guarantee(window, cover).to_mapping()["text"]
         for window, cover in ((1, False), ("all", False), ("all", True))
     }
     assert len(texts) == 3
@@ -323,7 +324,7 @@ def test_a_full_disk_while_a_release_is_staged_changes_no_byte(tmp_path, monkeyp
     """Each release is built again from its frozen cut, out of what the ledger has."""
     whole = world_of(tmp_path / "whole")
     whole.run()
-    write_release, failed = release_files.write_release, set()
+    write_release, failed = releases_write.write_release, set()
 
     def failing(folder, *args, **kwargs):
         if folder.name not in failed:
@@ -331,7 +332,7 @@ def test_a_full_disk_while_a_release_is_staged_changes_no_byte(tmp_path, monkeyp
             raise OSError(errno.ENOSPC, "No space left on device")
         return write_release(folder, *args, **kwargs)
 
-    monkeypatch.setattr(release_files, "write_release", failing)
+    monkeypatch.setattr(releases_write, "write_release", failing)
     world = world_of(tmp_path / "full")
     counts = world.run()
     assert not counts.withheld

@@ -10,12 +10,12 @@ from connectors.memory import Crash
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.verify import verify
-from stream.audit_files import audited
-from stream.certificate_files import CERTIFICATE
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.private_audits import read_owners, read_shift
-from stream.release_read import ReleaseUnreadable, read_release
+from stream.files.audits import audited
+from stream.files.certificates import CERTIFICATE
+from stream.files.private_audits import read_owners, read_shift
+from stream.files.releases_read import ReleaseUnreadable, read_release
 from tests import feeds
 from tests.stream.simulation import SCHEMA, Tripwire, World, disk_store
 from tests.stream.test_linked import PARAMS, contents, feed

@@ -11,11 +11,12 @@ import pytest
 
 from connectors.memory import Crash
 from state.rocksdb import RocksDBStore
-from stream import erasure, release_files
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.linked import LinkedReleases
-from stream.private_audits import read_owners
+from stream.files import releases_write
+from stream.files.private_audits import read_owners
+from stream.release.linked import LinkedReleases
+from stream.upkeep import erasure
 from tests import feeds
 from tests.stream.simulation import SCHEMA, Tripwire, World, event
 from tests.stream.test_linked import EVENTS, OPTIONS, PARAMS, contents, feed, guarantees
@@ -206,7 +207,7 @@ def test_a_release_that_is_staged_again_is_judged_alike(tmp_path, monkeypatch):
     """A full disk while the audit is written: the same successors are new when built again."""
     whole = world_of(tmp_path / "whole")
     whole.run()
-    write_audit, failed = release_files.write_audit, set()
+    write_audit, failed = releases_write.write_audit, set()
 
     def failing(folder, *args, **kwargs):
         if folder.name not in failed:
@@ -214,7 +215,7 @@ def test_a_release_that_is_staged_again_is_judged_alike(tmp_path, monkeypatch):
             raise OSError(28, "No space left on device")
         return write_audit(folder, *args, **kwargs)
 
-    monkeypatch.setattr(release_files, "write_audit", failing)
+    monkeypatch.setattr(releases_write, "write_audit", failing)
     world = world_of(tmp_path / "full")
     counts = world.run()
     assert not counts.withheld
@@ -250,7 +251,7 @@ def test_erasure_by_command_removes_the_place_in_the_next_release(tmp_path):
 def test_what_a_removing_sequence_promises_is_said_in_words(capsys, tmp_path):
     """The promise has a text of its own; `config check` and `run` say it before anything runs."""
     texts = [
-        release_files.Guarantee(window, cover, removes).to_mapping()
+        releases_write.Guarantee(window, cover, removes).to_mapping()
         for window, cover, removes in ((1, False, False), ("all", True, False), (1, False, True))
     ]
     assert len({one["text"] for one in texts}) == 3

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream import logs
+from stream.process import logs
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,9 +41,11 @@ def test_a_line_is_key_value() -> None:
     """The text format has time, level, logger, sentence and fields in this order."""
     stream = io.StringIO()
     logs.configure(stream=stream)
-    logs.get_logger("stream.publish").info("release published", release_id="r-1", vertices=12)
+    logs.get_logger("stream.release.publish").info(
+        "release published", release_id="r-1", vertices=12
+    )
     assert re.fullmatch(
-        r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info logger=stream.publish "
+        r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info logger=stream.release.publish "
         r'event="release published" release_id=r-1 vertices=12\n',
         stream.getvalue(),
     )
@@ -53,11 +55,11 @@ def test_a_line_is_json() -> None:
     """The JSON format holds the same, numbers as numbers."""
     stream = io.StringIO()
     logs.configure(format="json", stream=stream)
-    logs.get_logger("stream.publish").warning("slot skipped", count=2, hint='say "no"')
+    logs.get_logger("stream.release.publish").warning("slot skipped", count=2, hint='say "no"')
     [line] = json_lines(stream)
     assert {k: v for k, v in line.items() if k != "time"} == {
         "level": "warning",
-        "logger": "stream.publish",
+        "logger": "stream.release.publish",
         "event": "slot skipped",
         "count": 2,
         "hint": 'say "no"',
@@ -111,7 +113,7 @@ def test_level_applies_to_ours_and_libraries_speak_from_warning_on() -> None:
     """With level debug our debug lines appear, those of libraries do not."""
     stream = io.StringIO()
     logs.configure(level="debug", format="json", stream=stream)
-    logs.get_logger("stream.loop").debug("round")
+    logs.get_logger("stream.service.loop").debug("round")
     logging.getLogger("kafka.client").info("connected")
     logging.getLogger("kafka.client").warning("%s unreachable", "broker:9092")
     assert [line["event"] for line in json_lines(stream)] == ["round", "broker:9092 unreachable"]
@@ -201,7 +203,7 @@ def log_calls(*folders: str) -> list[tuple[str, ast.Call]]:
 
 def test_the_service_logs_fixed_sentences_and_listed_fields() -> None:
     """Every log call of the service has a literal sentence and only listed fields."""
-    calls = [(w, c) for w, c in log_calls("stream") if not w.startswith("stream/logs.py")]
+    calls = [(w, c) for w, c in log_calls("stream") if not w.startswith("stream/process/logs.py")]
     assert calls
     for where, call in calls:
         assert [type(a) for a in call.args] == [ast.Constant], f"{where} builds its sentence"
@@ -221,11 +223,11 @@ def test_connectors_fill_in_reviewed_arguments_only() -> None:
 
 
 def test_nothing_goes_around_the_list_of_fields() -> None:
-    """In service, state and mechanism only `stream.logs` imports the standard logging."""
+    """In service, state and mechanism only `stream.process.logs` imports the standard logging."""
     users = [
         str(path.relative_to(ROOT))
         for folder in ("stream", "state", "ktsafe")
         for path in sorted((ROOT / folder).rglob("*.py"))
         if re.search(r"^\s*(import|from) logging\b", path.read_text(encoding="utf-8"), re.MULTILINE)
     ]
-    assert users == ["stream/logs.py"]
+    assert users == ["stream/process/logs.py"]

@@ -11,8 +11,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
-from stream.figures import Candidates, ReleaseFigures, Secrets
-from stream.metrics import (
+from stream.files.figures import Candidates, ReleaseFigures, Secrets
+from stream.observer import Observer
+from stream.watching.metrics import (
     DEAD_LETTER_REASONS,
     EVENT_LABELS,
     HELD_BACK,
@@ -23,7 +24,6 @@ from stream.metrics import (
     WITHHELD_REASONS,
     PrometheusMetrics,
 )
-from stream.observer import Observer
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6, "index_locations_kept": 7, "index_locations_computed": 2}

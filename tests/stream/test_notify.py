@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stream.notify import PER_WATCHDOG, Notifier
 from stream.observer import NOTICES
+from stream.service.notify import PER_WATCHDOG, Notifier
 from tests.service_manager import Manager
 
 

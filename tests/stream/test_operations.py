@@ -11,11 +11,11 @@ from ktsafe.sequence import SequenceOptions
 from state.errors import StateUnusable
 from state.inspection import examine
 from state.rocksdb import RocksDBStore
-from stream import backup
 from stream.errors import Refused
-from stream.loop import Clock
 from stream.observer import Observer
-from stream.private_folder import STORE
+from stream.process.private_folder import STORE
+from stream.service.loop import Clock
+from stream.upkeep import backup
 from tests import feeds
 from tests.stream.simulation import SCHEMA, World, event
 

@@ -14,11 +14,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ktsafe import AttributedGraph
-from stream import config, release_files
 from stream.cli import run_command
+from stream.config import settings as config
 from stream.errors import Exit
-from stream.parquet_files import EDGES_PARQUET, VERTICES_PARQUET
-from stream.release_read import FILES, Release, ReleaseUnreadable, read_release
+from stream.files import releases_write
+from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET
+from stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
 from tests import services
 from tests.stream.test_release_files import graphs, header, small
 from tests.test_schemas import schema
@@ -30,8 +31,8 @@ BOTH = ("csv", "parquet")
 def written(folder: Path, graph: AttributedGraph | None = None) -> Path:
     """Return the folder of a release in both formats."""
     graph = small() if graph is None else graph
-    ids = release_files.random_ids(graph.n_vertices, seed=1)
-    release_files.write_release(folder, graph, ids, header(), BOTH)
+    ids = releases_write.random_ids(graph.n_vertices, seed=1)
+    releases_write.write_release(folder, graph, ids, header(), BOTH)
     return folder
 
 

@@ -12,9 +12,9 @@ import time
 
 import pytest
 
-from stream import assembly
 from stream.cli import run_command
 from stream.errors import Exit
+from stream.service import assembly
 from tests import feeds, services
 from tests.trials import running
 
@@ -274,7 +274,7 @@ def test_an_interrupt_is_said_and_has_its_code(monkeypatch, capsys):
     def interrupted(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stream.config.load", interrupted)
+    monkeypatch.setattr("stream.config.settings.load", interrupted)
     assert run_command(["config", "check", "x"]) == Exit.INTERRUPTED
     assert capsys.readouterr().err.strip() == "ktsafe: interrupted"
 

@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from stream import release_files
-from stream.release_read import ReleaseUnreadable, read_release
+from stream.files import releases_write
+from stream.files.releases_read import ReleaseUnreadable, read_release
 
 SCHEMA = Schema(("a", "b"), "s", frozenset({"ill", 'no,"quotes"'}))
 PARAMS = PrivacyParams(k=3, t="0.25")
@@ -19,7 +19,7 @@ TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=5)
 
 
 def header(release_id="r1"):
-    return release_files.ReleaseHeader(release_id, "seq", 1_767_225_600_000_000, PARAMS)
+    return releases_write.ReleaseHeader(release_id, "seq", 1_767_225_600_000_000, PARAMS)
 
 
 @st.composite
@@ -42,8 +42,8 @@ def small():
 def test_a_release_reads_back_as_written(graph, tmp_path_factory):
     """Attributes, ties, sensitivity and parameters survive the way through the bytes."""
     folder = tmp_path_factory.mktemp("release") / "r1"
-    ids = release_files.random_ids(graph.n_vertices)
-    release_files.write_release(folder, graph, ids, header())
+    ids = releases_write.random_ids(graph.n_vertices)
+    releases_write.write_release(folder, graph, ids, header())
     release = read_release(folder)
     assert nx.utils.graphs_equal(release.to_networkx(), graph.to_networkx(ids))
     assert release.params == PARAMS
@@ -55,7 +55,7 @@ def test_a_release_reads_back_as_written(graph, tmp_path_factory):
 def test_the_order_of_records_tells_nothing(tmp_path):
     """Vertices and edges are sorted by released id, each edge's smaller end first."""
     graph = small()
-    release_files.write_release(tmp_path / "r", graph, ["f" * 16, "0" * 16], header())
+    releases_write.write_release(tmp_path / "r", graph, ["f" * 16, "0" * 16], header())
     lines = (tmp_path / "r" / "vertices.csv").read_text().splitlines()
     assert lines == ["id,a,b,s", "0000000000000000,y,z,well", "ffffffffffffffff,x,-,ill"]
     edges = (tmp_path / "r" / "edges.csv").read_text().splitlines()
@@ -64,7 +64,7 @@ def test_the_order_of_records_tells_nothing(tmp_path):
 
 def test_the_manifest_says_what_is_public_only(tmp_path):
     """Exactly the documented fields, with the guarantee in words."""
-    release_files.write_release(tmp_path / "r", small(), ["a", "b"], header())
+    releases_write.write_release(tmp_path / "r", small(), ["a", "b"], header())
     manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
     assert set(manifest) == {
         "format",
@@ -88,7 +88,7 @@ def test_the_manifest_says_what_is_public_only(tmp_path):
 def test_changed_bytes_are_noticed(tmp_path, name):
     """A file that does not match its sha256 is refused by name."""
     folder = tmp_path / "r"
-    release_files.write_release(folder, small(), ["a", "b"], header())
+    releases_write.write_release(folder, small(), ["a", "b"], header())
     path = folder / name
     path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(ReleaseUnreadable, match=name):
@@ -97,7 +97,7 @@ def test_changed_bytes_are_noticed(tmp_path, name):
 
 def test_the_private_audit_is_for_its_owner_only(tmp_path):
     """Mode 0600; inserted vertices map to nothing."""
-    release_files.write_audit(tmp_path / "a", ["y", "x", "z"], ["p1", "p2", ""], {"cost": 1})
+    releases_write.write_audit(tmp_path / "a", ["y", "x", "z"], ["p1", "p2", ""], {"cost": 1})
     for name in ("mapping.csv", "audit.json"):
         assert stat.S_IMODE((tmp_path / "a" / name).stat().st_mode) == 0o600
     mapping = (tmp_path / "a" / "mapping.csv").read_text().splitlines()
@@ -106,13 +106,13 @@ def test_the_private_audit_is_for_its_owner_only(tmp_path):
 
 def test_ids_are_distinct_and_drawn_afresh():
     """No two draws agree, unless a test's seed makes them."""
-    assert len(set(release_files.random_ids(10_000))) == 10_000
-    assert release_files.random_ids(5) != release_files.random_ids(5)
-    assert release_files.random_ids(5, seed=1) == release_files.random_ids(5, seed=1)
-    assert all(len(i) == 16 for i in release_files.random_ids(100))
+    assert len(set(releases_write.random_ids(10_000))) == 10_000
+    assert releases_write.random_ids(5) != releases_write.random_ids(5)
+    assert releases_write.random_ids(5, seed=1) == releases_write.random_ids(5, seed=1)
+    assert all(len(i) == 16 for i in releases_write.random_ids(100))
 
 
 def test_release_ids_sort_in_publication_order():
     """Later index, greater id, whatever the slots."""
-    assert release_files.release_id(9, 2_000_000) == "000009-19700101T000002Z"
-    assert release_files.release_id(9, 2_000_000) < release_files.release_id(10, 1_000_000)
+    assert releases_write.release_id(9, 2_000_000) == "000009-19700101T000002Z"
+    assert releases_write.release_id(9, 2_000_000) < releases_write.release_id(10, 1_000_000)

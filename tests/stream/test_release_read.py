@@ -6,10 +6,10 @@ import json
 import pytest
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from stream import release_files
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.release_read import ReleaseUnreadable, read_release
+from stream.files import releases_write
+from stream.files.releases_read import ReleaseUnreadable, read_release
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}))
 PARAMS = PrivacyParams(k=2, alpha="1/2")
@@ -21,8 +21,8 @@ def folder(tmp_path):
     columns = {"a": ["x"] * 4, "s": ["well"] * 4}
     graph = AttributedGraph.from_columns(SCHEMA, columns, [(0, 1), (1, 2), (2, 3), (0, 3)])
     place = tmp_path / "releases" / "r1"
-    header = release_files.ReleaseHeader("r1", "seq", 1_767_225_600_000_000, PARAMS)
-    release_files.write_release(place, graph, list("abcd"), header)
+    header = releases_write.ReleaseHeader("r1", "seq", 1_767_225_600_000_000, PARAMS)
+    releases_write.write_release(place, graph, list("abcd"), header)
     return place
 
 

@@ -9,8 +9,9 @@ from connectors.memory import Crash, unavailable
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
-from stream import fresh, release_files
-from stream.loop import Clock
+from stream.files import releases_write
+from stream.release import fresh
+from stream.service.loop import Clock
 from tests.stream.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.simulation_feed import (
     FIRST,
@@ -152,13 +153,13 @@ def test_an_unsafe_release_is_stopped_by_the_real_verifier(tmp_path, monkeypatch
 
 def test_a_manifest_with_other_parameters_is_withheld(tmp_path, monkeypatch):
     """The gate judges by the service's parameters; what claims others is not published."""
-    write_release = release_files.write_release
+    write_release = releases_write.write_release
 
     def boasting(folder, graph, ids, header, formats):
         claim = dataclasses.replace(header, params=PrivacyParams(k=1, alpha=1))
         return write_release(folder, graph, ids, claim, formats)
 
-    monkeypatch.setattr(release_files, "write_release", boasting)
+    monkeypatch.setattr(releases_write, "write_release", boasting)
     world = World(tmp_path, PARTITIONS)
     assert world.run().withheld["unsafe"] == 4
     assert not world.releases.releases

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.events import TIME_US_MAX, TIME_US_MIN
+from stream.ingest.events import TIME_US_MAX, TIME_US_MIN
 from stream.slots import MonthlySlots, parse_slots, rfc3339
 
 DAY_US = 86_400_000_000

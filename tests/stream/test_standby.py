@@ -9,9 +9,9 @@ import pytest
 
 from state.errors import StateLocked
 from state.folder import is_held
-from stream import standby
 from stream.cli import run_command
 from stream.errors import ConfigError, Exit
+from stream.service import standby
 from tests import feeds, services
 from tests.trials import running
 

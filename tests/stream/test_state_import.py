@@ -14,10 +14,10 @@ from ktsafe.errors import InvalidGraph
 from state.changes import EdgeRemove, Stamp, VertexUpsert
 from state.errors import StateLocked, StateUnusable
 from state.rocksdb import RocksDBStore
-from stream import state_import
 from stream.cli import run_command
 from stream.errors import ConfigError, Exit
-from stream.private_folder import check_finished
+from stream.process.private_folder import check_finished
+from stream.upkeep import state_import
 from tests import feeds, services
 from tests.trials import running
 

@@ -13,15 +13,15 @@ import pytest
 
 from connectors.errors import Misconfigured
 from ktsafe import PrivacyParams
-from stream.board import Board, Setting
-from stream.endpoints import GUARDED, NOT_FOUND
-from stream.metrics import PrometheusMetrics
-from stream.remedies import REMEDIES
-from stream.report import Report
-from stream.serving import CLIENTS_MAX
-from stream.status import StatusServer
-from stream.status_page import POLICY
-from stream.summary import Counts
+from stream.watching.board import Board, Setting
+from stream.watching.endpoints import GUARDED, NOT_FOUND
+from stream.watching.metrics import PrometheusMetrics
+from stream.watching.remedies import REMEDIES
+from stream.watching.report import Report
+from stream.watching.serving import CLIENTS_MAX
+from stream.watching.status import StatusServer
+from stream.watching.status_page import POLICY
+from stream.watching.summary import Counts
 
 
 class Clock:

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream.figures import Candidates, ReleaseFigures, Secrets
-from stream.report import Feed, Problem, Report, Sample, TrueGraph
-from stream.status_html import prose, size, span, sparkline
-from stream.status_page import POLICY, PRIVATE, runbook_page, status_page
+from stream.files.figures import Candidates, ReleaseFigures, Secrets
+from stream.watching.report import Feed, Problem, Report, Sample, TrueGraph
+from stream.watching.status_html import prose, size, span, sparkline
+from stream.watching.status_page import POLICY, PRIVATE, runbook_page, status_page
 
 HOSTILE = "</td></style><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 

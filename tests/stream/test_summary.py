@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream.commands.run import describe
-from stream.summary import Summary
+from stream.watching.summary import Summary
 
 
 def test_a_release_by_itself_holds_nothing_back() -> None:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ktsafe.sequence import changes_between
 from state.memory import MemoryStore
-from stream.true_changes import changes_since
+from stream.release.true_changes import changes_since
 from tests.state.support import SCHEMA, changes
 
 

@@ -12,14 +12,14 @@ from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
 from connectors.errors import Misconfigured
-from stream import config
-from stream.access import Gate, is_loopback
-from stream.config import MetricsTable
-from stream.figures import ReleaseFigures, Secrets
-from stream.release_files import Guarantee
-from stream.report import Report
-from stream.summary import Counts
-from stream.watching import access_token, shows_figures, status_board, status_server
+from stream.config import settings as config
+from stream.config.settings import MetricsTable
+from stream.files.figures import ReleaseFigures, Secrets
+from stream.files.releases_write import Guarantee
+from stream.watching.access import Gate, is_loopback
+from stream.watching.report import Report
+from stream.watching.summary import Counts
+from stream.watching.watching import access_token, shows_figures, status_board, status_server
 
 SCHEMES = ("", "Bearer ", "Basic ", "bearer", "Digest ")
 TOKEN = "0123456789abcdef"  # noqa: S105 -- of this test only

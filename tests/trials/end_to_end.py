@@ -22,7 +22,7 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from stream import assembly
+from stream.service import assembly
 from tests import feeds
 from tests.services import drain_with_kills
 from tests.trials import running

@@ -30,8 +30,8 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from stream import assembly
-from stream.graph_files import GraphFile, read_graph, read_schema
+from stream.files.graphs import GraphFile, read_graph, read_schema
+from stream.service import assembly
 from tests import feeds
 from tests.trials import running
 from tests.trials.sequence_figures import fresh_cost, private_audits, promise_kept

@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
-from stream import assembly, config
+from stream.config import settings as config
 from stream.errors import Exit
-from stream.release_read import read_manifest
+from stream.files.releases_read import read_manifest
+from stream.service import assembly
 from tests import feeds
 
 # After the connectors, which import kafka-python without its warnings.

@@ -26,7 +26,7 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from stream import assembly
+from stream.service import assembly
 from tests.trials import running
 from tests.trials.sequence_figures import fresh_cost, private_audits, promise_kept
 

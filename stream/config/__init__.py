@@ -1,0 +1,1 @@
+"""The configuration: read once, checked as a whole, handed on in narrow slices."""

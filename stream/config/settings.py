@@ -1,0 +1,466 @@
+"""The service's configuration: one TOML file, read once, frozen, unknown keys refused.
+
+Relative paths are relative to the folder of the configuration file, so that a service finds its
+state wherever it is started from.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import tomllib
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+import msgspec
+
+from connectors.sealed_letters import Payload
+from connectors.settings import KafkaSettings
+from ktsafe import PrivacyParams, Schema
+from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
+from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
+from ktsafe.params import Distance, half_l1
+from ktsafe.sequence import SequenceOptions
+from ktsafe.sequence.aligned import check_options
+from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
+from stream.config.secrets import refuse_secrets
+from stream.errors import ConfigError
+from stream.files.composite import CompositeSchema
+from stream.files.graphs import AttributesTable, read_schema
+from stream.files.releases_write import Format as ReleaseFormat
+from stream.ingest.debezium import Tables
+from stream.ingest.envelopes import Format, Wrapping
+from stream.slots import Slots, parse_slots
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+NotNegative = Annotated[int, msgspec.Meta(ge=0)]
+Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
+Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
+Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+    """Base of every table: frozen, unknown keys refused."""
+
+
+class FilesSource(Table, frozen=True, tag_field="kind", tag="files"):
+    """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
+
+    paths: Annotated[list[str], msgspec.Meta(min_length=1)]
+    topic: Name = "feed"
+    follow: bool = False
+    event_format: Format = "plain"
+    debezium: Tables | None = None
+
+
+class KafkaSource(Table, frozen=True, tag_field="kind", tag="kafka"):
+    """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
+
+    topic: Name
+    event_format: Format = "plain"
+    debezium: Tables | None = None
+
+
+class FilesSink(Table, frozen=True, tag_field="kind", tag="files"):
+    """`[sink] kind = "files"`: one folder per release."""
+
+    folder: str
+
+
+class KafkaSink(Table, frozen=True, tag_field="kind", tag="kafka"):
+    """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
+
+    topic: Name
+    transactional_id: Name = "ktsafe-releases"
+
+
+class FilesDeadLetters(Table, frozen=True, tag_field="kind", tag="files"):
+    """`[dead_letters] kind = "files"`: one JSON line per letter."""
+
+    path: str
+    dead_letter_bytes_max: Positive = 524_288
+    payload: Payload = "full"
+    key_file: str | None = None
+    key_env: str | None = None
+
+
+class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
+    """`[dead_letters] kind = "kafka"`: a topic, with error headers in the manner of Connect."""
+
+    topic: Name
+    dead_letter_bytes_max: Positive = 524_288
+    payload: Payload = "full"
+    key_file: str | None = None
+    key_env: str | None = None
+
+
+class StateTable(Table, frozen=True):
+    """`[state]`: the folder of the true graph, the ledger, staged bytes and private audits."""
+
+    folder: str
+    erase_within_s: Seconds = 3600.0
+
+
+class PrivacyTable(Table, frozen=True):
+    """`[privacy]`: the parameters, and the guarantee over the sequence of releases."""
+
+    k: int = 10
+    t: float | str = "1/10"
+    distance: Distance = "emd"
+    alpha: float | str = "1/5"
+    epsilon: int = 5
+    n_hops: int = 1
+    reading: Literal["walk", "induced"] = "walk"
+    window: Literal[1, "all"] = "all"
+
+
+class SequenceTable(Table, frozen=True):
+    """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
+
+    Names are those of `ktsafe.sequence.SequenceOptions`, and so are defaults but one: a tie waits
+    for one release at most, so that feeds with rare slots show ties early.
+    """
+
+    cover: bool = True
+    edge_lag_max: NotNegative = 1
+    sybil_margin: NotNegative = 2
+    birth_wait_max: NotNegative = 8
+    births: Literal["withhold", "pad"] = "withhold"
+    qi_change: Literal["hold", "rebirth"] = "hold"
+    departure: Literal["counterfeit", "hard"] = "counterfeit"
+    alpha_reserve: float | str = "0"
+    real_floor: NotNegative | None = None
+
+
+class AnonymizeTable(Table, frozen=True):
+    """`[anonymize]`: how each release is made (privacy.window = 1).
+
+    Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
+    `incremental`: a release is made from the one before, where the other options allow that.
+    """
+
+    strategy: str | None = None
+    edits: Edits = "insert"
+    knowledge: Knowledge = "released"
+    rare_qi: RareQi = "pad"
+    over_alpha: OverAlpha = "pad"
+    repair: bool = False
+    workers: Positive = 1
+    incremental: bool = False
+
+
+class ReleaseTable(Table, frozen=True):
+    """`[release]`: when releases are due and how much effort goes into one."""
+
+    every: str
+    clock: Literal["event", "wall"] = "event"
+    when_busy: Literal["wait", "skip"] | None = None
+    idle_s: Seconds = 60.0
+    retry_s: Seconds = 5.0
+    effort: Literal["fast", "balanced", "thorough"] = "balanced"
+    real_per_group: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
+    format: tuple[ReleaseFormat, ...] = ("csv",)
+
+
+class IngestTable(Table, frozen=True):
+    """`[ingest]`: bounds of one checkpoint and of what is accepted."""
+
+    checkpoint_records_max: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 10_000
+    checkpoint_interval_s: Seconds = 1.0
+    record_bytes_max: Annotated[int, msgspec.Meta(ge=1_024, le=16_777_216)] = 1_048_576
+    lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
+
+
+class MetricsTable(Table, frozen=True):
+    """`[metrics]`: where status page, metrics and health are served; loopback by default.
+
+    `figures` admits the secrets of releases there; by default where only this machine or whoever
+    has the token can read them.
+    """
+
+    enabled: bool = True
+    host: str = "127.0.0.1"
+    port: Port = 9464
+    healthy_within_s: Seconds = 60.0
+    token_file: str | None = None
+    token_env: str | None = None
+    figures: bool | None = None
+
+
+class LogTable(Table, frozen=True):
+    """`[log]`: what goes to standard error."""
+
+    level: Literal["debug", "info", "warning", "error"] = "info"
+    format: Literal["text", "json"] = "text"
+
+
+class Config(Table, frozen=True):
+    """The whole file."""
+
+    source: FilesSource | KafkaSource
+    sink: FilesSink | KafkaSink
+    dead_letters: FilesDeadLetters | KafkaDeadLetters
+    state: StateTable
+    release: ReleaseTable
+    attributes: AttributesTable | None = None
+    schema_file: str | None = None
+    privacy: PrivacyTable = PrivacyTable()
+    sequence: SequenceTable = SequenceTable()
+    anonymize: AnonymizeTable = AnonymizeTable()
+    kafka: KafkaSettings | None = None
+    ingest: IngestTable = IngestTable()
+    metrics: MetricsTable = MetricsTable()
+    log: LogTable = LogTable()
+
+
+class Settings(msgspec.Struct, frozen=True, kw_only=True):
+    """A checked configuration: the tables, and what they mean.
+
+    `base` is the folder that relative paths start from.
+    """
+
+    config: Config
+    base: Path
+    schema: Schema
+    params: PrivacyParams
+    sequence: SequenceOptions
+    anonymize: AnonymizeOptions
+    slots: Slots
+
+    def path(self, text: str) -> Path:
+        """Return a configured path, relative ones from the configuration's folder."""
+        return _resolved(self.base, text)
+
+
+def load(path: Path) -> Settings:
+    """Read and check a configuration file, without touching anything it names but the schema.
+
+    Raises
+    ------
+    ConfigError
+        With the table and key at fault, and what would be right.
+    """
+    return check(_document(path), path.parent, str(path))
+
+
+def load_kafka(path: Path) -> KafkaSettings:
+    """Read how to reach a cluster from a file with a [kafka] table; other tables are passed over.
+
+    Raises
+    ------
+    ConfigError
+        If there is none, or a key in it is wrong.
+    """
+    document = {"kafka": _document(path).get("kafka")}
+    refuse_secrets(document, str(path))
+    try:
+        found = msgspec.convert(document, dict[str, KafkaSettings])
+    except msgspec.ValidationError as error:
+        msg = f"{path}: {error}."
+        raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
+    return found["kafka"].resolved(path.parent.resolve())
+
+
+def _document(path: Path) -> dict[str, Any]:
+    """Return what a TOML file holds.
+
+    Raises
+    ------
+    ConfigError
+        If it is none.
+    """
+    try:
+        return tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        raise ConfigError(msg, hint="Name the service's configuration file.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} is no TOML file: {error}."
+        raise ConfigError(msg) from error
+
+
+def check(document: dict[str, Any], base: Path, name: str) -> Settings:
+    """Check a parsed configuration.
+
+    Raises
+    ------
+    ConfigError
+        With the table and key at fault, and what would be right.
+    """
+    refuse_secrets(document, name)
+    try:
+        config = msgspec.convert(document, Config)
+    except msgspec.ValidationError as error:
+        msg = f"{name}: {error}."
+        raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
+    _check_together(config, name)
+    _check_private(config, base, name)
+    if config.kafka is not None:
+        config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
+    try:
+        if config.attributes is not None:
+            schema = config.attributes.to_schema()
+        else:
+            assert config.schema_file is not None
+            schema = read_schema(_resolved(base, config.schema_file))
+        if isinstance(schema, CompositeSchema):
+            msg = "A service takes one sensitive attribute."
+            raise InvalidParams(msg, hint="Let the feed send the combined value.")
+        _check_columns(config.source, schema)
+        params = _params(config.privacy)
+        sequence = _sequence_options(config, params)
+        anonymize = _anonymize_options(config, params)
+    except KtsafeError as error:
+        msg = f"{name}: {error.message}"
+        raise ConfigError(msg, hint=error.hint) from error
+    try:
+        slots = parse_slots(config.release.every)
+    except ValueError as error:
+        msg = f"{name}: release.every {error}."
+        raise ConfigError(msg) from error
+    return Settings(
+        config=config,
+        base=base.resolve(),
+        schema=schema,
+        params=params,
+        sequence=sequence,
+        anonymize=anonymize,
+        slots=slots,
+    )
+
+
+def _check_together(config: Config, name: str) -> None:
+    """Check what no single table can say."""
+    if (config.attributes is None) == (config.schema_file is None):
+        msg = f"{name}: give either an [attributes] table or schema_file."
+        raise ConfigError(msg)
+    users = (config.source, config.sink, config.dead_letters)
+    if config.kafka is None and any(
+        isinstance(user, KafkaSource | KafkaSink | KafkaDeadLetters) for user in users
+    ):
+        msg = f"{name}: a connector of kind kafka needs a [kafka] table."
+        raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
+    if "csv" not in config.release.format:
+        msg = f'{name}: release.format must contain "csv".'
+        raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
+    if isinstance(config.source, FilesSource) and config.source.paths.count("-") > 1:
+        msg = f"{name}: source.paths names standard input twice."
+        raise ConfigError(msg)
+
+
+def wrapping(source: FilesSource | KafkaSource) -> Wrapping:
+    """Return how events are wrapped in the records of a source.
+
+    Raises
+    ------
+    InvalidGraph
+        If format and tables do not fit together.
+    """
+    if (source.event_format == "debezium") != (source.debezium is not None):
+        msg = 'source.event_format = "debezium" and [source.debezium] go together.'
+        raise InvalidGraph(msg, hint="The tables and columns of the database stand in the latter.")
+    if source.event_format != "debezium":
+        return source.event_format
+    assert source.debezium is not None
+    return source.debezium
+
+
+def _check_columns(source: FilesSource | KafkaSource, schema: Schema) -> None:
+    """Refuse to read columns that nobody asked for."""
+    tables = wrapping(source)
+    if isinstance(tables, Tables):
+        for table in tables.vertices:
+            if unknown := table.attributes.keys() - set(schema.attributes):
+                msg = f"source.debezium: {min(unknown)} is no attribute of the schema."
+                raise InvalidGraph(msg)
+
+
+def _check_private(config: Config, base: Path, name: str) -> None:
+    """Refuse to keep what must not be published where releases are handed out."""
+    if not isinstance(config.sink, FilesSink):
+        return
+    public = _resolved(base, config.sink.folder)
+    private = {"state.folder": config.state.folder}
+    if isinstance(config.dead_letters, FilesDeadLetters):
+        private["dead_letters.path"] = config.dead_letters.path
+    for key, text in private.items():
+        if _resolved(base, text).is_relative_to(public):
+            msg = f"{name}: {key} lies in sink.folder."
+            raise ConfigError(
+                msg, hint="It is private, and releases are handed out: keep them apart."
+            )
+
+
+def _resolved(base: Path, text: str) -> Path:
+    """Return a configured path.
+
+    Raises
+    ------
+    ConfigError
+        If no path can be so: it holds a null character, or "~name" names nobody.
+    """
+    try:
+        return (base / Path(text).expanduser()).resolve()
+    except (ValueError, RuntimeError) as error:
+        msg = f"{text!r} cannot be a path."
+        raise ConfigError(msg, hint="Correct it in the configuration.") from error
+
+
+def _params(table: PrivacyTable) -> PrivacyParams:
+    names = ("k", "alpha", "epsilon", "n_hops", "reading")
+    return PrivacyParams.from_mapping(
+        {name: getattr(table, name) for name in names} | {"t": half_l1(table.t, table.distance)}
+    )
+
+
+def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOptions:
+    """Return the options of releases by themselves.
+
+    Raises
+    ------
+    InvalidParams
+        If there is no such strategy, if its releases are not safe, or if nothing would come of it.
+    """
+    table = msgspec.structs.asdict(config.anonymize)
+    del table["workers"], table["incremental"]
+    if config.privacy.window == "all" and config.anonymize != AnonymizeTable():
+        msg = "[anonymize] is for privacy.window = 1."
+        raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')
+    strategy = table.pop("strategy") or default_strategy(params)
+    check_strategy(strategy, params)
+    if not STRATEGIES[strategy].is_safe and not table["repair"]:
+        msg = f"anonymize.strategy {strategy!r} is for comparison: its releases are not safe."
+        safe = ", ".join(name for name, entry in STRATEGIES.items() if entry.is_safe)
+        raise InvalidParams(msg, hint=f"Choose one of {safe}, or set anonymize.repair = true.")
+    release = config.release
+    return AnonymizeOptions(
+        effort=release.effort, strategy=strategy, real_per_group=release.real_per_group, **table
+    )
+
+
+def _sequence_options(config: Config, params: PrivacyParams) -> SequenceOptions:
+    """Return the options of a sequence of releases.
+
+    Raises
+    ------
+    InvalidParams
+        If an option is out of range, asks for people per group where there are no groups, or for
+        places to be removed where there are none to remove, or only whole groups.
+    """
+    table = msgspec.structs.asdict(config.sequence)
+    options = SequenceOptions.from_mapping({**table, "effort": config.release.effort})
+    if options.departure == "hard" and config.privacy.window != "all":
+        msg = 'sequence.departure = "hard" is for privacy.window = "all".'
+        hint = "Leave it out: with window = 1 every release is made without who left."
+        raise InvalidParams(msg, hint=hint)
+    if options.departure == "hard" and not params.sees_stars:
+        check_options(params, options)
+    asked = config.release.real_per_group
+    if config.privacy.window != "all" or asked is None:
+        return options
+    if params.sees_stars:
+        msg = "release.real_per_group is for groups, which one hop in the walk reading has not."
+        raise InvalidParams(msg, hint="Leave it out, or protect more than stars.")
+    options = dataclasses.replace(options, real_per_group=asked)
+    check_options(params, options)
+    return options

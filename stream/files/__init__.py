@@ -1,0 +1,1 @@
+"""Files that the service and its commands read and write."""

@@ -1,0 +1,217 @@
+"""Files of an audit: releases with the private mapping, what was declared, and the true graphs.
+
+    MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
+    MAP/<release_id>/successions.csv former_id,successor_id    with departure = "hard"
+    MAP/<release_id>/certificate.csv                           beyond stars (`certificate_files`)
+    MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
+                                    "held_changes": 0, "lag_max": null}}
+    TRUTH/<release_id>/vertices.csv[.gz], edges.csv[.gz]       as `ktsafe anonymize` reads them
+
+A folder that holds the files itself serves every release. The truth may also be the feed.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import datetime
+import gzip
+from collections.abc import Hashable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import Schema
+from ktsafe.errors import InvalidGraph
+from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
+from stream.files.graphs import read_graph
+from stream.files.private_audits import place_of
+from stream.files.releases_read import Manifest, Release, ReleaseUnreadable
+from stream.files.true_feed import TrueFeed
+from stream.ingest import events
+
+EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+MICROSECOND: Final = datetime.timedelta(microseconds=1)
+
+
+def audited(
+    release: Release,
+    owners: Mapping[str, Hashable | None] | None = None,
+    shift: NDArray[np.int64] | None = None,
+    successions: Sequence[tuple[str, str]] | None = None,
+    *,
+    lacks_leavers: bool = False,
+) -> AuditedRelease:
+    """Return a release as the auditor takes it.
+
+    Parameters
+    ----------
+    owners:
+        Private: by released id the person behind it, None without one; None: nothing is known.
+    shift:
+        Private: the certificate of the release, see `read_shift`.
+    successions:
+        Private: see `read_successions`.
+    lacks_leavers:
+        Whether the owners may lack people who have left since.
+    """
+    schema = release.manifest.schema
+    categories, columns = [], []
+    for name in schema.quasi_identifiers:
+        number: dict[str, int] = {}
+        columns.append([number.setdefault(text, len(number)) for text in release.columns[name]])
+        categories.append(list(number))
+    codes = np.array(columns, dtype=np.int64).T.reshape(len(release.ids), len(columns))
+    return AuditedRelease(
+        release_id=release.manifest.release_id,
+        sequence_id=release.manifest.sequence_id,
+        params=release.params,
+        ids=release.ids,
+        categories=categories,
+        codes=codes,
+        is_sensitive=release.is_sensitive(),
+        edges=release.edges,
+        owners=None if owners is None else [owners.get(name) for name in release.ids],
+        unmatched=0 if owners is None else len(owners.keys() ^ set(release.ids)),
+        sensitive_texts=release.columns[schema.sensitive],
+        schema=msgspec.to_builtins(schema),
+        shift=shift,
+        successions=successions,
+        lacks_leavers=lacks_leavers,
+    )
+
+
+def promise_of(manifest: Manifest) -> Promise:
+    """Return what a release's manifest promises.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If it promises a window that means nothing.
+    """
+    window = manifest.guarantee.w
+    if window == "all" or (isinstance(window, int) and window >= 1):
+        return Promise("all" if window == "all" else int(window), cover=manifest.guarantee.cover)
+    msg = f"The manifest of {manifest.release_id} promises an unknown window."
+    raise ReleaseUnreadable(msg, hint="Known: a number of releases, or all.")
+
+
+class Truth:
+    """The true graphs behind a history: a folder of graphs, or a feed.
+
+    Parameters
+    ----------
+    path:
+        A folder with `vertices.csv` and `edges.csv` per release, or a feed (.jsonl, .jsonl.gz).
+    schema:
+        Says how numbers become buckets; None: the values are as published.
+    """
+
+    def __init__(self, path: Path, schema: Schema | None) -> None:
+        self._path = path
+        self._schema = schema
+        self._feed = TrueFeed(path) if path.is_file() else None
+
+    def left_since(self, manifests: Sequence[Manifest]) -> list[frozenset[str]]:
+        """Return for each release of a history who has left since, as far as is known.
+
+        The service erases them from the mappings of past releases.
+        """
+        if not manifests:
+            return []
+        if self._feed is not None:
+            times = [self._time_us(manifest) for manifest in manifests]
+            # People may have left after the last release, and been erased all the same.
+            self._feed.at(events.TIME_US_MAX, self._schema_of(manifests[-1]), Declared())
+            return [self._feed.left_after(time) for time in times]
+        left: list[frozenset[str]] = []
+        stayed: frozenset[str] | None = None
+        for manifest in reversed(manifests):
+            place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+            people = _people(_either(place, "vertices.csv"))
+            left.append(frozenset() if stayed is None else people - stayed)
+            stayed = people if stayed is None else stayed & people
+        return left[::-1]
+
+    def of(
+        self,
+        manifest: Manifest,
+        declared: Declared,
+        left_since: frozenset[str] = frozenset(),
+    ) -> TrueGraph:
+        """Return the true graph at a release's nominal time.
+
+        Raises
+        ------
+        InvalidGraph
+            If the files cannot be read or do not fit the release's attributes.
+        """
+        schema = self._schema_of(manifest)
+        if self._feed is not None:
+            true = self._feed.at(self._time_us(manifest), schema, declared)
+            return dataclasses.replace(true, left_since=left_since)
+        place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
+        files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
+        source = read_graph(files[0], files[1], schema)
+        texts = [
+            [names[code] for code in source.graph.codes[:, j].tolist()]
+            for j, names in enumerate(source.graph.categories)
+        ]
+        edges = source.graph.edges.astype(np.int64)
+        return TrueGraph(source.ids, texts[:-1], texts[-1], edges, declared, left_since)
+
+    def _time_us(self, manifest: Manifest) -> int:
+        time = nominal_time(manifest)
+        if time is None:
+            msg = f"{manifest.release_id} has no nominal time to read the feed up to."
+            raise InvalidGraph(msg, hint="Give --truth a folder with the true graph.")
+        return (time - EPOCH) // MICROSECOND
+
+    def _schema_of(self, manifest: Manifest) -> Schema:
+        part = manifest.schema
+        if self._schema is None:
+            sensitive_values = frozenset(part.sensitive_values)
+            return Schema(tuple(part.quasi_identifiers), part.sensitive, sensitive_values)
+        if self._schema.attributes != (*part.quasi_identifiers, part.sensitive):
+            msg = "The schema file lists other attributes than the release."
+            raise InvalidGraph(msg, hint="Give the schema that the releases were made with.")
+        return self._schema
+
+
+def nominal_time(manifest: Manifest) -> datetime.datetime | None:
+    """Return the nominal time of a release.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If it is no time.
+    """
+    if manifest.nominal_time is None:
+        return None
+    try:
+        time = datetime.datetime.fromisoformat(manifest.nominal_time)
+    except ValueError as error:
+        msg = f"The manifest of {manifest.release_id} has a nominal time that is none."
+        raise ReleaseUnreadable(msg) from error
+    return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
+def _people(path: Path) -> frozenset[str]:
+    """Return the ids in a graph's vertex file; nobody if it is none, which `Truth.of` reports."""
+    raw: Any = gzip.open if path.suffix == ".gz" else open
+    try:
+        with raw(path, "rt", encoding="utf-8-sig", newline="") as file:
+            reader = csv.reader(file)
+            column = next(reader, []).index("id")
+            return frozenset(row[column] for row in reader if row)
+    except (OSError, EOFError, ValueError, IndexError, csv.Error):
+        return frozenset()
+
+
+def _either(folder: Path, name: str) -> Path:
+    """Return the gzipped file if only that is there."""
+    zipped = folder / f"{name}.gz"
+    return zipped if zipped.exists() and not (folder / name).exists() else folder / name

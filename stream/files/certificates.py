@@ -1,0 +1,66 @@
+"""The private certificate of an aligned release: `certificate.csv` beside `mapping.csv`.
+
+`released_id,image_id`: a permutation of the released vertices that maps the release onto itself
+(`ktsafe.verify.certificate`). Whoever holds it may verify a release of any radius in linear time;
+it tells which vertices stand for each other, so it is never published.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from stream.files.releases_read import ReleaseUnreadable
+from stream.files.releases_write import csv_lines, sync_folder, write_synced
+
+CERTIFICATE: Final = "certificate.csv"
+_HEADER: Final = ["released_id", "image_id"]
+
+
+def write_certificate(folder: Path, ids: Sequence[str], shift: NDArray[np.int32]) -> None:
+    """Write the certificate into the folder of the private audit, readable by its owner only."""
+    pairs = sorted((name, ids[image]) for name, image in zip(ids, shift.tolist(), strict=True))
+    write_synced(folder / CERTIFICATE, csv_lines(_HEADER, iter(pairs)))
+    sync_folder(folder)
+
+
+def in_order(
+    ids: Sequence[str], shift: NDArray[np.int32], released: Sequence[str]
+) -> NDArray[np.int64]:
+    """Return a certificate over `ids` as one over the same ids in the order of `released`."""
+    position = {name: v for v, name in enumerate(released)}
+    found = np.empty(len(released), dtype=np.int64)
+    for name, image in zip(ids, shift.tolist(), strict=True):
+        found[position[name]] = position[ids[image]]
+    return found
+
+
+def read_certificate(path: Path, released: Sequence[str]) -> NDArray[np.int64]:
+    """Return the image of every vertex of a release, by the positions of its ids.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If the file cannot be read or does not name exactly the ids of the release.
+    """
+    hint = "Name the certificate.csv in the private audit of this very release."
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file)
+    except (OSError, UnicodeDecodeError, ValueError, csv.Error) as error:
+        msg = f"{path} is no readable certificate."
+        raise ReleaseUnreadable(msg, hint=hint) from error
+    position = {name: v for v, name in enumerate(released)}
+    images = {row[0]: row[1] for row in rows if len(row) == len(_HEADER)}
+    if header != _HEADER or len(rows) != len(released) or images.keys() != position.keys():
+        msg = f"{path} does not belong to this release."
+        raise ReleaseUnreadable(msg, hint=hint)
+    if not position.keys() >= set(images.values()):
+        msg = f"{path} names a vertex that the release does not hold."
+        raise ReleaseUnreadable(msg, hint=hint)
+    return np.array([position[images[name]] for name in released], dtype=np.int64)

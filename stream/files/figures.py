@@ -1,0 +1,158 @@
+"""The few figures of a release that operators watch: what it shows, what it cost, how safe it is.
+
+They are taken from the private audit. All but the sizes are secrets of the release: whoever knows
+how many vertices are inserted has a first means to find them.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from state.ledger import Ledger, ReleaseRecord, Status
+from stream.files.releases_write import AUDIT
+
+COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
+YARDSTICKS: Final = {"copies": "k_copies", "lower_bound": "lower_bound"}
+"""What a cost is compared with, and its name in the audit."""
+CANDIDATES: Final[Mapping[str, tuple[str, ...]]] = {
+    "claimed": ("privacy", "all", "k_claimed"),
+    "real": ("privacy", "all", "k_real"),
+    "known": ("privacy", "all", "k_known"),
+    "sequence": ("audit", "figures", "published", "candidates"),
+    "sequence_real": ("audit", "figures", "published", "candidates_real"),
+    "change": ("audit", "figures", "changes", "k_delta"),
+    "removed": ("audit", "figures", "removals", "candidates"),
+}
+"""Against whom candidates are counted, and where the audit tells.
+
+By the definition; real people only; for who knows your true ties; over all releases of the
+sequence; the same, real people only; for who saw you gain or lose ties; for who saw ids vanish
+(departure = "hard"), where those before take a place and its next id for one.
+"""
+SENSITIVE: Final[Mapping[str, tuple[str, ...]]] = {
+    "claimed": ("privacy", "all", "alpha"),
+    "real": ("privacy", "all", "alpha_real"),
+}
+HISTORY_MAX: Final = 30
+"""Releases remembered for trends."""
+
+
+class Candidates(msgspec.Struct, frozen=True):
+    """How many candidates the worst placed has, and how many people have fewer than k.
+
+    `least` is None where nobody was asked (no visible change), `share` where nobody is there.
+    """
+
+    least: int | None
+    below_k: int
+    share: float | None
+
+
+class Secrets(msgspec.Struct, frozen=True):
+    """What only operators may know of a release.
+
+    Attributes
+    ----------
+    cost:
+        Elements by which the release differs from the true graph, by part.
+    yardsticks:
+        What it is compared with; None where a bound does not hold.
+    candidates:
+        By attacker, see `CANDIDATES`; those that the audit does not tell are left out.
+    sensitive:
+        Greatest share of sensitive ones among anybody's candidates.
+    """
+
+    cost: dict[str, int]
+    yardsticks: dict[str, int | None]
+    candidates: dict[str, Candidates]
+    sensitive: dict[str, float | None]
+
+    @property
+    def total_cost(self) -> int:
+        """Cost(G, G') of Equation 1."""
+        return sum(self.cost.values())
+
+    def cost_over(self, yardstick: str) -> float | None:
+        """Return the cost as a multiple of a yardstick, None where that is unknown or 0."""
+        measure = self.yardsticks.get(yardstick)
+        return self.total_cost / measure if measure else None
+
+
+class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
+    """One release as operators see it.
+
+    `secrets` is None where the audit is gone, or where whoever looks must not see them.
+    """
+
+    release_id: str
+    nominal_us: int
+    vertices: int
+    edges: int
+    is_published: bool
+    secrets: Secrets | None = None
+
+
+def release_figures(record: ReleaseRecord, audit: Mapping[str, Any] | None) -> ReleaseFigures:
+    """Return the figures of a release in the ledger, from its private audit."""
+    return ReleaseFigures(
+        release_id=record.release_id,
+        nominal_us=record.slot_us,
+        vertices=record.n_vertices,
+        edges=record.n_edges,
+        is_published=record.status is Status.PUBLISHED,
+        secrets=None if audit is None else secrets_of(audit),
+    )
+
+
+def secrets_of(audit: Mapping[str, Any]) -> Secrets:
+    """Pick the figures out of a private audit."""
+    cost = audit["cost"]
+    candidates, sensitive = {}, {}
+    for name, path in CANDIDATES.items():
+        if found := _at(audit, path):
+            candidates[name] = Candidates(found["min"], found["below_k"], _share_below(found))
+    for name, path in SENSITIVE.items():
+        if found := _at(audit, path):
+            sensitive[name] = found["max"]
+    return Secrets(
+        cost={part: cost[part] for part in COST_PARTS},
+        yardsticks={name: cost[key] for name, key in YARDSTICKS.items()},
+        candidates=candidates,
+        sensitive=sensitive,
+    )
+
+
+def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]:
+    """Yield the figures of the last releases in the ledger, the oldest first."""
+    for record in ledger.releases()[-HISTORY_MAX:]:
+        yield release_figures(record, _read_audit(audit_dir / record.release_id / AUDIT))
+
+
+def _read_audit(path: Path) -> dict[str, Any] | None:
+    """Return a private audit; None if it is gone: figures are missed, the service is not."""
+    try:
+        audit = json.loads(path.read_bytes())
+    except (OSError, ValueError):
+        return None
+    return audit if isinstance(audit, dict) and "cost" in audit else None
+
+
+def _at(audit: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    found: Any = audit
+    for name in path:
+        found = found.get(name) if isinstance(found, Mapping) else None
+    return found
+
+
+def _share_below(found: Mapping[str, Any]) -> float | None:
+    """Return the share of those asked who have fewer than k candidates."""
+    if "share" in found:
+        share: float | None = found["share"]
+        return share
+    return found["below_k"] / found["vertices"] if found["vertices"] else None

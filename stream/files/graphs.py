@@ -1,0 +1,184 @@
+"""Reads a graph from `vertices.csv`, `edges.csv` and a schema file, plain or gzipped."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import gzip
+import io
+import tomllib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, Final, TextIO
+
+import msgspec
+import numpy as np
+
+from ktsafe import AttributedGraph, Schema
+from ktsafe.errors import InvalidGraph
+from stream.files.composite import CompositeSchema, composed, composite_schema
+
+_ENCODING: Final = "utf-8-sig"
+"""UTF-8, with or without the mark that spreadsheets put first."""
+
+
+class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The `[attributes]` table of a schema file or of the service's configuration.
+
+    In a schema file there may be several sensitive attributes (`stream.files.composite`).
+    """
+
+    quasi_identifiers: list[str]
+    sensitive: str | list[str]
+    sensitive_values: list[str] | dict[str, list[str]]
+    buckets: dict[str, list[float]] = {}
+
+    def to_schema(self) -> Schema:
+        """Return the schema that the table describes.
+
+        Raises
+        ------
+        InvalidGraph
+            If names clash, buckets do not ascend, or values do not fit the sensitive attributes.
+        """
+        buckets = {name: tuple(edges) for name, edges in self.buckets.items()}
+        match self.sensitive, self.sensitive_values:
+            case str() as sensitive, list() as values:
+                return Schema(tuple(self.quasi_identifiers), sensitive, frozenset(values), buckets)
+            case list() as parts, dict() as by_part:
+                return composite_schema(self.quasi_identifiers, parts, by_part, buckets)
+        msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
+        raise InvalidGraph(msg, hint="See the README, 'Schema file'.")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class GraphFile:
+    """A graph read from files.
+
+    Attributes
+    ----------
+    ids:
+        The id of every vertex, by position.
+    edges_repeated, loops:
+        Lines of the edge file that were passed over, because they repeat an edge (in either
+        direction) or join a vertex to itself.
+    """
+
+    graph: AttributedGraph
+    ids: list[str]
+    edges_repeated: int
+    loops: int
+
+
+def read_schema(path: Path) -> Schema:
+    """Return the schema in a TOML file with an `[attributes]` table.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read or does not describe a schema.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+        return msgspec.convert(table["attributes"], AttributesTable).to_schema()
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        raise InvalidGraph(msg) from error
+    except KeyError as error:
+        msg = f"{path} has no [attributes] table."
+        raise InvalidGraph(msg, hint="See the README, 'Schema file'.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        msg = f"{path}: {error}."
+        raise InvalidGraph(msg, hint="See the README, 'Schema file'.") from error
+
+
+def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
+    """Return the graph in two CSV files.
+
+    `vertices` has a column `id` and one per attribute of the schema (others are passed over),
+    `edges` has the columns `source` and `target`.
+
+    Raises
+    ------
+    InvalidGraph
+        If a file cannot be read, lacks a column, repeats an id or names an unknown one; the line
+        is named, its content is not repeated.
+    """
+    position: dict[str, int] = {}
+    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
+    columns: dict[str, list[str]] = {name: [] for name in names}
+    with csv_rows(vertices, ["id", *names]) as rows:
+        for line, (vertex, *values) in rows:
+            if not vertex or vertex in position:
+                what = "no id" if not vertex else "an id for the second time"
+                msg = f"{vertices}, line {line}: {what}."
+                raise InvalidGraph(msg)
+            position[vertex] = len(position)
+            for name, value in zip(names, values, strict=True):
+                columns[name].append(value)
+    pairs: set[tuple[int, int]] = set()
+    loops = repeated = 0
+    with csv_rows(edges, ["source", "target"]) as rows:
+        for line, (source, target) in rows:
+            try:
+                u, v = position[source], position[target]
+            except KeyError:
+                msg = f"{edges}, line {line}: names a vertex that {vertices} does not list."
+                raise InvalidGraph(msg) from None
+            if u == v:
+                loops += 1
+                continue
+            before = len(pairs)
+            pairs.add((u, v) if u < v else (v, u))
+            repeated += len(pairs) == before
+    array = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    if isinstance(schema, CompositeSchema):
+        graph = AttributedGraph.from_columns(*composed(schema, columns), array)
+    else:
+        graph = AttributedGraph.from_columns(schema, columns, array)
+    return GraphFile(graph, list(position), repeated, loops)
+
+
+@contextmanager
+def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[str]]]]:
+    """Give (line number, values of the named columns) for every row of a CSV file.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read or lacks a column.
+    """
+    try:
+        with _open(path) as file:
+            reader = csv.reader(file, strict=True)
+            header = next(reader, [])
+            if missing := [name for name in names if name not in header]:
+                msg = f"{path} has no column {missing[0]!r}."
+                raise InvalidGraph(msg, hint=f"Its first line must name {', '.join(names)}.")
+            indices = [header.index(name) for name in names]
+            yield _selected(path, reader, indices, len(header))
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror or type(error).__name__})."
+        raise InvalidGraph(msg) from error
+    except (UnicodeDecodeError, csv.Error, EOFError) as error:
+        msg = f"{path} is no readable CSV file."
+        raise InvalidGraph(msg, hint="It must be UTF-8 text, or gzip of it.") from error
+
+
+def _selected(
+    path: Path, reader: Any, indices: list[int], width: int
+) -> Iterator[tuple[int, list[str]]]:
+    for row in reader:
+        if not row:
+            continue
+        if len(row) != width:
+            msg = f"{path}, line {reader.line_num}: {len(row)} values for {width} columns."
+            raise InvalidGraph(msg)
+        yield reader.line_num, [row[i] for i in indices]
+
+
+def _open(path: Path) -> TextIO:
+    if path.suffix == ".gz":
+        return io.TextIOWrapper(gzip.open(path, "rb"), encoding=_ENCODING, newline="")
+    return path.open(encoding=_ENCODING, newline="")

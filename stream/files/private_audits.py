@@ -1,0 +1,181 @@
+"""The private audit of a release in files: who is who, what it claims, and what it held back."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+from typing import Any, Literal
+
+import msgspec
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.sequence_audit import Declared, Promise
+from stream.files.certificates import CERTIFICATE, read_certificate
+from stream.files.releases_read import Release
+from stream.files.releases_write import AUDIT, MAPPING, SUCCESSIONS, SUCCESSIONS_HEADER
+
+
+class CheckedPart(msgspec.Struct, frozen=True):
+    """The `audit.checked` part of audit.json: what the gate held the sequence to."""
+
+    window: int | Literal["all"] | None = None
+    cover: bool = False
+
+
+class DeclaredPart(msgspec.Struct, frozen=True):
+    """The `declared` part of audit.json."""
+
+    withheld: int = 0
+    held_ties: int = 0
+    held_changes: int = 0
+    lag_max: int | None = None
+
+
+def place_of(folder: Path, release_id: str, *names: str) -> Path:
+    """Return the release's own folder, or `folder` if that holds the file itself."""
+    own = folder / release_id
+    if not own.exists() and any((folder / name).exists() for name in names):
+        return folder
+    return own
+
+
+def read_owners(folder: Path, release_id: str) -> dict[str, str | None]:
+    """Return the person behind each released id.
+
+    Raises
+    ------
+    InvalidGraph
+        If there is no mapping of this release, or it is none. Its content is not repeated.
+    """
+    path = place_of(folder, release_id, MAPPING) / MAPPING
+    rows = _pairs(path, ("released_id", "original_id"))
+    owners = {released: original or None for released, original in rows}
+    if len(owners) != len(rows):
+        msg = f"{path} lists a released id twice."
+        raise InvalidGraph(msg)
+    return owners
+
+
+def read_successions(folder: Path, release_id: str) -> list[tuple[str, str]] | None:
+    """Return which ids vanished in this release, and under which its places go on.
+
+    None where there is no such file: places keep their ids.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is there but is none. Its content is not repeated.
+    """
+    path = place_of(folder, release_id, SUCCESSIONS) / SUCCESSIONS
+    return _pairs(path, SUCCESSIONS_HEADER) if path.exists() else None
+
+
+def read_judged(folder: Path, release_id: str) -> Promise | None:
+    """Return what a release with successions was held to, by the private audit of its gate.
+
+    Its manifest promises less, since it speaks of ids. None where nothing was removed so, or
+    where the audit does not say.
+
+    Raises
+    ------
+    InvalidGraph
+        If audit.json is there but is none.
+    """
+    if not (place_of(folder, release_id, SUCCESSIONS) / SUCCESSIONS).exists():
+        return None
+    audit = _read_audit(folder, release_id).get("audit", {})
+    try:
+        checked = msgspec.convert(audit.get("checked", {}), CheckedPart)
+    except (AttributeError, msgspec.ValidationError) as error:
+        msg = f"The audit of {release_id} is no readable audit."
+        raise InvalidGraph(msg) from error
+    return None if checked.window is None else Promise(checked.window, cover=checked.cover)
+
+
+def _pairs(path: Path, header: tuple[str, str]) -> list[tuple[str, str]]:
+    """Return the rows of a private file of two columns.
+
+    Raises
+    ------
+    InvalidGraph
+        If it cannot be read or is no such file. Its content is not repeated.
+    """
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file, strict=True))
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        hint = "--map takes the private audit folder, with mapping.csv in a folder per release."
+        raise InvalidGraph(msg, hint=hint) from error
+    except (csv.Error, UnicodeDecodeError) as error:
+        msg = f"{path} is no CSV file."
+        raise InvalidGraph(msg) from error
+    if not rows or tuple(rows[0]) != header:
+        msg = f"{path} does not begin with the columns {','.join(header)}."
+        raise InvalidGraph(msg)
+    if any(len(row) != 2 for row in rows):
+        msg = f"{path} has a row of another length than its header."
+        raise InvalidGraph(msg)
+    return [(first, second) for first, second in rows[1:]]
+
+
+def read_shift(folder: Path, release: Release) -> NDArray[np.int64] | None:
+    """Return the private certificate of a release; None for stars, which need none.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If there is none where one is needed, or it does not belong to the release.
+    """
+    if release.params.sees_stars:
+        return None
+    place = place_of(folder, release.manifest.release_id, CERTIFICATE)
+    return read_certificate(place / CERTIFICATE, release.ids)
+
+
+def read_declared(folder: Path, release_id: str) -> Declared:
+    """Return what the release's private audit says that it holds back.
+
+    An audit without such a part, as of a single release, declares what it says it deleted.
+
+    Raises
+    ------
+    InvalidGraph
+        If audit.json is there but is none.
+    """
+    path = place_of(folder, release_id, AUDIT) / AUDIT
+    audit = _read_audit(folder, release_id)
+    try:
+        cost = audit.get("cost", {})
+        part = audit.get("declared")
+        if part is None:
+            part = {
+                "withheld": cost.get("deleted_vertices", 0),
+                "held_ties": cost.get("deleted_edges", 0),
+            }
+        declared = msgspec.convert(part, DeclaredPart)
+    except (AttributeError, msgspec.ValidationError) as error:
+        msg = f"{path} is no readable audit ({type(error).__name__})."
+        raise InvalidGraph(msg) from error
+    return Declared(declared.withheld, declared.held_ties, declared.held_changes, declared.lag_max)
+
+
+def _read_audit(folder: Path, release_id: str) -> dict[str, Any]:
+    """Return the private audit of a release, nothing if there is none.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is there but is none.
+    """
+    path = place_of(folder, release_id, AUDIT) / AUDIT
+    if not path.exists():
+        return {}
+    try:
+        return msgspec.convert(json.loads(path.read_bytes()), dict[str, Any])
+    except (OSError, ValueError, msgspec.ValidationError) as error:
+        msg = f"{path} is no readable audit ({type(error).__name__})."
+        raise InvalidGraph(msg) from error

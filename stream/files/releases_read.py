@@ -1,0 +1,271 @@
+"""Reads a release back from its bytes alone, for verification and for whoever consumes it.
+
+Shares no code with the writer: what the verifier judges is what a reader would see. Every file that
+is published is read; where two say the same, that is checked.
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Final
+
+import msgspec
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import PrivacyParams
+from ktsafe.errors import KtsafeError
+from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, read_table
+
+FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET})
+"""Every file that a release may have beside its manifest."""
+
+
+class ReleaseUnreadable(KtsafeError):
+    """The folder holds no intact release."""
+
+
+class ManifestSchema(msgspec.Struct, frozen=True):
+    """The `schema` part of a manifest."""
+
+    quasi_identifiers: list[str]
+    sensitive: str
+    sensitive_values: list[str]
+
+
+class Guarantee(msgspec.Struct, frozen=True):
+    """The `guarantee` part of a manifest."""
+
+    w: int | str
+    text: str
+    cover: bool = False
+
+
+class Manifest(msgspec.Struct, frozen=True):
+    """manifest.json; unknown fields are passed over, so that formats may grow."""
+
+    format: int
+    release_id: str
+    sequence_id: str
+    nominal_time: str | None
+    params: dict[str, int | str]
+    guarantee: Guarantee
+    schema: ManifestSchema
+    vertices: int
+    edges: int
+    sha256: dict[str, str]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Release:
+    """A release as published.
+
+    Attributes
+    ----------
+    ids:
+        Released id by position.
+    columns:
+        For each attribute its value by position.
+    edges:
+        int64, shape (m, 2): positions.
+    """
+
+    manifest: Manifest
+    ids: list[str]
+    columns: Mapping[str, list[str]]
+    edges: NDArray[np.int64]
+
+    @property
+    def params(self) -> PrivacyParams:
+        """The parameters that the release claims to keep."""
+        return PrivacyParams.from_mapping(self.manifest.params)
+
+    def quasi_identifiers(self) -> NDArray[np.int64]:
+        """Return coded quasi-identifiers, shape (n, d-1): equal codes iff equal texts."""
+        names = self.manifest.schema.quasi_identifiers
+        coded = np.zeros((len(self.ids), len(names)), dtype=np.int64)
+        for j, name in enumerate(names):
+            index: dict[str, int] = {}
+            coded[:, j] = [index.setdefault(text, len(index)) for text in self.columns[name]]
+        return coded
+
+    def is_sensitive(self) -> NDArray[np.bool_]:
+        """Return whether each vertex shows a sensitive value, shape (n,)."""
+        sensitive = frozenset(self.manifest.schema.sensitive_values)
+        column = self.columns[self.manifest.schema.sensitive]
+        return np.array([text in sensitive for text in column], dtype=np.bool_)
+
+    def codes(self) -> tuple[NDArray[np.int64], dict[str, list[str]]]:
+        """Return all attributes as numbers, and what the numbers mean.
+
+        Returns
+        -------
+        tuple
+            int64, shape (n, d), and for each attribute, in the order of the columns, the value of
+            every number. Numbers follow the order of the texts, so they depend on nothing else.
+        """
+        meanings = {name: sorted(set(column)) for name, column in self.columns.items()}
+        coded = np.zeros((len(self.ids), len(meanings)), dtype=np.int64)
+        for j, (name, texts) in enumerate(meanings.items()):
+            number = {text: code for code, text in enumerate(texts)}
+            coded[:, j] = [number[text] for text in self.columns[name]]
+        return coded, meanings
+
+    def edge_index(self) -> NDArray[np.int64]:
+        """Return every tie in both directions, shape (2, 2m), as PyTorch Geometric takes it.
+
+        `torch.from_numpy(release.edge_index())` shares its memory. For igraph: `igraph.Graph(
+        n=len(release.ids), edges=release.edges)`.
+        """
+        both = np.concatenate((self.edges, self.edges[:, ::-1]))
+        return np.ascontiguousarray(both.T)
+
+    def to_networkx(self) -> nx.Graph:
+        """Return the release as a networkx graph, its nodes named by released id."""
+        graph = nx.Graph()
+        for v, name in enumerate(self.ids):
+            graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
+        graph.add_edges_from((self.ids[u], self.ids[v]) for u, v in self.edges.tolist())
+        return graph
+
+
+def release_folders(folders: Iterable[Path]) -> list[Path]:
+    """Return the release folders named, directly or as children of a named folder, by name."""
+    found: list[Path] = []
+    for folder in folders:
+        if (folder / "manifest.json").exists():
+            found.append(folder)
+            continue
+        children = sorted(path.parent for path in folder.glob("*/manifest.json"))
+        # A folder without any release is handed on, to be refused with its name.
+        found.extend(children or [folder])
+    return found
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Return the manifest of a release folder.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If there is none, or it is no manifest.
+    """
+    path = folder / "manifest.json"
+    try:
+        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+    except OSError as error:
+        msg = f"{folder} holds no readable manifest.json."
+        hint = "Name release folders, or a folder that holds some."
+        raise ReleaseUnreadable(msg, hint=hint) from error
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+        msg = f"{path} is no release manifest ({error})."
+        raise ReleaseUnreadable(msg, hint="Fetch the release again.") from error
+    if manifest.format != 1:
+        msg = f"{path} has format {manifest.format}, this version reads format 1."
+        raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
+    return manifest
+
+
+def read_release(folder: Path) -> Release:
+    """Return the release in `folder`, every byte checked against the manifest.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If files are missing, do not match their sha256, or do not hold what the manifest says.
+    """
+    manifest = read_manifest(folder)
+    for name, expected in manifest.sha256.items():
+        if name == Path(name).name and not (folder / name).exists():
+            msg = f"{folder / name} is missing."
+            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+        if name != Path(name).name or _sha256(folder / name) != expected:
+            msg = f"{folder / name} does not match the sha256 in the manifest."
+            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+    if unknown := set(manifest.sha256) - FILES:
+        # What cannot be read cannot be judged, and would be published unseen.
+        msg = f"The manifest in {folder} lists {min(unknown)}, which this version cannot read."
+        raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
+    if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
+        msg = f"The manifest in {folder} does not list {min(missing)}."
+        raise ReleaseUnreadable(msg)
+    names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
+    vertices = _rows(folder / "vertices.csv", ["id", *names])
+    edges = _rows(folder / "edges.csv", _EDGE_HEADER)
+    _check_parquet(folder, manifest, VERTICES_PARQUET, ["id", *names], vertices)
+    _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, edges)
+    ids = [row[0] for row in vertices]
+    position = {name: v for v, name in enumerate(ids)}
+    if len(position) != len(ids):
+        msg = f"{folder / 'vertices.csv'} lists an id twice."
+        raise ReleaseUnreadable(msg)
+    columns = {name: [row[j] for row in vertices] for j, name in enumerate(names, start=1)}
+    try:
+        pairs = [(position[a], position[b]) for a, b in edges]
+    except KeyError:
+        msg = f"{folder / 'edges.csv'} names a vertex that vertices.csv does not list."
+        raise ReleaseUnreadable(msg) from None
+    if (len(ids), len(pairs)) != (manifest.vertices, manifest.edges):
+        msg = f"The counts in the manifest of {folder} are not those of its files."
+        raise ReleaseUnreadable(msg)
+    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
+    _check_simple(folder / "edges.csv", array, len(ids))
+    return Release(manifest, ids, columns, array)
+
+
+_EDGE_HEADER = ["source", "target"]
+
+
+def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
+    """Refuse loops and repeated edges here, where the file can still be named."""
+    least, greatest = edges.min(axis=1, initial=n_vertices), edges.max(axis=1, initial=-1)
+    if (least == greatest).any():
+        msg = f"{path} lists an edge from a vertex to itself."
+        raise ReleaseUnreadable(msg)
+    if len(np.unique(least * n_vertices + greatest)) != len(edges):
+        msg = f"{path} lists an edge twice."
+        raise ReleaseUnreadable(msg)
+
+
+def _check_parquet(
+    folder: Path, manifest: Manifest, name: str, header: list[str], rows: list[list[str]]
+) -> None:
+    """Refuse a release that tells one thing to readers of CSV and another to those of Parquet."""
+    if name not in manifest.sha256:
+        return
+    try:
+        told = read_table(folder / name)
+    except ParquetUnreadable as error:
+        raise ReleaseUnreadable(error.message) from error
+    if told != (header, rows):
+        msg = f"{folder / name} and the CSV file beside it do not say the same."
+        raise ReleaseUnreadable(msg)
+
+
+def _sha256(path: Path) -> str:
+    try:
+        with path.open("rb") as file:
+            return hashlib.file_digest(file, "sha256").hexdigest()
+    except OSError:
+        return ""
+
+
+def _rows(path: Path, header: list[str]) -> list[list[str]]:
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            rows = list(csv.reader(file, strict=True))
+    except (csv.Error, UnicodeDecodeError) as error:
+        msg = f"{path} is no CSV file."
+        raise ReleaseUnreadable(msg) from error
+    if not rows or rows[0] != header:
+        msg = f"{path} does not begin with the columns {','.join(header)}."
+        raise ReleaseUnreadable(msg)
+    if any(len(row) != len(header) for row in rows):
+        msg = f"{path} has a row of another length than its header."
+        raise ReleaseUnreadable(msg)
+    return rows[1:]

@@ -1,0 +1,269 @@
+"""A release on disk: written once, in an order and with ids that say nothing.
+
+    <release_id>/manifest.json   what the release is, and the sha256 of the other files
+    <release_id>/vertices.csv    id,<attributes...>    sorted by id
+    <release_id>/edges.csv       source,target         source < target, sorted
+
+and, if asked for, the same tables as vertices.parquet and edges.parquet.
+
+The private audit goes to a folder of its own and is never published:
+
+    <release_id>/mapping.csv     released_id,original_id    empty for an inserted vertex
+    <release_id>/successions.csv former_id,successor_id     with departure = "hard" only
+    <release_id>/audit.json
+"""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import hashlib
+import io
+import json
+import os
+import secrets
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from connectors.base import MANIFEST
+from ktsafe import AttributedGraph, PrivacyParams
+from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
+from stream.slots import rfc3339
+
+VERTICES: Final = "vertices.csv"
+EDGES: Final = "edges.csv"
+MAPPING: Final = "mapping.csv"
+SUCCESSIONS: Final = "successions.csv"
+SUCCESSIONS_HEADER: Final = ("former_id", "successor_id")
+AUDIT: Final = "audit.json"
+FORMAT: Final = 1
+
+Window = int | Literal["all"]
+Format = Literal["csv", "parquet"]
+
+GUARANTEE_ALL: Final = (
+    "The releases of this sequence_id are kt-safe together (w = all): whoever has every one of "
+    "them, with ids that persist, still has at least k candidates for each of its vertices, at "
+    "most a share alpha of them sensitive. Nothing is promised across sequences."
+)
+GUARANTEE_COVER: Final = (
+    " Whoever sees a vertex gain or lose ties sees at least k candidates do alike (cover)."
+)
+GUARANTEE_HARD: Final = (
+    "This release is kt-safe by itself (w = 1). Vertices are removed from one release of this "
+    "sequence_id to the next: whoever links releases may find fewer than k candidates for them, "
+    "and for vertices that looked like them or had ties with them."
+)
+GUARANTEE_W1: Final = (
+    "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
+    "whoever links two of them can single people out. Give readers one release, not a series."
+)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Guarantee:
+    """What a release promises.
+
+    Attributes
+    ----------
+    window:
+        Releases that may be linked: 1 means one by one, "all" any number of a sequence.
+    cover:
+        Whether visible changes are shared by at least k candidates.
+    removes:
+        Whether vertices are removed at once (`departure = "hard"`). Then no window but 1 is
+        promised, from the first release on: what changed with the first removal would tell of it.
+    """
+
+    window: Window
+    cover: bool = False
+    removes: bool = False
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the `guarantee` part of a manifest."""
+        if self.removes:
+            return {"w": 1, "text": GUARANTEE_HARD}
+        if self.window == 1:
+            return {"w": 1, "text": GUARANTEE_W1}
+        text = GUARANTEE_ALL + (GUARANTEE_COVER if self.cover else "")
+        return {"w": self.window, "cover": self.cover, "text": text}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ReleaseHeader:
+    """What a manifest says beside counts and hashes."""
+
+    release_id: str
+    sequence_id: str
+    nominal_time_us: int | None
+    params: PrivacyParams
+    guarantee: Guarantee = Guarantee(1)
+
+
+def random_ids(n: int, *, seed: int | None = None) -> list[str]:
+    """Return `n` distinct random ids of 16 hexadecimal digits, in random order.
+
+    They come from the system's CSPRNG, not from the mechanism's generator, so that neither tells
+    of the other. `seed` makes them repeatable, for tests only.
+    """
+    draw = secrets.token_bytes if seed is None else np.random.default_rng([seed, n]).bytes
+    drawn: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
+    while len(drawn) < n:
+        # Collisions among 64-bit draws are rare; drawing again keeps the ids distinct for sure.
+        more = np.frombuffer(draw(8 * (n - len(drawn))), dtype=np.uint64)
+        drawn = np.concatenate((drawn, more))
+        _, first = np.unique(drawn, return_index=True)
+        drawn = drawn[np.sort(first)]
+    return [f"{x:016x}" for x in drawn.tolist()]
+
+
+def release_id(index: int, slot_us: int) -> str:
+    """Return the id of release `index`: sorts in publication order, tells nothing but the slot."""
+    moment = rfc3339(slot_us)
+    return f"{index:06d}-{''.join(c for c in moment if c.isalnum())}"
+
+
+def write_release(
+    folder: Path,
+    graph: AttributedGraph,
+    ids: Sequence[str],
+    header: ReleaseHeader,
+    formats: Sequence[Format] = ("csv",),
+) -> dict[str, str]:
+    """Write and fsync a release to the new folder `folder`.
+
+    Parameters
+    ----------
+    ids:
+        The released id of every vertex of `graph`.
+    formats:
+        "csv", which is always written, and what else.
+
+    Returns
+    -------
+    dict
+        The sha256 of every file, the manifest's included, the manifest first.
+    """
+    folder.mkdir(mode=0o700, parents=True)
+    hashes = {
+        VERTICES: write_synced(folder / VERTICES, csv_lines(*_vertices(graph, ids))),
+        EDGES: write_synced(folder / EDGES, csv_lines(*_edges(graph, ids))),
+    }
+    if "parquet" in formats:
+        for name, table in ((VERTICES_PARQUET, _vertices), (EDGES_PARQUET, _edges)):
+            hashes[name] = write_synced(folder / name, [table_bytes(*table(graph, ids))])
+    manifest = _manifest(graph, header, hashes)
+    digest = write_synced(folder / MANIFEST, [json.dumps(manifest, indent=2) + "\n"])
+    sync_folder(folder)
+    return {MANIFEST: digest, **hashes}
+
+
+def write_audit(
+    folder: Path,
+    ids: Sequence[str],
+    originals: Iterable[str],
+    figures: Mapping[str, Any],
+    successions: Sequence[tuple[str, str]] | None = None,
+) -> None:
+    """Write the private audit, readable by its owner only.
+
+    `originals` names whoever is behind each released vertex; an inserted one maps to nothing.
+    `successions`: ids that vanished with their people, each with the next id of the place; None
+    where places keep their ids.
+    """
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    pairs = zip(ids, originals, strict=True)
+    write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs)))
+    if successions is not None:
+        lines = csv_lines(SUCCESSIONS_HEADER, sorted(successions))
+        write_synced(folder / SUCCESSIONS, lines)
+    write_synced(folder / AUDIT, [json.dumps(figures, indent=2, sort_keys=True) + "\n"])
+    sync_folder(folder)
+
+
+def originals_behind(origin: NDArray[np.integer[Any]], originals: Sequence[str]) -> list[str]:
+    """Return the original id behind each released vertex; empty where `origin` is negative."""
+    return [originals[v] if v >= 0 else "" for v in origin.tolist()]
+
+
+def write_synced(path: Path, texts: Iterable[str | bytes]) -> str:
+    """Write a file of mode 0600, fsync it, and return its sha256."""
+    digest = hashlib.sha256()
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+    with os.fdopen(descriptor, "wb") as file:
+        for text in texts:
+            data = text if isinstance(text, bytes) else text.encode()
+            digest.update(data)
+            file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+    return digest.hexdigest()
+
+
+def sync_folder(folder: Path) -> None:
+    """Make the entries of `folder` durable."""
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def csv_lines(header: Sequence[str], rows: Iterator[Sequence[str]] | list[Any]) -> Iterator[str]:
+    """Yield CSV text in blocks: RFC 4180 quoting, newline line ends."""
+    buffer = io.StringIO()
+    writer = csv.writer(buffer, lineterminator="\n")
+    writer.writerow(header)
+    for number, row in enumerate(rows, start=1):
+        writer.writerow(row)
+        if number % 10_000 == 0:
+            yield buffer.getvalue()
+            buffer.seek(0)
+            buffer.truncate()
+    yield buffer.getvalue()
+
+
+_Table = tuple[tuple[str, ...], Iterator[Sequence[str]]]
+"""Names of columns, and rows in the order in which they are published."""
+
+
+def _vertices(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
+    order = sorted(range(graph.n_vertices), key=ids.__getitem__)
+    codes = graph.codes
+    rows = (
+        (ids[v], *(texts[code] for texts, code in zip(graph.categories, codes[v], strict=True)))
+        for v in order
+    )
+    return ("id", *graph.schema.attributes), rows
+
+
+def _edges(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
+    pairs = ((ids[u], ids[v]) for u, v in graph.edges.tolist())
+    return ("source", "target"), iter(sorted((a, b) if a < b else (b, a) for a, b in pairs))
+
+
+def _manifest(
+    graph: AttributedGraph, header: ReleaseHeader, hashes: Mapping[str, str]
+) -> dict[str, Any]:
+    schema = graph.schema
+    nominal = header.nominal_time_us
+    return {
+        "format": FORMAT,
+        "release_id": header.release_id,
+        "sequence_id": header.sequence_id,
+        "nominal_time": None if nominal is None else rfc3339(nominal),
+        "params": header.params.to_mapping(),
+        "guarantee": header.guarantee.to_mapping(),
+        "schema": {
+            "quasi_identifiers": list(schema.quasi_identifiers),
+            "sensitive": schema.sensitive,
+            "sensitive_values": sorted(schema.sensitive_values),
+        },
+        "vertices": graph.n_vertices,
+        "edges": graph.n_edges,
+        "sha256": dict(hashes),
+    }

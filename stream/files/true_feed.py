@@ -1,0 +1,121 @@
+"""The true graph at any time, folded from a feed in a file: an audit's own reading of it.
+
+It shares no code with the store. State semantics: DESIGN, "State semantics": registers merge by
+(time, line), an attribute or a tie counts if it is later than its vertex's last departure, and a
+tie waits for its ends. A release at T shows the lines before the first one that is later than T.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+
+from ktsafe import Schema
+from ktsafe.errors import InvalidGraph
+from ktsafe.sequence_audit import Declared, TrueGraph
+from stream.ingest import events
+
+Stamp = tuple[int, int]
+"""(time in microseconds, line)."""
+
+BEGINNING: Stamp = (-(2**63), -1)
+
+
+class TrueFeed:
+    """Reads a feed up to a time, and then further."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._restart()
+
+    def _restart(self) -> None:
+        self._lines = _lines(self._path)
+        self._next: tuple[Stamp, events.Event] | None = None
+        self._read_to = BEGINNING[0]
+        self._up: dict[str, Stamp] = {}
+        self._down: dict[str, Stamp] = {}
+        self._values: dict[str, dict[str, tuple[Stamp, str | None]]] = {}
+        self._ties: dict[tuple[str, str], tuple[Stamp, bool]] = {}
+
+    def at(self, time_us: int, schema: Schema, declared: Declared) -> TrueGraph:
+        """Return the true graph at a time.
+
+        Raises
+        ------
+        InvalidGraph
+            If the feed cannot be read, or a bucketed attribute holds no number.
+        """
+        if time_us < self._read_to:
+            self._restart()
+        self._read_to = time_us
+        while (following := self._next or next(self._lines, None)) is not None:
+            self._next = following
+            if following[0][0] > time_us:
+                break
+            self._apply(*following)
+            self._next = None
+        people = sorted(v for v, up in self._up.items() if up > self._down.get(v, BEGINNING))
+        place = {v: i for i, v in enumerate(people)}
+        ties = [
+            (place[a], place[b])
+            for (a, b), (stamp, is_there) in self._ties.items()
+            if is_there and a in place and b in place and self._counts(stamp, a, b)
+        ]
+        texts = [
+            [schema.category(name, self._value(v, name)) for v in people]
+            for name in schema.attributes
+        ]
+        edges = np.array(sorted(ties), dtype=np.int64).reshape(-1, 2)
+        return TrueGraph(people, texts[:-1], texts[-1], edges, declared)
+
+    def left_after(self, time_us: int) -> frozenset[str]:
+        """Return who left after a time, as far as the feed has been read."""
+        return frozenset(v for v, stamp in self._down.items() if stamp[0] > time_us)
+
+    def _counts(self, stamp: Stamp, *ends: str) -> bool:
+        return all(stamp > self._down.get(v, BEGINNING) for v in ends)
+
+    def _value(self, vertex: str, name: str) -> str | None:
+        stamp, value = self._values.get(vertex, {}).get(name, (BEGINNING, None))
+        return value if self._counts(stamp, vertex) else None
+
+    def _apply(self, stamp: Stamp, event: events.Event) -> None:
+        match event:
+            case events.VertexUpsertEvent(id=vertex, attributes=attributes):
+                self._up[vertex] = max(self._up.get(vertex, BEGINNING), stamp)
+                values = self._values.setdefault(vertex, {})
+                for name, value in attributes.items():
+                    if stamp > values.get(name, (BEGINNING, None))[0]:
+                        values[name] = (stamp, events.attribute_text(value))
+            case events.VertexDeleteEvent(id=vertex):
+                self._down[vertex] = max(self._down.get(vertex, BEGINNING), stamp)
+            case _:
+                a, b = event.source, event.target
+                tie = (a, b) if a < b else (b, a)
+                if a != b and stamp > self._ties.get(tie, (BEGINNING, False))[0]:
+                    self._ties[tie] = (stamp, isinstance(event, events.EdgeAddEvent))
+
+
+def _lines(path: Path) -> Iterator[tuple[Stamp, events.Event]]:
+    """Yield the events of a feed; lines that are none were dead letters and are passed over."""
+    try:
+        with _open(path) as file:
+            for number, line in enumerate(file):
+                try:
+                    event = events.decode(line)
+                    yield (events.time_us(event.time, None), number), event
+                except events.MalformedEvent:
+                    continue
+    except (OSError, EOFError) as error:
+        msg = f"{path} cannot be read ({type(error).__name__})."
+        raise InvalidGraph(msg, hint="--truth takes a feed, or a folder of graphs.") from error
+
+
+def _open(path: Path) -> io.BufferedIOBase:
+    if path.suffix == ".gz":
+        return gzip.open(path, "rb")
+    return path.open("rb")

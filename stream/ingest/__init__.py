@@ -1,0 +1,1 @@
+"""From a record to a change of the true graph: decode, judge, hold, commit."""

@@ -1,0 +1,103 @@
+"""How events are wrapped in records: plain, as CloudEvents 1.0, or as Debezium's change envelope.
+
+A CloudEvent carries the type of the event in its `type` (`vertex.upsert`, or with a prefix of the
+producer's, such as `org.example.vertex.upsert`), its time in `time`, and our other fields in
+`data`. In structured mode the record's value is the whole envelope; in binary mode the value is
+the data alone and the rest comes in headers `ce_...` (the CloudEvents binding for Kafka). A `time`
+inside the data is ignored: the envelope's counts. Files know the structured mode only, because
+their lines have no headers. Debezium's envelope is read by `stream.ingest.debezium`.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Annotated, Any, Final, Literal, TypeAlias
+
+import msgspec
+
+from connectors.base import Record
+from stream.ingest import debezium, events
+from stream.ingest.events import Event, MalformedEvent
+
+Format = Literal["plain", "cloudevents", "debezium"]
+Wrapping: TypeAlias = Literal["plain", "cloudevents"] | debezium.Tables
+"""How to unwrap: by a format that says all, or by the tables of a database."""
+Decode = Callable[[Record], Event | None]
+
+_SPEC_VERSION: Final = "1."
+_Moment = Annotated[datetime.datetime, msgspec.Meta(tz=True)]
+
+
+class _CloudEvent(msgspec.Struct, frozen=True):
+    """The context attributes that matter here; others are ignored."""
+
+    specversion: str
+    type: str
+    data: msgspec.Raw = msgspec.Raw()
+    time: _Moment | None = None
+
+
+_envelopes: Final = msgspec.json.Decoder(_CloudEvent)
+_data: Final[Mapping[str, msgspec.json.Decoder[Any]]] = MappingProxyType(
+    {
+        "vertex.upsert": msgspec.json.Decoder(events.VertexUpsertEvent),
+        "vertex.delete": msgspec.json.Decoder(events.VertexDeleteEvent),
+        "edge.add": msgspec.json.Decoder(events.EdgeAddEvent),
+        "edge.remove": msgspec.json.Decoder(events.EdgeRemoveEvent),
+    }
+)
+
+
+def decoder(event_format: Wrapping) -> Decode:
+    """Return what turns a record with a value into an event, or into None if it means nothing.
+
+    The returned function raises `MalformedEvent` with the reason why a record holds no event.
+    """
+    if isinstance(event_format, debezium.Tables):
+        return debezium.Rows(event_format).decode
+    return _cloud_event if event_format == "cloudevents" else _plain
+
+
+def _plain(record: Record) -> Event:
+    return events.decode(record.value or b"")
+
+
+def _cloud_event(record: Record) -> Event:
+    headers = dict(record.headers)
+    if "ce_specversion" in headers:
+        return _binary(headers, record.value or b"")
+    envelope = events.decoded(_envelopes, record.value or b"")
+    if not envelope.data:
+        raise MalformedEvent("missing_field", "at $.data")
+    return _event(envelope.specversion, envelope.type, envelope.time, bytes(envelope.data))
+
+
+def _binary(headers: Mapping[str, bytes], data: bytes) -> Event:
+    """Return the event of a record whose headers carry the context attributes."""
+    try:
+        version = headers["ce_specversion"].decode()
+        event_type = headers["ce_type"].decode()
+        text = headers["ce_time"].decode() if "ce_time" in headers else None
+    except KeyError:
+        raise MalformedEvent("missing_field", "at header ce_type") from None
+    except UnicodeDecodeError:
+        raise MalformedEvent("not_utf8", "at the headers") from None
+    try:
+        time = None if text is None else msgspec.convert(text, _Moment, strict=False)
+    except msgspec.ValidationError:
+        raise MalformedEvent("bad_time", "at header ce_time") from None
+    return _event(version, event_type, time, data)
+
+
+def _event(version: str, event_type: str, time: datetime.datetime | None, data: bytes) -> Event:
+    if not version.startswith(_SPEC_VERSION):
+        raise MalformedEvent("wrong_type", "at $.specversion: CloudEvents 1.0 is understood")
+    # The last two parts are ours; what stands before them is the producer's name.
+    kind = ".".join(event_type.rsplit(".", 2)[-2:])
+    body = _data.get(kind)
+    if body is None:
+        raise MalformedEvent("unknown_event_type", "at $.type")
+    event: Event = events.decoded(body, data)
+    return msgspec.structs.replace(event, time=time)

@@ -1,0 +1,246 @@
+"""Poll, judge, buffer, checkpoint: the way of a record into the store.
+
+Each record takes effect exactly once, because its change and the next offset of its partition
+become durable in the same write. A dead letter is durable before the offset passes it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from operator import attrgetter
+from typing import Final
+
+from connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
+from connectors.errors import Unavailable
+from ktsafe import Schema
+from state.changes import Change
+from state.ledger import PendingCut
+from state.store import GraphStore, Position
+from stream.ingest.envelopes import Wrapping
+from stream.ingest.judge import Accepted, Judge
+from stream.observer import Observer
+
+LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
+"""Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
+record, and a batch of great ones would fill the memory."""
+
+_partition_of: Final = attrgetter("topic", "partition")
+
+Admits = Callable[[tuple[str, int], int], bool]
+"""Whether an event of a partition may be applied now; False stops the partition there."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class IngestSettings:
+    """Bounds of one round.
+
+    Attributes
+    ----------
+    batch_records_max:
+        Records held before a checkpoint is due.
+    checkpoint_interval_s:
+        Greatest age of a record held before a checkpoint is due.
+    poll_timeout_s:
+        How long an empty poll waits.
+    record_bytes_max:
+        Greater records are dead-lettered.
+    lateness_max_s:
+        How far an event may lie behind the newest one of its partition.
+    event_format:
+        How events are wrapped in records.
+    """
+
+    batch_records_max: int = 10_000
+    checkpoint_interval_s: float = 1.0
+    poll_timeout_s: float = 0.2
+    record_bytes_max: int = 1_048_576
+    lateness_max_s: int = 604_800
+    event_format: Wrapping = "plain"
+
+
+class Ingest:
+    """Moves records from the source into the store, one checkpoint at a time.
+
+    Parameters
+    ----------
+    monotonic:
+        A clock in seconds, for measuring only.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        store: GraphStore,
+        dead_letters: DeadLetterSink,
+        *,
+        schema: Schema,
+        settings: IngestSettings,
+        observer: Observer,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._source = source
+        self._store = store
+        self._dead_letters = dead_letters
+        self._settings = settings
+        self._observer = observer
+        self._monotonic = monotonic
+        stored = store.positions()
+        self._judge = Judge(
+            schema,
+            lateness_max_us=settings.lateness_max_s * 1_000_000,
+            record_bytes_max=settings.record_bytes_max,
+            clocks={partition: p.time_us_max for partition, p in stored.items()},
+            event_format=settings.event_format,
+        )
+        self._offsets = {partition: p.next_offset for partition, p in stored.items()}
+        self._identity = store.source_identity()
+        self._heard_s: dict[tuple[str, int], float] = {}
+        self._changes: list[Change] = []
+        self._letters: list[DeadLetter] = []
+        self._letter_bytes = 0
+        self._dirty: set[tuple[str, int]] = set()
+        self._held = 0
+        self._held_since_s = 0.0
+
+    @property
+    def offsets(self) -> Mapping[tuple[str, int], int]:
+        """Next offset of every partition, held records included."""
+        return self._offsets
+
+    def round(self, admits: Admits) -> int:
+        """Poll once and take in what came. Returns the number of records taken in."""
+        room = self._settings.batch_records_max - self._held
+        records = self._source.poll(self._settings.poll_timeout_s, max(room, 1))
+        started = self._monotonic()
+        taken = self._take(records, admits, started)
+        if records:
+            self._observer.applied(self._monotonic() - started)
+        return taken
+
+    def checkpoint_due(self) -> bool:
+        """Whether held records are many or old enough to be made durable."""
+        if not self._held:
+            return False
+        age_s = self._monotonic() - self._held_since_s
+        full = (
+            self._held >= self._settings.batch_records_max or self._letter_bytes >= LETTER_BYTES_MAX
+        )
+        return full or age_s >= self._settings.checkpoint_interval_s
+
+    def checkpoint(self, cut: PendingCut | None = None) -> None:
+        """Make everything held durable, in this order.
+
+        1. Dead letters, so that no offset passes a record that is recorded nowhere.
+        2. Changes, offsets, clocks and the release cut, in one synced write of the store.
+        3. The source learns of it, for lag tools only.
+
+        Raises
+        ------
+        connectors.errors.Unavailable
+            If dead letters cannot be written. Everything stays held; call again.
+        """
+        identity = self._source.identity()
+        grown = identity if identity != self._identity else None
+        if not (self._held or cut or grown):
+            return
+        started = self._monotonic()
+        # Step 1
+        if self._letters:
+            self._dead_letters.write(self._letters)
+            for reason, count in Counter(letter.reason for letter in self._letters).items():
+                self._observer.dead_letter(reason, count)
+            self._letters, self._letter_bytes = [], 0
+        # Step 2
+        positions = {p: Position(self._offsets[p], self._judge.clock(p)) for p in self._dirty}
+        self._store.commit(self._changes, positions, source_identity=grown, cut=cut)
+        self._identity = identity
+        self._changes, self._dirty, self._held = [], set(), 0
+        # Step 3
+        with suppress(Unavailable):
+            # All is durable: an error here must not have steps 1 and 2 done again.
+            self._source.acknowledge(
+                {TopicPartition(*partition): p.next_offset for partition, p in positions.items()}
+            )
+        self._observer.checkpoint(self._monotonic() - started)
+
+    def idle(self, idle_s: float) -> set[tuple[str, int]]:
+        """Return the partitions read to their end that gave nothing for `idle_s` seconds."""
+        now = self._monotonic()
+        quiet: set[tuple[str, int]] = set()
+        for partition in self._source.partitions():
+            heard = self._heard_s.setdefault(partition, now)
+            if now - heard >= idle_s and self._source.at_end(partition):
+                quiet.add(partition)
+        return quiet
+
+    def ended(self) -> set[tuple[str, int]]:
+        """Return the partitions whose every record has been taken in."""
+        return {p for p in self._source.partitions() if self._source.at_end(p)}
+
+    def _take(self, records: list[Record], admits: Admits, now: float) -> int:
+        """Judge records in order until their partition is stopped; hold what they come to."""
+        stopped: set[tuple[str, int]] = set()
+        outcomes: Counter[tuple[str, str]] = Counter()
+        taken = 0
+        for partition, run in itertools.groupby(records, _partition_of):
+            if partition in stopped:
+                continue
+            n_taken, stopped_here = self._take_run(partition, run, admits, outcomes)
+            taken += n_taken
+            if stopped_here:
+                stopped.add(partition)
+            if n_taken:
+                self._dirty.add(partition)
+                self._heard_s[partition] = now
+        if taken and not self._held:
+            self._held_since_s = now
+        self._held += taken
+        for (kind, what), count in outcomes.items():
+            self._observer.event(kind, what, count)
+        return taken
+
+    def _take_run(
+        self,
+        partition: tuple[str, int],
+        run: Iterable[Record],
+        admits: Admits,
+        outcomes: Counter[tuple[str, str]],
+    ) -> tuple[int, bool]:
+        """Take in records of one partition; return how many, and whether it was stopped."""
+        # Every event passes here: names are bound once, and counted is per run.
+        judge, hold = self._judge, self._changes.append
+        kinds: list[str] = []
+        offset, taken, dropped = 0, 0, 0
+        stopped = False
+        for record in run:
+            judgement = judge.judge(record)
+            if type(judgement) is Accepted:
+                change = judgement.change
+                time_us = change.stamp.time_us
+                if not admits(partition, time_us):
+                    self._source.pause(TopicPartition(*partition), record.offset)
+                    stopped = True
+                    break
+                judge.accept(partition, time_us)
+                hold(change)
+                kinds.append(judgement.kind)
+                dropped += judgement.attributes_dropped
+            elif isinstance(judgement, DeadLetter):
+                self._letters.append(judgement)
+                self._letter_bytes += len(record.value or b"")
+                outcomes["unknown", "dead_letter"] += 1
+            else:
+                outcomes["unknown", "ignored"] += 1
+            offset = record.offset
+            taken += 1
+        if taken:
+            self._offsets[partition] = offset + 1
+        for kind, count in Counter(kinds).items():
+            outcomes[kind, "applied"] += count
+        if dropped:
+            self._observer.dropped_attributes(dropped)
+        return taken, stopped

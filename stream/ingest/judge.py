@@ -1,0 +1,152 @@
+"""From record to change: judges one record at a time, in partition order.
+
+Pure but for the clocks it keeps: M_p, the greatest accepted event time of each partition p, which
+decides lateness and is stored with the offsets.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final, TypeAlias
+
+import msgspec
+
+from connectors.base import DeadLetter, Record
+from ktsafe import Schema
+from ktsafe.errors import InvalidGraph
+from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from stream.ingest import envelopes, events
+from stream.ingest.events import MalformedEvent
+
+AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
+"""How far an event may be ahead of its record's timestamp."""
+AHEAD_OF_FILE_US: Final = 366 * 86_400 * 1_000_000
+"""How far a file's event may be ahead of the greatest time accepted from that file."""
+
+
+class Accepted(msgspec.Struct, frozen=True, gc=False):
+    """A record that changes the graph, the kind of its event, and how many attributes it lost."""
+
+    change: Change
+    kind: str
+    attributes_dropped: int
+
+
+class Ignored(msgspec.Struct, frozen=True):
+    """A record that changes nothing by definition: a null value, or a row of another table."""
+
+
+Judgement: TypeAlias = Accepted | Ignored | DeadLetter
+
+
+class Judge:
+    """Decides what each record does to the graph.
+
+    Parameters
+    ----------
+    schema:
+        Attributes it does not list are dropped and counted.
+    lateness_max_us:
+        An event older than M_p less this is dead-lettered as "late".
+    record_bytes_max:
+        Greater values are dead-lettered undecoded.
+    clocks:
+        M_p of every partition as stored; None or absent before the first event.
+    event_format:
+        How events are wrapped in records.
+    """
+
+    def __init__(
+        self,
+        schema: Schema,
+        *,
+        lateness_max_us: int,
+        record_bytes_max: int,
+        clocks: Mapping[tuple[str, int], int | None],
+        event_format: envelopes.Wrapping = "plain",
+    ) -> None:
+        self._decode = envelopes.decoder(event_format)
+        self._attributes = frozenset(schema.attributes)
+        self._bucketed = frozenset(schema.buckets)
+        self._schema = schema
+        self._lateness_max_us = lateness_max_us
+        self._record_bytes_max = record_bytes_max
+        self._clocks: dict[tuple[str, int], int] = {
+            partition: clock for partition, clock in clocks.items() if clock is not None
+        }
+
+    def clock(self, partition: tuple[str, int]) -> int | None:
+        """Return M_p, the greatest event time accepted from `partition`."""
+        return self._clocks.get(partition)
+
+    def judge(self, record: Record) -> Judgement:
+        """Return what `record` does. Does not move M_p: call `accept` when it is applied."""
+        value = record.value
+        if value is None:
+            return Ignored()
+        try:
+            if len(value) > self._record_bytes_max:
+                # The source may have cut it already, so that its length is not to be seen here.
+                raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
+            event = self._decode(record)
+            return Ignored() if event is None else self._accepted(record, event)
+        except MalformedEvent as error:
+            return DeadLetter(record, error.reason, error.detail)
+
+    def accept(self, partition: tuple[str, int], time_us: int) -> None:
+        """Move M_p on for an applied event."""
+        clock = self._clocks.get(partition)
+        if clock is None or time_us > clock:
+            self._clocks[partition] = time_us
+
+    def _accepted(self, record: Record, event: events.Event) -> Accepted:
+        time_us = events.time_us(event.time, record.timestamp_ms)
+        self._check_time(record, time_us)
+        stamp = Stamp(time_us, record.topic, record.partition, record.offset)
+        # The commonest first: every event passes here.
+        match event:
+            case events.EdgeAddEvent():
+                _check_edge(event.source, event.target)
+                return Accepted(EdgeAdd(stamp, event.source, event.target), "edge.add", 0)
+            case events.VertexUpsertEvent():
+                events.check_id(event.id)
+                attributes = self._listed(event.attributes)
+                dropped = len(event.attributes) - len(attributes)
+                return Accepted(VertexUpsert(stamp, event.id, attributes), "vertex.upsert", dropped)
+            case events.EdgeRemoveEvent():
+                _check_edge(event.source, event.target)
+                return Accepted(EdgeRemove(stamp, event.source, event.target), "edge.remove", 0)
+            case events.VertexDeleteEvent():
+                events.check_id(event.id)
+                return Accepted(VertexDelete(stamp, event.id), "vertex.delete", 0)
+
+    def _listed(self, attributes: dict[str, events.AttributeValue]) -> dict[str, str | None]:
+        listed: dict[str, str | None] = {}
+        for name, value in attributes.items():
+            if name not in self._attributes:
+                continue
+            text = events.attribute_text(value)
+            if name in self._bucketed:
+                try:
+                    self._schema.category(name, text)
+                except InvalidGraph:
+                    raise MalformedEvent("bad_attribute", f"{name} must be a number") from None
+            listed[name] = text
+        return listed
+
+    def _check_time(self, record: Record, time_us: int) -> None:
+        clock = self._clocks.get((record.topic, record.partition))
+        if clock is not None and time_us < clock - self._lateness_max_us:
+            raise MalformedEvent("late", "older than the lateness bound")
+        if record.timestamp_ms is not None:
+            if time_us > record.timestamp_ms * 1000 + AHEAD_OF_RECORD_US:
+                raise MalformedEvent("ahead_of_time", "over 300 s ahead of its record")
+        elif clock is not None and time_us > clock + AHEAD_OF_FILE_US:
+            raise MalformedEvent("ahead_of_time", "over a year ahead of the file so far")
+
+
+def _check_edge(source: str, target: str) -> None:
+    events.check_id(source)
+    events.check_id(target)
+    if source == target:
+        raise MalformedEvent("self_loop")

@@ -1,0 +1,1 @@
+"""The process itself: signals, logs, compiled kernels, private folders, version."""

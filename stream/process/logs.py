@@ -1,0 +1,217 @@
+"""Structured logs on standard error: a fixed sentence and listed fields, nothing else.
+
+    time=2026-01-01T00:00:00.000Z level=info logger=stream.release.publish event="release published"
+    ...
+
+What could carry a person's id or an attribute value is kept out by construction: fields that are
+not listed are dropped, arguments of messages are not filled in but for reviewed loggers, and an
+error shows its type and place but not its text.
+"""
+
+from __future__ import annotations
+
+import datetime
+import enum
+import json
+import logging
+import math
+import re
+import sys
+import threading
+import traceback
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Literal, TextIO, TypeAlias
+
+Value: TypeAlias = str | int | float | bool | None
+
+
+class Kind(enum.Enum):
+    """What a field may hold."""
+
+    NUMBER = "number"
+    WORD = "word"
+    TEXT = "text"
+
+
+_NUMBERS: Final = (
+    "attempt attempts_max bytes changed count edges epsilon events fewest interval_s k lag n_hops "
+    "offset partition partitions pid port records seconds skipped vertices w wait_s"
+)
+# `release_id` and `sequence_id` are published anyway; `error` and `at` come from the program.
+_WORDS: Final = (
+    "alpha at clock error kind level op outcome phase reason release_id sequence_id signal slot t "
+    "topic version"
+)
+# Topics, paths and brokers: the operator's own settings.
+_TEXTS: Final = "hint host path subject url"
+FIELDS: Final[Mapping[str, Kind]] = {
+    **dict.fromkeys(_NUMBERS.split(), Kind.NUMBER),
+    **dict.fromkeys(_WORDS.split(), Kind.WORD),
+    **dict.fromkeys(_TEXTS.split(), Kind.TEXT),
+}
+"""Every field a log line may have. Adding one means: it can never hold an id or a value."""
+
+LEVELS: Final = ("debug", "info", "warning", "error")
+TEXT_CHARS_MAX: Final = 300
+
+_OURS: Final = ("ktsafe", "connectors", "state", "stream")
+# kafka-python's warnings name brokers, topics and offsets, never keys or values of records. The
+# connectors know nothing of this module; a test lists what they may fill in.
+_RENDERED: Final = ("kafka", "connectors")
+_WORD: Final = re.compile(r"[A-Za-z0-9_.,:/@+-]{1,128}")
+_BARE: Final = re.compile(r"[A-Za-z0-9_.,:/@+-]+")
+
+
+class Log:
+    """A logger that takes a fixed sentence and listed fields."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def debug(self, event: str, **fields: Value) -> None:
+        """Log what only development needs."""
+        self._log(logging.DEBUG, event, fields)
+
+    def info(self, event: str, **fields: Value) -> None:
+        """Log the normal course."""
+        self._log(logging.INFO, event, fields)
+
+    def warning(self, event: str, **fields: Value) -> None:
+        """Log what an operator should know."""
+        self._log(logging.WARNING, event, fields)
+
+    def error(self, event: str, **fields: Value) -> None:
+        """Log what an operator should act on."""
+        self._log(logging.ERROR, event, fields)
+
+    def _log(self, level: int, event: str, fields: Mapping[str, Value]) -> None:
+        self._logger.log(level, event, extra={"fields": fields})
+
+
+def get_logger(name: str) -> Log:
+    """Return the structured logger of a module (`get_logger(__name__)`)."""
+    return Log(logging.getLogger(name))
+
+
+def configure(
+    *,
+    level: str = "info",
+    format: Literal["text", "json"] = "text",  # noqa: A002 -- the configuration's word
+    stream: TextIO | None = None,
+) -> None:
+    """Send the logs of this process to standard error, or to `stream`.
+
+    Ours from `level` on, those of libraries from "warning" on. Calling it again replaces what an
+    earlier call set up.
+    """
+    assert level in LEVELS
+    root = logging.getLogger()
+    for handler in [h for h in root.handlers if isinstance(h, _Handler)]:
+        root.removeHandler(handler)
+    handler = _Handler(stream or sys.stderr)
+    handler.setFormatter(Formatter(format))
+    root.addHandler(handler)
+    root.setLevel(logging.WARNING)
+    for name in _OURS:
+        logging.getLogger(name).setLevel(level.upper())
+
+
+def install_crash_hooks() -> None:
+    """Report errors that nobody caught as one log line: type and places, no text, no values."""
+    log = get_logger("stream.crash")
+
+    def crashed(
+        kind: type[BaseException], error: BaseException | None, tb: TracebackType | None
+    ) -> None:
+        log.error("internal error", error=kind.__name__, at=_places(tb))
+        del error
+
+    def crashed_in_thread(args: threading.ExceptHookArgs) -> None:
+        if args.exc_type is not SystemExit:
+            crashed(args.exc_type, args.exc_value, args.exc_traceback)
+
+    sys.excepthook = crashed
+    threading.excepthook = crashed_in_thread
+
+
+class Formatter(logging.Formatter):
+    """Renders a record as key=value or as one JSON object per line."""
+
+    def __init__(self, style: Literal["text", "json"]) -> None:
+        super().__init__()
+        self._render = _as_text if style == "text" else _as_json
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return one line without a line break in it."""
+        moment = datetime.datetime.fromtimestamp(record.created, datetime.UTC)
+        line: dict[str, Value] = {
+            "time": moment.isoformat(timespec="milliseconds").replace("+00:00", "Z"),
+            "level": record.levelname.lower(),
+            "logger": record.name,
+            "event": _message(record),
+        }
+        fields: Mapping[str, Value] = getattr(record, "fields", {})
+        for name, value in fields.items():
+            if name in FIELDS and value is not None:
+                line[name] = _admitted(FIELDS[name], value)
+        if unlisted := len(fields.keys() - FIELDS.keys()):
+            line["fields_dropped"] = unlisted
+        if record.exc_info and record.exc_info[0] is not None:
+            line["error"] = record.exc_info[0].__name__
+            line["at"] = _places(record.exc_info[2])
+        return self._render(line)
+
+
+class _Handler(logging.StreamHandler[TextIO]):
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
+        """Drop the line: the standard way out would print the record's arguments."""
+
+
+def _message(record: logging.LogRecord) -> str:
+    """Return the fixed sentence; arguments are filled in only for libraries known to be clean."""
+    rendered = record.name.partition(".")[0] in _RENDERED
+    text = record.getMessage() if rendered else str(record.msg)
+    return _clean(text)
+
+
+def _admitted(kind: Kind, value: Value) -> Value:
+    """Return the value of a field if it is of the field's kind, else "?"."""
+    match kind:
+        case Kind.NUMBER:
+            if isinstance(value, float):
+                return round(value, 6) if math.isfinite(value) else "?"
+            return value if isinstance(value, int) else "?"
+        case Kind.WORD:
+            return text if _WORD.fullmatch(text := str(value)) else "?"
+        case Kind.TEXT:
+            return _clean(str(value))
+
+
+def _clean(text: str) -> str:
+    """Return the text on one line, bounded, with nothing that a terminal would act on."""
+    if len(text) > TEXT_CHARS_MAX:
+        text = text[: TEXT_CHARS_MAX - 3] + "..."
+    return "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in text)
+
+
+def _places(tb: TracebackType | None) -> str:
+    """Return where an error came through, innermost last, as `file:line:function` triples."""
+    frames = traceback.extract_tb(tb)[-6:]
+    return ",".join(f"{Path(f.filename).name}:{f.lineno}:{f.name}" for f in frames) or "unknown"
+
+
+def _as_text(line: Mapping[str, Value]) -> str:
+    return " ".join(f"{name}={_quoted(value)}" for name, value in line.items())
+
+
+def _as_json(line: Mapping[str, Value]) -> str:
+    return json.dumps(line, ensure_ascii=True, allow_nan=False)
+
+
+def _quoted(value: Value) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    text = str(value)
+    return text if _BARE.fullmatch(text) else json.dumps(text, ensure_ascii=False)

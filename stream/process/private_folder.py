@@ -1,0 +1,39 @@
+"""What lies in the private folder of a service, and what no service starts beside.
+
+store/          the true graph and the ledger (`state.rocksdb`)
+staging/<id>/   bytes of a release that the sink has not confirmed
+audit/<id>/     who is who in a release, and what it cost
+control.sock    the control socket of the running service (`stream.service.control`)
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from state.errors import StateUnusable
+
+STORE: Final = "store"
+STAGING: Final = "staging"
+AUDIT: Final = "audit"
+IMPORTING: Final = "store.importing"
+RESTORING: Final = "store.restoring"
+
+_UNFINISHED: Final = {
+    IMPORTING: "an import is under way or was interrupted, and what is there does not count. Run "
+    "`ktsafe state import` again, or remove this folder.",
+    RESTORING: "a restoration is under way or was interrupted. Empty the private folder and run "
+    "`ktsafe state restore` again.",
+}
+
+
+def check_finished(private: Path) -> None:
+    """Refuse to go on beside an import or a restoration that has not ended.
+
+    Raises
+    ------
+    StateUnusable
+    """
+    for name, hint in _UNFINISHED.items():
+        if (private / name).exists():
+            raise StateUnusable("open state", str(private / name), hint)

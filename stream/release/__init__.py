@@ -1,0 +1,1 @@
+"""From a cut to a published release: build, stage, verify, audit, publish."""

@@ -1,0 +1,91 @@
+"""Releases that are safe one by one (window = 1): each is made afresh, with fresh ids."""
+
+from __future__ import annotations
+
+import dataclasses
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
+from ktsafe.audit.privacy_figures import check_known
+from ktsafe.verify import verify
+from state.ledger import Ledger, PendingCut
+from state.ledger import Sequence as Series
+from state.store import GraphSnapshot
+from stream.files import releases_write
+from stream.files.certificates import in_order
+from stream.files.releases_read import Release
+from stream.release.mechanism import Built, Progress
+from stream.release.workers import pool
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class FreshReleases:
+    """Implements `stream.release.mechanism.Mechanism` for window = 1.
+
+    Attributes
+    ----------
+    workers:
+        Threads; they change the time alone.
+    seed:
+        Fixed only for tests; None draws from the system's CSPRNG.
+    """
+
+    params: PrivacyParams
+    options: AnonymizeOptions
+    workers: int = 1
+    seed: int | None = None
+    _left: list[str] = dataclasses.field(default_factory=list)
+
+    @property
+    def guarantee(self) -> releases_write.Guarantee:
+        """Each release is safe by itself."""
+        return releases_write.Guarantee(1)
+
+    def open(self, ledger: Ledger) -> None:
+        """Note which pages another mechanism left, since they hold people: they are to go."""
+        self._left[:] = ledger.pages()
+
+    def build(
+        self,
+        index: int,
+        series: Series,
+        cut: PendingCut,
+        snapshot: GraphSnapshot,
+        progress: Progress,
+    ) -> Built:
+        """Anonymize the graph of the cut, whatever was released before."""
+        del series, cut
+        seed = secrets.randbits(128) if self.seed is None else [self.seed, index]
+        with pool(self.workers) as executor:
+            anonymized = anonymize(
+                snapshot.graph,
+                self.params,
+                rng=np.random.default_rng(seed),
+                options=self.options,
+                executor=executor,
+                progress=progress,
+            )
+        ids = releases_write.random_ids(
+            anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + index
+        )
+        origin = anonymized.origin.astype(np.int64)
+        pages = dict.fromkeys(self._left)
+        return Built(anonymized.graph, ids, origin, anonymized.shift, pages=pages)
+
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
+        """Pass what the strict verifier passes, by the certificate where there is one."""
+        codes, flags = release.quasi_identifiers(), release.is_sensitive()
+        shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
+        verify(codes, flags, release.edges, self.params, certificate=shift).raise_if_unsafe()
+        if self.options.knowledge == "true":
+            check_known(snapshot.graph, built.graph, self.params, original_of=built.origin)
+        return {}
+
+    def settle(self, *, staged: bool) -> None:
+        """Remember nothing."""
+        if staged:
+            self._left.clear()

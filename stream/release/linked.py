@@ -1,0 +1,336 @@
+"""Releases that are safe together (window = "all"): one sequence, made from what changed.
+
+The mechanism's memory, its pages, is durable with the release that it belongs to. A release that
+does not become one leaves nothing: the memory is read back from the ledger.
+
+    pages as of release i ──build──▶ pages as of i+1 ──settle(staged=True)──▶ durable, and kept
+              ▲                             │
+              └─────────────────────────────┘ settle(staged=False)
+"""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import numpy as np
+
+from connectors.base import ReleaseReader
+from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.errors import NotKTSafe
+from ktsafe.sequence import (
+    Changes,
+    Sequence,
+    SequenceCorrupted,
+    SequenceOptions,
+    Step,
+    changes_between,
+)
+from ktsafe.sequence.aligned import AlignedSequence
+from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, TrueGraph, Violation
+from state.database import RESTORE
+from state.errors import StateCorrupted
+from state.ledger import Ledger, PendingCut, ReleaseRecord
+from state.ledger import Sequence as Series
+from state.store import GraphSnapshot
+from stream.files.audits import audited
+from stream.files.certificates import in_order
+from stream.files.private_audits import read_owners, read_shift, read_successions
+from stream.files.releases_read import Release, read_release
+from stream.files.releases_write import Guarantee
+from stream.process.logs import get_logger
+from stream.release.mechanism import Built, Progress
+from stream.release.randomness import release_generator
+from stream.release.true_changes import changes_since
+
+log = get_logger(__name__)
+
+LINKED: Final = "linked_"
+"""Kinds of findings about people who had several ids."""
+COUNTS: Final = (
+    "withheld_vertices",
+    "withheld_age_max",
+    "held_edges",
+    "held_edge_age_max",
+    "held_values",
+    "residual_age_max",
+    "cohorts",
+)
+"""Figures of the mechanism that the operator's metrics show."""
+
+
+class LinkedReleases:
+    """Implements `stream.release.mechanism.Mechanism` for window = "all".
+
+    Parameters
+    ----------
+    open_reader:
+        Opens a reader of the published releases. After a restart the auditor of the gate is led
+        through them again, so that it judges the sequence as far as the sink still has it.
+    audit_dir:
+        Where the private mappings of past releases are.
+    """
+
+    def __init__(
+        self,
+        params: PrivacyParams,
+        options: SequenceOptions,
+        *,
+        open_reader: Callable[[], ReleaseReader],
+        audit_dir: Path,
+    ) -> None:
+        self._params = params
+        self._options = options
+        # Stars are protected by cohorts on one location, all else by one shift of whole groups.
+        self._kind = Sequence if params.sees_stars else AlignedSequence
+        self._open_reader = open_reader
+        self._audit_dir = audit_dir
+        self._ledger: Ledger | None = None
+        self._engine: Sequence | None = None
+        self._auditor: SequenceAuditor | None = None
+        self._n_audited = 0
+        self._trial: SequenceAuditor | None = None
+        self._snapshot: GraphSnapshot | None = None
+        self._next_snapshot: GraphSnapshot | None = None
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """All releases of a sequence are safe together, unless places are removed."""
+        if self._options.departure == "hard":
+            return Guarantee(1, removes=True)
+        return Guarantee("all", cover=self._options.cover)
+
+    def open(self, ledger: Ledger) -> None:
+        """Take up the sequence where the last staged release left it.
+
+        Raises
+        ------
+        StateCorrupted
+            If its pages do not read back as written.
+        """
+        self._ledger = ledger
+        self._engine = self._read_engine()
+        self._auditor = self._trial = None
+        self._snapshot = self._next_snapshot = None
+        self._n_audited = 0
+
+    def build(
+        self,
+        index: int,
+        series: Series,
+        cut: PendingCut,
+        snapshot: GraphSnapshot,
+        progress: Progress,
+    ) -> Built:
+        """Make the next release of the sequence from what changed; the first from everything.
+
+        The randomness follows from the ledger alone, so that a release that is built again after a
+        crash comes out the same.
+        """
+        del progress
+        rng = release_generator(series.secret, index, cut.slot_us)
+        self._next_snapshot = snapshot
+        if self._engine is None:
+            self._engine = self._read_engine()
+        made = None
+        if self._engine is None:
+            everything = Changes.of_graph(snapshot.graph, snapshot.lives)
+            self._engine = self._kind.begin(
+                snapshot.graph.schema, self._params, self._options, everything, rng
+            )
+        else:
+            made = self._engine.advance(self._changes(self._engine, snapshot), rng)
+        released = self._engine.released()
+        pages = self._engine.changed_pages()
+        figures = self._engine.figures().to_mapping()
+        return Built(
+            released.graph,
+            [_name(published) for published in released.ids.tolist()],
+            _positions(released.keys, snapshot),
+            released.shift,
+            self._successions(made),
+            pages=dict(pages),
+            figures={"sequence": figures, "declared": _declared(figures)},
+            counts={name: figures[name] for name in COUNTS} | {"pages_written": len(pages)},
+        )
+
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
+        """Let the independent auditor judge the sequence with this release, by its bytes.
+
+        That includes the strict verifier's judgement of the release by itself.
+
+        Raises
+        ------
+        NotKTSafe
+            If the auditor finds that the promise is broken.
+        """
+        if self._auditor is None:
+            self._auditor = self._led_through_history(release.manifest.sequence_id, snapshot)
+        owner_of = {
+            name: int(snapshot.lives[v]) if v >= 0 else None
+            for name, v in zip(built.ids, built.origin.tolist(), strict=True)
+        }
+        self._trial = self._auditor.copy()
+        declared = Declared(**built.figures["declared"])
+        shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
+        findings = self._trial.extend(
+            audited(release, owner_of, shift, built.successions),
+            _truth(snapshot.graph, snapshot.lives.tolist(), declared),
+        )
+        _raise_if_broken(findings.violations)
+        if not self._options.cover:
+            _warn_uncovered(findings.figures["changes"]["k_delta"])
+        return {"audit": {"releases": self._n_audited + 1, **findings.to_mapping()}}
+
+    def _successions(self, made: Step | None) -> list[tuple[str, str]] | None:
+        """Return the ids that vanished and their successors, None where places keep their ids."""
+        if self._options.departure != "hard":
+            return None
+        pairs = [] if made is None else made.successions.tolist()
+        return [(_name(former), _name(successor)) for former, successor in pairs]
+
+    def settle(self, *, staged: bool) -> None:
+        """Keep what the release made of the sequence, or go back to what the ledger has."""
+        if staged:
+            assert self._engine is not None
+            self._engine.mark_saved()
+            self._auditor, self._snapshot = self._trial, self._next_snapshot
+            self._n_audited += 1
+        else:
+            self._engine = None
+        self._trial = self._next_snapshot = None
+
+    def _read_engine(self) -> Sequence | None:
+        """Return the sequence as the ledger has it, None before its first release."""
+        assert self._ledger is not None
+        pages = self._ledger.pages()
+        if not pages:
+            return None
+        try:
+            return self._kind.from_pages(pages)
+        except SequenceCorrupted as error:
+            raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
+
+    def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> Changes:
+        """Return what changed since the last staged release."""
+        before = self._snapshot
+        if before is not None and before.arrays.lineage is snapshot.arrays.lineage:
+            return changes_since(before.arrays, snapshot.arrays)
+        truth, keys = engine.truth()
+        return changes_between(truth, keys, snapshot.graph, snapshot.lives)
+
+    def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
+        """Return an auditor that knows every published release of the sequence.
+
+        Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
+        once they are blanked. What an id's successor is stays written.
+        """
+        assert self._ledger is not None
+        auditor = SequenceAuditor(Promise("all", cover=self._options.cover))
+        wanted = {
+            record.release_id: record
+            for record in self._ledger.releases()
+            if record.sequence_id == sequence_id
+        }
+        if not wanted:
+            return auditor
+        lives = dict(zip(snapshot.ids, snapshot.lives.tolist(), strict=True))
+        reader = self._open_reader()
+        try:
+            with tempfile.TemporaryDirectory(prefix="ktsafe-history-") as folder:
+                for bundle in reader.read(Path(folder)):
+                    if record := wanted.pop(bundle.release_id, None):
+                        owners = self._owners_then(record, lives)
+                        release = read_release(bundle.folder)
+                        shift = read_shift(self._audit_dir, release)
+                        successions = read_successions(self._audit_dir, record.release_id)
+                        former = audited(release, owners, shift, successions, lacks_leavers=True)
+                        auditor.extend(former)
+                        self._n_audited += 1
+                    shutil.rmtree(bundle.folder)
+        finally:
+            reader.close()
+        if wanted:
+            log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
+        return auditor
+
+    def _owners_then(
+        self, record: ReleaseRecord, lives: Mapping[str, int]
+    ) -> dict[str, int | None]:
+        """Return the life behind each id of a former release, None where it has ended since."""
+        owners = read_owners(self._audit_dir, record.release_id)
+        return {
+            name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
+            for name, person in owners.items()
+        }
+
+
+def _name(published: int) -> str:
+    """Return a published id as it stands in releases."""
+    return f"{published:016x}"
+
+
+def _raise_if_broken(violations: Iterable[Violation]) -> None:
+    """Refuse what breaks the promise, which speaks of published ids; report what goes beyond it.
+
+    Who follows a person over several ids intersects their histories. Refusing such a release would
+    refuse every later one, and leave a new sequence as the only way out, which gives away more.
+
+    Raises
+    ------
+    NotKTSafe
+    """
+    linked = [found for found in violations if found.kind.startswith(LINKED)]
+    broken = sorted({found.kind for found in violations} - {found.kind for found in linked})
+    if broken:
+        raise NotKTSafe(
+            f"The auditor of the sequence finds: {', '.join(broken)}.",
+            hint="Do not publish this graph.",
+        )
+    if linked:
+        log.warning(
+            "who follows people over several ids has fewer candidates than k for some",
+            vertices=max(found.count for found in linked),
+        )
+
+
+def _warn_uncovered(k_delta: Mapping[str, Any]) -> None:
+    """Say what going without cover means for this release; anybody who has both could count it."""
+    if k_delta["below_k"]:
+        log.warning(
+            "without cover ([sequence] cover): who knows of changed ties finds too few alike",
+            vertices=k_delta["below_k"],
+            changed=k_delta["vertices"],
+            fewest=k_delta["min"],
+        )
+
+
+def _positions(keys: np.typing.NDArray[np.int64], snapshot: GraphSnapshot) -> Any:
+    """Return the vertex of the snapshot behind each released one, -1 without one."""
+    order = np.argsort(snapshot.lives)
+    ranked = np.append(snapshot.lives[order], np.iinfo(np.int64).max)
+    place = np.searchsorted(ranked, keys)
+    found = ranked[place] == keys
+    return np.where(found, np.append(order, -1)[place], -1)
+
+
+def _declared(figures: Mapping[str, Any]) -> dict[str, int | None]:
+    """Return what a release says that it holds back, as `ktsafe audit` reads it."""
+    return {
+        "withheld": figures["withheld_vertices"],
+        "held_ties": figures["held_edges"] - figures["waiting_edges"],
+        "held_changes": figures["held_values"],
+        "lag_max": None,
+    }
+
+
+def _truth(graph: AttributedGraph, people: list[int], declared: Declared) -> TrueGraph:
+    columns = [
+        [texts[code] for code in graph.codes[:, j].tolist()]
+        for j, texts in enumerate(graph.categories)
+    ]
+    edges = graph.edges.astype(np.int64)
+    return TrueGraph(people, columns[:-1], columns[-1], edges, declared)

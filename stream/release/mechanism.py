@@ -1,0 +1,104 @@
+"""What the snapshotter asks of a way to make releases; `fresh`, `carried`, `linked` are those.
+
+build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ settle(staged=True)
+│
+└─ anything wrong ──▶ settle(staged=False)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import AttributedGraph
+from state.ledger import NO_PAGES, Ledger, PendingCut
+from state.ledger import Sequence as Series
+from state.store import GraphSnapshot
+from stream.files.releases_read import Release
+from stream.files.releases_write import Guarantee
+
+Progress = Callable[[str, float], None]
+"""Called now and then during long work with its phase and share; may end it by raising."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Built:
+    """A release that was made and is not written yet.
+
+    Attributes
+    ----------
+    ids:
+        The published id of every vertex of `graph`.
+    origin:
+        int64, shape (n,): the vertex of the snapshot behind each vertex, -1 without one.
+    shift:
+        int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
+        there is.
+    successions:
+        Published ids that vanished with their people, each with the next id of the place; None
+        where places keep their ids. Private.
+    pages:
+        What the mechanism must remember from now on, if this becomes a release.
+    figures:
+        Private figures of how it was made, JSON-ready.
+    counts:
+        What of them the operator's metrics show.
+    """
+
+    graph: AttributedGraph
+    ids: Sequence[str]
+    origin: NDArray[np.int64]
+    shift: NDArray[np.int32] | None = None
+    successions: Sequence[tuple[str, str]] | None = None
+    pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
+    figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+
+
+class Mechanism(Protocol):
+    """Makes one release after the other. One call at a time, from any thread."""
+
+    @property
+    def guarantee(self) -> Guarantee:
+        """What its releases promise."""
+
+    def open(self, ledger: Ledger) -> None:
+        """Take up what the ledger remembers: at the start, and when another sequence began.
+
+        Raises
+        ------
+        StateCorrupted
+            If that cannot be: no release may be made.
+        """
+
+    def build(
+        self,
+        index: int,
+        series: Series,
+        cut: PendingCut,
+        snapshot: GraphSnapshot,
+        progress: Progress,
+    ) -> Built:
+        """Make release `index` of a series from the true graph at its cut.
+
+        Raises
+        ------
+        Infeasible
+            If there is no safe release of this graph.
+        """
+
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
+        """Judge a release by the bytes read back; return private figures of the judgement.
+
+        Raises
+        ------
+        NotKTSafe
+            If it must not be published.
+        """
+
+    def settle(self, *, staged: bool) -> None:
+        """The release built last is staged for good, or is none."""

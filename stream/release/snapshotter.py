@@ -1,0 +1,233 @@
+"""From a frozen graph to staged, verified bytes: one release is built here, and judged.
+
+Runs beside ingest, on a snapshot that nobody else touches. What it leaves behind is a staging
+folder and a private audit; whether they become a release is decided by `stream.release.publish`.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from ktsafe import PrivacyParams
+from ktsafe.audit import audit_release
+from ktsafe.errors import NotKTSafe
+from state.ledger import Ledger, PendingCut, ReleaseRecord, Status
+from state.ledger import Sequence as Series
+from state.store import GraphSnapshot
+from stream.files import releases_write
+from stream.files.certificates import write_certificate
+from stream.files.figures import ReleaseFigures, release_figures
+from stream.files.releases_read import Release, read_release
+from stream.observer import Observer
+from stream.process.logs import get_logger
+from stream.release.mechanism import Built, Mechanism
+from stream.slots import rfc3339
+
+log = get_logger(__name__)
+
+
+class Cancelled(Exception):
+    """The service is stopping: the release is built again after the next start."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class BuildSettings:
+    """What a release is made with.
+
+    Attributes
+    ----------
+    mechanism:
+        Made anew for every run of the service; it remembers the release before.
+    staging_dir, audit_dir:
+        Where staged bytes and private audits go, a folder per release.
+    frozen:
+        What of the mechanism's own options is fixed within a sequence, JSON-ready.
+    seed:
+        Fixed only for tests; None draws from the system's CSPRNG. Never published, never logged.
+    formats:
+        In which formats releases are written.
+    """
+
+    params: PrivacyParams
+    mechanism: Mechanism
+    staging_dir: Path
+    audit_dir: Path
+    frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    seed: int | None = None
+    formats: tuple[releases_write.Format, ...] = ("csv",)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class StagedRelease:
+    """A release whose bytes are staged; the ledger does not know it yet.
+
+    Attributes
+    ----------
+    pages:
+        What the ledger is to remember with it.
+    counts:
+        What the operator's metrics show of how it was made.
+    figures:
+        What operators watch of the release itself.
+    """
+
+    record: ReleaseRecord
+    pages: Mapping[str, bytes | None]
+    counts: Mapping[str, int]
+    figures: ReleaseFigures
+
+
+class Snapshotter:
+    """Builds releases.
+
+    Parameters
+    ----------
+    cancelled:
+        Asked between the phases of long work; True ends it with `Cancelled`.
+    monotonic:
+        A clock in seconds, for measuring only.
+    """
+
+    def __init__(
+        self,
+        settings: BuildSettings,
+        *,
+        observer: Observer,
+        monotonic: Callable[[], float],
+        cancelled: Callable[[], bool],
+    ) -> None:
+        self._settings = settings
+        self._mechanism = settings.mechanism
+        self._observer = observer
+        self._monotonic = monotonic
+        self._cancelled = cancelled
+
+    def open(self, ledger: Ledger) -> None:
+        """Take up what the ledger remembers of the sequence.
+
+        Raises
+        ------
+        StateCorrupted
+            If it does not read back as written.
+        """
+        self._mechanism.open(ledger)
+
+    def staging_folder(self, release_id: str) -> Path:
+        """Return where the bytes of a release are staged."""
+        return self._settings.staging_dir / release_id
+
+    def build(
+        self, index: int, series: Series, cut: PendingCut, snapshot: GraphSnapshot
+    ) -> StagedRelease:
+        """Anonymize, write, read back and verify one release.
+
+        Raises
+        ------
+        NotKTSafe
+            If the staged bytes are found unsafe: they must not be published.
+        Infeasible
+            If there is no safe release of this graph.
+        Cancelled
+            If the service is stopping.
+        """
+        settings = self._settings
+        release_id = releases_write.release_id(index, cut.slot_us)
+        timings: dict[str, float] = {}
+        with self._phase("anonymize", timings):
+            built = self._mechanism.build(index, series, cut, snapshot, self._check_cancelled)
+        folder = self.staging_folder(release_id)
+        with self._phase("stage", timings):
+            # What an earlier, crashed attempt left was never recorded: it is no release.
+            shutil.rmtree(folder, ignore_errors=True)
+            header = releases_write.ReleaseHeader(
+                release_id,
+                series.sequence_id,
+                cut.slot_us,
+                settings.params,
+                self._mechanism.guarantee,
+            )
+            files = releases_write.write_release(
+                folder, built.graph, built.ids, header, settings.formats
+            )
+        with self._phase("verify", timings):
+            release = _read_back(folder, settings.params)
+            judged = self._mechanism.judge(built, release, snapshot)
+        if built.graph.n_vertices and not built.graph.is_sensitive.any():
+            log.warning(
+                "no published vertex shows a sensitive value: "
+                "is [attributes] sensitive_values spelt as in the feed?"
+            )
+        with self._phase("audit", timings):
+            figures = self._figures(built, snapshot, judged)
+            figures |= {"release_id": release_id, "nominal_time": rfc3339(cut.slot_us)}
+            figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
+            behind = releases_write.originals_behind(built.origin, snapshot.ids)
+            releases_write.write_audit(
+                settings.audit_dir / release_id, built.ids, behind, figures, built.successions
+            )
+            if built.shift is not None:
+                write_certificate(settings.audit_dir / release_id, built.ids, built.shift)
+        record = ReleaseRecord(
+            index=index,
+            release_id=release_id,
+            sequence_id=series.sequence_id,
+            slot_us=cut.slot_us,
+            offsets=cut.offsets,
+            files=files,
+            status=Status.STAGED,
+            n_vertices=built.graph.n_vertices,
+            n_edges=built.graph.n_edges,
+            n_lives=snapshot.n_lives,
+        )
+        return StagedRelease(record, built.pages, built.counts, release_figures(record, figures))
+
+    def settle(self, *, staged: bool) -> None:
+        """The release built last is staged for good, or is none."""
+        self._mechanism.settle(staged=staged)
+
+    def discard(self, release_id: str) -> None:
+        """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
+        shutil.rmtree(self.staging_folder(release_id), ignore_errors=True)
+
+    def _figures(
+        self, built: Built, snapshot: GraphSnapshot, judged: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        audited = audit_release(
+            snapshot.graph,
+            built.graph,
+            self._settings.params,
+            original_of=built.origin,
+            certificate=built.shift,
+        )
+        return {**audited, **built.figures, **judged}
+
+    @contextmanager
+    def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:
+        self._check_cancelled(name, 0.0)
+        started = self._monotonic()
+        yield
+        timings[name] = self._monotonic() - started
+        self._observer.release_phase(name, timings[name])
+
+    def _check_cancelled(self, _phase: str, _done: float) -> None:
+        if self._cancelled():
+            raise Cancelled
+
+
+def _read_back(folder: Path, params: PrivacyParams) -> Release:
+    """Return a staged release as its bytes say, to be judged by the service's own parameters.
+
+    Raises
+    ------
+    NotKTSafe
+        If it claims other parameters than it is judged by.
+    """
+    release = read_release(folder)
+    if release.params != params:
+        raise NotKTSafe("The manifest claims other parameters.", hint="Do not publish this graph.")
+    return release

@@ -1,0 +1,305 @@
+"""From checked settings to a running service: the only place that knows every implementation."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import Any
+
+import msgspec
+
+from connectors import files, kafka_topics
+from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from connectors.sealed_letters import SealedLetters
+from connectors.settings import KafkaSettings
+from ktsafe.incremental import IncrementalReleases
+from state.errors import StateUnusable
+from state.rocksdb import RocksDBStore
+from state.store import GraphStore
+from stream.config.settings import FilesDeadLetters, FilesSink, FilesSource, Settings, wrapping
+from stream.errors import ConfigError
+from stream.ingest.ingest import IngestSettings
+from stream.observer import Observer, Observers
+from stream.process import kernels, logs
+from stream.process.private_folder import AUDIT, STAGING, STORE, check_finished
+from stream.release.carried import CarriedReleases
+from stream.release.fresh import FreshReleases
+from stream.release.linked import LinkedReleases
+from stream.release.mechanism import Mechanism
+from stream.release.snapshotter import BuildSettings
+from stream.service.control import Control
+from stream.service.loop import Clock, LoopSettings, WhenBusy
+from stream.service.notify import Notifier
+from stream.service.service import run_service
+from stream.service.standby import check_can_stand_by, take_over
+from stream.upkeep.letter_sealing import seal_of, unseal_of
+from stream.watching.board import Board
+from stream.watching.summary import Summary
+from stream.watching.watching import status_board, status_server
+
+log = logs.get_logger(__name__)
+
+
+def run_from_settings(
+    settings: Settings, *, drain: bool, summary: Summary, standby: bool = False
+) -> None:
+    """Run the configured service in this process, until it is stopped or drained.
+
+    With `standby` it waits until no other service holds the state; meanwhile it serves nothing.
+    """
+    config = settings.config
+    logs.configure(level=config.log.level, format=config.log.format)
+    logs.install_crash_hooks()
+    if kernels.is_cold():
+        log.info("kernels are compiled once now, which takes some minutes")
+    with ExitStack() as stack:
+        stopping = stack.enter_context(stop_on_signals())
+        store: GraphStore | None = None
+        if standby:
+            store = _stand_by(settings, stopping)
+            if store is None:
+                return
+            stack.enter_context(closing(store))
+        maker = mechanism(settings)
+        board = status_board(settings, maker.guarantee, summary.counts)
+        told: list[Observer] = [summary, board, Notifier(os.environ)]
+        if config.metrics.enabled:
+            metrics, server = status_server(settings, board)
+            stack.enter_context(server)
+            told.insert(0, metrics)
+        run_service(
+            open_store=lambda: store or open_store(settings),
+            open_dead_letters=lambda: dead_letter_sink(settings),
+            source=source(settings),
+            sink=release_sink(settings),
+            schema=settings.schema,
+            ingest=IngestSettings(
+                batch_records_max=config.ingest.checkpoint_records_max,
+                checkpoint_interval_s=config.ingest.checkpoint_interval_s,
+                record_bytes_max=config.ingest.record_bytes_max,
+                lateness_max_s=config.ingest.lateness_max_s,
+                event_format=wrapping(config.source),
+            ),
+            loop=_loop_settings(settings, drain=drain),
+            build=BuildSettings(
+                params=settings.params,
+                mechanism=maker,
+                staging_dir=private_folder(settings) / STAGING,
+                audit_dir=audit_folder(settings),
+                frozen=frozen_inputs(settings),
+                seed=config.release.seed,
+                formats=config.release.format,
+            ),
+            observer=Observers(*told),
+            stopping=stopping.is_set,
+            publish_retry_s=config.release.retry_s,
+            open_control=lambda: Control(private_folder(settings), lambda: status(board)),
+            erase_letters=lambda ids: erase_dead_letters(settings, ids),
+        )
+
+
+def _stand_by(settings: Settings, stopping: threading.Event) -> GraphStore | None:
+    private = private_folder(settings)
+    check_can_stand_by(settings, private)
+    return take_over(
+        private / STORE,
+        lambda: open_store(settings),
+        stopping=stopping.is_set,
+        sleep=stopping.wait,
+    )
+
+
+def status(board: Board) -> dict[str, Any]:
+    """Return the report of a board, JSON-ready. Who may read the state may see its secrets."""
+    report: dict[str, Any] = msgspec.to_builtins(board.report(secrets=True))
+    return report
+
+
+def mechanism(settings: Settings) -> Mechanism:
+    """Return what makes releases with the configured guarantee."""
+    if settings.config.privacy.window == "all":
+        return LinkedReleases(
+            settings.params,
+            settings.sequence,
+            open_reader=lambda: release_reader(settings),
+            audit_dir=audit_folder(settings),
+        )
+    seed, table = settings.config.release.seed, settings.config.anonymize
+    params, options = settings.params, settings.anonymize
+    if table.incremental and IncrementalReleases.supports(params, options):
+        return CarriedReleases(settings.schema, params, options, seed=seed, workers=table.workers)
+    return FreshReleases(params, options, seed=seed, workers=table.workers)
+
+
+def frozen_inputs(settings: Settings) -> dict[str, Any]:
+    """Return what, beside parameters and schema, must stay the same within a sequence."""
+    window = settings.config.privacy.window
+    options = settings.sequence.to_mapping() if window == "all" else {}
+    return {"window": window, "options": options}
+
+
+def source(settings: Settings) -> Source:
+    """Return the configured source, not opened."""
+    table = settings.config.source
+    if isinstance(table, FilesSource):
+        paths = [path if path == "-" else str(settings.path(path)) for path in table.paths]
+        return files.FileSource(
+            paths,
+            topic=table.topic,
+            follow=table.follow,
+            record_bytes_max=settings.config.ingest.record_bytes_max,
+        )
+    return kafka_topics.KafkaSource(_kafka(settings), table.topic)
+
+
+def release_sink(settings: Settings) -> ReleaseSink:
+    """Return the configured release sink, not opened."""
+    table = settings.config.sink
+    if isinstance(table, FilesSink):
+        return files.FileReleaseSink(settings.path(table.folder))
+    return kafka_topics.KafkaReleaseSink(
+        _kafka(settings), table.topic, transactional_id=table.transactional_id
+    )
+
+
+def release_reader(settings: Settings) -> ReleaseReader:
+    """Return a reader of what the configured sink publishes."""
+    table = settings.config.sink
+    if isinstance(table, FilesSink):
+        return files.FileReleaseReader(settings.path(table.folder))
+    return kafka_topics.KafkaReleaseReader(_kafka(settings), table.topic)
+
+
+def dead_letter_sink(settings: Settings) -> DeadLetterSink:
+    """Return the configured dead-letter sink, open."""
+    table = settings.config.dead_letters
+    seal = seal_of(settings)
+    sink: DeadLetterSink
+    if isinstance(table, FilesDeadLetters):
+        sink = files.FileDeadLetterSink(
+            settings.path(table.path), dead_letter_bytes_max=table.dead_letter_bytes_max
+        )
+    else:
+        sink = kafka_topics.KafkaDeadLetterSink(
+            _kafka(settings), table.topic, dead_letter_bytes_max=table.dead_letter_bytes_max
+        )
+    return sink if seal is None else SealedLetters(sink, seal)
+
+
+def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore:
+    """Return the configured store, open and locked, in a folder for its owner only.
+
+    With `accept_schema` a store made with another schema is taken over (`ktsafe rebase`).
+
+    Raises
+    ------
+    StateUnusable
+        If the folder cannot be created or made private, or an import has not ended.
+    """
+    folder = make_private_folder(settings)
+    check_finished(folder)
+    return RocksDBStore.open(folder / STORE, settings.schema, accept_schema=accept_schema)
+
+
+def make_private_folder(settings: Settings) -> Path:
+    """Return the private folder, which is there now and open to its owner only.
+
+    Raises
+    ------
+    StateUnusable
+        If it cannot be created or made private.
+    """
+    folder = private_folder(settings)
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        folder.chmod(0o700)
+    except OSError as error:
+        hint = f"{error.strerror}. Name a folder in [state] that this user may create and write."
+        raise StateUnusable("open state", str(folder), hint) from error
+    return folder
+
+
+def audit_folder(settings: Settings) -> Path:
+    """Return the folder of the private audits of releases."""
+    return private_folder(settings) / AUDIT
+
+
+def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
+    """Blank the dead letters that hold one of these ids; None where they are out of reach."""
+    table = settings.config.dead_letters
+    if not isinstance(table, FilesDeadLetters):
+        return None
+    words = [name.encode() for name in ids]
+    return files.blank_dead_letters(settings.path(table.path), words, unseal_of(settings))
+
+
+def places(settings: Settings) -> dict[str, str]:
+    """Return where a service's things are, by name, for people."""
+    config = settings.config
+    found = {}
+    if isinstance(config.sink, FilesSink):
+        found["releases"] = str(settings.path(config.sink.folder))
+    else:
+        found["releases"] = f"topic {config.sink.topic}"
+    if isinstance(config.dead_letters, FilesDeadLetters):
+        found["dead"] = str(settings.path(config.dead_letters.path))
+    else:
+        found["dead"] = f"topic {config.dead_letters.topic}"
+    found["private"] = f"{private_folder(settings)} (true graph, who is who, audits: never publish)"
+    if config.metrics.enabled:
+        port = config.metrics.port or "(a free port, see the log)"
+        found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
+    return found
+
+
+@contextmanager
+def stop_on_signals() -> Iterator[threading.Event]:
+    """Give an event that the first SIGTERM or SIGINT sets; a second signal ends the process."""
+    stopping = threading.Event()
+
+    def handle(signum: int, _frame: FrameType | None) -> None:
+        if stopping.is_set():
+            signal.signal(signum, signal.SIG_DFL)
+            signal.raise_signal(signum)
+        stopping.set()
+
+    signals = (signal.SIGTERM, signal.SIGINT)
+    before = [signal.signal(signum, handle) for signum in signals]
+    try:
+        yield stopping
+    finally:
+        for signum, handler in zip(signals, before, strict=True):
+            signal.signal(signum, handler)
+
+
+def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
+    table = settings.config.release
+    clock = Clock(table.clock)
+    default = WhenBusy.WAIT if clock is Clock.EVENT else WhenBusy.SKIP
+    return LoopSettings(
+        slots=settings.slots,
+        clock=clock,
+        when_busy=WhenBusy(table.when_busy) if table.when_busy else default,
+        idle_s=table.idle_s,
+        drain=drain,
+        lateness_max_s=settings.config.ingest.lateness_max_s,
+        erase_within_s=settings.config.state.erase_within_s,
+    )
+
+
+def _kafka(settings: Settings) -> KafkaSettings:
+    kafka = settings.config.kafka
+    if kafka is None:
+        msg = "The configuration has no [kafka] table."
+        raise ConfigError(msg, hint="A connector of kind kafka needs one.")
+    return kafka
+
+
+def private_folder(settings: Settings) -> Path:
+    """Return the private folder, which holds the true graph and everything derived from it."""
+    return settings.path(settings.config.state.folder)

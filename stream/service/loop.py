@@ -1,0 +1,354 @@
+"""The main loop: ingest, checkpoint, cut, release; one thread owns source and store.
+
+collect for slot T ──▶ every partition at its cut ──▶ checkpoint with the cut ──▶ resume
+      ▲                                                        │
+      └────────────────────────────────────────────────────────┴──▶ release built beside it
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+from collections.abc import Callable
+
+from connectors.base import Source
+from connectors.errors import Unavailable
+from state.errors import StateUnusable
+from state.ledger import PendingCut, Sequence
+from state.store import GraphStore
+from stream.ingest.ingest import Ingest
+from stream.observer import Observer
+from stream.process.logs import get_logger
+from stream.release.cut import Cut, EventTimeCut, resume_slot
+from stream.release.publish import Publisher
+from stream.slots import Slots
+from stream.upkeep.erasure import Eraser
+
+log = get_logger(__name__)
+
+
+class Clock(enum.StrEnum):
+    """Whose time decides when a slot is due."""
+
+    EVENT = "event"
+    WALL = "wall"
+
+
+class WhenBusy(enum.StrEnum):
+    """What happens to a slot that falls due while a release is in flight."""
+
+    WAIT = "wait"
+    SKIP = "skip"
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LoopSettings:
+    """When the loop does what.
+
+    Attributes
+    ----------
+    idle_s:
+        A partition that gave nothing for so long no longer holds a slot up.
+    drain:
+        End after the feed does, with a last release of what remains.
+    report_interval_s:
+        Pause between measurements of lag and sizes.
+    prune_interval_s:
+        How far event time moves between clean-ups of tombstones that no accepted event can
+        precede. Event time, because they come as fast as it moves: a replay prunes as often per
+        event as a live feed does.
+    erase_within_s:
+        Greatest time from a deletion to the erasure of its last bytes on disk.
+    """
+
+    slots: Slots
+    clock: Clock = Clock.EVENT
+    when_busy: WhenBusy = WhenBusy.WAIT
+    idle_s: float = 60.0
+    drain: bool = False
+    lateness_max_s: int = 604_800
+    report_interval_s: float = 2.0
+    prune_interval_s: float = 300.0
+    erase_within_s: float = 3600.0
+    dead_letter_retry_s: float = 5.0
+
+
+class Loop:
+    """Runs the service's rounds.
+
+    Parameters
+    ----------
+    wall_us:
+        The wall clock, microseconds since the epoch; decides slots in wall-clock mode only.
+    monotonic, sleep:
+        A clock in seconds and a way to wait by it.
+    stopping:
+        Asked every round; True ends the loop cleanly.
+    """
+
+    def __init__(
+        self,
+        source: Source,
+        store: GraphStore,
+        ingest: Ingest,
+        publisher: Publisher,
+        eraser: Eraser,
+        *,
+        settings: LoopSettings,
+        observer: Observer,
+        wall_us: Callable[[], int],
+        monotonic: Callable[[], float],
+        sleep: Callable[[float], None],
+        stopping: Callable[[], bool],
+    ) -> None:
+        self._source = source
+        self._store = store
+        self._ingest = ingest
+        self._publisher = publisher
+        self._eraser = eraser
+        self._settings = settings
+        self._observer = observer
+        self._wall_us = wall_us
+        self._monotonic = monotonic
+        self._sleep = sleep
+        self._stopping = stopping
+        self._report_at_s = 0.0
+        self._prune_at_us: int | None = None
+        self._last_cut = self._offsets_of_last_cut()
+        last_slot_us = self._last_slot_us()
+        clocks = [position.time_us_max for position in store.positions().values()]
+        self._event_cut = EventTimeCut(
+            settings.slots,
+            resume_slot(settings.slots, last_slot_us=last_slot_us, clocks=clocks),
+        )
+        now_us = wall_us()
+        self._wall_slot_us = settings.slots.at_or_after(
+            now_us if last_slot_us is None else max(now_us, last_slot_us + 1)
+        )
+
+    def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
+        """Go round until stopped, or with `drain` until the feed has ended and is released.
+
+        Parameters
+        ----------
+        between_rounds:
+            Called every round, where the operator's commands may be done.
+        """
+        pending, snapshot = self._store.ledger.pending_cut(), self._store.cut_snapshot()
+        if pending is not None and snapshot is not None and not self._publisher.busy:
+            log.info("building the release of a cut taken before the last stop")
+            self._publisher.begin(self._sequence(), pending, snapshot)
+        self._observer.ready(True)
+        while not self._stopping():
+            self._observer.alive()
+            self._publisher.advance()
+            between_rounds()
+            taken = self._ingest.round(self._admits)
+            if self._ingest.checkpoint_due():
+                self.checkpoint()
+            self._release_if_due()
+            self._report()
+            self._erase()
+            if self._settings.drain and not taken and self._drained():
+                break
+        self._observer.ready(False)
+        self.checkpoint()
+        # A service that will not go on by itself leaves nothing behind.
+        self._erase(now=self._settings.drain)
+
+    def checkpoint(self) -> bool:
+        """Make everything read so far durable; False if told to stop before that was possible."""
+        return self._checkpoint(None)
+
+    def release_now(self) -> int | None:
+        """Bring the next slot forward: cut it as the feed stands. No release may be in flight.
+
+        It is what the end of a drained feed does: events of this slot that are read later are
+        shown in the next one.
+
+        Returns
+        -------
+        int or None
+            The slot; None if nothing was read since the last cut, or no slot is known yet.
+        """
+        assert not self._publisher.busy
+        if self._ingest_offsets() in ({}, self._last_cut):
+            return None
+        if self._settings.clock is Clock.WALL:
+            self._cut_next_wall_slot()
+        elif self._event_cut.slot_us is not None or self._event_cut.arrived:
+            self._cut_by_event()
+        pending = self._store.ledger.pending_cut()
+        return None if pending is None else pending.slot_us
+
+    def forget_last_cut(self) -> None:
+        """Another sequence began: its first release shows what the last one showed, if need be."""
+        self._last_cut = None
+
+    def _sequence(self) -> Sequence:
+        sequence = self._store.ledger.sequence()
+        assert sequence is not None
+        return sequence
+
+    def _ingest_offsets(self) -> dict[str, int]:
+        return {f"{topic}/{p}": o for (topic, p), o in self._ingest.offsets.items()}
+
+    def _admits(self, partition: tuple[str, int], time_us: int) -> bool:
+        if self._settings.clock is Clock.WALL:
+            return True
+        return self._event_cut.admits(partition, time_us)
+
+    def _release_if_due(self) -> None:
+        if self._settings.clock is Clock.WALL:
+            self._release_by_wall()
+        elif self._event_slot_due():
+            self._release_by_event()
+
+    def _event_slot_due(self) -> bool:
+        if not self._event_cut.arrived:
+            return False
+        finished = self._ingest.idle(self._settings.idle_s)
+        if self._settings.drain:
+            finished |= self._ingest.ended()
+        return self._event_cut.due(self._source.partitions(), finished)
+
+    def _release_by_event(self) -> None:
+        if self._publisher.busy and self._settings.when_busy is WhenBusy.WAIT:
+            return  # The partitions wait at their cut: backpressure, nothing is lost.
+        self._cut_by_event()
+
+    def _cut_by_event(self) -> None:
+        """Take the cut of the slot being collected for, and let every partition go on."""
+        arrived = list(self._event_cut.arrived)
+        cut = self._event_cut.take()
+        if cut is not None:
+            self._cut(cut)
+        for partition in self._source.partitions():
+            if partition in arrived:
+                self._source.resume(partition)
+
+    def _cut_next_wall_slot(self) -> None:
+        """Take the cut of a slot whose time has not come."""
+        slot = self._wall_slot_us
+        self._wall_slot_us = self._settings.slots.at_or_after(slot + 1)
+        self._cut(Cut(slot, collapsed=0))
+
+    def _release_by_wall(self) -> None:
+        now = self._wall_us()
+        if now < self._wall_slot_us:
+            return
+        slots = self._settings.slots
+        slot = slots.before(now + 1)
+        cut = Cut(slot, collapsed=slots.distance(self._wall_slot_us, slot))
+        self._wall_slot_us = slots.at_or_after(slot + 1)
+        self._cut(cut)
+
+    def _cut(self, cut: Cut) -> None:
+        """Take a release cut here and start building, unless nothing changed or one is in flight.
+
+        The state is consistent with every partition at its cut, because all of them are stopped
+        there (event time) or wherever they happen to be is the cut (wall clock).
+        """
+        if cut.collapsed:
+            self._observer.slot_skipped(cut.collapsed)
+        offsets = self._ingest_offsets()
+        if offsets == self._last_cut:
+            return
+        if self._publisher.busy:
+            self._observer.slot_skipped()
+            log.warning("slot skipped: a release is still in flight")
+            return
+        pending = PendingCut(cut.slot_us, offsets)
+        if not self._checkpoint(pending):
+            return  # Stopping; the slot is met again after the next start.
+        self._last_cut = offsets
+        snapshot = self._store.cut_snapshot()
+        assert snapshot is not None
+        self._publisher.begin(self._sequence(), pending, snapshot)
+
+    def _checkpoint(self, cut: PendingCut | None) -> bool:
+        """Checkpoint, waiting for the dead-letter sink if need be; False if told to stop first."""
+        while True:
+            try:
+                self._ingest.checkpoint(cut)
+            except Unavailable as error:
+                self._observer.retry("dead_letter")
+                log.error("dead letters cannot be written, ingest waits", subject=error.subject)
+                if self._stopping():
+                    return False
+                self._observer.alive()
+                self._sleep(self._settings.dead_letter_retry_s)
+            else:
+                return True
+
+    def _drained(self) -> bool:
+        """Whether the feed has ended and its last release has reached the sink."""
+        partitions = self._source.partitions()
+        if self._event_cut.arrived or self._ingest.ended() != set(partitions):
+            return False
+        if self._publisher.busy:
+            self._sleep(0.01)
+            return False
+        if self._ingest_offsets() in ({}, self._last_cut):
+            return True
+        if self._settings.clock is Clock.WALL:
+            self._cut_next_wall_slot()
+        elif self._event_cut.slot_us is None:
+            return True  # Nothing but dead letters: there is no event time to release at.
+        else:
+            cut = self._event_cut.take()
+            assert cut is not None
+            self._cut(cut)
+        return False
+
+    def _erase(self, *, now: bool = False) -> None:
+        """Erase what is due; where the disk refuses, the eraser looks again a second later.
+
+        Raises
+        ------
+        state.errors.StateUnusable
+            If it refuses and there is no later, with `now`: the next start erases.
+        """
+        try:
+            self._eraser.advance(now=now)
+        except OSError as error:
+            self._observer.retry("erase")
+            log.error("erasure cannot be written, trying again", error=type(error).__name__)
+            if now:
+                hint = "Make room for past mappings, then start again: what is due is erased then."
+                raise StateUnusable("erase", "the private folder", hint) from None
+
+    def _report(self) -> None:
+        now = self._monotonic()
+        if now >= self._report_at_s:
+            self._report_at_s = now + self._settings.report_interval_s
+            self._observer.lag({(p.topic, p.partition): n for p, n in self._source.lag().items()})
+            self._observer.state(self._store.counts(), self._store.size_bytes())
+            self._observer.erasures(self._store.erasures_pending(), self._eraser.overdue_s())
+            self._prune_if_due()
+
+    def _prune_if_due(self) -> None:
+        """Forget tombstones older than min_p M_p less the lateness bound."""
+        stored = self._store.positions()
+        clocks = [stored[p].time_us_max for p in self._source.partitions() if p in stored]
+        known = [clock for clock in clocks if clock is not None]
+        if not known or len(known) < len(self._source.partitions()):
+            return
+        oldest_us = min(known)
+        if self._prune_at_us is None or oldest_us >= self._prune_at_us:
+            self._prune_at_us = oldest_us + round(self._settings.prune_interval_s * 1_000_000)
+            self._store.prune(oldest_us - self._settings.lateness_max_s * 1_000_000)
+
+    def _offsets_of_last_cut(self) -> dict[str, int] | None:
+        ledger = self._store.ledger
+        if (pending := ledger.pending_cut()) is not None:
+            return pending.offsets
+        last = ledger.last()
+        return last.offsets if last else None
+
+    def _last_slot_us(self) -> int | None:
+        ledger = self._store.ledger
+        if (pending := ledger.pending_cut()) is not None:
+            return pending.slot_us
+        last = ledger.last()
+        return last.slot_us if last else None

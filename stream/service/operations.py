@@ -1,0 +1,122 @@
+"""What an operator may ask of a running service, done between two rounds of its loop."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import msgspec
+
+from state.store import GraphStore
+from stream.errors import Exit, Refused
+from stream.release.publish import Publisher
+from stream.release.sequence_inputs import new_sequence
+from stream.release.snapshotter import Snapshotter
+from stream.service.loop import Loop
+from stream.slots import rfc3339
+from stream.upkeep import backup
+from stream.upkeep.erasure import EraseLetters, erase_everywhere
+
+_NEEDS_NO_CUT: Final = ("erase", "freeze")
+"""A release that was cut shows whom an erasure would take out, and its bytes are fixed once staged;
+a copy of the state from before that point is behind as soon as the release is out."""
+
+
+class Operations:
+    """Implements `stream.service.control.Operator` on the parts of one service.
+
+    Parameters
+    ----------
+    inputs_digest, seed:
+        What a new sequence begins with: see `stream.release.sequence_inputs`.
+    erase_letters:
+        Blanks dead letters, which nobody writes meanwhile.
+    wall_us:
+        The wall clock, microseconds since the epoch.
+    """
+
+    def __init__(
+        self,
+        loop: Loop,
+        store: GraphStore,
+        publisher: Publisher,
+        snapshotter: Snapshotter,
+        *,
+        inputs_digest: str,
+        seed: int | None,
+        audit_dir: Path,
+        erase_letters: EraseLetters,
+        wall_us: Callable[[], int],
+    ) -> None:
+        self._loop = loop
+        self._store = store
+        self._publisher = publisher
+        self._snapshotter = snapshotter
+        self._inputs_digest = inputs_digest
+        self._seed = seed
+        self._audit_dir = audit_dir
+        self._erase_letters = erase_letters
+        self._wall_us = wall_us
+
+    def must_wait(self, command: str) -> bool:
+        """Whether a release in flight is in the way."""
+        if command in _NEEDS_NO_CUT:
+            return self._store.ledger.pending_cut() is not None
+        return command == "rebase" and self._publisher.busy
+
+    def do(self, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
+        """Do a command and return what came of it.
+
+        Raises
+        ------
+        Refused
+            If it cannot be done; nothing has happened then.
+        """
+        match command:
+            case "erase":
+                return self._erase(_strings(arguments, "ids"))
+            case "rebase":
+                return self._rebase(arguments.get("inputs_digest"))
+            case "release":
+                return self._release()
+            case _:
+                assert command == "freeze"
+                folder = backup.freeze(self._store, self._snapshotter.staging_folder)
+                return {"folder": str(folder)}
+
+    def _erase(self, ids: Sequence[str]) -> dict[str, Any]:
+        """Erase persons. What was read of them is applied before, lest it bring them back."""
+        if not self._loop.checkpoint():
+            raise Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
+        return erase_everywhere(self._store, ids, self._audit_dir, self._erase_letters)
+
+    def _rebase(self, digest: object) -> dict[str, Any]:
+        if digest != self._inputs_digest:
+            raise Refused(
+                "The configuration has changed since the service started.",
+                hint="Stop the service, run `ktsafe rebase`, and start it again.",
+            )
+        sequence = new_sequence(self._inputs_digest, self._wall_us(), seed=self._seed)
+        self._store.ledger.start_sequence(sequence)
+        self._snapshotter.open(self._store.ledger)
+        self._loop.forget_last_cut()
+        return {"sequence_id": sequence.sequence_id}
+
+    def _release(self) -> dict[str, Any]:
+        if self._publisher.busy:
+            raise Refused("A release is being made already.", code=Exit.UNAVAILABLE)
+        slot_us = self._loop.release_now()
+        if slot_us is None:
+            raise Refused("Nothing was read since the last release.")
+        return {"slot": rfc3339(slot_us)}
+
+
+def _strings(arguments: Mapping[str, Any], name: str) -> list[str]:
+    try:
+        found = msgspec.convert(arguments.get(name), list[str])
+    except msgspec.ValidationError:
+        found = []
+    if not found:
+        raise Refused(f"The command needs {name}.")
+    return found

@@ -1,0 +1,165 @@
+"""Wires one service from its configuration and runs it: open, compare, loop, close.
+
+Opening goes from the inside out, so that what refuses to start leaves nothing half open:
+
+1. the store, with its lock;
+2. the sequence: parameters and schema must be those of the state, and what the mechanism remembers
+   must read back;
+3. the sink, compared with the ledger;
+4. the source, seeked to the stored offsets.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import Future
+from contextlib import ExitStack, closing
+from typing import TypeVar
+
+from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
+from ktsafe import Schema
+from state.store import GraphStore
+from stream.files.figures import recent_releases
+from stream.ingest.ingest import Ingest, IngestSettings
+from stream.observer import Observer
+from stream.process.logs import get_logger
+from stream.release.publish import Executor, Publisher
+from stream.release.sequence_inputs import ensure_sequence, inputs_digest
+from stream.release.snapshotter import BuildSettings, Snapshotter
+from stream.service.control import Control
+from stream.service.loop import Loop, LoopSettings
+from stream.service.operations import Operations
+from stream.upkeep.erasure import EraseLetters, Eraser
+
+log = get_logger(__name__)
+
+T = TypeVar("T")
+
+
+class OneThread:
+    """Runs a task in a daemon thread of its own, so that a stop never waits for long work."""
+
+    def submit(self, task: Callable[[], T]) -> Future[T]:
+        """Start `task` and return its future."""
+        future: Future[T] = Future()
+
+        def run() -> None:
+            try:
+                future.set_result(task())
+            except BaseException as error:  # noqa: BLE001 -- handed to whoever asks the future
+                future.set_exception(error)
+
+        threading.Thread(target=run, name="ktsafe-release", daemon=True).start()
+        return future
+
+
+class Inline:
+    """Runs a task at once, for deterministic tests."""
+
+    def submit(self, task: Callable[[], T]) -> Future[T]:
+        """Run `task` and return its finished future."""
+        future: Future[T] = Future()
+        try:
+            future.set_result(task())
+        except Exception as error:  # noqa: BLE001 -- handed to whoever asks the future
+            future.set_exception(error)
+        return future
+
+
+def run_service(
+    *,
+    open_store: Callable[[], GraphStore],
+    open_dead_letters: Callable[[], DeadLetterSink],
+    source: Source,
+    sink: ReleaseSink,
+    schema: Schema,
+    ingest: IngestSettings,
+    loop: LoopSettings,
+    build: BuildSettings,
+    observer: Observer,
+    stopping: Callable[[], bool],
+    executor: Executor | None = None,
+    wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
+    monotonic: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+    publish_retry_s: float = 5.0,
+    open_control: Callable[[], Control] | None = None,
+    erase_letters: EraseLetters = lambda _: None,
+) -> None:
+    """Run one service until `stopping()` is true, or with `loop.drain` until the feed has ended.
+
+    Clocks, executor and connectors are given, so that a test runs the whole service in simulated
+    time. Everything opened here is closed again, whatever happens. Without `open_control` nobody
+    can command it.
+    """
+    with ExitStack() as stack:
+        # Step 1
+        store = stack.enter_context(closing(open_store()))
+        # Step 2
+        digest = inputs_digest(build.params, schema, build.frozen)
+        ensure_sequence(store.ledger, digest, wall_us(), seed=build.seed)
+        snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
+        snapshotter.open(store.ledger)
+        for figures in recent_releases(store.ledger, build.audit_dir):
+            observer.release_audited(figures)
+        # Step 3
+        stack.callback(sink.close)
+        sink.open()
+        publisher = Publisher(
+            store.ledger,
+            sink,
+            snapshotter,
+            executor or OneThread(),
+            observer=observer,
+            monotonic=monotonic,
+            retry_s=publish_retry_s,
+        )
+        publisher.recover()
+        # Step 4
+        stack.callback(source.close)
+        offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
+        source.open(offsets, store.source_identity())
+        eraser = Eraser(store, build.audit_dir, within_s=loop.erase_within_s, monotonic=monotonic)
+        dead_letters = stack.enter_context(closing(open_dead_letters()))
+        if build.mechanism.guarantee.window == 1:
+            log.warning("guarantee: each release is safe by itself, releases in series are not")
+        taker = Ingest(
+            source,
+            store,
+            dead_letters,
+            schema=schema,
+            settings=ingest,
+            observer=observer,
+            monotonic=monotonic,
+        )
+        main = Loop(
+            source,
+            store,
+            taker,
+            publisher,
+            eraser,
+            settings=loop,
+            observer=observer,
+            wall_us=wall_us,
+            monotonic=monotonic,
+            sleep=sleep,
+            stopping=stopping,
+        )
+        if open_control is None:
+            main.run()
+            return
+        operations = Operations(
+            main,
+            store,
+            publisher,
+            snapshotter,
+            inputs_digest=digest,
+            seed=build.seed,
+            audit_dir=build.audit_dir,
+            erase_letters=erase_letters,
+            wall_us=wall_us,
+        )
+        control = stack.enter_context(open_control())
+        main.run(lambda: control.advance(operations))

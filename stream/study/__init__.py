@@ -1,0 +1,1 @@
+"""Comparisons and reports over many releases."""

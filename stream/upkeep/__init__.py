@@ -1,0 +1,1 @@
+"""Care for the state: erasure, backup, import, dead letters."""

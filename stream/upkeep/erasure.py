@@ -1,0 +1,159 @@
+"""Erasure: who is deleted goes from the private folder too, bytes included.
+
+An event `vertex.delete` takes effect at once in the graph. What was written before lies on disk
+until the store is scrubbed and the mappings of past releases are blanked: at most `within_s`
+seconds later, or right after the next start. A release being built holds its frozen cut until it is
+staged, and erasure waits for that. Backups, the feed itself, and dead letters are out of reach.
+"""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from state.changes import Stamp, VertexDelete
+from state.store import GraphStore
+from stream.files.releases_write import MAPPING, csv_lines, sync_folder, write_synced
+from stream.process.logs import get_logger
+
+log = get_logger(__name__)
+
+ERASE_TOPIC: Final = "~erase"
+"""Where stamps of erasures by command come from: after every topic, at equal times."""
+ALL_LIVES: Final = 2**63 - 1
+LOOK_INTERVAL_S: Final = 1.0
+EraseLetters = Callable[[Sequence[str]], int | None]
+"""Blanks dead letters that name persons; returns how many, None where they are out of reach."""
+_PARTIAL: Final = ".partial"
+
+
+class Eraser:
+    """Carries erasure to the disk, at a bounded time after the deletion.
+
+    Parameters
+    ----------
+    audit_dir:
+        The folder of private audits.
+    within_s:
+        Greatest time from noticing a deletion to erasing it from the disk.
+    monotonic:
+        A clock in seconds.
+    """
+
+    def __init__(
+        self,
+        store: GraphStore,
+        audit_dir: Path,
+        *,
+        within_s: float,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._store = store
+        self._audit_dir = audit_dir
+        self._within_s = within_s
+        self._monotonic = monotonic
+        # What an earlier process left is due now: nobody knows for how long.
+        self._due_s: float | None = monotonic() if store.erasures_pending() else None
+        self._look_at_s = 0.0
+
+    def overdue_s(self) -> float:
+        """Return for how long what is due has waited; 0.0 if nothing is due."""
+        return 0.0 if self._due_s is None else max(0.0, self._monotonic() - self._due_s)
+
+    def advance(self, *, now: bool = False) -> None:
+        """Erase what is due; with `now` whatever is pending."""
+        moment = self._monotonic()
+        if moment < self._look_at_s and not now:
+            return
+        self._look_at_s = moment + LOOK_INTERVAL_S
+        if not self._store.erasures_pending():
+            self._due_s = None
+            return
+        if self._due_s is None:
+            self._due_s = moment + self._within_s
+        if (now or moment >= self._due_s) and self._store.ledger.pending_cut() is None:
+            erase_from_disk(self._store, self._audit_dir)
+            self._due_s = None
+            log.info("deleted persons erased from the disk", seconds=self._monotonic() - moment)
+
+
+def erase_from_disk(store: GraphStore, audit_dir: Path) -> int:
+    """Blank the deleted in past mappings, then scrub the store. Returns the entries blanked.
+
+    In this order, since the store's count of pending erasures falls with the scrub: a crash in
+    between repeats both.
+    """
+    assert store.ledger.pending_cut() is None
+    blanked = blank_mappings(store, audit_dir)
+    store.scrub()
+    return blanked
+
+
+def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int:
+    """Delete persons by command and erase them from the disk at once.
+
+    The deletion holds at the greatest event time accepted so far: it covers all that was read, and
+    what comes later brings the person back, as after a `vertex.delete` in the feed. A pending cut
+    is given up, since its frozen state shows them.
+
+    Returns
+    -------
+    int
+        The entries blanked in mappings of past releases.
+    """
+    clocks = [position.time_us_max for position in store.positions().values()]
+    time_us = max((clock for clock in clocks if clock is not None), default=0)
+    stamp = Stamp(time_us, ERASE_TOPIC, 0, 0)
+    store.commit([VertexDelete(stamp, person) for person in ids], {})
+    store.ledger.drop_cut()
+    return erase_from_disk(store, audit_dir)
+
+
+def erase_everywhere(
+    store: GraphStore, ids: Sequence[str], audit_dir: Path, erase_letters: EraseLetters
+) -> dict[str, Any]:
+    """Erase persons from graph, past mappings, dead letters and the disk; return what was done."""
+    unknown = sum(store.gone(ids, ALL_LIVES))
+    had_cut = store.ledger.pending_cut() is not None
+    letters = erase_letters(ids)
+    blanked = erase_persons(store, ids, audit_dir)
+    return {
+        "asked": len(ids),
+        "erased": len(ids) - unknown,
+        "unknown": unknown,
+        "mapping_entries_blanked": blanked,
+        "dead_letters_blanked": letters,
+        "release_given_up": had_cut,
+    }
+
+
+def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
+    """Take everybody out of the mappings of past releases who was deleted since.
+
+    A mapping is replaced in one step; its row stays, with nobody's id.
+    """
+    lives = {record.release_id: record.n_lives for record in store.ledger.releases()}
+    for left in audit_dir.glob(f"*/*{_PARTIAL}"):
+        left.unlink()  # of a crash; it may name somebody who was deleted since
+    blanked = 0
+    for path in sorted(audit_dir.glob(f"*/{MAPPING}")):
+        blanked += _blank(path, store, lives.get(path.parent.name, ALL_LIVES))
+    return blanked
+
+
+def _blank(path: Path, store: GraphStore, n_lives: int) -> int:
+    with path.open(encoding="utf-8", newline="") as file:
+        header, *rows = csv.reader(file, strict=True)
+    named = [row for row in rows if row[1]]
+    gone = store.gone([row[1] for row in named], n_lives)
+    for row, is_gone in zip(named, gone, strict=True):
+        if is_gone:
+            row[1] = ""
+    if blanked := sum(gone):
+        partial = path.with_suffix(_PARTIAL)
+        write_synced(partial, csv_lines(header, rows))
+        partial.replace(path)
+        sync_folder(path.parent)
+    return blanked

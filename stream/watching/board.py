@@ -1,0 +1,223 @@
+"""Keeps what the status page shows: the counts of this run, the last hour, the last releases.
+
+An observer like the metrics, but with a memory: trends and what went wrong last. All of it is
+bounded. Reports are taken by other threads than those that tell.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import threading
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Mapping
+from typing import Final
+
+import msgspec
+
+from ktsafe import PrivacyParams
+from stream.files.figures import HISTORY_MAX, ReleaseFigures
+from stream.observer import Observer
+from stream.process.version import VERSION
+from stream.watching.diagnosis import Moment, diagnose
+from stream.watching.report import Feed, Report, Sample, TrueGraph
+from stream.watching.summary import Counts
+
+SAMPLE_INTERVAL_S: Final = 10.0
+TREND_S: Final = 3600.0
+RATE_S: Final = 60.0
+"""The throughput shown is the mean over so long."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Setting:
+    """What of the configuration a report repeats, or judges by.
+
+    Attributes
+    ----------
+    guarantee:
+        What releases promise, in one sentence.
+    release_interval_s:
+        How often a release is due by the wall clock; None where slots follow event time.
+    healthy_within_s:
+        The main loop is stuck when it has been silent for longer.
+    """
+
+    params: PrivacyParams
+    guarantee: str
+    release_interval_s: float | None = None
+    healthy_within_s: float = 60.0
+
+
+class Board(Observer):
+    """Remembers what it is told, and reports it.
+
+    Parameters
+    ----------
+    counts:
+        The totals of this run, which a `Summary` that is told before this one keeps.
+    wall_s, monotonic_s:
+        Clocks in seconds: one to show moments, one to measure.
+    """
+
+    def __init__(
+        self,
+        setting: Setting,
+        counts: Counts,
+        *,
+        wall_s: Callable[[], float] = time.time,
+        monotonic_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self._setting = setting
+        self._counts = counts
+        self._wall_s = wall_s
+        self._monotonic_s = monotonic_s
+        self._lock = threading.Lock()
+        self._started_wall_s = wall_s()
+        self._alive_s = self._started_s = self._published_s = monotonic_s()
+        self._state = "starting"
+        self._trend: deque[Moment] = deque(maxlen=int(TREND_S / SAMPLE_INTERVAL_S))
+        self._releases: deque[ReleaseFigures] = deque(maxlen=HISTORY_MAX)
+        self._withheld_last = ""
+        self._retries: Counter[str] = Counter()
+        self._store_bytes = self._erasures = 0
+        self._erasure_overdue_s = 0.0
+
+    def report(self, *, secrets: bool) -> Report:
+        """Return the state of the service now; with `secrets` true sizes and costs are in it."""
+        with self._lock:
+            return self._report(secrets=secrets)
+
+    # Notices
+
+    def lag(self, records: Mapping[tuple[str, int], int | None]) -> None:
+        """Take a sample of the feed, if the last one is old enough."""
+        with self._lock:
+            now = self._moment()
+            if not self._trend or now.at_s - self._trend[-1].at_s >= SAMPLE_INTERVAL_S:
+                self._trend.append(now)
+
+    def state(self, counts: Mapping[str, int], size_bytes: int) -> None:
+        """Keep the size of the store."""
+        self._store_bytes = size_bytes
+
+    def erasures(self, pending: int, overdue_s: float) -> None:
+        """Keep how many deletions have not reached the disk."""
+        self._erasures, self._erasure_overdue_s = pending, overdue_s
+
+    def release_audited(self, figures: ReleaseFigures) -> None:
+        """Keep the figures of a release, which may not be confirmed yet."""
+        with self._lock:
+            self._releases.append(figures)
+
+    def release_published(
+        self, release_id: str, nominal_us: int, vertices: int, edges: int
+    ) -> None:
+        """Mark a release as confirmed; what was wrong with earlier attempts is over."""
+        with self._lock:
+            self._published_s = self._monotonic_s()
+            self._withheld_last = ""
+            for i, figures in enumerate(self._releases):
+                if figures.release_id == release_id:
+                    self._releases[i] = _confirmed(figures)
+
+    def release_withheld(self, reason: str) -> None:
+        """Keep why the last release that was tried is none."""
+        self._withheld_last = reason
+
+    def retry(self, op: str) -> None:
+        """Count retries by operation."""
+        with self._lock:
+            self._retries[op] += 1
+
+    def ready(self, is_ready: bool) -> None:
+        """Keep whether the service is consuming."""
+        self._state = "ready" if is_ready else "stopped"
+
+    def alive(self) -> None:
+        """Note that the main loop went round."""
+        self._alive_s = self._monotonic_s()
+
+    # The report
+
+    def _moment(self) -> Moment:
+        counts = self._counts
+        return Moment(
+            at_s=self._monotonic_s(),
+            wall_s=self._wall_s(),
+            records=counts.records,
+            dead_letters=counts.dead_letters.total(),
+            lag=counts.lag,
+            publish_retries=self._retries["publish"],
+            dead_letter_retries=self._retries["dead_letter"],
+            state_retries=self._retries["stage"] + self._retries["erase"],
+            slots_skipped=counts.slots_skipped,
+            erasure_overdue_s=self._erasure_overdue_s,
+        )
+
+    def _report(self, *, secrets: bool) -> Report:
+        now, setting, counts = self._moment(), self._setting, self._counts
+        silence_s = now.at_s - self._alive_s
+        is_stuck = self._state == "ready" and silence_s > setting.healthy_within_s
+        releases = list(reversed(self._releases))
+        return Report(
+            version=VERSION,
+            state="stuck" if is_stuck else self._state,
+            at_s=now.wall_s,
+            started_s=self._started_wall_s,
+            guarantee=setting.guarantee,
+            params=setting.params.to_mapping(),
+            feed=self._feed(now),
+            building=counts.phase,
+            releases=releases if secrets else [_without(r) for r in releases],
+            published=counts.n_published,
+            withheld=dict(counts.withheld),
+            slots_skipped=counts.slots_skipped,
+            problems=diagnose(
+                [*self._trend, now],
+                state=self._state,
+                silence_s=silence_s if is_stuck else None,
+                starting_for_s=now.at_s - self._started_s,
+                withheld=self._withheld_last,
+                release_age_s=now.at_s - self._published_s,
+                release_interval_s=setting.release_interval_s,
+                last=releases[0] if releases else None,
+                k=setting.params.k,
+            ),
+            secrets_shown=secrets,
+            true_graph=self._true_graph() if secrets else None,
+        )
+
+    def _feed(self, now: Moment) -> Feed:
+        counts = self._counts
+        before = next((m for m in self._trend if now.at_s - m.at_s <= RATE_S), None)
+        past_s = now.at_s - before.at_s if before else 0.0
+        return Feed(
+            records=now.records,
+            applied=counts.applied,
+            ignored=counts.ignored,
+            dead_letters=dict(counts.dead_letters),
+            attributes_dropped=counts.attributes_dropped,
+            lag=now.lag,
+            per_second=(now.records - before.records) / past_s if before and past_s > 0 else None,
+            trend=[Sample(m.wall_s, m.records, m.lag) for m in self._trend],
+        )
+
+    def _true_graph(self) -> TrueGraph:
+        counts = self._counts
+        return TrueGraph(
+            vertices=counts.vertices,
+            edges=counts.edges,
+            store_bytes=self._store_bytes,
+            erasures_pending=self._erasures,
+            held_back=dict(counts.held_back),
+        )
+
+
+def _confirmed(figures: ReleaseFigures) -> ReleaseFigures:
+    return msgspec.structs.replace(figures, is_published=True)
+
+
+def _without(figures: ReleaseFigures) -> ReleaseFigures:
+    """Return the figures without the secrets of the release."""
+    return msgspec.structs.replace(figures, secrets=None)

@@ -1,0 +1,104 @@
+"""What the paths of the HTTP endpoints answer. None of it depends on more than path and header.
+
+`/` and `/runbook` are pages for people, `/status.json` the same for programs, `/metrics` for
+Prometheus. `/healthz` and `/readyz` tell nothing but a word, and need no token: probes have none.
+"""
+
+from __future__ import annotations
+
+from http import HTTPStatus
+from typing import Final, NamedTuple
+
+import msgspec
+
+from stream.watching.access import CHALLENGE, Gate
+from stream.watching.board import Board
+from stream.watching.metrics import PrometheusMetrics
+from stream.watching.status_page import POLICY, runbook_page, status_page
+
+TEXT: Final = "text/plain; charset=utf-8"
+HTML: Final = "text/html; charset=utf-8"
+JSON: Final = "application/json"
+PROBES: Final = ("/healthz", "/readyz")
+GUARDED: Final = ("/", "/runbook", "/status.json", "/metrics")
+NOT_FOUND: Final = f"not found; there are {', '.join((*GUARDED, *PROBES))}\n"
+
+
+class Answer(NamedTuple):
+    """One answer; `policy` is its Content-Security-Policy, `challenge` asks for a token."""
+
+    code: HTTPStatus
+    content_type: str
+    body: bytes
+    policy: str = "default-src 'none'; frame-ancestors 'none'"
+    challenge: str | None = None
+
+
+class Endpoints:
+    """Answers for one service.
+
+    Parameters
+    ----------
+    board:
+        What pages show; None: there are none.
+    gate:
+        Who may read what is guarded.
+    secrets:
+        Whether pages show true sizes and the secrets of releases.
+    healthy_within_s:
+        `/healthz` fails when the main loop has been silent for longer.
+    """
+
+    def __init__(
+        self,
+        metrics: PrometheusMetrics,
+        board: Board | None,
+        gate: Gate,
+        *,
+        secrets: bool,
+        healthy_within_s: float,
+    ) -> None:
+        self._secrets = secrets
+        self._metrics = metrics
+        self._board = board
+        self._gate = gate
+        self._healthy_within_s = healthy_within_s
+
+    def answer(self, path: str, *, host: str, accept: str = "", authorization: str = "") -> Answer:
+        """Return the answer for a path, its query already cut off, and these headers."""
+        if path in PROBES:
+            return self._health() if path == "/healthz" else self._readiness()
+        if path not in GUARDED:
+            return Answer(HTTPStatus.NOT_FOUND, TEXT, NOT_FOUND.encode())
+        if not self._gate.is_addressed(host):
+            body = b"this address is served to this machine only, under a name of its own\n"
+            return Answer(HTTPStatus.MISDIRECTED_REQUEST, TEXT, body)
+        if not self._gate.admits(authorization):
+            body = b"a token is needed, see [metrics] token_file\n"
+            return Answer(HTTPStatus.UNAUTHORIZED, TEXT, body, challenge=CHALLENGE)
+        if path == "/metrics":
+            content_type, body = self._metrics.exposition(accept)
+            return Answer(HTTPStatus.OK, content_type, body)
+        if self._board is None:
+            return Answer(HTTPStatus.NOT_FOUND, TEXT, NOT_FOUND.encode())
+        return self._page(self._board, path)
+
+    def _page(self, board: Board, path: str) -> Answer:
+        if path == "/runbook":
+            return Answer(HTTPStatus.OK, HTML, runbook_page().encode(), POLICY)
+        report = board.report(secrets=self._secrets)
+        if path == "/status.json":
+            return Answer(HTTPStatus.OK, JSON, msgspec.json.encode(report) + b"\n")
+        return Answer(HTTPStatus.OK, HTML, status_page(report).encode(), POLICY)
+
+    def _health(self) -> Answer:
+        silence_s = self._metrics.silence_s()
+        if silence_s <= self._healthy_within_s:
+            return Answer(HTTPStatus.OK, TEXT, b"alive\n")
+        text = f"main loop silent for {silence_s:.0f} s; see the log\n"
+        return Answer(HTTPStatus.SERVICE_UNAVAILABLE, TEXT, text.encode())
+
+    def _readiness(self) -> Answer:
+        if self._metrics.is_ready:
+            return Answer(HTTPStatus.OK, TEXT, b"ready\n")
+        return Answer(HTTPStatus.SERVICE_UNAVAILABLE, TEXT, b"starting or stopping\n")

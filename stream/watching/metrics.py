@@ -1,0 +1,448 @@
+"""The service's metrics for Prometheus: names and counts, with label sets fixed in advance.
+
+All of it is the operators' private plane: event counts, lag and durations tell of the true graph.
+What tells most of it says PRIVATE in its help text. The secrets of a release (its cost, what stands
+behind its candidates) say SECRET and are kept by `stream.watching.metrics_secrets`, where they are
+asked for; the released sizes come here always, because the release itself shows them.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from prometheus_client import (
+    CollectorRegistry,
+    Counter,
+    Gauge,
+    Histogram,
+    Info,
+    disable_created_metrics,
+)
+from prometheus_client.exposition import choose_encoder
+from prometheus_client.process_collector import ProcessCollector
+
+from ktsafe import PrivacyParams
+from stream.files.figures import ReleaseFigures
+from stream.ingest.events import EVENT_TYPES, REASONS
+from stream.observer import Observer
+from stream.process.version import VERSION
+from stream.watching.metrics_secrets import SecretMetrics
+
+OTHER: Final = "other"
+"""Stands for every label value that is not listed here, so that label sets stay bounded."""
+
+EVENT_LABELS: Final = (*EVENT_TYPES, "unknown")
+OUTCOMES: Final = ("applied", "dead_letter", "ignored")
+DEAD_LETTER_REASONS: Final = (*REASONS, OTHER)
+PHASES: Final = ("anonymize", "stage", "verify", "audit", "publish", OTHER)
+WITHHELD_REASONS: Final = ("unsafe", "infeasible", "error", OTHER)
+RETRY_OPS: Final = ("dead_letter", "erase", "publish", "stage", OTHER)
+HELD_BACK: Final = {
+    "people": "withheld_vertices",
+    "ties": "held_edges",
+    "values": "held_values",
+}
+"""What a sequence holds back, and what the mechanism calls it."""
+INDEX_LOCATIONS: Final = ("kept", "computed")
+"""What happened to the locations of the cached index."""
+HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
+RESIDUAL_AGE: Final = "residual_age_max"
+GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
+
+_STEP_BUCKETS_S: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+_RELEASE_BUCKETS_S: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3)
+
+
+class PrometheusMetrics(Observer):
+    """Keeps what the service tells in a registry of its own, and renders it.
+
+    Safe to use from several threads.
+
+    Parameters
+    ----------
+    release_interval_s:
+        How often a release is expected by the wall clock; None where slots follow event time, so
+        that no release is ever overdue by the wall clock.
+    params:
+        The parameters promised, to compare with.
+    secrets:
+        Whether the secrets of releases are shown.
+    wall_s:
+        Seconds since the epoch, for what is compared with moments.
+    monotonic_s:
+        A clock in seconds, for what is measured; never steps back.
+    """
+
+    def __init__(
+        self,
+        *,
+        release_interval_s: float | None = None,
+        params: PrivacyParams | None = None,
+        secrets: bool = False,
+        wall_s: Callable[[], float] = time.time,
+        monotonic_s: Callable[[], float] = time.monotonic,
+    ) -> None:
+        # The creation times of counters double the number of series and serve no alert.
+        disable_created_metrics()  # type: ignore[no-untyped-call]
+        self.registry = CollectorRegistry()
+        self._wall_s = wall_s
+        self._monotonic_s = monotonic_s
+        self._alive_at_s = monotonic_s()
+        self._published_at_s = self._alive_at_s
+        self._nominal_s: float | None = None
+        self._started_s = wall_s()
+        self._is_ready = False
+        self._add_ingest()
+        self._add_releases(release_interval_s)
+        self._add_sequence()
+        self._add_process()
+        self._secrets = SecretMetrics(self.registry) if secrets else None
+        if params is not None:
+            self._add_promise(params)
+
+    @property
+    def is_ready(self) -> bool:
+        """Whether the service is consuming and able to publish."""
+        return self._is_ready
+
+    def silence_s(self) -> float:
+        """Return the seconds since the main loop last went round."""
+        return max(0.0, self._monotonic_s() - self._alive_at_s)
+
+    def exposition(self, accept: str = "") -> tuple[str, bytes]:
+        """Return content type and body of a scrape, in the format that `accept` asks for."""
+        encoder, content_type = choose_encoder(accept)
+        return content_type, encoder(self.registry)
+
+    # Ingest
+
+    def event(self, kind: str, outcome: str, count: int = 1) -> None:
+        """Count events by type and outcome."""
+        kind = _listed(kind, EVENT_LABELS, "unknown")
+        self._events.labels(kind, _listed(outcome, OUTCOMES, "ignored")).inc(count)
+
+    def dead_letter(self, reason: str, count: int = 1) -> None:
+        """Count dead letters by reason."""
+        self._dead_letters.labels(_listed(reason, DEAD_LETTER_REASONS)).inc(count)
+
+    def dropped_attributes(self, count: int) -> None:
+        """Count attributes dropped unstored."""
+        self._attributes_dropped.inc(count)
+
+    def applied(self, seconds: float) -> None:
+        """Time a batch."""
+        self._apply_s.observe(seconds)
+
+    def checkpoint(self, seconds: float) -> None:
+        """Time a checkpoint."""
+        self._checkpoint_s.observe(seconds)
+
+    def lag(self, records: Mapping[tuple[str, int], int | None]) -> None:
+        """Show the lag of every partition; NaN where the source does not know it."""
+        for (topic, partition), behind in records.items():
+            value = float("nan") if behind is None else behind
+            self._lag.labels(topic, str(partition)).set(value)
+
+    def state(self, counts: Mapping[str, int], size_bytes: int) -> None:
+        """Show the sizes of the true graph and of its store."""
+        for element in GRAPH_ELEMENTS:
+            self._graph.labels(element).set(counts.get(element, 0))
+        self._store_bytes.set(size_bytes)
+
+    # Releases
+
+    def slot_skipped(self, count: int = 1) -> None:
+        """Count skipped slots."""
+        self._slots_skipped.inc(count)
+
+    def release_begun(self) -> None:
+        """Count releases that were begun."""
+        self._begun.inc()
+
+    def release_phase(self, phase: str, seconds: float) -> None:
+        """Time a phase of a release."""
+        self._phase_s.labels(_listed(phase, PHASES)).observe(seconds)
+
+    def release_audited(self, figures: ReleaseFigures) -> None:
+        """Show the secrets of the release, if they are shown at all."""
+        if self._secrets is not None and figures.secrets is not None:
+            self._secrets.show(figures.secrets)
+
+    def release_published(
+        self, release_id: str, nominal_us: int, vertices: int, edges: int
+    ) -> None:
+        """Show the release that the sink confirmed; its id is no label, as ids are unbounded."""
+        del release_id
+        self._published_at_s = self._monotonic_s()
+        self._nominal_s = nominal_us / 1e6
+        self._published.inc()
+        self._published_timestamp.set(self._wall_s())
+        self._nominal_timestamp.set(self._nominal_s)
+        self._released.labels("vertices").set(vertices)
+        self._released.labels("edges").set(edges)
+
+    def release_withheld(self, reason: str) -> None:
+        """Count withheld releases by reason."""
+        self._withheld.labels(_listed(reason, WITHHELD_REASONS)).inc()
+
+    def sequence(self, counts: Mapping[str, int]) -> None:
+        """Show what the last staged release holds back, and what was remembered with it."""
+        self._pages.inc(counts.get("pages_written", 0))
+        for how in INDEX_LOCATIONS:
+            self._index_locations.labels(how).inc(counts.get(f"index_locations_{how}", 0))
+        if "cohorts" not in counts:
+            return
+        for what, name in HELD_BACK.items():
+            self._held_back.labels(what).set(counts[name])
+        for what, name in HELD_BACK_AGES.items():
+            self._held_back_age.labels(what).set(counts[name])
+        self._residual_age.set(counts[RESIDUAL_AGE])
+        self._cohorts.set(counts["cohorts"])
+
+    # Process
+
+    def erasures(self, pending: int, overdue_s: float) -> None:
+        """Show how many deletions have not reached the disk yet, and for how long that is late."""
+        self._erasures.set(pending)
+        self._erasure_overdue.set(overdue_s)
+
+    def retry(self, op: str) -> None:
+        """Count retries by operation."""
+        self._retries.labels(_listed(op, RETRY_OPS)).inc()
+
+    def ready(self, is_ready: bool) -> None:
+        """Show whether the service is ready."""
+        self._is_ready = is_ready
+        self._ready.set(int(is_ready))
+
+    def alive(self) -> None:
+        """Note that the main loop went round."""
+        self._alive_at_s = self._monotonic_s()
+        self._alive_timestamp.set(self._wall_s())
+
+    def _add_ingest(self) -> None:
+        self._events = Counter(
+            "ktsafe_events_total",
+            "Records read, by type of event and outcome; PRIVATE: tells of the true graph's pace.",
+            ["type", "outcome"],
+            registry=self.registry,
+        )
+        for kind in EVENT_LABELS:
+            for outcome in OUTCOMES:
+                self._events.labels(kind, outcome)
+        self._dead_letters = _labelled_counter(
+            "ktsafe_dead_letters_total",
+            "Records that could not be applied, durable at the dead-letter sink, by reason.",
+            ("reason", DEAD_LETTER_REASONS),
+            self.registry,
+        )
+        self._attributes_dropped = Counter(
+            "ktsafe_attributes_dropped_total",
+            "Attribute values dropped unstored because the schema does not list them.",
+            registry=self.registry,
+        )
+        self._apply_s = Histogram(
+            "ktsafe_apply_duration_seconds",
+            "Time to decode and judge one batch of records.",
+            buckets=_STEP_BUCKETS_S,
+            registry=self.registry,
+        )
+        self._checkpoint_s = Histogram(
+            "ktsafe_checkpoint_duration_seconds",
+            "Time until dead letters, changes and offsets of one checkpoint were durable.",
+            buckets=_STEP_BUCKETS_S,
+            registry=self.registry,
+        )
+        self._lag = Gauge(
+            "ktsafe_source_lag_records",
+            "Records of the source not yet read; NaN where the source does not know.",
+            ["topic", "partition"],
+            registry=self.registry,
+        )
+        self._graph = Gauge(
+            "ktsafe_graph_elements",
+            "PRIVATE: size of the true graph; compared with a release it tells what was inserted.",
+            ["element"],
+            registry=self.registry,
+        )
+        for element in GRAPH_ELEMENTS:
+            self._graph.labels(element)
+        self._store_bytes = Gauge(
+            "ktsafe_store_size_bytes",
+            "PRIVATE: size of the store of the true graph on disk.",
+            registry=self.registry,
+        )
+
+    def _add_releases(self, interval_s: float | None) -> None:
+        self._begun = Counter(
+            "ktsafe_releases_begun_total",
+            "Releases of which the making began, again after an interruption.",
+            registry=self.registry,
+        )
+        self._published = Counter(
+            "ktsafe_releases_published_total",
+            "Releases that the strict verifier passed and the sink confirmed.",
+            registry=self.registry,
+        )
+        self._withheld = _labelled_counter(
+            "ktsafe_releases_withheld_total",
+            "Releases not published because they were not safe or could not be built, by reason.",
+            ("reason", WITHHELD_REASONS),
+            self.registry,
+        )
+        self._slots_skipped = Counter(
+            "ktsafe_release_slots_skipped_total",
+            "Release slots passed over: one was in flight, or several were crossed in one jump.",
+            registry=self.registry,
+        )
+        self._phase_s = Histogram(
+            "ktsafe_release_phase_duration_seconds",
+            "PRIVATE: time of one phase of a release; grows with what is hard to hide.",
+            ["phase"],
+            buckets=_RELEASE_BUCKETS_S,
+            registry=self.registry,
+        )
+        for phase in PHASES:
+            self._phase_s.labels(phase)
+        self._released = Gauge(
+            "ktsafe_release_elements",
+            "Size of the last release as published, which the release itself shows.",
+            ["element"],
+            registry=self.registry,
+        )
+        for element in ("vertices", "edges"):
+            self._released.labels(element)
+        self._nominal_timestamp = Gauge(
+            "ktsafe_release_verified_nominal_timestamp_seconds",
+            "Slot of the last verified and published release; 0 before the first of this process.",
+            registry=self.registry,
+        )
+        self._published_timestamp = Gauge(
+            "ktsafe_release_published_timestamp_seconds",
+            "When the sink confirmed the last release; 0 before the first of this process.",
+            registry=self.registry,
+        )
+        age = Gauge(
+            "ktsafe_release_age_seconds",
+            "Age of the last release since its slot (nominal) and since its confirmation "
+            "(published); counted from the start of the process before its first release.",
+            ["since"],
+            registry=self.registry,
+        )
+        age.labels("nominal").set_function(self._age_by_slot_s)
+        age.labels("published").set_function(self._age_by_confirmation_s)
+        Gauge(
+            "ktsafe_release_interval_seconds",
+            "How often a release is expected by the wall clock; NaN where slots follow event time.",
+            registry=self.registry,
+        ).set(float("nan") if interval_s is None else interval_s)
+
+    def _add_sequence(self) -> None:
+        self._held_back = Gauge(
+            "ktsafe_sequence_held_back",
+            "PRIVATE: people, ties and values of the true graph that the last release does not "
+            "show yet.",
+            ["what"],
+            registry=self.registry,
+        )
+        self._held_back_age = Gauge(
+            "ktsafe_sequence_held_back_releases",
+            "PRIVATE: releases for which the oldest of them has been held back.",
+            ["what"],
+            registry=self.registry,
+        )
+        for what in HELD_BACK:
+            self._held_back.labels(what)
+        for what in HELD_BACK_AGES:
+            self._held_back_age.labels(what)
+        self._residual_age = Gauge(
+            "ktsafe_sequence_residual_releases",
+            "PRIVATE: releases that have shown the oldest tie of somebody who left, since then.",
+            registry=self.registry,
+        )
+        self._cohorts = Gauge(
+            "ktsafe_sequence_cohorts",
+            "PRIVATE: cohorts of the last release, in which people stay together.",
+            registry=self.registry,
+        )
+        self._pages = Counter(
+            "ktsafe_sequence_pages_written_total",
+            "PRIVATE: pages of the sequence's memory written with its releases.",
+            registry=self.registry,
+        )
+        self._index_locations = _labelled_counter(
+            "ktsafe_index_locations_total",
+            "PRIVATE: locations of the cached index, kept from the release before or computed, "
+            "with window = 1.",
+            ("how", INDEX_LOCATIONS),
+            self.registry,
+        )
+
+    def _add_process(self) -> None:
+        self._erasures = Gauge(
+            "ktsafe_erasures_pending",
+            "PRIVATE: deletions whose last bytes may still be on disk.",
+            registry=self.registry,
+        )
+        self._erasure_overdue = Gauge(
+            "ktsafe_erasure_overdue_seconds",
+            "PRIVATE: for how long an erasure from the disk has been due; 0 while none is.",
+            registry=self.registry,
+        )
+        self._retries = _labelled_counter(
+            "ktsafe_retries_total",
+            "Operations that failed in a way that is worth another try, by operation.",
+            ("op", RETRY_OPS),
+            self.registry,
+        )
+        self._ready = Gauge(
+            "ktsafe_ready",
+            "1 while the service is consuming and able to publish, else 0.",
+            registry=self.registry,
+        )
+        self._alive_timestamp = Gauge(
+            "ktsafe_loop_alive_timestamp_seconds",
+            "When the main loop last went round.",
+            registry=self.registry,
+        )
+        self._alive_timestamp.set(self._started_s)
+        Info("ktsafe_build", "Version of the service.", registry=self.registry).info(
+            {"version": VERSION}
+        )
+        ProcessCollector(registry=self.registry)
+
+    def _add_promise(self, params: PrivacyParams) -> None:
+        Gauge(
+            "ktsafe_privacy_candidates_required",
+            "Fewest candidates (k) that every published vertex must have.",
+            registry=self.registry,
+        ).set(params.k)
+        Gauge(
+            "ktsafe_privacy_sensitive_allowed_ratio",
+            "Greatest share (alpha) of candidates that may be sensitive.",
+            registry=self.registry,
+        ).set(float(params.alpha))
+
+    def _age_by_slot_s(self) -> float:
+        since = self._started_s if self._nominal_s is None else self._nominal_s
+        return self._wall_s() - since
+
+    def _age_by_confirmation_s(self) -> float:
+        return self._monotonic_s() - self._published_at_s
+
+
+def _labelled_counter(
+    name: str, help_text: str, label: tuple[str, tuple[str, ...]], registry: CollectorRegistry
+) -> Counter:
+    """Return a counter of one label with every value present from the start."""
+    label_name, values = label
+    counter = Counter(name, help_text, [label_name], registry=registry)
+    for value in values:
+        counter.labels(value)
+    return counter
+
+
+def _listed(value: str, values: tuple[str, ...], otherwise: str = OTHER) -> str:
+    return value if value in values else otherwise

@@ -1,0 +1,83 @@
+"""The secrets of the last release as metrics: what it cost, and who stands behind its candidates.
+
+Whoever knows how many vertices and edges of a release are inserted knows more than its readers
+may. These metrics are for a Prometheus and dashboards that only the operators of the true graph
+see; they exist only where `[metrics] figures` admits them (ADR 19).
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from prometheus_client import CollectorRegistry, Gauge
+
+from stream.files.figures import CANDIDATES, COST_PARTS, SENSITIVE, YARDSTICKS, Secrets
+
+UNKNOWN: Final = float("nan")
+
+
+class SecretMetrics:
+    """Gauges of the last staged release, NaN before the first and where the audit does not tell."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self._cost = _gauge(
+            "ktsafe_release_cost_elements",
+            "SECRET: elements by which the last release differs from the true graph, by part.",
+            ("part", COST_PARTS),
+            registry,
+        )
+        self._yardsticks = _gauge(
+            "ktsafe_release_cost_yardstick_elements",
+            "SECRET: what the cost is compared with: k disjoint copies, and what a release "
+            "without deletions costs at least.",
+            ("yardstick", tuple(YARDSTICKS)),
+            registry,
+        )
+        self._least = _gauge(
+            "ktsafe_release_candidates_min",
+            "SECRET: candidates of the worst placed, by the definition (claimed, sequence), real "
+            "people only (real, sequence_real), for who knows true ties (known), saw a change or "
+            "saw ids vanish (removed).",
+            ("of", tuple(CANDIDATES)),
+            registry,
+        )
+        self._below_k = _gauge(
+            "ktsafe_release_below_k_ratio",
+            "SECRET: share of people with fewer than k candidates, counted in the same ways.",
+            ("of", tuple(CANDIDATES)),
+            registry,
+        )
+        self._sensitive = _gauge(
+            "ktsafe_release_sensitive_max_ratio",
+            "SECRET: greatest share of sensitive ones among anybody's candidates.",
+            ("of", tuple(SENSITIVE)),
+            registry,
+        )
+
+    def show(self, secrets: Secrets) -> None:
+        """Show the secrets of a release instead of those of the one before."""
+        for part in COST_PARTS:
+            self._cost.labels(part).set(secrets.cost[part])
+        for yardstick in YARDSTICKS:
+            _set(self._yardsticks.labels(yardstick), secrets.yardsticks[yardstick])
+        for name in CANDIDATES:
+            found = secrets.candidates.get(name)
+            _set(self._least.labels(name), found.least if found else None)
+            _set(self._below_k.labels(name), found.share if found else None)
+        for name in SENSITIVE:
+            _set(self._sensitive.labels(name), secrets.sensitive.get(name))
+
+
+def _gauge(
+    name: str, help_text: str, label: tuple[str, tuple[str, ...]], registry: CollectorRegistry
+) -> Gauge:
+    """Return a gauge of one label with every value present from the start, as NaN."""
+    label_name, values = label
+    gauge = Gauge(name, help_text, [label_name], registry=registry)
+    for value in values:
+        gauge.labels(value).set(UNKNOWN)
+    return gauge
+
+
+def _set(gauge: Gauge, value: float | None) -> None:
+    gauge.set(UNKNOWN if value is None else value)

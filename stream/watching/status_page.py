@@ -1,0 +1,297 @@
+"""The status page: one HTML document without scripts, made from a report.
+
+It loads nothing from anywhere and refreshes itself. Everything that is text goes through the
+escaping of `stream.watching.status_html`; the policy header forbids whatever would come in
+nevertheless.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import importlib.resources
+from collections.abc import Callable, Sequence
+from typing import Final
+from xml.etree import ElementTree as ET
+
+from stream.files.figures import ReleaseFigures, Secrets
+from stream.slots import rfc3339
+from stream.watching.remedies import REMEDIES
+from stream.watching.report import Feed, Problem, Report
+from stream.watching.status_html import (
+    Child,
+    moment,
+    node,
+    prose,
+    size,
+    span,
+    sparkline,
+    tile,
+    written,
+)
+
+REFRESH_S: Final = 15
+RELEASES_SHOWN: Final = 10
+"""Trends and `/status.json` go further back."""
+STYLE: Final = (importlib.resources.files("stream.watching") / "status_page.css").read_text("utf-8")
+_STYLE_HASH: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
+POLICY: Final = (
+    f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; "
+    "frame-ancestors 'none'"
+)
+"""Content-Security-Policy: nothing but this one style sheet, inside the page."""
+
+PRIVATE: Final = (
+    "Private: this page tells of the true graph and of what is inserted in releases. It is for "
+    "the operators of the network only."
+)
+UNKNOWN: Final = "unknown"
+NONE: Final = "none"
+
+
+def status_page(report: Report) -> str:
+    """Return the page of a report."""
+    body = [_header(report)]
+    if report.secrets_shown:
+        body.append(node("p", PRIVATE, class_="private"))
+    body += [_problems(report.problems), _feed(report.feed)]
+    if report.secrets_shown:
+        body += [_trends(report), _true_graph(report)]
+    body.append(_releases(report))
+    metrics = node("a", "/metrics", href="/metrics")
+    as_json = node("a", "/status.json", href="/status.json")
+    body.append(node("footer", "Metrics: ", metrics, " · the same as JSON: ", as_json))
+    return _document(f"ktsafe: {report.state}", body, refresh=True)
+
+
+def runbook_page() -> str:
+    """Return the remedies of everything that can be wrong."""
+    rows = [
+        node(
+            "tr",
+            _cell("what", node("code", name)),
+            _cell("look at", *prose(remedy.look)),
+            _cell("do", *prose(remedy.do)),
+            id=name,
+        )
+        for name, remedy in REMEDIES.items()
+    ]
+    intro = "Nothing is lost by stopping: the service goes on from its last checkpoint. Exit codes "
+    intro += "and procedures are in the runbook that comes with the service (ops/runbook.md)."
+    body = [
+        node("h1", "What to do"),
+        node("p", intro),
+        _table(("what", "look at", "do"), rows, class_="words"),
+        node("p", node("a", "back to the status", href="/")),
+    ]
+    return _document("ktsafe: what to do", body, refresh=False)
+
+
+def _document(title: str, body: Sequence[ET.Element], *, refresh: bool) -> str:
+    head = [
+        node("meta", charset="utf-8"),
+        node("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        node("meta", name="robots", content="noindex"),
+        node("title", title),
+        node("style", STYLE),
+    ]
+    if refresh:
+        head.append(ET.Element("meta", {"http-equiv": "refresh", "content": str(REFRESH_S)}))
+    return written(node("html", node("head", *head), node("body", *body), lang="en"))
+
+
+def _header(report: Report) -> ET.Element:
+    running = f"{moment(report.at_s)} · running for {span(report.at_s - report.started_s)}"
+    return node(
+        "header",
+        node("h1", "ktsafe"),
+        node("span", report.state, class_=f"state {report.state}"),
+        node("span", f"{running} · version {report.version}", class_="quiet"),
+    )
+
+
+def _problems(problems: Sequence[Problem]) -> ET.Element:
+    section = node("section", node("h2", "What is wrong"))
+    if not problems:
+        section.append(node("p", "Nothing that the service knows of.", class_="fine"))
+    for problem in problems:
+        section.append(
+            node(
+                "div",
+                node("h3", problem.says),
+                node("p", "Look at: ", *prose(problem.look), "."),
+                node("p", "Do: ", *prose(problem.do), "."),
+                node("p", node("a", problem.name, href=f"/runbook#{problem.name}")),
+                class_="problem",
+            )
+        )
+    return section
+
+
+def _feed(feed: Feed) -> ET.Element:
+    rates = [
+        (later.records - earlier.records) / (later.at_s - earlier.at_s)
+        for earlier, later in zip(feed.trend, feed.trend[1:], strict=False)
+        if later.at_s > earlier.at_s
+    ]
+    lags = [sample.lag for sample in feed.trend]
+    dead = sum(feed.dead_letters.values())
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in feed.dead_letters.items())
+    dropped = f"{feed.attributes_dropped:,} attributes outside the schema dropped"
+    tiles = [
+        tile(
+            "Records behind",
+            _count(feed.lag),
+            "the last hour",
+            sparkline(lags, f"Records behind: {_range(lags)}"),
+        ),
+        tile(
+            "Records a second",
+            UNKNOWN if feed.per_second is None else f"{feed.per_second:,.1f}",
+            "the last hour",
+            sparkline(rates, f"Records a second: {_range(rates)}"),
+        ),
+        tile(
+            "Records since the start", f"{feed.records:,}", f"{feed.ignored:,} ignored; {dropped}"
+        ),
+        tile("Dead letters since the start", f"{dead:,}", reasons),
+    ]
+    return node("section", node("h2", "The feed"), node("dl", *tiles))
+
+
+def _releases(report: Report) -> ET.Element:
+    params = ", ".join(f"{name} = {value}" for name, value in report.params.items())
+    withheld = sum(report.withheld.values())
+    reasons = ", ".join(f"{count:,} {reason}" for reason, count in report.withheld.items())
+    building = f"being built: {report.building} done" if report.building else ""
+    tiles = [
+        tile("Published since the start", f"{report.published:,}", building),
+        tile("Withheld since the start", f"{withheld:,}", reasons),
+        tile("Slots without a release", f"{report.slots_skipped:,}", "since the start"),
+    ]
+    section = node(
+        "section",
+        node("h2", "Releases"),
+        node("p", report.guarantee),
+        node("p", f"Promised, and verified before each publication: {params}.", class_="quiet"),
+        node("dl", *tiles),
+    )
+    if not report.releases:
+        section.append(node("p", "None yet."))
+        return section
+    names = ["slot", "vertices", "ties", "state"]
+    names += ["fewest candidates", "fewest real ones", "cost"] if report.secrets_shown else []
+    rows = [_release_row(names, figures) for figures in report.releases[:RELEASES_SHOWN]]
+    section.append(_table(names, rows))
+    return section
+
+
+def _release_row(names: Sequence[str], figures: ReleaseFigures) -> ET.Element:
+    state = "verified, published" if figures.is_published else "verified, not confirmed yet"
+    slot = rfc3339(figures.nominal_us)
+    cells = [slot, f"{figures.vertices:,}", f"{figures.edges:,}", state]
+    secrets = figures.secrets
+    if "cost" in names:
+        cells += [
+            _count(_least(secrets, "sequence", "claimed")),
+            _count(_least(secrets, "sequence_real", "real")),
+            UNKNOWN if secrets is None else f"{secrets.total_cost:,}",
+        ]
+    return node("tr", *(_cell(name, text) for name, text in zip(names, cells, strict=True)))
+
+
+def _trends(report: Report) -> ET.Element:
+    oldest_first = report.releases[::-1]
+    k = float(report.params["k"])
+    tiles = [
+        _trend(
+            "Cost", oldest_first, lambda s: s.cost_over("copies"), "of k disjoint copies", "{:.1%}"
+        ),
+        _trend(
+            "Cost over the lower bound",
+            oldest_first,
+            lambda s: s.cost_over("lower_bound"),
+            "what no release without deletions undercuts",
+            "{:.2f}",
+        ),
+        _trend(
+            "Fewest candidates",
+            oldest_first,
+            lambda s: _least(s, "sequence", "claimed"),
+            "dashed: k",
+            "{:,.0f}",
+            level=k,
+        ),
+        _trend(
+            "Fewest real candidates",
+            oldest_first,
+            lambda s: _least(s, "sequence_real", "real"),
+            "dashed: k; below it inserted vertices make up the number",
+            "{:,.0f}",
+            level=k,
+        ),
+    ]
+    title = f"Trends of the last {len(oldest_first)} releases"
+    return node("section", node("h2", title), node("dl", *tiles))
+
+
+def _trend(
+    name: str,
+    releases: Sequence[ReleaseFigures],
+    measure: Callable[[Secrets], float | None],
+    note: str,
+    form: str,
+    *,
+    level: float | None = None,
+) -> ET.Element:
+    values = [None if r.secrets is None else measure(r.secrets) for r in releases]
+    last = next((value for value in reversed(values) if value is not None), None)
+    text = UNKNOWN if last is None else form.format(last)
+    chart = sparkline(values, f"{name}: {_range(values)}", level=level)
+    return tile(name, text, note, chart)
+
+
+def _true_graph(report: Report) -> ET.Element:
+    graph = report.true_graph
+    assert graph is not None
+    held = graph.held_back
+    tiles = [
+        tile("People", f"{graph.vertices:,}"),
+        tile("Ties", f"{graph.edges:,}"),
+        tile("Store on disk", size(graph.store_bytes)),
+        tile("Deletions not yet erased from disk", f"{graph.erasures_pending:,}"),
+    ]
+    if held:
+        tiles.append(tile("People held back", f"{held['withheld_vertices']:,}", _ages(held)))
+        tiles.append(tile("Ties held back", f"{held['held_edges']:,}"))
+    return node("section", node("h2", "The true graph"), node("dl", *tiles))
+
+
+def _ages(held: dict[str, int]) -> str:
+    return f"the longest for {held['withheld_age_max']:,} releases"
+
+
+def _table(names: Sequence[str], rows: Sequence[ET.Element], **attributes: str) -> ET.Element:
+    head = node("thead", node("tr", *(node("th", name, scope="col") for name in names)))
+    return node("table", head, node("tbody", *rows), **attributes)
+
+
+def _cell(name: str, *content: Child) -> ET.Element:
+    return node("td", node("span", *content), data_label=name)
+
+
+def _least(secrets: Secrets | None, *names: str) -> int | None:
+    """Return the fewest candidates by the first of these counts that the audit tells."""
+    for name in names:
+        if secrets is not None and (found := secrets.candidates.get(name)):
+            return found.least
+    return None
+
+
+def _count(value: int | None) -> str:
+    return UNKNOWN if value is None else f"{value:,}"
+
+
+def _range(values: Sequence[float | None]) -> str:
+    known = [value for value in values if value is not None]
+    return f"{min(known):,.4g} to {max(known):,.4g}" if known else NONE

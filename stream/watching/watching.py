@@ -1,0 +1,96 @@
+"""From the `[metrics]` table to what shows a running service: metrics, board, HTTP server."""
+
+from __future__ import annotations
+
+from connectors.errors import Misconfigured
+from connectors.secrets import SecretUnreadable, read_secret
+from stream.config.settings import MetricsTable, Settings
+from stream.files.releases_write import Guarantee
+from stream.process.logs import get_logger
+from stream.watching.access import TOKEN_CHARS_MIN, is_loopback
+from stream.watching.board import Board, Setting
+from stream.watching.metrics import PrometheusMetrics
+from stream.watching.status import StatusServer
+from stream.watching.summary import Counts
+
+log = get_logger(__name__)
+
+
+def status_board(settings: Settings, guarantee: Guarantee, counts: Counts) -> Board:
+    """Return the board of a service, not told anything yet."""
+    setting = Setting(
+        params=settings.params,
+        guarantee=str(guarantee.to_mapping()["text"]),
+        release_interval_s=wall_interval_s(settings),
+        healthy_within_s=settings.config.metrics.healthy_within_s,
+    )
+    return Board(setting, counts)
+
+
+def status_server(settings: Settings, board: Board) -> tuple[PrometheusMetrics, StatusServer]:
+    """Return the metrics of a service, and what shows them and the board over HTTP.
+
+    The address is bound, and nothing answered yet.
+
+    Raises
+    ------
+    connectors.errors.Misconfigured
+        If the address cannot be listened on, or there is no token where the settings say.
+    """
+    table = settings.config.metrics
+    token = access_token(settings)
+    figures = shows_figures(table)
+    if token is None and not is_loopback(table.host):
+        log.warning("metrics are served beyond this machine without a token")
+    metrics = PrometheusMetrics(
+        release_interval_s=wall_interval_s(settings), params=settings.params, secrets=figures
+    )
+    server = StatusServer(
+        metrics,
+        board=board,
+        secrets=figures,
+        token=token,
+        host=table.host,
+        port=table.port,
+        healthy_within_s=table.healthy_within_s,
+    )
+    return metrics, server
+
+
+def shows_figures(table: MetricsTable) -> bool:
+    """Whether the secrets of releases are shown: by default only behind loopback or a token."""
+    if table.figures is not None:
+        return table.figures
+    has_token = table.token_file is not None or table.token_env is not None
+    return has_token or is_loopback(table.host)
+
+
+def access_token(settings: Settings) -> str | None:
+    """Return the token that readers must show, None if they need none.
+
+    Raises
+    ------
+    connectors.errors.Misconfigured
+        If it cannot be read, or is too short to be one.
+    """
+    table = settings.config.metrics
+    if table.token_file is None and table.token_env is None:
+        return None
+    file = None if table.token_file is None else str(settings.path(table.token_file))
+    subject = file or f"environment variable {table.token_env}"
+    try:
+        token = read_secret("token", file, table.token_env)
+    except SecretUnreadable as error:
+        raise Misconfigured("serve metrics", subject, str(error)) from None
+    if len(token) < TOKEN_CHARS_MIN or not token.isascii():
+        hint = f"A token has at least {TOKEN_CHARS_MIN} ASCII characters: openssl rand -hex 32"
+        raise Misconfigured("serve metrics", subject, hint)
+    return token
+
+
+def wall_interval_s(settings: Settings) -> float | None:
+    """Return how often a release is due by the wall clock; None where event time decides."""
+    if settings.config.release.clock != "wall":
+        return None
+    after = settings.slots.at_or_after(1)
+    return (settings.slots.at_or_after(after + 1) - after) / 1e6
