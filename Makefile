@@ -64,7 +64,7 @@ trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audi
 	$(RUN) -m tests.trials.erasure $(DATA)/cora --seeds 5
 
 simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
-	$(RUN) -m pytest tests/stream/test_service.py --hypothesis-seed=$(SEED)
+	$(RUN) -m pytest tests/stream/service/test_service.py --hypothesis-seed=$(SEED)
 
 faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on where it was ended
 	$(RUN) -m tests.faults --missing --out docs/reliability.md

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from ktsafe import Schema
 from tests import feeds
-from tests.stream.simulation import event
+from tests.stream.service.simulation import event
 
 SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), {"age": (18.0, 65.0)})
 BIG_BYTES = 10 * 1024 * 1024

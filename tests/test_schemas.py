@@ -26,7 +26,7 @@ from stream.files import releases_write
 from stream.ingest import events
 from stream.ingest.events import MalformedEvent
 from tests.bad_input import BAD, EARLY, LATE
-from tests.stream.test_release_files import small
+from tests.stream.files.test_releases_write import small
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "docs/schemas"

@@ -37,7 +37,7 @@ from stream.slots import FixedSlots
 from tests.faults import errors, level_feed, memory, processes
 from tests.faults.level_feed import Truth
 from tests.faults.memory import Sample
-from tests.stream.simulation import Tripwire, World, disk_store
+from tests.stream.service.simulation import Tripwire, World, disk_store
 from tests.trials import running
 
 # After the connectors, which import kafka-python without its warnings.

@@ -24,8 +24,8 @@ from stream.upkeep import erasure
 from tests.bad_input import BAD
 from tests.faults import errors
 from tests.faults.trials import Fault, Trial, heard, said
-from tests.stream.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
-from tests.stream.simulation_feed import FIRST, PARTITIONS, SECOND, check_history, known
+from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
+from tests.stream.service.simulation_feed import FIRST, PARTITIONS, SECOND, check_history, known
 
 STEPS = 170
 """Fewer than an undisturbed run has, and enough to reach its last release."""

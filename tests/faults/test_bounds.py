@@ -10,7 +10,7 @@ from stream.ingest import ingest
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 from tests.faults import buffers, level_feed
-from tests.stream.simulation import SCHEMA, World, event
+from tests.stream.service.simulation import SCHEMA, World, event
 
 RECORD_BYTES = 64 * 1024
 

@@ -8,7 +8,7 @@ from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topic
 from connectors.letters import PREFIX
 from tests import bad_input, feeds
 from tests.bad_input import BAD, Bad, vertex
-from tests.stream.simulation import event
+from tests.stream.service.simulation import event
 from tests.trials import running
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]

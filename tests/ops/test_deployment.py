@@ -109,7 +109,7 @@ def test_the_unit_stays_down_where_a_restart_cannot_help() -> None:
 
 
 def test_the_unit_waits_for_readiness_and_watches_the_loop() -> None:
-    """The service tells both (tests/stream/test_notify.py); only its own process is heard."""
+    """The service tells both (service/test_notify.py); only its own process is heard."""
     for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=10min", "LimitCORE=0"):
         assert re.search(rf"^{line}$", UNIT, re.MULTILINE), line
 

@@ -23,8 +23,8 @@ from stream.errors import Exit
 from stream.process import logs
 from stream.watching.metrics import PrometheusMetrics
 from tests import bad_input, feeds
-from tests.stream.simulation import World, event
-from tests.stream.test_debezium import BAD as BAD_ROWS
+from tests.stream.ingest.test_debezium import BAD as BAD_ROWS
+from tests.stream.service.simulation import World, event
 from tests.trials import running
 
 MARK = "zqx"

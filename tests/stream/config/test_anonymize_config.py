@@ -1,0 +1,98 @@
+"""The [anonymize] table: what arrives at the mechanism, and what is refused."""
+
+from __future__ import annotations
+
+import tomllib
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from ktsafe import AnonymizeOptions
+from stream.config import settings
+from stream.errors import ConfigError
+from stream.release.fresh import FreshReleases
+from stream.service import assembly
+from tests.stream.config.test_config import changed
+
+
+def by_itself(path: str, value: object) -> dict[str, Any]:
+    """Return the minimal document for releases that are safe by themselves, with one key set."""
+    document: dict[str, Any] = changed(path, value)
+    document.setdefault("privacy", {})["window"] = 1
+    return document
+
+
+def test_every_option_arrives(tmp_path: Path) -> None:
+    """Strategy, edits, treatments and threads reach what makes the releases."""
+    document = by_itself("anonymize.edits", "insert+delete") | {
+        "anonymize": {
+            "edits": "insert+delete",
+            "rare_qi": "withhold",
+            "over_alpha": "suppress",
+            "workers": 2,
+        }
+    }
+    document["release"]["effort"] = "fast"
+    mechanism = assembly.mechanism(settings.check(document, tmp_path, "here"))
+    assert isinstance(mechanism, FreshReleases)
+    assert mechanism.workers == 2
+    assert mechanism.options == AnonymizeOptions(
+        effort="fast", edits="insert+delete", rare_qi="withhold", over_alpha="suppress"
+    )
+
+
+def test_the_strategy_follows_the_neighbourhoods(tmp_path: Path) -> None:
+    """Whoever names none gets the one that knows them."""
+    found = [
+        settings.check(by_itself("privacy.n_hops", hops), tmp_path, "here").anonymize.strategy
+        for hops in (1, 2)
+    ]
+    assert found == ["cohort", "aligned"]
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"strategy": "magic"}, "There are cohort"),
+        ({"strategy": "partition"}, "not safe"),
+        ({"edits": "delete"}, "anonymize.edits"),
+        ({"knowledge": "true", "edits": "insert+delete"}, "Choose edits"),
+        ({"workers": 0}, "anonymize.workers"),
+        ({"rare": "pad"}, "rare"),
+    ],
+)
+def test_what_cannot_work_is_refused(
+    tmp_path: Path, table: dict[str, object], message: str
+) -> None:
+    """The error names the key or the way out."""
+    with pytest.raises(ConfigError, match=message):
+        settings.check(by_itself("anonymize", table), tmp_path, "here")
+
+
+def test_a_sequence_does_not_use_it(tmp_path: Path) -> None:
+    """An option that would do nothing is refused."""
+    document = changed("anonymize", {"edits": "insert+delete"})
+    document["privacy"] = {"window": "all"}
+    with pytest.raises(ConfigError, match="window"):
+        settings.check(document, tmp_path, "here")
+
+
+def test_the_example_shows_every_key_with_its_default() -> None:
+    """Strategy is optional and shown as a remark."""
+    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    shown = tomllib.loads(text)["anonymize"]
+    defaults = msgspec.structs.asdict(settings.AnonymizeTable())
+    assert shown == {name: value for name, value in defaults.items() if name != "strategy"}
+    assert "# strategy" in text
+
+
+def test_options_of_the_table_are_those_of_the_library() -> None:
+    """No option is missing in the configuration, none has another default."""
+    ours = msgspec.structs.asdict(settings.AnonymizeTable())
+    theirs = msgspec.structs.asdict(settings.ReleaseTable(every="1d"))
+    for name, value in vars(AnonymizeOptions()).items():
+        assert name in ours or name in theirs
+        assert name == "strategy" or (ours | theirs)[name] == value

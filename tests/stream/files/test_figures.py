@@ -1,0 +1,91 @@
+"""The figures that operators watch, picked out of private audits."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ktsafe.sequence import SequenceOptions
+from stream.files.figures import COST_PARTS, recent_releases, secrets_of
+from stream.watching.board import Board, Setting
+from stream.watching.summary import Counts
+from tests.stream.service.simulation import PARAMS, World, event
+
+LINKED = SequenceOptions(edge_lag_max=0, effort="fast")
+
+
+def feed(slots: int) -> list[dict[str, object]]:
+    """Return a feed of ten people and a tie more per slot."""
+    people = [event("vertex.upsert", 1 + i, f"p{i}", gender="f", health="well") for i in range(10)]
+    ties = [event("edge.add", 10.0 * i + 15, f"p{i}", f"p{i + 1}") for i in range(slots)]
+    return [*people, *ties]
+
+
+@pytest.mark.parametrize("sequence", [None, LINKED], ids=["each by itself", "sequence"])
+def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOptions | None) -> None:
+    """Every release reaches the board with the cost and the candidates that its audit tells."""
+    world = World(tmp_path, [feed(3)], sequence=sequence)
+    board = Board(Setting(PARAMS, "promised"), Counts())
+    world.run(observer=board)
+    releases = board.report(secrets=True).releases
+    assert len(releases) >= 3
+    assert all(figures.is_published for figures in releases)
+    for figures in releases:
+        audit = json.loads((tmp_path / "audit" / figures.release_id / "audit.json").read_text())
+        secrets = figures.secrets
+        assert secrets is not None
+        assert secrets.total_cost == audit["cost"]["total"]
+        assert secrets.candidates["real"].least == audit["privacy"]["all"]["k_real"]["min"]
+        assert ("sequence" in secrets.candidates) == (sequence is not None)
+        claimed = secrets.candidates["claimed"]
+        assert claimed.least is None or claimed.least >= PARAMS.k
+
+
+def test_a_restart_knows_the_last_releases(tmp_path: Path) -> None:
+    """What the first process showed, the next one reads back from ledger and audits."""
+    world = World(tmp_path, [feed(3)], sequence=LINKED)
+    before = Board(Setting(PARAMS, "promised"), Counts())
+    world.run(observer=before)
+    after = Board(Setting(PARAMS, "promised"), Counts())
+    world.run(observer=after)
+    assert after.report(secrets=True).releases == before.report(secrets=True).releases != []
+
+
+@pytest.mark.parametrize("damage", ["missing", "no JSON", "no audit"])
+def test_a_lost_audit_costs_figures_only(tmp_path: Path, damage: str) -> None:
+    """Where the audit of a release is gone its sizes are still shown."""
+    world = World(tmp_path, [feed(1)])
+    world.run()
+    path = next((tmp_path / "audit").glob("*/audit.json"))
+    match damage:
+        case "missing":
+            path.unlink()
+        case "no JSON":
+            path.write_text("{")
+        case _:
+            path.write_text("[]")
+    first = next(iter(recent_releases(world.open_store().ledger, tmp_path / "audit")))
+    assert (first.release_id, first.secrets) == (path.parent.name, None)
+    assert first.vertices > 0
+
+
+def test_shares_of_both_audits_mean_the_same() -> None:
+    """The mechanism's audit states shares, the auditor of the sequence counts: both become one."""
+    cost = dict.fromkeys((*COST_PARTS, "k_copies"), 0) | {"lower_bound": None}
+    by_share = {"min": 1, "below_k": 1, "share": 0.25}
+    by_count = {"min": 1, "below_k": 1, "vertices": 4}
+    nobody = {"min": None, "below_k": 0, "vertices": 0}
+    audit = {
+        "cost": cost,
+        "privacy": {"all": {"k_real": by_share}},
+        "audit": {
+            "figures": {"published": {"candidates": by_count}, "changes": {"k_delta": nobody}}
+        },
+    }
+    secrets = secrets_of(audit)
+    found = {name: one.share for name, one in secrets.candidates.items()}
+    assert found == {"real": 0.25, "sequence": 0.25, "change": None}
+    assert secrets.cost_over("copies") is None
+    assert secrets.cost_over("lower_bound") is None

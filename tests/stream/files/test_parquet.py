@@ -1,0 +1,185 @@
+"""Releases as Parquet say what their CSV files say, and are judged with them."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from ktsafe import AttributedGraph
+from stream.cli import run_command
+from stream.config import settings as config
+from stream.errors import Exit
+from stream.files import releases_write
+from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET
+from stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
+from tests import services
+from tests.stream.files.test_releases_write import graphs, header, small
+from tests.test_schemas import schema
+from tests.trials import running
+
+BOTH = ("csv", "parquet")
+
+
+def written(folder: Path, graph: AttributedGraph | None = None) -> Path:
+    """Return the folder of a release in both formats."""
+    graph = small() if graph is None else graph
+    ids = releases_write.random_ids(graph.n_vertices, seed=1)
+    releases_write.write_release(folder, graph, ids, header(), BOTH)
+    return folder
+
+
+def rehash(folder: Path) -> None:
+    """Make the manifest fit the files again, as a forger would."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    manifest["sha256"] = {
+        path.name: hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.iterdir()
+        if path.name != "manifest.json"
+    }
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+
+
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(graph=graphs())
+def test_both_formats_hold_the_same_table(graph, tmp_path_factory):
+    """Rows, their order and their texts are those of the CSV files; so a reader may take either."""
+    folder = written(tmp_path_factory.mktemp("release") / "r", graph)
+    release = read_release(folder)
+    vertices = pq.read_table(folder / VERTICES_PARQUET)
+    assert vertices.column("id").to_pylist() == release.ids
+    for name, column in release.columns.items():
+        assert vertices.column(name).to_pylist() == column
+    edges = pq.read_table(folder / EDGES_PARQUET).to_pylist()
+    pairs = [(release.ids[u], release.ids[v]) for u, v in release.edges.tolist()]
+    assert [(edge["source"], edge["target"]) for edge in edges] == pairs
+
+
+def test_a_parquet_file_holds_its_table_and_nothing_else(tmp_path):
+    """No compression, no metadata of ours, the same bytes whenever it is written."""
+    folder = written(tmp_path / "r")
+    again = written(tmp_path / "again")
+    for name in (VERTICES_PARQUET, EDGES_PARQUET):
+        found = pq.ParquetFile(folder / name).metadata
+        assert found.metadata is None
+        columns = [found.row_group(0).column(j) for j in range(found.num_columns)]
+        assert {column.compression for column in columns} == {"UNCOMPRESSED"}
+        assert (folder / name).read_bytes() == (again / name).read_bytes()
+    manifest = json.loads((folder / "manifest.json").read_text())
+    schema("release-manifest").validate(manifest)
+    assert list(manifest["sha256"]) == [
+        "vertices.csv",
+        "edges.csv",
+        "vertices.parquet",
+        "edges.parquet",
+    ]
+
+
+ROWS = {"id": ["0", "1"], "a": ["x", "y"], "b": ["-", "z"], "s": ["ill", "well"]}
+
+
+@pytest.mark.parametrize(
+    "table",
+    [
+        pa.table(ROWS),
+        pa.table(ROWS).slice(0, 1),
+        pa.table(ROWS | {"inserted": ["no", "no"]}),
+        pa.table(ROWS | {"a": [1, 2]}),
+        pa.table(ROWS | {"a": [None, "y"]}),
+    ],
+)
+def test_what_differs_from_the_csv_file_is_not_read(tmp_path, table):
+    """Other rows, a further column, numbers, nothing: the gate sees it, whatever the hashes say."""
+    folder = written(tmp_path / "r")
+    pq.write_table(table, folder / VERTICES_PARQUET, store_schema=False)
+    with pytest.raises(ReleaseUnreadable, match="sha256"):
+        read_release(folder)
+    rehash(folder)
+    with pytest.raises(ReleaseUnreadable, match="vertices"):
+        read_release(folder)
+
+
+def test_hidden_metadata_and_rubbish_are_not_read(tmp_path):
+    """A table with something beside it, or a file that is none."""
+    folder = written(tmp_path / "r")
+    table = pq.read_table(folder / VERTICES_PARQUET)
+    pq.write_table(table.replace_schema_metadata({"seed": "7"}), folder / VERTICES_PARQUET)
+    rehash(folder)
+    with pytest.raises(ReleaseUnreadable, match="more than its table"):
+        read_release(folder)
+    (folder / VERTICES_PARQUET).write_bytes(b"PAR1")
+    rehash(folder)
+    with pytest.raises(ReleaseUnreadable, match="no Parquet file"):
+        read_release(folder)
+
+
+def test_what_cannot_be_judged_is_not_read(tmp_path):
+    """A further file in a release would be published unseen."""
+    folder = written(tmp_path / "r")
+    (folder / "vertices.avro").write_text("true ids")
+    rehash(folder)
+    with pytest.raises(ReleaseUnreadable, match=r"vertices\.avro"):
+        read_release(folder)
+
+
+def test_arrays_for_other_libraries(tmp_path):
+    """Ties in both directions, attributes as numbers; networkx sees the same graph."""
+    graph = AttributedGraph.from_columns(
+        small().schema,
+        {"a": list("xyx"), "b": list("uvw"), "s": ["ill", "well", "ill"]},
+        [(0, 1), (1, 2)],
+    )
+    release = read_release(written(tmp_path / "r", graph))
+    assert isinstance(release, Release)
+    index = release.edge_index()
+    assert index.shape == (2, 4)
+    assert index.dtype == np.int64
+    assert index.flags.c_contiguous
+    found = nx.DiGraph(index.T.tolist())
+    named = nx.relabel_nodes(found.to_undirected(), dict(enumerate(release.ids)))
+    assert nx.utils.edges_equal(named.edges, release.to_networkx().edges)
+    assert all(found.has_edge(v, u) for u, v in found.edges)
+    codes, meanings = release.codes()
+    for j, name in enumerate(meanings):
+        assert [meanings[name][code] for code in codes[:, j]] == release.columns[name]
+        assert meanings[name] == sorted(set(release.columns[name]))
+
+
+def test_the_configuration_asks_for_parquet_beside_csv(tmp_path):
+    """CSV is always there; Parquet only where it is asked for."""
+    text = (Path(config.__file__).parent / "example.toml").read_text()
+    path = tmp_path / "ktsafe.toml"
+    path.write_text(text)
+    assert config.load(path).config.release.format == ("csv",)
+    path.write_text(text.replace('format = ["csv"]', 'format = ["csv", "parquet"]'))
+    assert config.load(path).config.release.format == ("csv", "parquet")
+    path.write_text(text.replace('format = ["csv"]', 'format = ["parquet"]'))
+    with pytest.raises(config.ConfigError, match="csv"):
+        config.load(path)
+
+
+def test_the_service_publishes_and_reads_back_both(tmp_path):
+    """All four files pass the gate, the sink, the reader and the verifier."""
+    site = running.files_site(
+        tmp_path / "site", [services.small_feed(people=30)], services.ATTRIBUTES, "month"
+    )
+    text = site.config.read_text()
+    site.config.write_text(text.replace("[release]", '[release]\nformat = ["csv", "parquet"]'))
+    assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
+    into = tmp_path / "read"
+    command = ["releases", "read", str(site.config), "--into", str(into), "--all"]
+    assert run_command(command) == Exit.OK
+    folders = sorted(into.iterdir())
+    assert len(folders) >= 3
+    for folder in folders:
+        assert {path.name for path in folder.iterdir()} == FILES | {"manifest.json"}
+    assert run_command(["verify", str(into)]) == Exit.OK

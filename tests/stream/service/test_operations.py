@@ -1,0 +1,312 @@
+"""Commands to a running service: erase, rebase, release now, freeze, between any two rounds."""
+
+import csv
+import json
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from ktsafe.sequence import SequenceOptions
+from state.errors import StateUnusable
+from state.inspection import examine
+from state.rocksdb import RocksDBStore
+from stream.errors import Refused
+from stream.observer import Observer
+from stream.process.private_folder import STORE
+from stream.service.loop import Clock
+from stream.upkeep import backup
+from tests import feeds
+from tests.stream.service.simulation import SCHEMA, World, event
+
+EVENTS = [
+    event("vertex.upsert", 1, "ann", gender="f", health="well"),
+    event("vertex.upsert", 2, "bob", gender="m", health="ill"),
+    event("edge.add", 3, "ann", "bob"),
+    event("vertex.upsert", 4, "cyd", gender="f"),
+    event("vertex.upsert", 12, "dan", gender="f", health="well"),
+    event("edge.add", 13, "dan", "cyd"),
+    event("vertex.upsert", 25, "eve", gender="m"),
+    event("edge.add", 32, "eve", "ann"),
+]
+LATER = [event("vertex.upsert", 43, "fay", gender="m"), event("vertex.upsert", 51, "gus")]
+
+
+class Commands:
+    """Stands in for the control socket: gives each command as soon as its condition holds.
+
+    Conditions, arguments and `after` (told of every result) are functions of the operations.
+    """
+
+    def __init__(self, *planned, after=lambda _: None):
+        self.left = list(planned)
+        self.results = []
+        self._after = after
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        return None
+
+    def advance(self, operations):
+        if not self.left:
+            return
+        holds, command, arguments = self.left[0]
+        if not holds(operations) or operations.must_wait(command):
+            return
+        del self.left[0]
+        try:
+            self.results.append(operations.do(command, arguments(operations)))
+        except Refused as error:
+            self.results.append(error)
+        self._after(operations)
+
+
+def given(**arguments):
+    """Return arguments that are the same whatever the service."""
+    return lambda _: arguments
+
+
+def at_once(_):
+    """Hold."""
+    return True
+
+
+def idle(operations):
+    """Return whether no release is in flight."""
+    return not operations._publisher.busy
+
+
+def taken(count):
+    """Return a condition: the loop has taken in so many records."""
+    return lambda operations: sum(operations._loop._ingest.offsets.values()) >= count
+
+
+ALL_READ = taken(len(EVENTS))
+
+
+def world_of(folder, events=EVENTS, sequence=None):
+    return World(
+        folder,
+        [events],
+        store=lambda: RocksDBStore.open(folder / STORE, SCHEMA),
+        sequence=sequence,
+        seed=5,
+    )
+
+
+def run(world, commands, rounds=60, executor=None, **loop):
+    """Run the service for some rounds of a feed that has no end, commands coming in between."""
+    left = iter(range(rounds))
+    world.run(
+        stopping=lambda: next(left, None) is None,
+        loop={"drain": False, "idle_s": 1e9} | loop,
+        ingest={"checkpoint_interval_s": 1e9, "batch_records_max": 2},
+        service={"open_control": lambda: commands} | ({"executor": executor} if executor else {}),
+    )
+    assert not commands.left, "the command never came to be done"
+
+
+def slots(world):
+    return [time_ms // 1000 for time_ms, _ in world.releases.releases.values()]
+
+
+def originals(world, release_id):
+    with (world.folder / "audit" / release_id / "mapping.csv").open() as file:
+        return {row["original_id"] for row in csv.DictReader(file)} - {""}
+
+
+def traces(folder, text):
+    return [
+        str(file.relative_to(folder))
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and text.encode() in file.read_bytes()
+    ]
+
+
+def test_release_now_brings_the_next_slot_forward(tmp_path):
+    """The slot being collected for is cut as the feed stands; what comes later is in the next."""
+    world = world_of(tmp_path)
+    commands = Commands((ALL_READ, "release", given()))
+    run(world, commands)
+    assert commands.results == [{"slot": "1970-01-01T00:00:40Z"}]
+    assert slots(world) == [10, 20, 30, 40]
+    last = max(world.releases.releases)
+    assert world.released_people(last)[0].keys() == {"ann", "bob", "cyd", "dan", "eve"}
+    more = [event("edge.add", 39, "dan", "ann"), *LATER]
+    world.extend(0, more)
+    run(world, Commands())
+    assert slots(world) == [10, 20, 30, 40, 50]
+    assert ("ann", "dan") in world.released_people(max(world.releases.releases))[1]
+    assert world.graph() == feeds.fold([[*EVENTS, *more]], SCHEMA.attributes)
+
+
+def test_release_now_without_news_is_refused(tmp_path):
+    """No release shows what the last one showed; asking for it does no harm."""
+    world = world_of(tmp_path)
+    commands = Commands((ALL_READ, "release", given()), (idle, "release", given()))
+    run(world, commands)
+    assert isinstance(commands.results[1], Refused)
+    assert slots(world) == [10, 20, 30, 40]
+
+
+def test_release_now_by_the_wall_clock(tmp_path):
+    """The next slot of the wall clock is released early, and not a second time."""
+    world = world_of(tmp_path)
+    world.now_s = 1003.0
+    run(world, Commands((ALL_READ, "release", given())), clock=Clock.WALL)
+    assert slots(world) == [1010]
+
+
+def test_an_erased_person_is_gone_when_the_answer_is_there(tmp_path):
+    """Records that were read and not yet applied do not bring the person back."""
+    world = world_of(tmp_path, [*EVENTS, event("edge.add", 33, "ann", "dan")])
+    left = []
+    commands = Commands(
+        (taken(len(EVENTS) + 1), "erase", given(ids=["ann", "nobody"])),
+        after=lambda _: left.append(traces(tmp_path, "ann")),
+    )
+    run(world, commands)
+    (report,) = commands.results
+    assert left == [[]]
+    assert (report["asked"], report["erased"], report["unknown"]) == (2, 1, 1)
+    assert report["mapping_entries_blanked"] == 3
+    assert report["release_given_up"] is False
+    assert set(world.graph()[0]) == {"bob", "cyd", "dan", "eve"}
+    assert "ann" not in originals(world, min(world.releases.releases))
+
+
+class Late:
+    """Runs a task when its future has been asked for a few times."""
+
+    def submit(self, task):
+        return _LateFuture(task)
+
+
+class _LateFuture:
+    def __init__(self, task):
+        self._task, self._asked = task, 0
+
+    def done(self):
+        self._asked += 1
+        return self._asked > 3
+
+    def result(self):
+        return self._task()
+
+
+def test_erasure_waits_for_a_release_that_is_being_built(tmp_path):
+    """A cut keeps its people until its bytes are fixed; then the erasure is done."""
+    world = world_of(tmp_path)
+    waited = []
+
+    def in_the_way(operations):
+        if operations._store.ledger.pending_cut() is not None:
+            waited.append(operations.must_wait("erase"))
+        return bool(waited)
+
+    commands = Commands((in_the_way, "erase", given(ids=["ann"])))
+    run(world, commands, executor=Late())
+    assert len(waited) >= 2
+    assert all(waited)
+    assert commands.results[0]["erased"] == 1
+    assert "ann" not in world.graph()[0]
+
+
+class Told(Observer):
+    """Keeps what is told of releases, in order."""
+
+    def __init__(self):
+        self.notices = []
+
+    def release_begun(self):
+        self.notices.append("begun")
+
+    def release_phase(self, phase, seconds):
+        self.notices.append(phase)
+
+    def release_published(self, release_id, nominal_us, vertices, edges):
+        self.notices.append("published")
+
+
+def test_observers_know_of_a_release_before_its_first_phase_ends(tmp_path):
+    """Otherwise nobody would see that one is being made during the longest phase of all."""
+    world, told = world_of(tmp_path), Told()
+    world.run(observer=told)
+    of_one = ["begun", "anonymize", "stage", "verify", "audit", "publish", "published"]
+    assert told.notices == of_one * len(world.releases.releases)
+    assert told.notices
+
+
+def digest(operations):
+    """Return what a command sends whose configuration is the service's."""
+    return {"inputs_digest": operations._inputs_digest}
+
+
+@pytest.mark.parametrize("sequence", [None, SequenceOptions(effort="fast", sybil_margin=0)])
+def test_a_rebase_begins_a_new_sequence(tmp_path, sequence):
+    """Later releases are of another sequence; a changed configuration is refused before."""
+    world = world_of(tmp_path, sequence=sequence)
+    commands = Commands(
+        (ALL_READ, "rebase", given(inputs_digest="another")), (at_once, "rebase", digest)
+    )
+    run(world, commands)
+    refused, rebased = commands.results
+    assert isinstance(refused, Refused)
+    assert "changed since" in str(refused)
+    world.extend(0, LATER)
+    run(world, Commands())
+    ids = [json.loads(manifest)["sequence_id"] for manifest in world.digests().values()]
+    assert len(set(ids[:3])) == 1
+    assert set(ids[3:]) == {rebased["sequence_id"]} != set(ids[:3])
+
+
+def test_a_frozen_state_becomes_a_backup_that_restores(tmp_path):
+    """Frozen between two rounds, copied while the service goes on: the state as of then."""
+    world = world_of(tmp_path / "a")
+    then = []
+    commands = Commands(
+        (taken(6), "freeze", given()), after=lambda o: then.append(o._store.positions())
+    )
+    run(world, commands)
+    (frozen,) = commands.results
+    folder = Path(frozen["folder"])
+    parts = backup.parts_of(folder, world.folder, frozen=True)
+    assert parts.last_release in world.releases.releases
+    backup.copy(parts, tmp_path / "backup", now_us=1)
+    restored = tmp_path / "b"
+    backup.restore(tmp_path / "backup", restored, lambda store: examine(store, SCHEMA))
+    with closing(RocksDBStore.open(restored / STORE, SCHEMA)) as store:
+        assert store.positions() == then[0] != {}
+    world.run()
+    assert not folder.exists(), "what nobody removed goes at the next start"
+
+
+def test_an_erasure_takes_frozen_states_along(tmp_path):
+    """Who copies one right then is told to begin again; no copy has the person."""
+    world = world_of(tmp_path)
+    commands = Commands((ALL_READ, "freeze", given()), (at_once, "erase", given(ids=["ann"])))
+    seen = []
+
+    def look(_):
+        if not seen:
+            folder = Path(commands.results[0]["folder"])
+            seen.append(backup.parts_of(folder, world.folder, frozen=True))
+
+    commands._after = look
+    run(world, commands)
+    assert not seen[0].store.exists()
+    with pytest.raises(StateUnusable, match="Begin again"):
+        backup.copy(seen[0], tmp_path / "b", now_us=1)
+    assert not (tmp_path / "b").exists()
+
+
+@pytest.mark.parametrize("ids", ["ann", [], [1], None])
+def test_what_is_no_list_of_ids_is_refused(tmp_path, ids):
+    """Nothing is erased by a question that names nobody."""
+    world = world_of(tmp_path)
+    commands = Commands((ALL_READ, "erase", given(ids=ids)))
+    run(world, commands)
+    assert isinstance(commands.results[0], Refused)
+    assert "ann" in world.graph()[0]

@@ -1,0 +1,213 @@
+"""Backups: whole or refused, restored or not begun, and never a second history."""
+
+import json
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from connectors.memory import Crash
+from state.errors import StateCorrupted, StateUnusable
+from state.folder import hold
+from state.inspection import examine
+from stream.cli import run_command
+from stream.errors import Exit
+from stream.process.private_folder import RESTORING, STORE, check_finished
+from stream.upkeep import backup
+from tests import services
+from tests.stream.service.simulation import SCHEMA, World, disk_store, event
+from tests.trials import running
+
+EVENTS = [
+    event("vertex.upsert", 1, "ann", gender="f"),
+    event("vertex.upsert", 2, "bob", gender="m"),
+    event("edge.add", 3, "ann", "bob"),
+    event("vertex.upsert", 12, "cyd", gender="f"),
+]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a private folder with two releases, and a backup of it."""
+    world = World(
+        tmp_path / "private", [EVENTS], store=disk_store(tmp_path / "private" / STORE, SCHEMA)
+    )
+    world.run()
+    store = world.open_store()
+    frozen = backup.freeze(store, lambda name: world.folder / "staging" / name)
+    store.close()
+    to = tmp_path / "backup"
+    backup.copy(backup.parts_of(frozen, world.folder, frozen=True), to, now_us=7)
+    return world, to
+
+
+def restored(to, private):
+    return backup.restore(to, private, lambda store: examine(store, SCHEMA))
+
+
+def test_a_backup_holds_all_and_only_what_belongs_to_it(made, tmp_path):
+    """Store, audits of its releases, a listing; files for their owner only."""
+    world, to = made
+    listing = restored(to, tmp_path / "other")
+    last = max(world.releases.releases)
+    assert (listing.last_release, listing.made_us) == (last, 7)
+    names = {name.partition("/")[0] for name in listing.files}
+    assert names == {"store", "audit"}
+    found = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
+    assert found == {*listing.files, backup.LISTING}
+    assert {path.stat().st_mode & 0o077 for path in to.rglob("*")} == {0}
+    audits = {path.parent.name for path in (tmp_path / "other").glob("audit/*/mapping.csv")}
+    assert audits == set(world.releases.releases)
+    assert examine(tmp_path / "other" / STORE, SCHEMA).counts["vertices"] == 3
+
+
+def test_a_store_at_rest_is_copied_without_being_opened(made, tmp_path):
+    """The same content as of a frozen one; nobody may hold the store meanwhile."""
+    world, _ = made
+    store = world.folder / STORE
+    with hold(store):
+        parts = backup.parts_of(store, world.folder, frozen=False)
+        backup.copy(parts, tmp_path / "b", now_us=1)
+        assert is_held_for_others(store)
+    listing = restored(tmp_path / "b", tmp_path / "other")
+    assert listing.last_release == max(world.releases.releases)
+    with hold(tmp_path / "other" / STORE):  # a restored store, never opened
+        assert examine(tmp_path / "other" / STORE, SCHEMA) == examine(store, SCHEMA)
+    opened = world.open_store()
+    try:
+        assert is_held_for_others(store)
+    finally:
+        opened.close()
+    assert not is_held_for_others(store)
+
+
+def is_held_for_others(store):
+    """Ask another process, since a lock is its process's own."""
+    code = "import sys, pathlib; from state.folder import is_held; "
+    code += "sys.exit(is_held(pathlib.Path(sys.argv[1])))"
+    return subprocess.run([sys.executable, "-c", code, str(store)], check=False).returncode == 1
+
+
+def test_every_touched_byte_is_noticed(made, tmp_path):
+    """A changed, shortened or missing file is named, and nothing is restored."""
+    _, to = made
+    for path in sorted(path for path in to.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        for damaged in (data[:-1], bytes([data[0] ^ 1]) + data[1:] if data else b"x", None):
+            if damaged == data:
+                continue  # nothing to take from an empty file
+            if damaged is None:
+                path.unlink()
+            else:
+                path.write_bytes(damaged)
+            with pytest.raises((StateCorrupted, StateUnusable)):
+                restored(to, tmp_path / "other")
+            assert not (tmp_path / "other").exists()
+            path.write_bytes(data)
+    restored(to, tmp_path / "other")
+
+
+def test_nothing_is_restored_over_something(made, tmp_path):
+    """The folder must be absent or empty."""
+    world, to = made
+    with pytest.raises(StateUnusable, match="not empty"):
+        restored(to, world.folder)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    restored(to, empty)
+    with pytest.raises(StateUnusable, match="not empty"):
+        restored(to, empty)
+
+
+def test_an_interrupted_restoration_does_not_count(made, tmp_path):
+    """A service does not start beside it, and it is not taken for a state."""
+    _, to = made
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    private = tmp_path / "other"
+    with pytest.raises(KeyboardInterrupt):
+        backup.restore(to, private, killed)
+    assert (private / RESTORING).is_dir()
+    assert not (private / STORE).exists()
+    with pytest.raises(StateUnusable, match="restoration is under way or was interrupted"):
+        check_finished(private)
+    shutil.rmtree(private)
+    restored(to, private)
+    check_finished(private)
+
+
+def test_a_copy_that_fails_leaves_nothing(made, tmp_path, monkeypatch):
+    """A full disk ends the backup; half of one is not left behind."""
+    world, _ = made
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(backup, "_copied", full)
+    parts = backup.parts_of(world.folder / STORE, world.folder, frozen=False)
+    with pytest.raises(StateUnusable, match="No space left"):
+        backup.copy(parts, tmp_path / "b", now_us=1)
+    assert not (tmp_path / "b").exists()
+
+
+def test_staged_bytes_belong_to_the_backup(tmp_path):
+    """A release that the sink has not confirmed is in it, and what is restored publishes it."""
+    folder = tmp_path / "private"
+    world = World(folder, [EVENTS], store=disk_store(folder / STORE, SCHEMA))
+    world.faults.before["publish"] = [Crash("before publishing")]
+    with pytest.raises(Crash):
+        world.run()
+    store = world.open_store()
+    frozen = backup.freeze(store, lambda name: folder / "staging" / name)
+    store.close()
+    to = tmp_path / "backup"
+    parts = backup.parts_of(frozen, folder, frozen=True)
+    last = parts.last_release
+    backup.copy(parts, to, now_us=7)
+    shutil.rmtree(folder)
+    restored(to, folder)
+    world.run()
+    assert min(world.releases.releases) == last
+    staged = [name for name in backup.read_listing(to).files if name.startswith("staging/")]
+    assert len(staged) == 3
+    (to / staged[0]).write_bytes(b"")
+    with pytest.raises(StateCorrupted):
+        backup.check_staged(backup.parts_of(to / STORE, to, frozen=False))
+
+
+def test_a_state_that_is_behind_its_sink_does_not_publish(tmp_path, capsys):
+    """Restored from before the last releases it refuses (6), until it has a sink of its own."""
+    site = running.files_site(
+        tmp_path / "site", [services.small_feed(people=40)], services.ATTRIBUTES, "month"
+    )
+    config, state = str(site.config), site.folder / "state"
+    feed = tmp_path / "feed" / "feed-0.jsonl"
+    lines = feed.read_text().splitlines(keepends=True)
+    feed.write_text("".join(lines[: len(lines) // 2]))
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    assert run_command(["state", "backup", config, str(tmp_path / "backup")]) == Exit.OK
+    feed.write_text("".join(lines))
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    published = sorted(path.name for path in (site.folder / "releases").iterdir())
+    shutil.rmtree(state)
+    assert run_command(["state", "restore", config, str(tmp_path / "backup"), "--json"]) == Exit.OK
+    capsys.readouterr()
+    for command in (
+        ["run", config, "--drain"],
+        ["rebase", config, "--yes"],
+        ["run", config, "--drain"],
+    ):
+        expected = Exit.OK if command[0] == "rebase" else Exit.MISMATCH
+        assert run_command(command) == expected
+    assert "publish to a new one" in capsys.readouterr().err
+    assert sorted(path.name for path in (site.folder / "releases").iterdir()) == published
+    text = site.config.read_text().replace('folder = "releases"', 'folder = "releases-2"')
+    site.config.write_text(text)
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    running.verify_releases([site.folder / "releases-2"])
+    assert run_command(["state", "check", config, "--json"]) == Exit.OK
+    report = json.loads(capsys.readouterr().out)
+    assert report["sound"]
