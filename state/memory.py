@@ -14,8 +14,8 @@ from state.ledger import PendingCut
 from state.ledger_log import EMPTY, LedgerLog, Writes
 from state.registers import Origins, VertexRecord
 from state.resident import ResidentGraph, Touched
-from state.snapshot import FrozenArrays
-from state.store import GraphSnapshot, Position
+from state.snapshot import FrozenArrays, GraphSnapshot
+from state.store import Position
 
 
 class MemoryStore:

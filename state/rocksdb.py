@@ -42,7 +42,8 @@ from state.opening import check_schema, open_database, open_witness
 from state.recovery import Progress, Recovered, decode_record, recover
 from state.registers import VertexRecord
 from state.resident import Touched
-from state.store import GraphSnapshot, Position
+from state.snapshot import GraphSnapshot
+from state.store import Position
 
 PRUNED_AT_ONCE: Final = 2_000
 """Tombstones forgotten per batch: rocksdict writes hold the interpreter's lock."""

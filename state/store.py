@@ -12,20 +12,13 @@ Existence is derived, never stored. What lies at or below `down` is physically d
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
-from ktsafe import AttributedGraph
 from state.changes import Change
 from state.ledger import Ledger, PendingCut
-
-if TYPE_CHECKING:
-    from state.snapshot import FrozenArrays
+from state.snapshot import GraphSnapshot
 
 
 class Position(NamedTuple):
@@ -36,24 +29,6 @@ class Position(NamedTuple):
 
     next_offset: int
     time_us_max: int | None
-
-
-@dataclasses.dataclass(frozen=True, eq=False)
-class GraphSnapshot:
-    """The true graph at a checkpoint boundary, detached from the store.
-
-    `ids[v]` is the person at vertex v of `graph`, and `lives[v]` (int64) the number of this
-    existence: whoever is deleted and comes back has another one, and none is given twice; `n_lives`
-    were given so far. Vertices are in the store's own order, which carries no meaning. `arrays` is
-    what it was made from, for comparison with another snapshot.
-    """
-
-    graph: AttributedGraph
-    ids: Sequence[str]
-    edges_waiting: int
-    lives: NDArray[np.int64]
-    n_lives: int
-    arrays: FrozenArrays
 
 
 class GraphStore(Protocol):

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import networkx as nx
 import pytest
 
 ROOT = Path(__file__).parents[1]
@@ -84,3 +85,79 @@ def test_packages_import_by_themselves(package: str) -> None:
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
     assert set(done.stdout.split()) <= MAY_IMPORT[package] | {package}
+
+
+# Rooms: the folders and root modules of a package.
+
+MODULES_MAX = 20
+"""Modules of one folder. Who enters a room must see what is in it."""
+MAY_ENTER = {
+    "ktsafe/verify": {"ktsafe.errors", "ktsafe.graph", "ktsafe.params"},
+    "ktsafe/sequence_audit": {"ktsafe.errors", "ktsafe.graph", "ktsafe.params", "ktsafe/verify"},
+    "ktsafe/audit": {"ktsafe.errors", "ktsafe.graph", "ktsafe.params", "ktsafe/verify"},
+    "ktsafe/paper": {
+        "ktsafe.errors",
+        "ktsafe.graph",
+        "ktsafe.neighborhoods",
+        "ktsafe.options",
+        "ktsafe.params",
+        "ktsafe.strategies",
+    },
+}
+"""What these rooms may import. What judges does not know what searches."""
+
+
+def rooms(package: str) -> nx.DiGraph:
+    """Return which rooms of a package import which; TYPE_CHECKING and functions included."""
+    modules = {}
+    for path in sorted((ROOT / package).rglob("*.py")):
+        where = path.relative_to(ROOT)
+        door = path.name == "__init__.py"
+        modules[".".join((where.parent if door else where.with_suffix("")).parts)] = where
+    of = {
+        name: str(where.parent)
+        if where.parent != Path(package) and (where.name != "__init__.py" or name != package)
+        else name
+        for name, where in modules.items()
+    }
+    arrows = nx.DiGraph()
+    arrows.add_nodes_from(of.values())
+    for name, where in modules.items():
+        for node in ast.walk(ast.parse((ROOT / where).read_text(encoding="utf-8"))):
+            match node:
+                case ast.ImportFrom(module=str(module), names=names):
+                    targets = {f"{module}.{alias.name}" for alias in names} & modules.keys()
+                    targets |= {module} & modules.keys() if len(targets) < len(names) else set()
+                case ast.Import(names=names):
+                    targets = {alias.name for alias in names} & modules.keys()
+                case _:
+                    continue
+            # The door of a package stands for what is inside, not for a room of its own.
+            inner = {t for t in targets if of[t] != of[name] and where.name != "__init__.py"}
+            arrows.add_edges_from((of[name], of[target]) for target in inner)
+    return arrows
+
+
+@pytest.mark.parametrize("package", MAY_IMPORT)
+def test_no_circle_between_rooms(package: str) -> None:
+    """Whoever follows imports from room to room never comes back to one that was left."""
+    circles = [sorted(c) for c in nx.strongly_connected_components(rooms(package)) if len(c) > 1]
+    assert circles == []
+
+
+@pytest.mark.parametrize("room", MAY_ENTER)
+def test_walls(room: str) -> None:
+    """A room that must stay independent imports what it may and nothing else."""
+    arrows = rooms("ktsafe")
+    assert room in arrows
+    assert set(arrows.successors(room)) <= MAY_ENTER[room]
+
+
+def test_no_folder_is_a_corridor() -> None:
+    """No folder holds more modules than one can take in."""
+    folders = {path.parent for package in MAY_IMPORT for path in (ROOT / package).rglob("*.py")}
+    sizes = {
+        str(folder.relative_to(ROOT)): sum(p.name != "__init__.py" for p in folder.glob("*.py"))
+        for folder in folders
+    }
+    assert {folder: n for folder, n in sizes.items() if n > MODULES_MAX} == {}

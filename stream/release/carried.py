@@ -24,7 +24,7 @@ from state.database import RESTORE
 from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut
 from state.ledger import Sequence as Series
-from state.store import GraphSnapshot
+from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.releases_read import Release
 from stream.release.fresh import FreshReleases

@@ -14,7 +14,7 @@ from ktsafe.audit.privacy_figures import check_known
 from ktsafe.verify import verify
 from state.ledger import Ledger, PendingCut
 from state.ledger import Sequence as Series
-from state.store import GraphSnapshot
+from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import in_order
 from stream.files.releases_read import Release

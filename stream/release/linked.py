@@ -35,8 +35,7 @@ from state.database import RESTORE
 from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord
 from state.ledger import Sequence as Series
-from state.store import GraphSnapshot
-from stream.files.audits import audited
+from state.snapshot import GraphSnapshot
 from stream.files.certificates import in_order
 from stream.files.private_audits import read_owners, read_shift, read_successions
 from stream.files.releases_read import Release, read_release
@@ -45,6 +44,7 @@ from stream.process.logs import get_logger
 from stream.release.mechanism import Built, Progress
 from stream.release.randomness import release_generator
 from stream.release.true_changes import changes_since
+from stream.study.audits import audited
 
 log = get_logger(__name__)
 

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph
 from state.ledger import NO_PAGES, Ledger, PendingCut
 from state.ledger import Sequence as Series
-from state.store import GraphSnapshot
+from state.snapshot import GraphSnapshot
 from stream.files.releases_read import Release
 from stream.files.releases_write import Guarantee
 

@@ -20,7 +20,7 @@ from connectors.errors import SinkConflict, Unavailable
 from ktsafe.errors import Infeasible, NotKTSafe
 from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
-from state.store import GraphSnapshot
+from state.snapshot import GraphSnapshot
 from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease

@@ -18,7 +18,7 @@ from ktsafe.audit import audit_release
 from ktsafe.errors import NotKTSafe
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Status
 from state.ledger import Sequence as Series
-from state.store import GraphSnapshot
+from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import write_certificate
 from stream.files.figures import ReleaseFigures, release_figures

@@ -16,7 +16,6 @@ from ktsafe.sequence_audit import (
     Violation,
     Window,
 )
-from stream.files.audits import Truth, audited, nominal_time, promise_of
 from stream.files.graphs import read_schema
 from stream.files.private_audits import (
     read_declared,
@@ -26,6 +25,7 @@ from stream.files.private_audits import (
     read_successions,
 )
 from stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
+from stream.study.audits import Truth, audited, nominal_time, promise_of
 
 STEPS = {
     "certificate": "a certificate by cohorts, for any set of releases",
@@ -44,7 +44,7 @@ class Sources:
     releases:
         Release folders, or folders of them, in order.
     mapping, truth:
-        Private folders, see `stream.files.audits`.
+        Private folders, see `stream.study.audits`.
     schema:
         The schema file, if the true values are not as published.
     """

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from ktsafe import MISSING, Schema
 from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from state.store import GraphSnapshot
+from state.snapshot import GraphSnapshot
 from tests.state.naive_fold import Edges, Vertices
 
 SCHEMA = Schema(

@@ -16,12 +16,12 @@ from ktsafe.sequence_audit import KINDS, Promise, SequenceAuditor, Violation
 from state.errors import StateCorrupted, StateMismatch
 from state.rocksdb import RocksDBStore
 from stream.files import releases_write
-from stream.files.audits import audited
 from stream.files.private_audits import read_owners
 from stream.files.releases_read import read_release
 from stream.release import linked
 from stream.release.sequence_inputs import new_sequence
 from stream.release.snapshotter import _read_back
+from stream.study.audits import audited
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event
 

@@ -12,10 +12,10 @@ from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.verify import verify
 from stream.cli import run_command
 from stream.errors import Exit
-from stream.files.audits import audited
 from stream.files.certificates import CERTIFICATE
 from stream.files.private_audits import read_owners, read_shift
 from stream.files.releases_read import ReleaseUnreadable, read_release
+from stream.study.audits import audited
 from tests import feeds
 from tests.stream.release.test_linked import PARAMS, contents, feed
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store

@@ -30,8 +30,8 @@ from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
 from stream.files.graphs import read_graph
 from stream.files.private_audits import place_of
 from stream.files.releases_read import Manifest, Release, ReleaseUnreadable
-from stream.files.true_feed import TrueFeed
 from stream.ingest import events
+from stream.study.true_feed import TrueFeed
 
 EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND: Final = datetime.timedelta(microseconds=1)
