@@ -18,7 +18,7 @@ from ktsafe.strategies import check_strategy, default_strategy
 from stream.commands.progress import phases
 from stream.errors import Exit
 from stream.process import kernels
-from stream.release.workers import pool
+from stream.process.workers import pool
 
 
 def anonymize_files(

@@ -27,10 +27,10 @@ from state.ledger import Sequence as Series
 from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.releases_read import Release
+from stream.process.workers import pool
 from stream.release.fresh import FreshReleases
 from stream.release.mechanism import Built, Progress
 from stream.release.randomness import release_generator
-from stream.release.workers import pool
 
 INDEX_KEPT: Final = "index_locations_kept"
 INDEX_COMPUTED: Final = "index_locations_computed"

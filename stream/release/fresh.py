@@ -18,8 +18,8 @@ from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import in_order
 from stream.files.releases_read import Release
+from stream.process.workers import pool
 from stream.release.mechanism import Built, Progress
-from stream.release.workers import pool
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
 from stream.process import logs
-from stream.release.workers import pool
+from stream.process.workers import pool
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]

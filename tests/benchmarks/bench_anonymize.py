@@ -35,7 +35,7 @@ from ktsafe.cohorts.search import BUDGETS
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Knowledge
 from ktsafe.verify import verify_graph
-from stream.release.workers import pool
+from stream.process.workers import pool
 
 SEED = 0
 LARGEST = "uniform-1000000"
