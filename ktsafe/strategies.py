@@ -109,6 +109,12 @@ STRATEGIES: dict[str, Entry] = {
         "cohorts of equal targets, served by edges between real vertices",
         is_safe=True,
     ),
+    "exact": Entry(
+        "ktsafe.exact.strategy",
+        "exact",
+        "cohorts of equal rows, ties hidden and inserted alike",
+        is_safe=True,
+    ),
     "aligned": Entry(
         "ktsafe.alignment.strategy",
         "aligned",

@@ -1,0 +1,148 @@
+"""The swap search of the kt-tree: members change places so that cohorts deviate less."""
+
+# mypy: disable-error-code="no-any-return,return-value"
+# Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+
+class Places(NamedTuple):
+    """The members of one class and their cohorts.
+
+    Attributes
+    ----------
+    rows:
+        int32, shape (n, c): neighbour counts.
+    is_sensitive:
+        bool, shape (n,).
+    cohort:
+        int32, shape (n,): the cohort of each member.
+    members:
+        int32, shape (n,): members by cohort; those of i are members[first[i]:first[i + 1]].
+    place:
+        int32, shape (n,): where each member stands in `members`.
+    first:
+        int64, shape (cohorts + 1,).
+    sensitive:
+        int64, shape (cohorts,): sensitive members.
+    middle:
+        int32, shape (cohorts, 3, c): of the sorted counts of a column the one before the middle,
+        the middle (of an even number the lower and the upper: entries 0 and 1), and the next.
+    """
+
+    rows: NDArray[np.int32]
+    is_sensitive: NDArray[np.bool_]
+    cohort: NDArray[np.int32]
+    members: NDArray[np.int32]
+    place: NDArray[np.int32]
+    first: NDArray[np.int64]
+    sensitive: NDArray[np.int64]
+    middle: NDArray[np.int32]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def find_middle(p: Places, i: int) -> None:
+    """Count the middle values of cohort i anew."""
+    low, high = p.first[i], p.first[i + 1]
+    size = high - low
+    values = np.empty(size, np.int32)
+    for j in range(p.rows.shape[1]):
+        for s in range(size):
+            x = p.rows[p.members[low + s], j]
+            t = s
+            while t > 0 and values[t - 1] > x:
+                values[t] = values[t - 1]
+                t -= 1
+            values[t] = x
+        half = size // 2
+        if size % 2:
+            p.middle[i, 0, j] = values[max(half - 1, 0)]
+            p.middle[i, 1, j] = values[half]
+            p.middle[i, 2, j] = values[min(half + 1, size - 1)]
+        else:
+            p.middle[i, 0, j] = values[half - 1]
+            p.middle[i, 1, j] = values[half]
+            p.middle[i, 2, j] = values[half]
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def replacing(p: Places, i: int, out: int, into: int) -> int:
+    """Return by how much the deviation of cohort i grows if `into` takes the place of `out`."""
+    is_odd = (p.first[i + 1] - p.first[i]) % 2
+    low, mid, high = p.middle[i, 0], p.middle[i, 1], p.middle[i, 2]
+    more = 0
+    for j in range(p.rows.shape[1]):
+        x, y = p.rows[out, j], p.rows[into, j]
+        if x == y:
+            continue
+        if is_odd:
+            # Without x the median is a range: x itself is charged to the old median.
+            left = low[j] if x >= mid[j] else mid[j]
+            right = high[j] if x <= mid[j] else mid[j]
+            more += max(left - y, 0) + max(y - right, 0) - abs(x - mid[j])
+        else:
+            rest = low[j] if x >= mid[j] else mid[j]
+            more += abs(y - rest) - abs(x - rest)
+    return more
+
+
+@njit(cache=True, fastmath=False, nogil=True)
+def swap_members(
+    p: Places,
+    bearable: NDArray[np.int64],
+    n_swaps: int,
+    heat: float,
+    rng: np.random.Generator,
+) -> int:
+    """Try swaps of two members; keep those that lower the deviation, or by heat do not.
+
+    Parameters
+    ----------
+    p:
+        Changed in place.
+    bearable:
+        int64, shape (cohorts,): sensitive members that each may have.
+    n_swaps:
+        Swaps to try.
+    heat:
+        Temperature of the first swap, in neighbours; it falls to zero.
+    rng:
+        Draws members.
+
+    Returns
+    -------
+    int
+        By how much the deviation grew, mostly below zero.
+    """
+    n = len(p.cohort)
+    total = 0
+    for step in range(n_swaps):
+        u, v = int(rng.random() * n), int(rng.random() * n)
+        c, d = p.cohort[u], p.cohort[v]
+        if c == d:
+            continue
+        moved = int(p.is_sensitive[v]) - int(p.is_sensitive[u])
+        if p.sensitive[c] + moved > bearable[c] or p.sensitive[d] - moved > bearable[d]:
+            continue
+        more = replacing(p, c, u, v)
+        warmth = heat * (1.0 - step / n_swaps)
+        if more > 8 * warmth + 20:
+            continue
+        more += replacing(p, d, v, u)
+        if more > 0 and (warmth <= 0 or rng.random() >= np.exp(-more / warmth)):
+            continue
+        total += more
+        p.members[p.place[u]], p.members[p.place[v]] = v, u
+        p.place[u], p.place[v] = p.place[v], p.place[u]
+        p.cohort[u], p.cohort[v] = d, c
+        p.sensitive[c] += moved
+        p.sensitive[d] -= moved
+        find_middle(p, c)
+        find_middle(p, d)
+    return total

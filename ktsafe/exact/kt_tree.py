@@ -1,0 +1,245 @@
+"""The kt-tree: cohorts of people whose rows of neighbour counts are alike.
+
+    for each quasi-identifier class (a root):
+        while a node has at least 2 m members with unequal rows:
+            cut it in two at a border of its widest neighbour count
+        the leaves are the cohorts of the class
+        repeat: two members of different cohorts change places, if rows then lie
+            nearer to the component-wise medians
+    the median row of a cohort is its pivot
+
+Every cut leaves both sides with at least m members, at most a share alpha of them sensitive, and
+so does every change of places.
+
+Source: the kt-tree and the pivots of Section 5. *Departure*: nodes divide neighbour counts, so
+that leaves are cohorts; the paper's tree only finds similar neighbourhoods.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ktsafe.exact import _kt_tree_core as core
+from ktsafe.graph import AttributedGraph
+from ktsafe.options import Effort
+from ktsafe.params import PrivacyParams
+
+SWAPS: dict[Effort, int] = {"fast": 100, "balanced": 2000, "thorough": 10_000}
+"""Swaps of the search for each person."""
+
+CUTS = ((True, False, False), (False, False, False), (False, False, True), (False, True, True))
+"""Cuts that are tried in turn: at a border, wasting members, with the sensitive mixed in."""
+
+COLUMNS_TRIED = 8
+HEAT = 1.0
+"""Temperature at which the swap search begins, in neighbours."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cohorts:
+    """Cohorts of one graph.
+
+    Attributes
+    ----------
+    of_vertex:
+        int32, shape (n,): the cohort of each vertex; those of a class are numbered in a row.
+    class_of:
+        int32, shape (cohorts,): the class of each cohort.
+    sizes:
+        int64, shape (cohorts,): members of each cohort.
+    pivots:
+        csr, int32, shape (cohorts, classes): the component-wise (lower) median of the members'
+        neighbour counts.
+    """
+
+    of_vertex: NDArray[np.int32]
+    class_of: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    pivots: csr_array
+
+
+def neighbour_counts(graph: AttributedGraph) -> csr_array:
+    """Return how many neighbours of each class each vertex has: csr, int32, (n, classes)."""
+    n, classes = graph.n_vertices, graph.qi_classes
+    of_neighbour = classes[graph.indices]
+    counts = csr_array(
+        (np.ones(len(graph.indices), dtype=np.int32), of_neighbour, graph.indptr.copy()),
+        shape=(n, int(classes.max(initial=-1)) + 1),
+    )
+    counts.sum_duplicates()
+    return counts
+
+
+def kt_tree(
+    graph: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+) -> Cohorts:
+    """Return cohorts of at least m members, at most a share alpha of each sensitive.
+
+    A class that is itself too small, or too sensitive, becomes one cohort as it is.
+
+    Parameters
+    ----------
+    graph:
+        The true graph.
+    params:
+        k and alpha are used.
+    rng:
+        The only randomness.
+    effort:
+        Swaps per person (`SWAPS`).
+    """
+    counts = neighbour_counts(graph)
+    classes = graph.qi_classes
+    order = np.argsort(classes, kind="stable")
+    borders = np.cumsum(np.bincount(classes))[:-1]
+    of_vertex = np.empty(graph.n_vertices, dtype=np.int32)
+    class_of: list[NDArray[np.int32]] = []
+    pivots: list[csr_array] = []
+    n_cohorts = 0
+    for c, members in enumerate(np.split(order, borders)):
+        block = counts[members]
+        columns = np.unique(block.indices)
+        rows = np.ascontiguousarray(block[:, columns].toarray(), dtype=np.int32)
+        is_sensitive = graph.is_sensitive[members]
+        leaves = _leaves(rows, is_sensitive, params)
+        cohort, middle = _swapped(rows, is_sensitive, leaves, params, rng, SWAPS[effort])
+        of_vertex[members] = n_cohorts + cohort
+        n_cohorts += len(leaves)
+        class_of.append(np.full(len(leaves), c, dtype=np.int32))
+        at = np.repeat(np.arange(len(leaves)), len(columns))
+        pivots.append(
+            csr_array(
+                (middle.reshape(-1), (at, np.tile(columns, len(leaves)))),
+                shape=(len(leaves), counts.shape[1]),
+            )
+        )
+    from scipy.sparse import vstack
+
+    return Cohorts(
+        of_vertex=of_vertex,
+        class_of=np.concatenate(class_of),
+        sizes=np.bincount(of_vertex, minlength=n_cohorts),
+        pivots=csr_array(vstack(pivots)),
+    )
+
+
+def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int64]:
+    """Return how many members of groups of the given sizes may be sensitive."""
+    return sizes * params.alpha.numerator // params.alpha.denominator
+
+
+def _leaves(
+    rows: NDArray[np.int32], is_sensitive: NDArray[np.bool_], params: PrivacyParams
+) -> list[NDArray[np.int64]]:
+    """Return the leaves of the tree over the given rows, as positions."""
+    open_ = [np.arange(len(rows))]
+    leaves = []
+    while open_:
+        node = open_.pop()
+        cut = _cut(rows[node], is_sensitive[node], params)
+        if cut is None:
+            leaves.append(node)
+        else:
+            open_ += cut_node(node, *cut)
+    return leaves
+
+
+def cut_node(
+    node: NDArray[np.int64], order: NDArray[np.int64], size: int
+) -> list[NDArray[np.int64]]:
+    """Return the two sides of a node."""
+    return [node[order[:size]], node[order[size:]]]
+
+
+def _cut(
+    rows: NDArray[np.int32], is_sensitive: NDArray[np.bool_], params: PrivacyParams
+) -> tuple[NDArray[np.int64], int] | None:
+    """Return the order in which a node is cut and the size of its first side; None: it is a leaf."""
+    m, n = params.group_size_min, len(rows)
+    if n < 2 * m:
+        return None
+    sizes = np.arange(m, n - m + 1)
+    # A cut that wastes members makes fewer cohorts, each of which deviates more.
+    spares = sizes // m + (n - sizes) // m == n // m
+    spread = np.abs(rows - np.median(rows, axis=0)).sum(axis=0)
+    widest = np.argsort(-spread, kind="stable")[:COLUMNS_TRIED]
+    for at_border, wastes, mixed in CUTS:
+        for column in widest if at_border else widest[:1]:
+            order = _order(rows[:, column], is_sensitive, mixed=mixed)
+            value = rows[order, column].astype(np.int64)
+            sensitive = np.cumsum(is_sensitive[order])
+            fits = sensitive[sizes - 1] <= bearable(sizes, params)
+            fits &= sensitive[-1] - sensitive[sizes - 1] <= bearable(n - sizes, params)
+            if not wastes:
+                fits &= spares
+            if at_border:
+                fits &= value[sizes - 1] < value[sizes]
+            if fits.any():
+                possible = sizes[fits]
+                off = _deviations(value)[possible - 1] + _deviations(value[::-1])[n - possible - 1]
+                best = np.lexsort((np.abs(2 * possible - n), off))[0]
+                return order, int(possible[best])
+    return None
+
+
+def _order(
+    value: NDArray[np.int32], is_sensitive: NDArray[np.bool_], *, mixed: bool
+) -> NDArray[np.int64]:
+    """Return the order of values; mixed: equally many of each hundred members are sensitive."""
+    if not mixed:
+        return np.argsort(value, kind="stable")
+    share = np.empty(len(value))
+    for of_kind in (is_sensitive, ~is_sensitive):
+        at = np.flatnonzero(of_kind)
+        share[at[np.argsort(value[at], kind="stable")]] = (np.arange(len(at)) + 0.5) / len(at)
+    return np.argsort(share, kind="stable")
+
+
+def _deviations(value: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return of each prefix of sorted values the sum of distances from its median."""
+    n = len(value)
+    total = np.concatenate(([0], np.cumsum(value)))
+    size = np.arange(1, n + 1)
+    upper = total[size] - total[size - size // 2]
+    return np.abs(upper - total[size // 2])
+
+
+def _swapped(
+    rows: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    leaves: list[NDArray[np.int64]],
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    swaps: int,
+) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """Return the cohort of each row after the swap search, and the cohorts' lower medians."""
+    sizes = np.array([len(leaf) for leaf in leaves], dtype=np.int64)
+    members = np.concatenate(leaves).astype(np.int32)
+    cohort = np.empty(len(rows), dtype=np.int32)
+    cohort[members] = np.repeat(np.arange(len(leaves), dtype=np.int32), sizes)
+    place = np.empty(len(rows), dtype=np.int32)
+    place[members] = np.arange(len(rows), dtype=np.int32)
+    places = core.Places(
+        rows=rows,
+        is_sensitive=is_sensitive,
+        cohort=cohort,
+        members=members,
+        place=place,
+        first=np.concatenate(([0], np.cumsum(sizes))),
+        sensitive=np.bincount(cohort, is_sensitive, len(leaves)).astype(np.int64),
+        middle=np.zeros((len(leaves), 3, rows.shape[1]), dtype=np.int32),
+    )
+    for i in range(len(leaves)):
+        core.find_middle(places, i)
+    if len(leaves) > 1:
+        core.swap_members(places, bearable(sizes, params), swaps * len(rows), HEAT, rng)
+    is_even = (sizes % 2 == 0)[:, None]
+    return cohort, np.where(is_even, places.middle[:, 0], places.middle[:, 1])
