@@ -131,6 +131,27 @@ def kt_tree(
     )
 
 
+def cohorts_of_class(
+    rows: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    params: PrivacyParams,
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+) -> NDArray[np.int32]:
+    """Return the cohort of each member of one class, given their neighbour counts.
+
+    Parameters
+    ----------
+    rows:
+        int32, shape (members, columns).
+    is_sensitive:
+        bool, shape (members,).
+    """
+    leaves = _leaves(rows, is_sensitive, params)
+    return _swapped(rows, is_sensitive, leaves, params, rng, SWAPS[effort])[0]
+
+
 def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int64]:
     """Return how many members of groups of the given sizes may be sensitive."""
     return sizes * params.alpha.numerator // params.alpha.denominator

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -13,29 +12,22 @@ from ktsafe.sequence.gate import certificate, cover
 from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.changes import Changes, Values
 from ktsafe.sequence.memory.options import SequenceOptions
-from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
-from ktsafe.sequence.people.blocks import Frame
 from ktsafe.sequence.people.departures import depart, retire_hollow
+from ktsafe.sequence.people.frame import Frame
 from ktsafe.sequence.people.qi_changes import move_groups, note_class
 from ktsafe.sequence.people.sensitive_updates import keep_company, note_sensitive
-from ktsafe.sequence.ties.raising import raise_due, relabel
-from ktsafe.sequence.ties.removals import Removals, exchange_ties, remove_places
-from ktsafe.sequence.ties.rotating import rotate
-from ktsafe.sequence.ties.switching import switch_held
+from ktsafe.sequence.ties.pairs import relabel
+from ktsafe.sequence.ties.planning import plan_ties
 
 
 class Visible(NamedTuple):
-    """Published ids of edges that appeared and disappeared, and of vertices that disappeared.
-
-    `successions`, shape (x, 2): ids that vanished with their people, each with its successor, by
-    which edges name it.
-    """
+    """Published ids of edges that appeared and disappeared, and of vertices that disappeared."""
 
     gained: NDArray[np.int64]
     lost: NDArray[np.int64]
     retired: NDArray[np.int64]
-    successions: Sequence[Tie] = ()
 
 
 def make_release(
@@ -55,55 +47,47 @@ def make_release(
         If the certificate does not hold in the end.
     """
     # Step 1: the true graph.
-    slack, left = apply(state, frame, changes, rng)
-    removals = remove_places(state, left, rng) if options.departure == "hard" else Removals()
+    left = apply(state, frame, changes, rng)
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
     left |= move_groups(state, frame, options, rng)
     retire_hollow(state, frame, options, left)
     publish_ready(state, frame, options, rng)
-    # Step 3: ties, under cover.
-    if not options.cover:
-        switch_held(state)
-    slack |= raise_due(state, frame, options.edge_lag_max, rng)
-    # Step 4: ties for which others need not gain anything; take back what nobody needs.
-    for label in left:
-        slack |= _pairs(state, label)
-    rotate(state, slack, frame.params.k if options.cover else 1, rng)
-    exchange_ties(state, removals, rng)
-    # Step 5: the gate.
+    # Step 3: ties, pair of classes by pair of classes.
+    plan_ties(state, cover=options.cover, rng=rng)
+    # Step 4: the gate.
     certificate.check(state, frame, state.touched)
     if options.cover:
-        cover.check_cover(state, frame.params.k, removals.touched)
+        cover.check_cover(state)
     gained, lost = visible_edges(state)
     # Only now: what cohorts without edges lost in this release was looked at above.
-    retired = removals.retired(_remove_bare(state))
-    return Visible(gained, lost, np.array(retired, dtype=np.int64), sorted(removals.successions))
+    retired = _remove_bare(state)
+    return Visible(gained, lost, np.array(retired, dtype=np.int64))
 
 
 def visible_edges(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the published ids of the edges that appeared, and of those that disappeared."""
-    ids = state.places.rows[:, st.PUBLISHED]
+    """Return the published ids of the edges that appeared, and of those that disappeared.
+
+    Edges between two vertices that appeared with them are births, no gains.
+    """
+    ids, born = state.places.rows[:, st.PUBLISHED], state.places.rows[:, st.BORN]
     gained, lost = (
-        ids[np.array(list(edges), dtype=np.int64).reshape(-1, 2)]
-        for edges in (state.gained, state.lost)
+        np.array(list(edges), dtype=np.int64).reshape(-1, 2) for edges in (state.gained, state.lost)
     )
-    return gained, lost
+    gained = gained[(born[gained] < state.release).any(axis=1)]
+    return ids[gained], ids[lost]
 
 
-def apply(
-    state: State, frame: Frame, changes: Changes, rng: np.random.Generator
-) -> tuple[set[Tie], set[int]]:
+def apply(state: State, frame: Frame, changes: Changes, rng: np.random.Generator) -> set[int]:
     """Apply changes to the true graph; nothing but sensitive values changes visibly.
 
-    Returns the pairs of classes between which a released tie ended, and the cohorts that people
-    left.
+    Returns the cohorts that people left.
     """
-    slack = _remove_ties(state, changes)
+    _remove_ties(state, changes)
     left = _depart(state, frame, changes)
     keep_company(state, frame, _change(state, frame, changes), rng)
     _join(state, changes)
     _add_ties(state, changes)
-    return slack, left
+    return left
 
 
 def _row(state: State, key: int) -> int:
@@ -113,12 +97,11 @@ def _row(state: State, key: int) -> int:
     return row
 
 
-def _remove_ties(state: State, changes: Changes) -> set[Tie]:
-    """Forget true ties; a released one stays as an inserted edge until it can be taken back.
+def _remove_ties(state: State, changes: Changes) -> None:
+    """Forget true ties; a released one stays as an inserted edge.
 
     Those of people who leave are left to their departure, which makes them residual.
     """
-    slack: set[Tie] = set()
     leavers = set(changes.left.tolist())
     for low, high in changes.ties_removed.tolist():
         if low in leavers or high in leavers:
@@ -133,8 +116,6 @@ def _remove_ties(state: State, changes: Changes) -> set[Tie]:
         if edge is None or not state.is_true(edge):
             raise InvalidGraph("A tie is removed that is not there.")
         state.edges.set(edge, st.IS_TRUE, st.FALSE)
-        slack.add(state.class_pair(p, q))
-    return slack
 
 
 def _depart(state: State, frame: Frame, changes: Changes) -> set[int]:
@@ -176,7 +157,7 @@ def _coded(state: State, values: Values) -> tuple[int, int]:
 
 
 def _add_ties(state: State, changes: Changes) -> None:
-    """Hold new ties back, but for those whose edge is released already."""
+    """Hide new ties, but for those whose edge is released already."""
     for low, high in changes.ties_added.tolist():
         u, v = _row(state, low), _row(state, high)
         p, q = state.place(u), state.place(v)
@@ -186,12 +167,6 @@ def _add_ties(state: State, changes: Changes) -> None:
         held = state.hold(u, v)
         if edge is not None:
             relabel(state, held, edge)
-
-
-def _pairs(state: State, label: int) -> set[Tie]:
-    """Return the pairs of classes between which a cohort has edges."""
-    first = state.members[label][0]
-    return {state.class_pair(first, other) for other in state.adjacent[first]}
 
 
 def _remove_bare(state: State) -> list[int]:

@@ -19,9 +19,11 @@ from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.table import FREE
 from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.births import come_apart, is_sensitive, margin, shall_be_padded, waiting
-from ktsafe.sequence.people.blocks import Frame, add_places
+from ktsafe.sequence.people.blocks import draw_published
+from ktsafe.sequence.people.frame import Frame
 
 
 def publish_ready(
@@ -52,7 +54,7 @@ def publish_groups(
     groups = _groups(seated.shift)
     # Places of a group ascend in the order of the shift, so the state need not know positions.
     vertices = np.concatenate(groups)
-    places = add_places(state, seated.graph, vertices, rng)
+    places = _add_places(state, seated.graph, vertices, rng)
     for group, own in zip(groups, _split(places, groups), strict=True):
         state.form_cohort(own.tolist())
         for vertex, place in zip(group.tolist(), own.tolist(), strict=True):
@@ -68,12 +70,12 @@ def _filling(
     rng: np.random.Generator,
 ) -> list[int]:
     """Return people of one class who fill whole groups, as many as possible; the others wait."""
-    m = frame.exact.group_size_min
+    m = frame.forming.group_size_min
     size = options.real_per_group or m
     if len(rows) < size + margin(state, options) or not come_apart(state, rows):
         return []
     flags = [is_sensitive(state, frame, row) for row in rows]
-    flagged, cap = sum(flags), int(frame.exact.alpha * m)
+    flagged, cap = sum(flags), int(frame.forming.alpha * m)
     harmless = len(rows) - flagged
     n_groups = len(rows) // size
     while harmless + min(flagged, n_groups * cap) < n_groups * size:
@@ -98,7 +100,7 @@ def _seated(
 ) -> Anonymized:
     """Return the graph on groups, with the shift that takes each place to the next."""
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
-    params = dataclasses.replace(frame.exact, n_hops=max(frame.exact.n_hops, 1))
+    params = dataclasses.replace(frame.forming, n_hops=max(frame.forming.n_hops, 1))
     chosen = AnonymizeOptions(
         effort=frame.effort, strategy="aligned", real_per_group=options.real_per_group
     )
@@ -123,3 +125,28 @@ def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:
 
 def _split(places: NDArray[np.int64], groups: list[NDArray[np.int64]]) -> list[NDArray[np.int64]]:
     return np.split(places, np.cumsum([len(group) for group in groups])[:-1])
+
+
+def _add_places(
+    state: State,
+    released: AttributedGraph,
+    vertices: NDArray[np.int64],
+    rng: np.random.Generator,
+) -> NDArray[np.int64]:
+    """Add a place without edges for each of the given vertices of a release, in their order."""
+    for text in released.categories[-1][len(state.categories[-1]) :]:
+        state.categories[-1].append(text)
+    n, codes = len(vertices), released.codes[vertices]
+    classes = released.qi_classes[vertices]
+    _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
+    numbers = [state.class_of(tuple(codes[i, :-1].tolist())) for i in first.tolist()]
+    values = np.empty((n, len(state.places.columns)), dtype=np.int64)
+    values[:, st.PUBLISHED] = draw_published(state, n, rng)
+    values[:, st.CLS] = np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
+    values[:, st.SENSITIVE] = codes[:, -1]
+    values[:, st.EVER] = released.is_sensitive[vertices]
+    values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
+    values[:, [st.BORN, st.LEFT]] = state.release, st.NEVER
+    state.adjacent.extend({} for _ in range(n))
+    state.cls_of.extend(values[:, st.CLS].tolist())
+    return state.places.add_many(values)

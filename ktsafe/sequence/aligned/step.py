@@ -14,10 +14,10 @@ from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.changes import Changes
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import Frame
 from ktsafe.sequence.people.departures import leave_place, retire_hollow
+from ktsafe.sequence.people.frame import Frame
 from ktsafe.sequence.step import Visible, apply, visible_edges
-from ktsafe.sequence.ties.raising import relabel
+from ktsafe.sequence.ties.pairs import relabel
 
 
 def make_release(
@@ -37,7 +37,7 @@ def make_release(
         If the certificate does not hold in the end.
     """
     # Step 1: the true graph.
-    _, left = apply(state, frame, changes, rng)
+    left = apply(state, frame, changes, rng)
     # Step 2: people. Former places stay as counterfeits; whole groups appear.
     if options.qi_change == "rebirth":
         left |= _reborn(state, frame)
@@ -49,7 +49,7 @@ def make_release(
     state.count("orbits_dropped", drop_unneeded(state))
     # Step 4: the gate.
     check(state, frame, state.touched)
-    cover.check_cover(state, frame.params.k)
+    cover.check_cover(state)
     gained, lost = visible_edges(state)
     return Visible(gained, lost, np.array(sorted(_remove_deserted(state, left)), dtype=np.int64))
 
@@ -97,7 +97,7 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
         if not members:
             continue
         places = state.places.rows[members]
-        if len(members) != frame.exact.group_size_min:
+        if len(members) != frame.forming.group_size_min:
             raise NotKTSafe("A group has too few places or too many.")
         if (places[:, [st.BORN, st.CLS]] != places[0, [st.BORN, st.CLS]]).any():
             raise NotKTSafe("The places of a group differ in age or class.")

@@ -2,8 +2,8 @@
 
 Cohorts partition the published places. Each has at least m members with equal presence, at most
 the share alpha of them ever sensitive, and all members on one exact location: one class, and for
-every attribute the same counts among the neighbours. Then every protection set of every release is
-a union of cohorts, and so is every intersection of them.
+every class the same number of neighbours. Then every protection set of every release is a union of
+cohorts, and so is every intersection of them.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import Frame
+from ktsafe.sequence.people.frame import Frame
 
 CELLS_MAX = 2**22
 """Counts that are compared at once."""
@@ -43,7 +43,7 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
             raise NotKTSafe("The members of a cohort were not published together.")
         if (places[:, st.CLS] != places[0, st.CLS]).any():
             raise NotKTSafe("The members of a cohort differ in class.")
-    width = sum(len(texts) for texts in state.categories[:-1]) + 1
+    width = len(state.classes)
     batch: list[list[int]] = []
     for members in cohorts:
         batch.append(members)
@@ -54,23 +54,15 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
 
 
 def _check_locations(state: State, cohorts: list[list[int]], width: int) -> None:
-    """Raise unless the members of each cohort have equal degrees and neighbour counts."""
+    """Raise unless the members of each cohort have equal neighbour counts."""
     places = [place for members in cohorts for place in members]
     if not places:
         return
     neighbours = [list(state.adjacent[place]) for place in places]
-    degrees = np.array([len(others) for others in neighbours], dtype=np.int64)
-    row = np.repeat(np.arange(len(places)), degrees)
+    row = np.repeat(np.arange(len(places)), [len(others) for others in neighbours])
     flat = np.array([other for others in neighbours for other in others], dtype=np.int64)
-    classes = np.array(state.classes, dtype=np.int64).reshape(len(state.classes), -1)
-    codes = classes[state.places.rows[flat, st.CLS]]
-    counts = np.zeros(len(places) * width, dtype=np.int64)
-    offset = 0
-    for j, texts in enumerate(state.categories[:-1]):
-        counts += np.bincount(row * width + offset + codes[:, j], minlength=len(counts))
-        offset += len(texts)
-    table = counts.reshape(len(places), width)
-    table[:, -1] = degrees
+    cells = row * width + state.places.rows[flat, st.CLS]
+    table = np.bincount(cells, minlength=len(places) * width).reshape(len(places), width)
     sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     if (table != table[first]).any():

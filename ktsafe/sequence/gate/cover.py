@@ -1,14 +1,13 @@
 """The change attack: who visibly changes must not be alone in how.
 
 D(v) is what v visibly gains and loses from one release to the next: two multisets of classes.
-Source: k_delta in the definition of a sequence's guarantee; here counted within v's cohort, which
-is part of every CS_W(v).
+Source: k_delta in the definition of a sequence's guarantee. Here v's whole cohort, which is part of
+every CS_W(v), changes as v does.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from collections.abc import Set as AbstractSet
+from collections import defaultdict
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.memory import state as st
@@ -32,25 +31,21 @@ def visible_changes(state: State) -> dict[int, Change]:
     }
 
 
-def check_cover(state: State, k: int, excepted: AbstractSet[int] = frozenset()) -> None:
-    """Raise unless every visible change is shared by k members of one cohort.
+def check_cover(state: State) -> None:
+    """Raise unless all members of a cohort change alike, or none does.
 
-    Parameters
-    ----------
-    excepted:
-        Places at the ends of exchanged edges (`removals`): they need no cover as long as each
-        gained neighbours of the classes that it lost.
+    Then no later split of a cohort can part those who changed alike: whatever the parts are, each
+    has at least k of them.
 
     Raises
     ------
     NotKTSafe
-        If some change is not.
+        If some members change otherwise than the rest of their cohort.
     """
     changes = visible_changes(state)
-    shared = Counter((state.cohort(place), change) for place, change in changes.items())
-    for place, change in changes.items():
-        is_exchange = place in excepted and change[0] == change[1]
-        if shared[state.cohort(place), change] < k and not is_exchange:
+    for label in sorted({state.cohort(place) for place in changes}):
+        if len({changes.get(place) for place in state.members[label]}) > 1:
             raise NotKTSafe(
-                "A visible change is shared by too few.", hint="Do not publish this graph."
+                "A visible change is not shared by the whole cohort.",
+                hint="Do not publish this graph.",
             )

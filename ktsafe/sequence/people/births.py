@@ -9,7 +9,8 @@ import numpy as np
 from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import Frame, publish_block
+from ktsafe.sequence.people.blocks import publish_block
+from ktsafe.sequence.people.frame import Frame
 
 SLOTS_MIN = 2
 """Releases over which the newcomers of a group must have come: one flood of accounts is none."""
@@ -20,15 +21,14 @@ def publish_ready(
 ) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
     ready: list[int] = []
-    padded = False
     for rows in waiting(state):
         chosen = _ready(state, frame, options, rows, rng)
         if not chosen and shall_be_padded(state, options, rows):
-            chosen, padded = rows, True
+            chosen = rows
         ready += chosen
     if ready:
         order = np.array(ready, dtype=np.int64)[rng.permutation(len(ready))]
-        publish_block(state, frame, order, rng, padded=padded or state.release == 0)
+        publish_block(state, frame, order, rng)
 
 
 def waiting(state: State) -> list[list[int]]:
@@ -62,7 +62,7 @@ def shall_be_padded(state: State, options: SequenceOptions, rows: list[int]) -> 
 
 def under_alpha(state: State, frame: Frame, rows: list[int], rng: np.random.Generator) -> list[int]:
     """Return as many of the given people as alpha allows in one cohort, drawn at random."""
-    alpha = frame.exact.alpha
+    alpha = frame.forming.alpha
     sensitive = [row for row in rows if is_sensitive(state, frame, row)]
     harmless = [row for row in rows if not is_sensitive(state, frame, row)]
     if alpha == 1:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import Frame, harmless_codes
+from ktsafe.sequence.people.blocks import harmless_codes
+from ktsafe.sequence.people.frame import Frame
 from ktsafe.sequence.people.sensitive_updates import is_kept_missing
 
 

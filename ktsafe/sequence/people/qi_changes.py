@@ -10,8 +10,9 @@ from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import under_alpha
-from ktsafe.sequence.people.blocks import Frame, publish_block
+from ktsafe.sequence.people.blocks import publish_block
 from ktsafe.sequence.people.departures import leave_place
+from ktsafe.sequence.people.frame import Frame
 
 
 def note_class(state: State, row: int, cls: int) -> None:
@@ -49,7 +50,7 @@ def move_groups(
             continue
         for row in movers:
             leave_place(state, frame, row)
-        publish_block(state, frame, np.array(movers, dtype=np.int64), rng, with_ties=False)
+        publish_block(state, frame, np.array(movers, dtype=np.int64), rng, together=True)
         left.add(label)
         state.count("groups_moved")
     return left

@@ -17,7 +17,8 @@ import numpy as np
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import Frame, harmless_codes
+from ktsafe.sequence.people.blocks import harmless_codes
+from ktsafe.sequence.people.frame import Frame
 
 
 def note_sensitive(state: State, frame: Frame, row: int, code: int) -> int | None:

@@ -1,1 +1,1 @@
-"""Ties of a sequence: how they become visible, and how they leave."""
+"""Ties of a sequence: which are shown, pair of classes by pair of classes."""

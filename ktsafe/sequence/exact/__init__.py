@@ -1,1 +1,0 @@
-"""Equal neighbour counts inside every cohort: plans and how they are completed."""

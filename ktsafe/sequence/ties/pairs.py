@@ -1,0 +1,150 @@
+"""A pair of classes of a sequence: its places, shown edges and hidden ties, as arrays."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.exact.pair_program import Pair
+from ktsafe.graph import edge_keys
+from ktsafe.sequence.memory import state as st
+from ktsafe.sequence.memory.state import State, Tie
+
+Edges = NDArray[np.int32]
+"""int32, shape (x, 2): positions of places, the first end in the first class."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PairOfClasses:
+    """What the sequence knows of two classes, or of one and the same.
+
+    Attributes
+    ----------
+    classes:
+        The two classes, ascending.
+    places:
+        int64, shape (n,): the places of both classes, those of the first one first.
+    cohort:
+        int32, shape (n,): position of each place's cohort; those of the first class come first.
+    sizes:
+        int64, shape (cohorts,): their members.
+    n_first:
+        How many of the cohorts are of the first class; all of them if it is one class.
+    shown:
+        The released edges.
+    is_true:
+        bool, shape (x,): whether each of them is a true tie.
+    hidden:
+        True ties between these places that are not released.
+    """
+
+    classes: Tie
+    places: NDArray[np.int64]
+    cohort: NDArray[np.int32]
+    sizes: NDArray[np.int64]
+    n_first: int
+    shown: Edges
+    is_true: NDArray[np.bool_]
+    hidden: Edges
+
+    @classmethod
+    def of(cls, state: State, classes: Tie) -> PairOfClasses:
+        """Gather a pair of classes."""
+        groups: list[list[int]] = []
+        firsts = 0
+        for number in dict.fromkeys(classes):
+            groups += [state.members[label] for label in sorted(state.cohorts_of[number])]
+            firsts = firsts or len(groups)
+        sizes = np.array([len(group) for group in groups], dtype=np.int64)
+        places = np.array([place for group in groups for place in group], dtype=np.int64)
+        order = np.argsort(places)
+        rows = np.array(sorted(state.between.get(classes, ())), dtype=np.int64)
+        shown = state.edges.rows[rows]
+        held = np.array(sorted(state.held_between.get(classes, ())), dtype=np.int64)
+        owners = state.held.rows[held][:, : st.SECOND + 1]
+        hidden = state.people.rows[owners, st.PLACE]
+
+        def positions(pairs: NDArray[np.int64]) -> Edges:
+            wrong = state.places.rows[pairs[:, 0], st.CLS] != classes[0]
+            turned = np.where(wrong[:, None], pairs[:, ::-1], pairs)
+            return order[np.searchsorted(places, turned, sorter=order)].astype(np.int32)
+
+        return cls(
+            classes=classes,
+            places=places,
+            cohort=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+            sizes=sizes,
+            n_first=firsts,
+            shown=positions(shown[:, : st.HIGH + 1]),
+            is_true=shown[:, st.IS_TRUE] == st.TRUE,
+            hidden=positions(hidden),
+        )
+
+    @property
+    def n_ties(self) -> int:
+        """True ties between the two classes, among published people."""
+        return int(self.is_true.sum()) + len(self.hidden)
+
+    @property
+    def cost(self) -> int:
+        """Edges that differ from the true ones: hidden ties and shown edges that are no ties."""
+        return len(self.hidden) + int((~self.is_true).sum())
+
+    def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
+        """Return the program that shows some of the given candidates."""
+        first = np.arange(self.n_first, dtype=np.int32)
+        other = np.arange(self.n_first, len(self.sizes), dtype=np.int32)
+        is_one = self.n_first == len(self.sizes)
+        return Pair(self.cohort, self.sizes, first, first if is_one else other, edges, gain, price)
+
+    def degrees(self) -> NDArray[np.int64]:
+        """Return how many shown edges each member of each cohort has: int64, shape (cohorts,)."""
+        ends = np.bincount(self.cohort[self.shown].reshape(-1), minlength=len(self.sizes))
+        return ends // self.sizes
+
+    def cost_of(self, edges: Edges) -> int:
+        """Return the cost if exactly these edges were shown."""
+        true = np.concatenate((self.shown[self.is_true], self.hidden))
+        n_shown = int(np.isin(edge_keys(edges), edge_keys(true)).sum())
+        return len(true) + len(edges) - 2 * n_shown
+
+    def changed_by(self, edges: Edges) -> int:
+        """Return how many edges would appear or disappear if exactly these were shown."""
+        stays = int(np.isin(edge_keys(edges), edge_keys(self.shown)).sum())
+        return len(edges) + len(self.shown) - 2 * stays
+
+
+def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
+    """Release exactly these edges between two classes: others are hidden, or no longer inserted."""
+    wanted, known = edge_keys(edges), edge_keys(pair.shown)
+    for u, v in pair.places[pair.shown[~np.isin(known, wanted)]].tolist():
+        hide(state, u, v)
+    for u, v in pair.places[edges[~np.isin(wanted, known)]].tolist():
+        show(state, u, v)
+
+
+def hide(state: State, u: int, v: int) -> None:
+    """Release the edge between two places no longer; a true tie is remembered as hidden."""
+    edge = state.adjacent[u][v]
+    is_true = state.is_true(edge)
+    state.drop_edge(edge)
+    if is_true:
+        state.hold(state.places.get(u, st.OWNER), state.places.get(v, st.OWNER))
+
+
+def show(state: State, u: int, v: int) -> None:
+    """Release an edge between two places that have none: a hidden tie of theirs, or inserted."""
+    first, second = state.places.get(u, st.OWNER), state.places.get(v, st.OWNER)
+    hidden = state.held_of.get(first, {}).get(second) if st.NOBODY not in (first, second) else None
+    if hidden is not None:
+        state.unhold(hidden)
+    state.add_edge(u, v, is_true=hidden is not None)
+
+
+def relabel(state: State, row: int, edge: int) -> None:
+    """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
+    state.unhold(row)
+    state.edges.set(edge, st.IS_TRUE, st.TRUE)
+    state.count("relabelled")
