@@ -121,7 +121,6 @@ class SequenceTable(Table, frozen=True):
     """
 
     cover: bool = True
-    edge_lag_max: NotNegative = 1
     sybil_margin: NotNegative = 2
     birth_wait_max: NotNegative = 8
     births: Literal["withhold", "pad"] = "withhold"

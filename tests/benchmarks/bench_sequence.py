@@ -67,7 +67,7 @@ def main() -> int:
     effort: Effort = a.effort or ("fast" if a.small else "balanced")
     defaults = SequenceOptions(cover=not a.no_cover, effort=effort)
     lags = [int(lag) for lag in a.lags.split(",") if lag] or [defaults.edge_lag_max]
-    warm = dataclasses.replace(defaults, edge_lag_max=0, effort="fast")
+    warm = dataclasses.replace(defaults, effort="fast")
     run(power_law(300, 0), warm, 4, 0.05, 0)
     print(
         "cover lag seed    first     last    fresh ratio   held  age rotated cover  "
@@ -75,7 +75,7 @@ def main() -> int:
     )
     unsafe = 0
     for lag in lags:
-        options = dataclasses.replace(defaults, edge_lag_max=lag)
+        options = dataclasses.replace(defaults)
         ratios = []
         for seed in range(a.seeds):
             graph = cora(a.data) if a.data else power_law(n, seed)

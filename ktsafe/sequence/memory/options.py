@@ -23,10 +23,7 @@ class SequenceOptions:
     Attributes
     ----------
     cover:
-        Whether every visible change of a vertex is shared by at least k members of its cohort.
-    edge_lag_max:
-        Releases for which a new tie may be held back in the hope of sharing its cover. While it
-        is held it counts as cost. 0: every tie between published people is published at once.
+        Whether every visible change of a vertex is shared by its whole cohort.
     sybil_margin:
         Newcomers of one quasi-identifier beyond k that must exist before they are published.
     birth_wait_max:
@@ -54,7 +51,6 @@ class SequenceOptions:
     """
 
     cover: bool = True
-    edge_lag_max: int = 8
     sybil_margin: int = 2
     birth_wait_max: int = 8
     births: Births = "withhold"
@@ -77,7 +73,7 @@ class SequenceOptions:
         ):
             if getattr(self, name) not in known:
                 raise InvalidParams(f"{name} must be one of {', '.join(known)}.")
-        names = ("edge_lag_max", "sybil_margin", "birth_wait_max", "real_floor", "real_per_group")
+        names = ("sybil_margin", "birth_wait_max", "real_floor", "real_per_group")
         for name in names:
             value = getattr(self, name)
             if name in {"real_floor", "real_per_group"} and value is None:

@@ -31,11 +31,11 @@ def audited(sequence: Sequence) -> AuditedRelease:
 def test_the_auditor_confirms_guarantee_and_cover() -> None:
     """After every release: w = all, and every visible change covered."""
     world, rng = World(150, 220, 11), np.random.default_rng(0)
-    sequence = world.begin(edge_lag_max=1)
+    sequence = world.begin()
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
     assert auditor.extend(audited(sequence)).is_safe
     for i in range(8):
         sequence.advance(world.change(**SLOTS[i % len(SLOTS)]), rng)
         findings = auditor.extend(audited(sequence))
         assert findings.is_safe, findings.to_mapping()
-    assert sequence.figures().moves["raised"] > 0
+    assert sequence.figures().moves["pairs_raised"] > 0

@@ -28,7 +28,7 @@ def joins(keys: range, values: tuple[str, str], ties: object = ()) -> Changes:
 
 def begun(first: Changes, **options: object) -> Sequence:
     """Return a sequence that begins with the given people."""
-    chosen = SequenceOptions(**{"effort": "fast", "edge_lag_max": 0, **options})  # type: ignore[arg-type]
+    chosen = SequenceOptions(**{"effort": "fast", **options})  # type: ignore[arg-type]
     return Sequence.begin(SCHEMA, PARAMS, chosen, first, np.random.default_rng(0))
 
 

@@ -34,7 +34,7 @@ def place_of(sequence: Sequence) -> dict[int, int]:
 def test_residual_edges_and_their_ages(seed: int, cover: bool) -> None:
     """A true tie of somebody who left is residual from then on, until it is shown no longer."""
     world = World(60, 120, seed)
-    sequence = world.begin(edge_lag_max=0, cover=cover)
+    sequence = world.begin(cover=cover)
     rng = np.random.default_rng(seed)
     since: dict[Tie, int] = {}
     for release in range(1, 7):
@@ -61,7 +61,7 @@ def test_residual_edges_and_their_ages(seed: int, cover: bool) -> None:
 def test_few_who_are_reborn_wait_for_others(seed: int, margin: int) -> None:
     """Whoever changes leaves the place at once, and comes back only with k people in one cohort."""
     world = World(60, 60, seed)
-    sequence = world.begin(edge_lag_max=0, qi_change="rebirth", sybil_margin=margin)
+    sequence = world.begin(qi_change="rebirth", sybil_margin=margin)
     rng = np.random.default_rng(seed)
     waited = 0
     for _ in range(6):
@@ -87,7 +87,7 @@ def test_one_who_is_reborn_alone(births: str) -> None:
     """A single rebirth waits for ever, or is padded after its time, never shown with fewer."""
     world = World(60, 0, 3)
     options = {"qi_change": "rebirth", "births": births, "birth_wait_max": 2}
-    sequence = world.begin(edge_lag_max=0, **options)
+    sequence = world.begin(**options)
     changes = world.change(ties=0, moves=1)
     key = int(changes.changed[0])
     rng = np.random.default_rng(0)

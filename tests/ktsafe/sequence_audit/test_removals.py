@@ -252,7 +252,7 @@ def claimed(sequence: Sequence, made: Step | None) -> AuditedRelease:
 def test_who_is_exposed_is_who_the_definition_says(seed, cover):
     """Streams of hard departures: safe as objects; exposed by ids as the naive oracle finds."""
     world, rng = World(50, 80, seed), np.random.default_rng(seed)
-    sequence = world.begin(edge_lag_max=0, departure="hard", cover=cover)
+    sequence = world.begin(departure="hard", cover=cover)
     auditor = SequenceAuditor(Promise("all", cover=cover), workers=1)
     auditor.extend(claimed(sequence, None))
     history = [plain(sequence)]
@@ -283,7 +283,7 @@ def test_who_is_exposed_is_who_the_definition_says(seed, cover):
 def exposed_world(seed=5):
     """Return a sequence, and its next step, in which ties were exchanged."""
     world, rng = World(200, 400, seed), np.random.default_rng(seed)
-    sequence = world.begin(edge_lag_max=0, departure="hard")
+    sequence = world.begin(departure="hard")
     first = claimed(sequence, None)
     made = sequence.advance(world.change(ties=0, leaves=4), rng)
     return first, claimed(sequence, made)

@@ -125,8 +125,8 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     """Every option has its key, the same default, and arrives."""
     settings = config.check(MINIMAL, tmp_path, "here")
     assert settings.config.privacy.window == "all"
-    assert settings.sequence == SequenceOptions(edge_lag_max=1)
-    table = {"cover": False, "edge_lag_max": 3, "alpha_reserve": "1/10", "real_floor": 4}
+    assert settings.sequence == SequenceOptions()
+    table = {"cover": False, "alpha_reserve": "1/10", "real_floor": 4}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)
 
@@ -135,7 +135,7 @@ def test_hard_departures_are_for_sequences_of_one_hop(tmp_path):
     """The option arrives; where no place is removed by it, it is refused with what to do."""
     table = {"departure": "hard"}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
-    assert settings.sequence == SequenceOptions(edge_lag_max=1, departure="hard")
+    assert settings.sequence == SequenceOptions(departure="hard")
     assert config.check(MINIMAL, tmp_path, "here").sequence.departure == "counterfeit"
     for privacy, message in (
         ({"window": 1}, "departure = .hard. is for privacy.window = .all.. Leave it out"),
@@ -153,7 +153,7 @@ def test_real_per_group_arrives_where_there_are_groups(tmp_path):
     document = {**MINIMAL, "privacy": {"n_hops": 2}}
     document["release"] = {**MINIMAL["release"], "real_per_group": 10}
     settings = config.check(document, tmp_path, "here")
-    assert settings.sequence == SequenceOptions(edge_lag_max=1, real_per_group=10)
+    assert settings.sequence == SequenceOptions(real_per_group=10)
     document["release"]["real_per_group"] = 11
     with pytest.raises(ConfigError, match="1 to 10"):
         config.check(document, tmp_path, "here")

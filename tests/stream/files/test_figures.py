@@ -13,7 +13,7 @@ from stream.watching.board import Board, Setting
 from stream.watching.summary import Counts
 from tests.stream.service.simulation import PARAMS, World, event
 
-LINKED = SequenceOptions(edge_lag_max=0, effort="fast")
+LINKED = SequenceOptions(effort="fast")
 
 
 def feed(slots: int) -> list[dict[str, object]]:

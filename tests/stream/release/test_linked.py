@@ -25,7 +25,7 @@ from stream.study.audits import audited
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event
 
-OPTIONS = SequenceOptions(effort="fast", sybil_margin=0, edge_lag_max=1)
+OPTIONS = SequenceOptions(effort="fast", sybil_margin=0)
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 
 
@@ -222,7 +222,7 @@ def test_frozen_inputs_refuse_to_change(tmp_path):
     """Other options within a sequence refuse to start, and name the way out."""
     world = world_of(tmp_path)
     world.run()
-    world.sequence = SequenceOptions(effort="fast", sybil_margin=0, edge_lag_max=1, cover=False)
+    world.sequence = SequenceOptions(effort="fast", sybil_margin=0, cover=False)
     with pytest.raises(StateMismatch, match="ktsafe rebase"):
         world.run()
 
