@@ -47,9 +47,8 @@ def fill(
     """
     degree = np.zeros(len(pair.sizes), dtype=np.int64)
     degree[pair.b], degree[pair.a] = s, r
-    in_a = pair.vertices_a
-    vertices = in_a if pair.is_one else np.concatenate((in_a, pair.vertices_b))
-    n, n_a = len(vertices), len(in_a)
+    vertices = pair.members()
+    n, n_a = len(vertices), int(pair.sizes[pair.a].sum())
     local = np.empty(len(pair.cohort), dtype=np.int32)
     local[vertices] = np.arange(n, dtype=np.int32)
     wanted = degree[pair.cohort[vertices]]

@@ -6,11 +6,21 @@ candidate edges that are shown
 
     maximize    sum of gain[e] x[e]  -  price * (sum of |C| r[C])
     such that   shown candidates at v  <=  r of v's cohort
-                sum of |C| r[C] over a  =  sum of |D| s[D] over b     (a = b: it is even)
+                sum of |C| r[C] over a  =  sum of |D| s[D] over b
 
-What a vertex lacks is inserted (`ktsafe.exact.filling`). The candidates of a single release are
-the true ties. A hidden tie costs 1 and an inserted edge costs 1, so that each shown tie gains 2
-and each edge costs 1 beforehand: the edge cost is (ties - objective).
+For a = b each edge counts at both of its ends: half the sum is paid, and it is even. What a vertex
+lacks is inserted (`ktsafe.exact.filling`). A single release has the true ties for candidates: a
+hidden tie costs 1 and an inserted edge costs 1, so that each edge costs 1 beforehand and a shown
+tie gains 2. The edge cost is (ties - objective).
+
+    degrees = medians of the candidates at the members of each cohort
+    show what fits, along alternating paths
+    repeat: raise or lower single cohorts while that pays,
+        at a price that leans against the side with too many ends
+    balance: the steps of all cohorts at once that lose least        (dynamic program)
+    repeat: two steps that keep the balance, while that pays
+
+Integer programs take a hundred times as long and come no nearer to the linear bound.
 """
 
 from __future__ import annotations
@@ -19,14 +29,26 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import Bounds, LinearConstraint, milp
-from scipy.sparse import coo_array
 
-TIES_MAX_EXACT = 1500
-"""Candidates up to which degrees are integers for the solver; beyond they are rounded."""
+from ktsafe.exact import _pair_core as core
+from ktsafe.options import Effort
 
-NODES_MAX = 50
-GAP = 0.005
+TRIALS: dict[Effort, int] = {"fast": 0, "balanced": 10, "thorough": 40}
+"""Pairs of steps that are tried, for each cohort."""
+
+PARTNERS = 8
+"""Second steps that are tried with a first one."""
+
+SWEEPS = 8
+NODES_MAX = 60
+"""Vertices that a search for an alternating path may reach."""
+
+LEAN_MAX = 0.4
+OFF_LITTLE = 20
+"""Ends by which the sides may differ before the price leans."""
+
+BALANCING = ((2, 100), (4, 400), (12, 2000))
+"""Steps of a cohort and greatest sums that the balance considers, tried in turn."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -40,13 +62,13 @@ class Pair:
     sizes:
         int64, shape (cohorts,): members of every cohort of the graph.
     a, b:
-        int32: the cohorts of the two classes; the same array if it is one class.
+        int32: the cohorts of the two classes; the same object if it is one class.
     edges:
         int32, shape (m, 2): candidates, the first end in a, the second in b.
     gain:
-        float64, shape (m,): what is gained by each that is shown.
+        float64, shape (m,): what is gained by each that is shown, above 0.
     price:
-        What an edge costs that is no candidate.
+        What each edge costs beforehand.
     """
 
     cohort: NDArray[np.int32]
@@ -63,19 +85,26 @@ class Pair:
         return self.a is self.b
 
     @property
-    def vertices_a(self) -> NDArray[np.int32]:
-        """Members of the cohorts of a, ascending."""
-        return self._members(self.a)
+    def cohorts(self) -> NDArray[np.int32]:
+        """All cohorts of the pair, those of a first."""
+        return self.a if self.is_one else np.concatenate((self.a, self.b))
 
     @property
-    def vertices_b(self) -> NDArray[np.int32]:
-        """Members of the cohorts of b, ascending."""
-        return self._members(self.b)
+    def signs(self) -> NDArray[np.int64]:
+        """1 for cohorts of a, -1 for those of b: int64, shape (cohorts of the pair,)."""
+        signs = np.ones(len(self.cohorts), dtype=np.int64)
+        signs[len(self.a) :] = -1
+        return signs
 
-    def _members(self, cohorts: NDArray[np.int32]) -> NDArray[np.int32]:
-        chosen = np.zeros(len(self.sizes), dtype=np.bool_)
-        chosen[cohorts] = True
-        return np.flatnonzero(chosen[self.cohort]).astype(np.int32)
+    def members(self) -> NDArray[np.int32]:
+        """Return the vertices of the pair: those of a, ascending, then those of b."""
+        sides = (self.a,) if self.is_one else (self.a, self.b)
+        found = []
+        for side in sides:
+            is_there = np.zeros(len(self.sizes), dtype=np.bool_)
+            is_there[side] = True
+            found.append(np.flatnonzero(is_there[self.cohort]))
+        return np.concatenate(found).astype(np.int32)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -85,102 +114,158 @@ class PairPlan:
     Attributes
     ----------
     r, s:
-        int64: neighbours that each member of the cohorts of a and of b gets; one array if a = b.
+        int64: neighbours that each member of the cohorts of a and of b gets; equal if a = b.
     shown:
         bool, shape (m,): the candidates that are shown.
     value:
         What the objective comes to; never below 0, the value of showing nothing.
-    bound:
-        No solution for these cohorts has a greater objective (`ktsafe.exact.bound`).
     """
 
     r: NDArray[np.int64]
     s: NDArray[np.int64]
     shown: NDArray[np.bool_]
     value: float
-    bound: float
 
 
-def solve(pair: Pair) -> PairPlan:
-    """Return degrees and shown candidates of a pair."""
-    m, side_a, side_b = len(pair.edges), len(pair.a), 0 if pair.is_one else len(pair.b)
-    local = np.full(len(pair.sizes), -1, dtype=np.int64)
-    local[pair.b] = side_a + np.arange(len(pair.b)) if not pair.is_one else np.arange(len(pair.b))
-    ends = pair.edges[:, 0], pair.edges[:, 1]
-    end_cohorts_b = local[pair.cohort[ends[1]]]
-    local[pair.a] = np.arange(side_a)
-    end_cohorts_a = local[pair.cohort[ends[0]]]
-    vertices, at = np.unique(np.concatenate(ends), return_inverse=True)
-    cohort_of = np.empty(len(vertices), dtype=np.int64)
-    cohort_of[at[:m]] = end_cohorts_a
-    cohort_of[at[m:]] = end_cohorts_b
-    n_cohorts = side_a + side_b
-    # Columns: candidates, degrees of cohorts, and for one class half the sum of the degrees.
-    n_columns = m + n_cohorts + pair.is_one
-    sizes = np.concatenate((pair.sizes[pair.a], pair.sizes[pair.b][:side_b]))
-    sign = np.concatenate((np.ones(side_a), -np.ones(side_b)))
-    rows = np.concatenate((at, np.arange(len(vertices)), np.full(n_cohorts, len(vertices))))
-    columns = np.concatenate((np.tile(np.arange(m), 2), m + cohort_of, m + np.arange(n_cohorts)))
-    values = np.concatenate((np.ones(2 * m), -np.ones(len(vertices)), sign * sizes))
-    if pair.is_one:
-        rows = np.append(rows, len(vertices))
-        columns = np.append(columns, n_columns - 1)
-        values = np.append(values, -2.0)
-    matrix = coo_array((values, (rows, columns)), shape=(len(vertices) + 1, n_columns))
-    low = np.full(len(vertices) + 1, -np.inf)
-    low[-1] = 0
-    high = np.zeros(len(vertices) + 1)
-    cost = np.concatenate((-pair.gain, pair.price * sizes / 2, np.zeros(int(pair.is_one))))
-    shown_max = np.bincount(np.concatenate((end_cohorts_a, end_cohorts_b)), minlength=n_cohorts)
-    room = np.where(
-        np.arange(n_cohorts) < side_a,
-        pair.sizes[pair.b].sum() - pair.is_one,
-        pair.sizes[pair.a].sum() - pair.is_one,
-    )
-    upper = np.minimum(shown_max, room)
-    tops = np.concatenate((np.ones(m), upper, np.full(int(pair.is_one), np.inf)))
-    is_whole = np.ones(n_columns)
-    is_whole[:m] = 0
-    result = milp(
-        cost,
-        constraints=LinearConstraint(matrix.tocsc(), low, high),
-        integrality=is_whole,
-        bounds=Bounds(0, tops),
-        options={"node_limit": NODES_MAX, "mip_rel_gap": GAP},
-    )
-    bound = -result.mip_dual_bound if result.mip_dual_bound is not None else np.inf
-    nothing = PairPlan(
-        np.zeros(side_a, np.int64), np.zeros(len(pair.b), np.int64), np.zeros(m, bool), 0.0, bound
-    )
-    if result.x is None or -result.fun < 1e-6:
-        return nothing
-    degrees = np.rint(result.x[m : m + n_cohorts]).astype(np.int64)
-    shown = _whole(result.x[:m], at, cohort_of, degrees)
-    value = float(pair.gain[shown].sum() - pair.price * (sizes * degrees).sum() / 2)
-    if value <= 0:
-        return nothing
-    r = degrees[:side_a]
-    return PairPlan(r, r if pair.is_one else degrees[side_a:], shown, value, float(bound))
+def solve(
+    pair: Pair,
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+    start: PairPlan | None = None,
+    keep_degrees: bool = False,
+) -> PairPlan:
+    """Return degrees and shown candidates of a pair.
+
+    Parameters
+    ----------
+    pair:
+        The classes and the candidates.
+    rng:
+        Draws the steps that are tried.
+    effort:
+        How many are (`TRIALS`).
+    start:
+        Where to begin instead of the medians: a solution that is valid.
+    keep_degrees:
+        Whether the degrees of `start` stay; only what is shown is then improved.
+    """
+    if start is None and not len(pair.edges):
+        return cleared(pair)
+    board = _board(pair, start)
+    order = np.argsort(np.diff(board.first), kind="stable")
+    core.show_all(board, order, NODES_MAX)
+    core.exchange_all(board, NODES_MAX)
+    if not keep_degrees:
+        _settle(board, pair)
+        if not _balance(board, pair):
+            return cleared(pair)
+        weight = pair.signs * pair.sizes[pair.cohorts]
+        trials = TRIALS[effort] * len(weight)
+        core.double_steps(board, weight, pair.is_one, trials, PARTNERS, rng, NODES_MAX)
+        core.show_all(board, order, NODES_MAX)
+    value = float(board.value[0])
+    if value <= 0 and not keep_degrees:
+        return cleared(pair)
+    r = board.degree[: len(pair.a)]
+    return PairPlan(r, r if pair.is_one else board.degree[len(pair.a) :], board.is_shown, value)
 
 
-def _whole(
-    x: NDArray[np.float64],
-    at: NDArray[np.int64],
-    cohort_of: NDArray[np.int64],
-    degrees: NDArray[np.int64],
-) -> NDArray[np.bool_]:
-    """Return whole choices: what the solver shows wholly, and what fits of the rest."""
-    m = len(x)
-    shown = x > 1 - 1e-6
-    room = degrees[cohort_of] - np.bincount(
-        np.concatenate((at[:m][shown], at[m:][shown])), minlength=len(cohort_of)
-    )
-    for e in np.argsort(-x, kind="stable"):
-        if x[e] < 1e-6:
+def cleared(pair: Pair) -> PairPlan:
+    """Return the plan that shows nothing."""
+    nothing = np.zeros(len(pair.a), dtype=np.int64)
+    other = nothing if pair.is_one else np.zeros(len(pair.b), dtype=np.int64)
+    return PairPlan(nothing, other, np.zeros(len(pair.edges), dtype=np.bool_), 0.0)
+
+
+def _settle(board: core.Board, pair: Pair) -> None:
+    """Raise and lower single cohorts while that pays, until the sides are nearly balanced."""
+    sizes, signs = pair.sizes[pair.cohorts], pair.signs
+    order = np.arange(len(sizes))
+    lean = 0.0
+    for _ in range(SWEEPS):
+        steps = core.sweep(board, order, NODES_MAX)
+        ends = int((sizes * board.degree).sum())
+        off = 0 if pair.is_one else int((signs * sizes * board.degree).sum())
+        if ends == 0 or (abs(off) <= OFF_LITTLE and not steps):
             break
-        u, v = at[e], at[m + e]
-        if not shown[e] and room[u] > 0 and room[v] > 0:
-            shown[e] = True
-            room[u] -= 1
-            room[v] -= 1
-    return shown
+        if abs(off) > OFF_LITTLE:
+            lean = min(max(lean + off / ends / 2, -LEAN_MAX), LEAN_MAX)
+            _set_prices(board, pair.price * sizes * (0.5 + signs * lean))
+    _set_prices(board, pair.price * sizes / 2)
+
+
+def _set_prices(board: core.Board, price: NDArray[np.float64]) -> None:
+    """Let the value be that at other prices."""
+    board.value[0] += ((board.price - price) * board.degree).sum()
+    board.price[:] = price
+
+
+def _balance(board: core.Board, pair: Pair) -> bool:
+    """Make the ends of both sides equally many, of one class even; return whether that is done."""
+    weight = pair.signs * pair.sizes[pair.cohorts]
+    off = int((weight * board.degree).sum())
+    if pair.is_one:
+        if off % 2:
+            change = core.try_steps(board, 1, NODES_MAX)
+            change[weight % 2 == 0] = -np.inf
+            change[:, 1] = -np.inf
+            c, step = np.unravel_index(np.argmax(change), change.shape)
+            steps = np.zeros(len(weight), dtype=np.int64)
+            steps[c] = step - 1
+            core.take_steps(board, steps, NODES_MAX)
+        return True
+    for reach, span in BALANCING:
+        if off == 0:
+            break
+        if abs(off) <= span:
+            change = core.try_steps(board, reach, NODES_MAX)
+            steps = core.choose_steps(change, weight, -off, span)
+            if steps.max() <= reach:
+                core.take_steps(board, steps, NODES_MAX)
+                off = 0
+    return off == 0
+
+
+def _board(pair: Pair, start: PairPlan | None) -> core.Board:
+    """Return the state of the search at the given solution, or at the medians."""
+    cohorts, vertices = pair.cohorts, pair.members()
+    sizes = pair.sizes[cohorts]
+    n, m = len(vertices), len(pair.edges)
+    local = np.empty(len(pair.cohort), dtype=np.int32)
+    local[vertices] = np.arange(n, dtype=np.int32)
+    number = np.empty(len(pair.sizes), dtype=np.int64)
+    number[cohorts] = np.arange(len(cohorts))
+    cohort = number[pair.cohort[vertices]]
+    ends = local[pair.edges]
+    count = np.bincount(ends.reshape(-1), minlength=n)
+    member_first = np.concatenate(([0], np.cumsum(sizes)))
+    if start is None:
+        degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
+        is_shown = np.zeros(m, dtype=np.bool_)
+    else:
+        degree = start.r.copy() if pair.is_one else np.concatenate((start.r, start.s))
+        is_shown = start.shown.copy()
+    shown = np.bincount(ends[is_shown].reshape(-1), minlength=n)
+    price = pair.price * sizes / 2
+    return core.Board(
+        ends=ends,
+        gain=pair.gain,
+        is_shown=is_shown,
+        first=np.concatenate(([0], np.cumsum(count))),
+        at=(np.argsort(ends.T.reshape(-1), kind="stable") % max(m, 1)).astype(np.int32),
+        hidden=count - shown,
+        room=degree[cohort] - shown,
+        member_first=member_first,
+        members=np.argsort(cohort, kind="stable").astype(np.int32),
+        degree=degree,
+        price=price,
+        value=np.array([pair.gain[is_shown].sum() - (price * degree).sum()]),
+        log=np.empty(core.log_size_for(n, m), dtype=np.int32),
+        log_size=np.zeros(1, dtype=np.int64),
+        parent=np.zeros(n, dtype=np.int32),
+        by_hidden=np.zeros(n, dtype=np.int32),
+        by_shown=np.zeros(n, dtype=np.int32),
+        stamp=np.zeros((3, n), dtype=np.int64),
+        net=np.zeros(n),
+    )

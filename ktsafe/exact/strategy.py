@@ -26,7 +26,7 @@ from ktsafe.exact.filling import fill
 from ktsafe.exact.kt_tree import Cohorts, kt_tree
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.graph import AttributedGraph, edge_keys
-from ktsafe.options import AnonymizeOptions
+from ktsafe.options import AnonymizeOptions, Effort
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import Plan, Progress
 
@@ -41,13 +41,10 @@ class ExactRelease:
         int32, shape (m, 2): all edges, shown ties and inserted ones.
     cohorts:
         The cohorts and their pivots.
-    bound:
-        No release with these cohorts has a lower edge cost.
     """
 
     edges: NDArray[np.int32]
     cohorts: Cohorts
-    bound: float
 
 
 def exact(
@@ -62,26 +59,29 @@ def exact(
     """Return the plan of a release of `graph` in exact cohorts; see the module."""
     cohorts = kt_tree(graph, params, rng=rng, effort=options.effort)
     report("cohorts", 1.0)
-    release = release_of(graph, cohorts, rng=rng, report=report)
+    release = release_of(graph, cohorts, rng=rng, effort=options.effort, report=report)
     return Plan(inserted=np.zeros(0, dtype=np.int32), edges=release.edges)
 
 
 def release_of(
-    graph: AttributedGraph, cohorts: Cohorts, *, rng: np.random.Generator, report: Progress
+    graph: AttributedGraph,
+    cohorts: Cohorts,
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+    report: Progress,
 ) -> ExactRelease:
     """Return the release of `graph` with given cohorts."""
     edges = [np.zeros((0, 2), dtype=np.int32)]
-    bound = 0.0
     for pair in pairs_of(graph, cohorts):
-        plan = solve(pair)
-        bound += len(pair.edges) - plan.bound
+        plan = solve(pair, rng=rng, effort=effort)
         if plan.value <= 0:
             continue
         filled = fill(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
         if filled is not None and costs_less(filled, pair.edges):
             edges.append(filled)
     report("pairs", 1.0)
-    return ExactRelease(np.concatenate(edges), cohorts, bound)
+    return ExactRelease(np.concatenate(edges), cohorts)
 
 
 def costs_less(released: NDArray[np.int32], ties: NDArray[np.int32]) -> bool:
