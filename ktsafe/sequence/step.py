@@ -53,11 +53,10 @@ def make_release(
     retire_hollow(state, frame, options, left)
     publish_ready(state, frame, options, rng)
     # Step 3: ties, pair of classes by pair of classes.
-    plan_ties(state, cover=options.cover, rng=rng)
+    plan_ties(state, rng)
     # Step 4: the gate.
     certificate.check(state, frame, state.touched)
-    if options.cover:
-        cover.check_cover(state)
+    cover.check_cover(state)
     gained, lost = visible_edges(state)
     # Only now: what cohorts without edges lost in this release was looked at above.
     retired = _remove_bare(state)

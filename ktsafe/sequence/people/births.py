@@ -12,6 +12,9 @@ from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.blocks import publish_block
 from ktsafe.sequence.people.frame import Frame
 
+COHORTS_MIN = 2
+"""Cohorts that newcomers of a class must be enough for: then it can be chosen who is with whom."""
+
 SLOTS_MIN = 2
 """Releases over which the newcomers of a group must have come: one flood of accounts is none."""
 
@@ -87,6 +90,8 @@ def _ready(
 ) -> list[int]:
     """Return whom to publish of one class; nobody while too few wait."""
     least = max(frame.params.k + margin(state, options), frame.params.group_size_min)
+    if state.release:
+        least *= COHORTS_MIN
     if len(rows) < least or not come_apart(state, rows):
         return []
     chosen = under_alpha(state, frame, rows, rng)

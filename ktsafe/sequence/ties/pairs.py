@@ -88,9 +88,14 @@ class PairOfClasses:
         return int(self.is_true.sum()) + len(self.hidden)
 
     @property
-    def cost(self) -> int:
-        """Edges that differ from the true ones: hidden ties and shown edges that are no ties."""
-        return len(self.hidden) + int((~self.is_true).sum())
+    def n_hidden(self) -> int:
+        """True ties that are not shown."""
+        return len(self.hidden)
+
+    @property
+    def n_inserted(self) -> int:
+        """Shown edges that are no true ties."""
+        return int((~self.is_true).sum())
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
         """Return the program that shows some of the given candidates."""
@@ -104,16 +109,10 @@ class PairOfClasses:
         ends = np.bincount(self.cohort[self.shown].reshape(-1), minlength=len(self.sizes))
         return ends // self.sizes
 
-    def cost_of(self, edges: Edges) -> int:
-        """Return the cost if exactly these edges were shown."""
+    def n_true(self, edges: Edges) -> int:
+        """Return how many of the given edges are true ties."""
         true = np.concatenate((self.shown[self.is_true], self.hidden))
-        n_shown = int(np.isin(edge_keys(edges), edge_keys(true)).sum())
-        return len(true) + len(edges) - 2 * n_shown
-
-    def changed_by(self, edges: Edges) -> int:
-        """Return how many edges would appear or disappear if exactly these were shown."""
-        stays = int(np.isin(edge_keys(edges), edge_keys(self.shown)).sum())
-        return len(edges) + len(self.shown) - 2 * stays
+        return int(np.isin(edge_keys(edges), edge_keys(true)).sum())
 
 
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:

@@ -1,15 +1,16 @@
-"""Which edges of a pair of classes a release shows.
+"""Which edges each pair of classes shows, release by release.
 
-    without cover, for each pair of classes whose turn it is and that changed:
-        candidates  =  true ties, and inserted edges that are shown
-        maximize    ties shown  -  edges inserted  -  rho (edges that appear or disappear)
-    with cover, where all members of a cohort gain alike and lose alike:
-        a pair without edges is planned anew                       (rebuild)
-        a pair gains hidden ties: the same number for each member  (wave)
-        a pair that is dearer than its ties, or much dearer than a new plan, loses all  (clear)
+    for each pair of classes whose edges cost more than its ties:
+        clear it
+    for each pair of classes whose turn it is, or in which somebody is new:
+        without edges:  plan it afresh
+        else            plan it afresh; if that pays within the horizon, clear it
+                        else raise it: show hidden ties, each member of a cohort gaining as many
 
-In either case the shown graph stays as it is where nothing pays, so that no release is dearer than
-the former one shown again; and no pair of classes is dearer than without edges.
+All members of a cohort gain alike and lose alike: where a pair is cleared all lose what they had,
+where it is planned afresh one release later all gain what they get. So nobody is told by what they
+visibly gain or lose. In between a pair stays as it is, and a tie that ends stays as an inserted
+edge. No pair ever costs more than its ties, so no release costs more than one without edges.
 """
 
 from __future__ import annotations
@@ -25,88 +26,78 @@ from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State, Tie
 from ktsafe.sequence.ties.pairs import Edges, PairOfClasses, show_exactly
 
-RHO = 0.3
-"""What an edge that appears or disappears costs, in ties. Free changes would tell true ties from
-inserted ones by age (AUC .97); with .3 they do not (.53)."""
-
-PERIOD = 8
+PERIOD = 4
 """Every pair of classes has its turn once in so many releases."""
+
+HORIZON = 8
+"""Releases within which it must pay that a pair is without edges for one."""
+
+HIDDEN_WEIGHT = 1.0
+"""What a hidden tie costs, in inserted edges."""
 
 
 class Planned(NamedTuple):
-    """Edges that a pair might show, and what that costs."""
+    """Edges that a pair might show, and the loss if it does."""
 
     edges: Edges
-    cost: int
+    loss: float
 
 
-def plan_ties(state: State, *, cover: bool, rng: np.random.Generator) -> None:
+def plan_ties(state: State, rng: np.random.Generator) -> None:
     """Choose what every pair of classes shows."""
-    for classes in sorted(state.held_between.keys() | {p for p, e in state.between.items() if e}):
-        if cover:
-            _plan_covered(state, classes, rng)
-        else:
-            _plan_freely(state, classes, rng)
-
-
-def turn(state: State, classes: Tie) -> int:
-    """Return how many releases ago a pair had its turn; 0 now."""
-    return (state.release + 5 * classes[0] + 3 * classes[1]) % PERIOD
-
-
-def _plan_freely(state: State, classes: Tie, rng: np.random.Generator) -> None:
-    pair = PairOfClasses.of(state, classes)
-    found = improved(pair, RHO, rng) if pair.n_ties else None
-    if found is not None and found.cost + RHO * pair.changed_by(found.edges) < pair.cost:
-        show_exactly(state, pair, found.edges)
-        state.count("pairs_planned")
+    has_edges = {classes for classes, edges in state.between.items() if edges}
+    for classes in sorted(state.held_between.keys() | has_edges):
         pair = PairOfClasses.of(state, classes)
-    if pair.cost > pair.n_ties:
-        show_exactly(state, pair, pair.shown[:0])
-        state.count("pairs_cleared")
+        if pair.n_hidden + pair.n_inserted > pair.n_ties:
+            _clear(state, pair)
+        elif pair.n_hidden and _is_due(state, pair):
+            _plan(state, pair, rng)
 
 
-def _plan_covered(state: State, classes: Tie, rng: np.random.Generator) -> None:
-    pair = PairOfClasses.of(state, classes)
-    if pair.cost > pair.n_ties:
-        show_exactly(state, pair, pair.shown[:0])
-        state.count("pairs_cleared")
-        return
-    is_new = bool((state.places.rows[pair.places, st.BORN] == state.release).any())
-    since = turn(state, classes)
-    if not (is_new or since == 0 or (since == 1 and not len(pair.shown))):
-        return
-    if len(pair.shown) and since == 0:
-        fresh = improved(pair, 0.0, rng)
-        if fresh is not None and pair.n_ties + (PERIOD - 1) * fresh.cost < PERIOD * pair.cost:
-            show_exactly(state, pair, pair.shown[:0])
-            state.count("pairs_cleared")
+def _is_due(state: State, pair: PairOfClasses) -> bool:
+    """Whether a pair has its turn, or had it a release ago and was cleared, or somebody is new."""
+    since = (state.release + 5 * pair.classes[0] + 3 * pair.classes[1]) % PERIOD
+    if since == 0 or (since == 1 and not len(pair.shown)):
+        return True
+    return bool((state.places.rows[pair.places, st.BORN] == state.release).any())
+
+
+def _plan(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
+    now = _loss(pair.n_hidden, pair.n_inserted)
+    if len(pair.shown):
+        afresh = _afresh(pair, rng)
+        dark = _loss(pair.n_ties, 0)
+        if afresh is not None and dark + (HORIZON - 1) * afresh.loss < HORIZON * now:
+            _clear(state, pair)
             return
-    found = raised(pair, rng)
-    if found is not None and found.cost < pair.cost:
-        show_exactly(state, pair, found.edges)
-        state.count("pairs_raised")
+    planned = _raised(pair, rng)
+    if planned is not None and planned.loss < now:
+        show_exactly(state, pair, planned.edges)
+        state.count("pairs_raised" if len(pair.shown) else "pairs_planned")
 
 
-def improved(pair: PairOfClasses, rho: float, rng: np.random.Generator) -> Planned | None:
-    """Return the cheapest edges found for a pair, given what it shows; None: better none."""
-    candidates = np.concatenate((pair.shown, pair.hidden))
-    is_tie = np.concatenate((pair.is_true, np.ones(len(pair.hidden), dtype=np.bool_)))
-    is_shown = np.arange(len(candidates)) < len(pair.shown)
-    gain = 2.0 * is_tie + 2 * rho * is_shown
-    used = gain > 0
-    program = pair.program(candidates[used], gain[used], 1 + rho)
-    plan = solve(program)
-    if plan.value <= 0:
-        return None
-    edges = fill(program, plan.r, plan.s, program.edges[plan.shown], rng=rng)
-    return None if edges is None else Planned(edges, pair.cost_of(edges))
+def _clear(state: State, pair: PairOfClasses) -> None:
+    show_exactly(state, pair, pair.shown[:0])
+    state.count("pairs_cleared")
 
 
-def raised(pair: PairOfClasses, rng: np.random.Generator) -> Planned | None:
+def _loss(hidden: int, inserted: int) -> float:
+    return HIDDEN_WEIGHT * hidden + inserted
+
+
+def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Planned | None:
+    """Return the best edges found for a pair, whatever it shows; None: better none."""
+    ties = np.concatenate((pair.shown[pair.is_true], pair.hidden))
+    program = pair.program(ties, np.full(len(ties), 1 + HIDDEN_WEIGHT), 1.0)
+    plan = solve(program, rng=rng, effort="fast")
+    edges = fill(program, plan.r, plan.s, ties[plan.shown], rng=rng) if plan.value > 0 else None
+    return _planned(pair, edges)
+
+
+def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Planned | None:
     """Return what a pair shows if hidden ties come in, all members of a cohort gaining alike."""
-    program = pair.program(pair.hidden, np.full(len(pair.hidden), 2.0), 1.0)
-    plan = solve(program)
+    program = pair.program(pair.hidden, np.full(pair.n_hidden, 1 + HIDDEN_WEIGHT), 1.0)
+    plan = solve(program, rng=rng)
     if plan.value <= 0:
         return None
     before = pair.degrees()
@@ -115,4 +106,13 @@ def raised(pair: PairOfClasses, rng: np.random.Generator) -> Planned | None:
     edges = fill(program, r, r if program.is_one else s, kept, rng=rng)
     if edges is None or not np.isin(edge_keys(pair.shown), edge_keys(edges)).all():
         return None
-    return Planned(edges, pair.cost_of(edges))
+    return _planned(pair, edges)
+
+
+def _planned(pair: PairOfClasses, edges: Edges | None) -> Planned | None:
+    """Return edges with their loss; None where there are none, or they cost more than the ties."""
+    if edges is None:
+        return None
+    true = pair.n_true(edges)
+    hidden, inserted = pair.n_ties - true, len(edges) - true
+    return None if hidden + inserted > pair.n_ties else Planned(edges, _loss(hidden, inserted))
