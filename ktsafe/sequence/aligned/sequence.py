@@ -44,8 +44,7 @@ def check_options(params: PrivacyParams, options: SequenceOptions) -> None:
 class AlignedSequence(Sequence):
     """The current release of permanent groups, and all that the next one depends on.
 
-    Of the options, `cover` always holds. `qi_change = "hold"` shows another quasi-identifier once all
-    people of a group have changed to it.
+    `qi_change = "hold"` shows another quasi-identifier once all people of a group have changed to it.
     """
 
     def __init__(

@@ -22,8 +22,6 @@ class SequenceOptions:
 
     Attributes
     ----------
-    cover:
-        Whether every visible change of a vertex is shared by its whole cohort.
     sybil_margin:
         Newcomers of one quasi-identifier beyond k that must exist before they are published.
     birth_wait_max:
@@ -50,7 +48,6 @@ class SequenceOptions:
         as there are places.
     """
 
-    cover: bool = True
     sybil_margin: int = 2
     birth_wait_max: int = 8
     births: Births = "withhold"

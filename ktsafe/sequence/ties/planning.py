@@ -1,21 +1,19 @@
 """Which edges each pair of classes shows, release by release.
 
-    for each pair of classes whose edges cost more than its ties:
-        clear it
-    for each pair of classes whose turn it is, or in which somebody is new:
-        without edges:  plan it afresh
-        else            plan it afresh; if that pays within the horizon, clear it
-                        else raise it: show hidden ties, each member of a cohort gaining as many
+    for each pair of classes that has its turn, in which somebody is new, or whose edges cost more
+    than its ties: do what costs least within the horizon
+        keep      what is shown
+        raise     show hidden ties beside it: each member of a cohort gains as many
+        clear     show nothing, and plan afresh one release later
 
-All members of a cohort gain alike and lose alike: where a pair is cleared all lose what they had,
-where it is planned afresh one release later all gain what they get. So nobody is told by what they
-visibly gain or lose. In between a pair stays as it is, and a tie that ends stays as an inserted
-edge. No pair ever costs more than its ties, so no release costs more than one without edges.
+All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
+or lose. In between a pair stays as it is, and a tie that ends stays as an inserted edge. No pair
+ever costs more than its ties, so that no release costs more than one without edges.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+import math
 
 import numpy as np
 
@@ -23,7 +21,7 @@ from ktsafe.exact.filling import fill
 from ktsafe.exact.pair_program import solve
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory import state as st
-from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.ties.pairs import Edges, PairOfClasses, show_exactly
 
 PERIOD = 4
@@ -36,22 +34,17 @@ HIDDEN_WEIGHT = 1.0
 """What a hidden tie costs, in inserted edges."""
 
 
-class Planned(NamedTuple):
-    """Edges that a pair might show, and the loss if it does."""
-
-    edges: Edges
-    loss: float
-
-
 def plan_ties(state: State, rng: np.random.Generator) -> None:
     """Choose what every pair of classes shows."""
     has_edges = {classes for classes, edges in state.between.items() if edges}
     for classes in sorted(state.held_between.keys() | has_edges):
         pair = PairOfClasses.of(state, classes)
-        if pair.n_hidden + pair.n_inserted > pair.n_ties:
-            _clear(state, pair)
-        elif pair.n_hidden and _is_due(state, pair):
+        if not _is_bearable(pair) or (pair.n_hidden and _is_due(state, pair)):
             _plan(state, pair, rng)
+
+
+def _is_bearable(pair: PairOfClasses) -> bool:
+    return pair.n_hidden + pair.n_inserted <= pair.n_ties
 
 
 def _is_due(state: State, pair: PairOfClasses) -> bool:
@@ -63,38 +56,39 @@ def _is_due(state: State, pair: PairOfClasses) -> bool:
 
 
 def _plan(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
-    now = _loss(pair.n_hidden, pair.n_inserted)
+    """Do what costs least within the horizon."""
+    nothing = pair.shown[:0]
+    keep = _loss(pair.n_hidden, pair.n_inserted) if _is_bearable(pair) else math.inf
+    ways = [("kept", pair.shown, HORIZON * keep)]
+    raised = _raised(pair, rng)
+    if raised is not None and (planned := _planned(pair, raised)) is not None:
+        ways.append(("raised", raised, HORIZON * planned))
     if len(pair.shown):
         afresh = _afresh(pair, rng)
+        later = _planned(pair, afresh) if afresh is not None else None
         dark = _loss(pair.n_ties, 0)
-        if afresh is not None and dark + (HORIZON - 1) * afresh.loss < HORIZON * now:
-            _clear(state, pair)
-            return
-    planned = _raised(pair, rng)
-    if planned is not None and planned.loss < now:
-        show_exactly(state, pair, planned.edges)
-        state.count("pairs_raised" if len(pair.shown) else "pairs_planned")
-
-
-def _clear(state: State, pair: PairOfClasses) -> None:
-    show_exactly(state, pair, pair.shown[:0])
-    state.count("pairs_cleared")
+        if later is not None:
+            ways.append(("cleared", nothing, dark + (HORIZON - 1) * later))
+        ways.append(("cleared", nothing, HORIZON * dark))
+    what, edges, _ = min(ways, key=lambda way: way[2])
+    if what != "kept":
+        show_exactly(state, pair, edges)
+        state.count(f"pairs_{what}")
 
 
 def _loss(hidden: int, inserted: int) -> float:
     return HIDDEN_WEIGHT * hidden + inserted
 
 
-def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Planned | None:
+def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     """Return the best edges found for a pair, whatever it shows; None: better none."""
     ties = np.concatenate((pair.shown[pair.is_true], pair.hidden))
     program = pair.program(ties, np.full(len(ties), 1 + HIDDEN_WEIGHT), 1.0)
     plan = solve(program, rng=rng, effort="fast")
-    edges = fill(program, plan.r, plan.s, ties[plan.shown], rng=rng) if plan.value > 0 else None
-    return _planned(pair, edges)
+    return fill(program, plan.r, plan.s, ties[plan.shown], rng=rng) if plan.value > 0 else None
 
 
-def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Planned | None:
+def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     """Return what a pair shows if hidden ties come in, all members of a cohort gaining alike."""
     program = pair.program(pair.hidden, np.full(pair.n_hidden, 1 + HIDDEN_WEIGHT), 1.0)
     plan = solve(program, rng=rng)
@@ -106,13 +100,11 @@ def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Planned | None:
     edges = fill(program, r, r if program.is_one else s, kept, rng=rng)
     if edges is None or not np.isin(edge_keys(pair.shown), edge_keys(edges)).all():
         return None
-    return _planned(pair, edges)
+    return edges
 
 
-def _planned(pair: PairOfClasses, edges: Edges | None) -> Planned | None:
-    """Return edges with their loss; None where there are none, or they cost more than the ties."""
-    if edges is None:
-        return None
+def _planned(pair: PairOfClasses, edges: Edges) -> float | None:
+    """Return what is lost if a pair shows these edges; None where they cost more than its ties."""
     true = pair.n_true(edges)
     hidden, inserted = pair.n_ties - true, len(edges) - true
-    return None if hidden + inserted > pair.n_ties else Planned(edges, _loss(hidden, inserted))
+    return None if hidden + inserted > pair.n_ties else _loss(hidden, inserted)
