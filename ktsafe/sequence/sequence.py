@@ -59,10 +59,7 @@ class Step:
         int64, shape (x, 2): published ids of the edges that appeared between, or disappeared from
         between, vertices; edges inside a newly published block are not among them.
     born, retired:
-        int64: published ids that appeared, and that disappeared, apart from successions.
-    successions:
-        int64, shape (x, 2), with `departure = "hard"`: ids that vanished because their people left,
-        and the id that each place has instead; by that one `gained` and `lost` name it.
+        int64: published ids that appeared, and that disappeared.
     cohorts_touched:
         How many cohorts anything happened to.
     """
@@ -72,7 +69,6 @@ class Step:
     lost: NDArray[np.int64]
     born: NDArray[np.int64]
     retired: NDArray[np.int64]
-    successions: NDArray[np.int64]
     cohorts_touched: int
 
 
@@ -148,7 +144,6 @@ class Sequence:
             visible.lost,
             born,
             visible.retired,
-            np.array(visible.successions, dtype=np.int64).reshape(-1, 2),
             len(state.touched),
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -20,22 +19,16 @@ from ktsafe.sequence.people.departures import depart, retire_hollow
 from ktsafe.sequence.people.qi_changes import move_groups, note_class
 from ktsafe.sequence.people.sensitive_updates import keep_company, note_sensitive
 from ktsafe.sequence.ties.raising import raise_due, relabel
-from ktsafe.sequence.ties.removals import Removals, exchange_ties, remove_places
 from ktsafe.sequence.ties.rotating import rotate
 from ktsafe.sequence.ties.switching import switch_held
 
 
 class Visible(NamedTuple):
-    """Published ids of edges that appeared and disappeared, and of vertices that disappeared.
-
-    `successions`, shape (x, 2): ids that vanished with their people, each with its successor, by
-    which edges name it.
-    """
+    """Published ids of edges that appeared and disappeared, and of vertices that disappeared."""
 
     gained: NDArray[np.int64]
     lost: NDArray[np.int64]
     retired: NDArray[np.int64]
-    successions: Sequence[Tie] = ()
 
 
 def make_release(
@@ -56,7 +49,6 @@ def make_release(
     """
     # Step 1: the true graph.
     slack, left = apply(state, frame, changes, rng)
-    removals = remove_places(state, left, rng) if options.departure == "hard" else Removals()
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
     left |= move_groups(state, frame, options, rng)
     retire_hollow(state, frame, options, left)
@@ -69,15 +61,13 @@ def make_release(
     for label in left:
         slack |= _pairs(state, label)
     rotate(state, slack, frame.params.k if options.cover else 1, rng)
-    exchange_ties(state, removals, rng)
     # Step 5: the gate.
     certificate.check(state, frame, state.touched)
     if options.cover:
-        cover.check_cover(state, frame.params.k, removals.touched)
+        cover.check_cover(state, frame.params.k)
     gained, lost = visible_edges(state)
     # Only now: what cohorts without edges lost in this release was looked at above.
-    retired = removals.retired(_remove_bare(state))
-    return Visible(gained, lost, np.array(retired, dtype=np.int64), sorted(removals.successions))
+    return Visible(gained, lost, np.array(sorted(_remove_bare(state)), dtype=np.int64))
 
 
 def visible_edges(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -126,7 +126,6 @@ class SequenceTable(Table, frozen=True):
     birth_wait_max: NotNegative = 8
     births: Literal["withhold", "pad"] = "withhold"
     qi_change: Literal["hold", "rebirth"] = "hold"
-    departure: Literal["counterfeit", "hard"] = "counterfeit"
     alpha_reserve: float | str = "0"
     real_floor: NotNegative | None = None
 
@@ -444,17 +443,10 @@ def _sequence_options(config: Config, params: PrivacyParams) -> SequenceOptions:
     Raises
     ------
     InvalidParams
-        If an option is out of range, asks for people per group where there are no groups, or for
-        places to be removed where there are none to remove, or only whole groups.
+        If an option is out of range, or asks for people per group where there are no groups.
     """
     table = msgspec.structs.asdict(config.sequence)
     options = SequenceOptions.from_mapping({**table, "effort": config.release.effort})
-    if options.departure == "hard" and config.privacy.window != "all":
-        msg = 'sequence.departure = "hard" is for privacy.window = "all".'
-        hint = "Leave it out: with window = 1 every release is made without who left."
-        raise InvalidParams(msg, hint=hint)
-    if options.departure == "hard" and not params.sees_stars:
-        check_options(params, options)
     asked = config.release.real_per_group
     if config.privacy.window != "all" or asked is None:
         return options

@@ -8,7 +8,6 @@ is part of every CS_W(v).
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Set as AbstractSet
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.memory import state as st
@@ -32,14 +31,8 @@ def visible_changes(state: State) -> dict[int, Change]:
     }
 
 
-def check_cover(state: State, k: int, excepted: AbstractSet[int] = frozenset()) -> None:
+def check_cover(state: State, k: int) -> None:
     """Raise unless every visible change is shared by k members of one cohort.
-
-    Parameters
-    ----------
-    excepted:
-        Places at the ends of exchanged edges (`removals`): they need no cover as long as each
-        gained neighbours of the classes that it lost.
 
     Raises
     ------
@@ -49,8 +42,7 @@ def check_cover(state: State, k: int, excepted: AbstractSet[int] = frozenset()) 
     changes = visible_changes(state)
     shared = Counter((state.cohort(place), change) for place, change in changes.items())
     for place, change in changes.items():
-        is_exchange = place in excepted and change[0] == change[1]
-        if shared[state.cohort(place), change] < k and not is_exchange:
+        if shared[state.cohort(place), change] < k:
             raise NotKTSafe(
                 "A visible change is shared by too few.", hint="Do not publish this graph."
             )

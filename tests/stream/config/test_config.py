@@ -131,23 +131,6 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     assert settings.sequence == SequenceOptions.from_mapping(table)
 
 
-def test_hard_departures_are_for_sequences_of_one_hop(tmp_path):
-    """The option arrives; where no place is removed by it, it is refused with what to do."""
-    table = {"departure": "hard"}
-    settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
-    assert settings.sequence == SequenceOptions(edge_lag_max=1, departure="hard")
-    assert config.check(MINIMAL, tmp_path, "here").sequence.departure == "counterfeit"
-    for privacy, message in (
-        ({"window": 1}, "departure = .hard. is for privacy.window = .all.. Leave it out"),
-        ({"n_hops": 2}, "groups keep their places"),
-        ({"reading": "induced"}, "groups keep their places"),
-    ):
-        with pytest.raises(ConfigError, match=message):
-            config.check({**MINIMAL, "sequence": table, "privacy": privacy}, tmp_path, "here")
-    with pytest.raises(ConfigError, match=r"sequence\.departure"):
-        config.check({**MINIMAL, "sequence": {"departure": "soft"}}, tmp_path, "here")
-
-
 def test_real_per_group_arrives_where_there_are_groups(tmp_path):
     """Beyond one hop it is an option of the sequence, and at most the size of a group."""
     document = {**MINIMAL, "privacy": {"n_hops": 2}}
