@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from connectors.sealed_letters import Payload
+from connectors.letters import Payload
 from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
@@ -79,8 +79,6 @@ class FilesDeadLetters(Table, frozen=True, tag_field="kind", tag="files"):
     path: str
     dead_letter_bytes_max: Positive = 524_288
     payload: Payload = "full"
-    key_file: str | None = None
-    key_env: str | None = None
 
 
 class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
@@ -89,8 +87,6 @@ class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
     topic: Name
     dead_letter_bytes_max: Positive = 524_288
     payload: Payload = "full"
-    key_file: str | None = None
-    key_env: str | None = None
 
 
 class StateTable(Table, frozen=True):
