@@ -10,8 +10,7 @@ that every move keeps up to date, and asking for it needs no search at all.
 
 Pivots that accept or reject a pair of locations by the triangle inequality are not here: nearly
 every location of a true graph would have to be one (decision 5), so that distances to pivots cost
-what comparing the pairs does, sixteen at a time. For larger neighbourhoods, where one distance is
-a search, they are in `ktsafe.index.interval_pivots`.
+what comparing the pairs does, sixteen at a time.
 
 Between two releases only what changed is touched: vertices get new numbers (`renumber`), and those
 that are not where the table has them move (`refresh`). Everything else is as it was.
