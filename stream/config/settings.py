@@ -130,7 +130,6 @@ class AnonymizeTable(Table, frozen=True):
     """`[anonymize]`: how each release is made (privacy.window = 1).
 
     Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
-    `incremental`: a release is made from the one before, where the other options allow that.
     """
 
     strategy: str | None = None
@@ -140,7 +139,6 @@ class AnonymizeTable(Table, frozen=True):
     over_alpha: OverAlpha = "pad"
     repair: bool = False
     workers: Positive = 1
-    incremental: bool = False
 
 
 class ReleaseTable(Table, frozen=True):
@@ -417,7 +415,7 @@ def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOption
         If there is no such strategy, if its releases are not safe, or if nothing would come of it.
     """
     table = msgspec.structs.asdict(config.anonymize)
-    del table["workers"], table["incremental"]
+    del table["workers"]
     if config.privacy.window == "all" and config.anonymize != AnonymizeTable():
         msg = "[anonymize] is for privacy.window = 1."
         raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')

@@ -1,4 +1,4 @@
-"""What the snapshotter asks of a way to make releases; `fresh`, `carried`, `linked` are those.
+"""What the snapshotter asks of a way to make releases; `fresh` and `linked` are those.
 
 build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ settle(staged=True)
 │

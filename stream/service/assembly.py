@@ -17,7 +17,6 @@ from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from connectors.letters import BareLetters
 from connectors.settings import KafkaSettings
-from ktsafe.incremental import IncrementalReleases
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
@@ -27,7 +26,6 @@ from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
 from stream.process import kernels, logs
 from stream.process.private_folder import AUDIT, STAGING, STORE, check_finished
-from stream.release.carried import CarriedReleases
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Mechanism
@@ -129,10 +127,7 @@ def mechanism(settings: Settings) -> Mechanism:
             audit_dir=audit_folder(settings),
         )
     seed, table = settings.config.release.seed, settings.config.anonymize
-    params, options = settings.params, settings.anonymize
-    if table.incremental and IncrementalReleases.supports(params, options):
-        return CarriedReleases(settings.schema, params, options, seed=seed, workers=table.workers)
-    return FreshReleases(params, options, seed=seed, workers=table.workers)
+    return FreshReleases(settings.params, settings.anonymize, seed=seed, workers=table.workers)
 
 
 def frozen_inputs(settings: Settings) -> dict[str, Any]:
