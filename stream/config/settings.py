@@ -21,7 +21,7 @@ from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.aligned import check_options
-from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
+from ktsafe.strategies import default_strategy
 from stream.config.secrets import refuse_secrets
 from stream.errors import ConfigError
 from stream.files.composite import CompositeSchema
@@ -132,12 +132,10 @@ class AnonymizeTable(Table, frozen=True):
     Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
     """
 
-    strategy: str | None = None
     edits: Edits = "insert"
     knowledge: Knowledge = "released"
     rare_qi: RareQi = "pad"
     over_alpha: OverAlpha = "pad"
-    repair: bool = False
     workers: Positive = 1
 
 
@@ -412,20 +410,14 @@ def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOption
     Raises
     ------
     InvalidParams
-        If there is no such strategy, if its releases are not safe, or if nothing would come of it.
+        If options exclude each other, or if nothing would come of them.
     """
     table = msgspec.structs.asdict(config.anonymize)
     del table["workers"]
     if config.privacy.window == "all" and config.anonymize != AnonymizeTable():
         msg = "[anonymize] is for privacy.window = 1."
         raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')
-    strategy = table.pop("strategy") or default_strategy(params)
-    check_strategy(strategy, params)
-    if not STRATEGIES[strategy].is_safe and not table["repair"]:
-        msg = f"anonymize.strategy {strategy!r} is for comparison: its releases are not safe."
-        safe = ", ".join(name for name, entry in STRATEGIES.items() if entry.is_safe)
-        raise InvalidParams(msg, hint=f"Choose one of {safe}, or set anonymize.repair = true.")
-    release = config.release
+    release, strategy = config.release, default_strategy(params)
     return AnonymizeOptions(
         effort=release.effort, strategy=strategy, real_per_group=release.real_per_group, **table
     )
