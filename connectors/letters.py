@@ -1,6 +1,7 @@
 """What a dead letter says, the same for every sink: Kafka Connect's error fields, without values.
 
-A letter keeps the original bytes up to a bound; beyond it a prefix, the length and the sha256.
+full  the record as it came, up to a bound; beyond it a prefix, the length and the sha256
+none  where it came from, why it was refused, how long it was; nothing of its content
 """
 
 from __future__ import annotations
@@ -8,9 +9,14 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import re
-from typing import Final
+from collections.abc import Sequence
+from typing import Final, Literal
 
-from connectors.base import DeadLetter, Record
+import msgspec
+
+from connectors.base import DeadLetter, DeadLetterSink, Record
+
+Payload = Literal["full", "none"]
 
 DEAD_LETTER_BYTES_MAX: Final = 512 * 1024
 """Default bound of the original bytes kept in a dead letter."""
@@ -19,6 +25,11 @@ TRUNCATED: Final = "ktsafe.truncated"
 """Header of a record whose source gave a prefix only: the full length in bytes, decimal."""
 TRUNCATED_SHA256: Final = "ktsafe.sha256"
 """Header beside `TRUNCATED`: sha256 of the whole value, hexadecimal."""
+
+PAYLOAD: Final = "ktsafe.payload"
+"""Header of a bare letter: what became of the record's content."""
+LENGTH: Final = "ktsafe.length"
+"""Header of a bare letter: how many bytes the value had."""
 
 PREFIX: Final = "__connect.errors."
 
@@ -69,3 +80,27 @@ def error_fields(letter: DeadLetter) -> dict[str, str]:
     if record.timestamp_ms is not None:
         fields["timestamp"] = str(record.timestamp_ms)
     return fields
+
+
+class BareLetters:
+    """A `connectors.base.DeadLetterSink` that writes letters without content to another sink."""
+
+    def __init__(self, sink: DeadLetterSink) -> None:
+        self._sink = sink
+
+    def write(self, letters: Sequence[DeadLetter]) -> None:
+        """Append the letters, without content, to the sink behind."""
+        self._sink.write(
+            [DeadLetter(without_content(one.record), one.reason, one.detail) for one in letters]
+        )
+
+    def close(self) -> None:
+        """Close the sink behind."""
+        self._sink.close()
+
+
+def without_content(record: Record) -> Record:
+    """Return the record without key, value and headers."""
+    length = str(len(record.value or b"")).encode()
+    headers = ((PAYLOAD, b"none"), (LENGTH, length))
+    return msgspec.structs.replace(record, key=None, value=b"", headers=headers)

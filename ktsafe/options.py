@@ -42,9 +42,6 @@ class AnonymizeOptions:
     real_per_group:
         For strategy `aligned`: at most so many members of a group are originals. Fewer cost more
         and keep degrees nearer to the true ones. None: as many as there are places.
-    repair:
-        For the strategies that are for comparison: whether their unsafe output is then made safe
-        by the default strategy.
     """
 
     effort: Effort = "balanced"
@@ -54,7 +51,6 @@ class AnonymizeOptions:
     rare_qi: RareQi = "pad"
     over_alpha: OverAlpha = "pad"
     real_per_group: int | None = None
-    repair: bool = False
 
     def __post_init__(self) -> None:
         if self.edits == "insert+delete" and self.strategy != "cohort":

@@ -68,17 +68,13 @@ class Database:
         Whether a database may be made where there is none.
     read_only:
         Open without the lock, and write nothing.
-    add_families:
-        Whether column families may be made that an earlier format did not have.
 
     Raises
     ------
     StateLocked, StateUnusable, StateCorrupted
     """
 
-    def __init__(
-        self, path: Path, *, create: bool, read_only: bool = False, add_families: bool = False
-    ) -> None:
+    def __init__(self, path: Path, *, create: bool, read_only: bool = False) -> None:
         self.path = path
         access = (
             rocksdict.AccessType.read_only(False)
@@ -90,11 +86,8 @@ class Database:
         try:
             self._db = rocksdict.Rdict(
                 str(path),
-                _options(create=create, add_families=create or add_families),
-                column_families={
-                    family: _options(create=create, add_families=create or add_families)
-                    for family in FAMILIES
-                },
+                _options(create=create),
+                column_families={family: _options(create=create) for family in FAMILIES},
                 access_type=access,
             )
             self._families = {name: self._db.get_column_family(name) for name in FAMILIES}
@@ -193,13 +186,13 @@ class Database:
         self._db.close()
 
 
-def _options(*, create: bool, add_families: bool) -> Any:
+def _options(*, create: bool) -> Any:
     table = rocksdict.BlockBasedOptions()
     table.set_bloom_filter(10, False)
     table.set_cache_index_and_filter_blocks(False)
     options = rocksdict.Options(raw_mode=True)
     options.create_if_missing(create)
-    options.create_missing_column_families(add_families)
+    options.create_missing_column_families(create)
     options.set_block_based_table_factory(table)
     options.set_compression_type(rocksdict.DBCompressionType.lz4())
     options.set_write_buffer_size(_MEMTABLE_BYTES)

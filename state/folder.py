@@ -58,14 +58,13 @@ class Witness:
             self._descriptor = -1
 
 
-def make_folder(folder: Path) -> int | None:
+def make_folder(folder: Path) -> bool:
     """Make the folder of a store, mode 0700, unless it is there.
 
     Returns
     -------
-    int or None
-        The format of the store in it, the present one or one that can be brought there; None if
-        there is no finished store.
+    bool
+        Whether there is a finished store in it.
 
     Raises
     ------
@@ -80,17 +79,17 @@ def make_folder(folder: Path) -> int | None:
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         if not marker.exists():
-            return None
+            return False
         version = msgspec.json.decode(marker.read_bytes(), type=int)
         has_database = (folder / DATABASE / "CURRENT").exists()
     except OSError as error:
         raise unusable("open the store", folder, error) from error
     except msgspec.DecodeError as error:
         raise corrupted(marker) from error
-    check_format(version, folder)
+    _check_format(version, folder)
     if not has_database:
         raise corrupted(folder)
-    return version
+    return True
 
 
 @contextmanager
@@ -196,28 +195,6 @@ def sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def check_format(version: int, path: Path) -> None:
-    """Refuse a store whose format is unknown here.
-
-    Raises
-    ------
-    StateMismatch
-    """
-    if keys.FORMAT_OLDEST <= version <= keys.FORMAT:
-        return
-    remedy = (
-        "Upgrade ktsafe."
-        if version > keys.FORMAT
-        else "Start it once with an earlier version, or move it away: it is built from the feed."
-    )
-    raise StateMismatch(
-        "open the store",
-        str(path),
-        f"It has format {version}; this version reads {keys.FORMAT_OLDEST} to {keys.FORMAT}. "
-        f"{remedy}",
-    )
-
-
 def corrupted(path: Path) -> StateCorrupted:
     """Return the error of a store that does not hold what was written."""
     return StateCorrupted("read the store", str(path), RESTORE)
@@ -228,3 +205,21 @@ def unusable(op: str, path: Path, error: OSError) -> StateUnusable:
     return StateUnusable(
         op, str(path), f"{error.strerror}. Make the folder usable (space, permissions)."
     )
+
+
+def _check_format(version: int, path: Path) -> None:
+    """Refuse a store of another format.
+
+    Raises
+    ------
+    StateMismatch
+    """
+    if version == keys.FORMAT:
+        return
+    remedy = (
+        "Upgrade ktsafe."
+        if version > keys.FORMAT
+        else "Start it with the version that made it, or move it away: it is built from the feed."
+    )
+    hint = f"It has format {version}; this version reads {keys.FORMAT}. {remedy}"
+    raise StateMismatch("open the store", str(path), hint)

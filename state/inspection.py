@@ -82,11 +82,8 @@ def examine(path: Path, schema: Schema) -> Examined:
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Database]:
-    version = make_folder(path) if path.is_dir() else None
-    if version != keys.FORMAT:
+    if not path.is_dir() or not make_folder(path):
         hint = "there is no store. Name the configuration of a service that has run."
-        if version is not None:
-            hint = "it has an earlier format. Start the service once, which brings it to this one."
         raise StateUnusable("look at the store", str(path), hint)
     database = Database(path / DATABASE, create=False, read_only=True)
     try:

@@ -23,9 +23,7 @@ import struct
 from typing import Final
 
 FORMAT: Final = 2
-"""Version of everything drawn above."""
-FORMAT_OLDEST: Final = 1
-"""The oldest version that `state.migration` brings to the present one; others are refused."""
+"""Version of everything drawn above; a store of another one is refused."""
 
 META: Final = "meta"
 VERTICES: Final = "vertices"

@@ -17,28 +17,21 @@ from state.folder import (
     mark_made,
     unusable,
 )
-from state.migration import migrate
 from state.recovery import Progress, Recovered, initialize, is_blank, schema_digest
 
 
 def open_database(folder: Path, schema: Schema) -> Database:
     """Open the database in `folder`; make a new one unless one was ever finished there.
 
-    One of an earlier format is brought to the present one; its marker is written last.
+    The marker of a new one is written last.
     """
-    version = make_folder(folder)
-    if version is None:
+    is_finished = make_folder(folder)
+    if not is_finished:
         clear_unfinished(folder)
-    database = Database(
-        folder / DATABASE,
-        create=version is None,
-        add_families=version is not None and version < keys.FORMAT,
-    )
-    if version == keys.FORMAT:
+    database = Database(folder / DATABASE, create=not is_finished)
+    if is_finished:
         return database
     try:
-        if version is not None:
-            migrate(database)
         if is_blank(database):
             initialize(database, schema)
         mark_made(folder)

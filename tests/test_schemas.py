@@ -18,8 +18,7 @@ from hypothesis import strategies as st
 from connectors.base import DeadLetter, Record
 from connectors.files import FileDeadLetterSink
 from connectors.kafka_topics import chunks
-from connectors.letters import PREFIX, error_fields
-from connectors.sealed_letters import without_content
+from connectors.letters import PREFIX, error_fields, without_content
 from ktsafe import PrivacyParams
 from ktsafe.datasets import social_feed
 from stream.files import releases_write

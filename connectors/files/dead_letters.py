@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,6 @@ import msgspec
 from connectors.base import DeadLetter
 from connectors.errors import Unavailable
 from connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
-from connectors.sealed_letters import PAYLOAD
 
 
 class FileDeadLetterSink:
@@ -86,14 +85,11 @@ class FileDeadLetterSink:
         return msgspec.json.encode(fields) + b"\n"
 
 
-def blank_dead_letters(
-    path: Path, words: Sequence[bytes], unseal: Callable[[bytes], bytes] | None = None
-) -> int:
+def blank_dead_letters(path: Path, words: Sequence[bytes]) -> int:
     """Empty every letter of a file that holds one of `words`, in one step; return how many.
 
     Words count where no letter, digit, "_" or "-" adjoins them. Where a record came from and why it
-    was refused stays. Nobody may be writing meanwhile. What is encrypted is searched by what
-    `unseal` makes of it; without that it is passed over.
+    was refused stays. Nobody may be writing meanwhile.
     """
     any_of = b"|".join(re.escape(word) for word in words)
     pattern = re.compile(rb"(?<![\w-])(?:" + any_of + rb")(?![\w-])")
@@ -101,7 +97,7 @@ def blank_dead_letters(
         lines = path.read_bytes().splitlines(keepends=True)
     except FileNotFoundError:
         return 0
-    kept = [_blanked(line, pattern, unseal) for line in lines]
+    kept = [_blanked(line, pattern) for line in lines]
     changed = [new for new, old in zip(kept, lines, strict=True) if new is not old]
     if changed:
         partial = path.with_name(path.name + ".partial")
@@ -116,17 +112,12 @@ def blank_dead_letters(
     return sum(map(bool, changed))
 
 
-def _blanked(
-    line: bytes, pattern: re.Pattern[bytes], unseal: Callable[[bytes], bytes] | None
-) -> bytes:
+def _blanked(line: bytes, pattern: re.Pattern[bytes]) -> bytes:
     if not line.endswith(b"\n"):
         return b""
     letter = msgspec.json.decode(line, type=dict[str, Any])
     texts = [letter.get("key"), letter.get("value"), *(text for _, text in letter["headers"])]
-    held = [b64decode(text) for text in texts if text]
-    if unseal is not None and [PAYLOAD, _text(b"encrypted")] in letter["headers"]:
-        held.append(unseal(b64decode(letter["value"])))
-    if not any(map(pattern.search, held)):
+    if not any(pattern.search(b64decode(text)) for text in texts if text):
         return line
     letter |= {"key": None, "value": None, "headers": []}
     return msgspec.json.encode(letter) + b"\n"

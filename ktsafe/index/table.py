@@ -5,6 +5,18 @@ same protection set, so the table stores counts, not pairs; a vertex that moves 
 locations of its class within reach of its degree. This is the index that decides, inside the
 mechanism, which vertices are safe. The release is judged by `ktsafe.verify`, which shares nothing
 with this module.
+
+It plays the part of the paper's kt-tree (Section on the kt-tree index and pivots) for n = 1. The
+paper's tree sorts vertices by quasi-identifier, then keeps in each node the range of distances to
+pivots. A leaf of it holds all vertices of one quasi-identifier, so it prunes by that alone, as the
+class of a location does here. Below the class this index is flat: degrees, which for stars decide
+the graph edit distance, then blocks of at most `LANES` locations with boxes over the histograms,
+made by median splits as in a kd-tree. Counts stand at locations, so a protection set is a number
+that every move keeps up to date, and asking for it needs no search at all.
+
+Pivots that accept or reject a pair of locations by the triangle inequality are not here: nearly
+every location of a true graph would have to be one (ADR 5), so that distances to pivots cost what
+comparing the pairs does, sixteen at a time.
 """
 
 from __future__ import annotations

@@ -20,13 +20,11 @@ from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures, windows
 from ktsafe.sequence_audit.candidates import Candidates, Stage
 from ktsafe.sequence_audit.containment import Containment, TrueGraph
-from ktsafe.sequence_audit.exchanges import Exchanges, exchanges_of
 from ktsafe.sequence_audit.findings import Findings, Violation
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.sequence_audit.profiles import Profiler, Structure, edge_keys
 from ktsafe.sequence_audit.release import AuditedRelease, Numbering, stable_codes
-from ktsafe.sequence_audit.removals import Removals
 from ktsafe.sequence_audit.symmetry import SymmetryReader, is_symmetry, orbits_of
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
@@ -82,7 +80,6 @@ class SequenceAuditor:
         self._values: list[Numbering] = []
         self._profiler = Profiler(self._params, 0)
         self._symmetry = SymmetryReader()
-        self._removals = Removals()
         self._ownership = Ownership()
         self._owners_known = True
         self._published = Candidates()
@@ -98,7 +95,6 @@ class SequenceAuditor:
         other.__dict__.update(
             _profiler=self._profiler.copy(),
             _symmetry=self._symmetry.copy(),
-            _removals=self._removals.copy(),
             _ownership=self._ownership.copy(),
             _published=self._published.copy(),
             _linked=None if self._linked is None else self._linked.copy(),
@@ -135,12 +131,8 @@ class SequenceAuditor:
         )
         found.add("not_kt_safe", np.flatnonzero(verdict.is_unsafe))
 
-        numbers = self._base + self._numbering.of(release.ids)
+        vertices = self._base + self._numbering.of(release.ids)
         n_numbers = self._base + len(self._numbering)
-        there = () if truth is None else truth.people
-        named = self._removals.named(release, numbers, n_numbers, there)
-        found.add("succession_false", named.false, absent=named.n_absent)
-        vertices = named.objects
         codes = stable_codes(release, self._values)
         if shift is None:
             structure = self._profiler.read(vertices, n_numbers, codes, release.edges)
@@ -150,29 +142,18 @@ class SequenceAuditor:
         owned = self._ownership.add(vertices, n_numbers, release.owners)
         found.add("id_reassigned", owned.reassigned)
         found.add("owner_twice", owned.doubled)
-        exposed = self._removals.exposed(
-            release, numbers, n_numbers, structure, named, self._published
-        )
         self._extend_views(release, structure, owned, n_numbers)
 
         checked: dict[str, Any] = {"window": self.promise.window, "cover": self.promise.cover}
         checked |= self._judge("", self._published, structure.vertices, found)
         if self._linked is not None:
             checked |= self._judge("linked_", self._linked, owned.linked, found)
-        exchanges = exchanges_of(structure, named.removed)
-        changes, uncovered = self._judge_changes(structure, exchanges, found)
-        measured = {"changes": changes}
+        measured = {"changes": self._judge_changes(structure, found)}
         measured["published"] = self._figures_of(self._published, self._is_owned)
-        newcomers = vertices[named.is_new & (owned.owner >= 0)]
+        newcomers = vertices[owned.is_new & (owned.owner >= 0)]
         measured["newcomers"] = self._figures_of_newcomers(newcomers)
         if self._linked is not None:
             measured["linked"] = self._figures_of(self._linked, self._is_owned_linked)
-        if release.successions is not None:
-            people = np.flatnonzero(owned.owner >= 0)
-            judged = figures.sizes(self._published, vertices)
-            measured["removals"] = self._removals.figures(
-                release, people, judged, uncovered, (named, exchanges, exposed)
-            )
         measured |= self._judge_truth(release, structure, owned, truth, found)
         return Findings(release.release_id, tuple(found.violations), checked, measured)
 
@@ -184,8 +165,6 @@ class SequenceAuditor:
         views = {"published": self._published}
         if self._linked is not None:
             views["linked"] = self._linked
-        if self._removals.seen is not None:
-            views["removals"] = self._removals.seen
         return {name: figures.sensitive_shares(view, self._params) for name, view in views.items()}
 
     @property
@@ -221,7 +200,6 @@ class SequenceAuditor:
         self._profiler = Profiler(release.params, len(release.categories))
         self._symmetry = SymmetryReader()
         self._published = Candidates()
-        self._removals.begin_sequence(self._base)
         self._ages = EdgeAges()
 
     def _checked_shift(
@@ -289,28 +267,20 @@ class SequenceAuditor:
             f"{prefix}sets_enumerated": decision.sets_enumerated,
         }
 
-    def _judge_changes(
-        self, structure: Structure, exchanges: Exchanges, found: _Violations
-    ) -> tuple[dict[str, Any], NDArray[np.int64]]:
-        """Decide cover; return figures, and who is uncovered, as positions.
-
-        Whoever is uncovered and changed by exchanged ties alone is excused, and in no figure here.
-        """
+    def _judge_changes(self, structure: Structure, found: _Violations) -> dict[str, Any]:
+        """Decide cover; return figures."""
         k = self._params.k
         is_owned = self._is_owned if self._owners_known else np.ones_like(self._is_owned)
         changes = visible_changes(structure, self._published, is_owned)
-        is_judged = (changes.k_delta >= k) | ~np.isin(changes.vertices, exchanges.excused)
-        vertices, k_delta = changes.vertices[is_judged], changes.k_delta[is_judged]
-        k_delta_real = changes.k_delta_real[is_judged]
-        uncovered = np.flatnonzero(np.isin(structure.vertices, vertices[k_delta < k]))
         if self.promise.cover:
-            found.add("change_uncovered", uncovered)
-        measured = {
-            "k_delta": figures.counts(k_delta, k),
-            "k_delta_real": figures.counts(k_delta_real[is_owned[vertices]], k),
+            uncovered = changes.vertices[changes.k_delta < k]
+            positions = np.flatnonzero(np.isin(structure.vertices, uncovered))
+            found.add("change_uncovered", positions)
+        return {
+            "k_delta": figures.counts(changes.k_delta, k),
+            "k_delta_real": figures.counts(changes.k_delta_real[is_owned[changes.vertices]], k),
             "k_still": figures.counts(changes.k_still, k),
         }
-        return measured, uncovered
 
     def _figures_of(self, view: Candidates, is_owned: NDArray[np.bool_]) -> dict[str, Any]:
         was_owned = self._ownership.was_owned

@@ -18,7 +18,6 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "linked_too_sensitive": "is sensitive above alpha for who follows a person's ids",
         "linked_undecided": "could not be decided for who follows a person's ids",
         "change_uncovered": "visibly changed its ties, and fewer than k candidates changed alike",
-        "succession_false": "is not the next id of a place whose owner left in this release",
         "id_reassigned": "has another owner than its id had before",
         "owner_twice": "has an owner who is behind another id of the same release too",
         "owner_unknown": "has an owner who does not exist in the true graph",

@@ -33,12 +33,15 @@ class Owned:
     reassigned, doubled:
         int64, positions: vertices whose id had another owner, or none, before; and vertices whose
         owner is behind another vertex of the release too.
+    is_new:
+        bool, shape (n,): vertices that no release showed before.
     """
 
     owner: NDArray[np.int64]
     linked: NDArray[np.int64]
     reassigned: NDArray[np.int64]
     doubled: NDArray[np.int64]
+    is_new: NDArray[np.bool_]
 
 
 class Ownership:
@@ -77,7 +80,8 @@ class Ownership:
         last = grown(self._last_owner, n_numbers, NOBODY).copy()
         seen = grown(self._was_seen, n_numbers, 0).copy()
         owned = owner >= 0
-        reassigned = np.flatnonzero(owned & seen[vertices] & (last[vertices] != owner))
+        is_new = ~seen[vertices]
+        reassigned = np.flatnonzero(owned & ~is_new & (last[vertices] != owner))
         times = np.bincount(owner[owned], minlength=1)
         doubled = np.flatnonzero(owned & (times[owner] > 1))
         last[vertices[owned]] = owner[owned]
@@ -89,7 +93,7 @@ class Ownership:
         place[owner[owned]] = vertices[owned]
         self._last_owner, self._was_seen = last, seen
         self._first_vertex, self._last_vertex = first, place
-        return Owned(owner, self._linked(vertices, owner), reassigned, doubled)
+        return Owned(owner, self._linked(vertices, owner), reassigned, doubled, is_new)
 
     def _linked(self, vertices: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the linked object of each vertex: the first number of whoever is behind it."""

@@ -50,13 +50,6 @@ class AuditedRelease:
     shift:
         Private: for each position another one, a map that is claimed to take the release onto
         itself. Needed beyond stars only; it is checked.
-    successions:
-        Private: ids of the release before that vanished with their owners, each with the id of
-        this release that its place goes by now; claims, which are checked. None: places keep their
-        ids for ever.
-    lacks_leavers:
-        Private: whether the owners may lack people who have left since, as mappings do from which
-        they were erased.
     """
 
     release_id: str
@@ -72,8 +65,6 @@ class AuditedRelease:
     sensitive_texts: Sequence[str] | None = None
     schema: object = None
     shift: NDArray[np.int64] | None = None
-    successions: Sequence[tuple[str, str]] | None = None
-    lacks_leavers: bool = False
 
     def __post_init__(self) -> None:
         n, q = len(self.ids), len(self.categories)

@@ -181,12 +181,6 @@ class WorkingGraph:
         self.reserve_edges(len(edges))
         core.insert_edges(self.arrays, np.ascontiguousarray(edges))
 
-    def keep_inserted(self, is_kept: NDArray[np.bool_]) -> None:
-        """Take edges off the list of inserted ones; nothing else of them is left by then."""
-        kept = self.inserted_edges[is_kept]
-        self.arrays.inserted[: len(kept)] = kept
-        self.arrays.size[core.INSERTED] = len(kept)
-
     def target_hist(self, vertices: NDArray[np.int32]) -> NDArray[np.int32]:
         """Return the closed histograms of vertices in the columns in which targets are chosen."""
         return np.ascontiguousarray(self.arrays.hist[vertices, self.target_columns])

@@ -46,9 +46,6 @@ def anonymize_files(
         int | None,
         typer.Option(help="aligned: originals per group, at most; fewer cost more."),
     ] = None,
-    repair: Annotated[
-        bool, typer.Option(help="Strategies for comparison: make what they leave unsafe safe.")
-    ] = False,
     effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
     edits: Annotated[
         Edits, typer.Option(help="Whether ties may also be deleted where that is cheaper.")
@@ -80,7 +77,6 @@ def anonymize_files(
         knowledge=knowledge,
         rare_qi=rare_qi,
         over_alpha=over_alpha,
-        repair=repair,
         real_per_group=real_per_group,
     )
     check_strategy(options.strategy, params)

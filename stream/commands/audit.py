@@ -121,8 +121,6 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
         f"  visible changes: {changes['visible']}; fewest candidates who changed alike "
         f"{changes['k_delta_min']}, {changes['below_k']} below k"
     )
-    if (removals := sequence.get("removals")) is not None:
-        _print_removals(removals)
     if (persistence := sequence.get("persistence")) is not None:
         typer.echo(
             "  true against inserted ties, 0.5 tells nothing: age "
@@ -136,22 +134,6 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
             "changes"
         )
     typer.echo(f"  decided by: {sequence['decided_by']}")
-
-
-def _print_removals(removals: dict[str, Any]) -> None:
-    """Print what removed places give away; `--json` names the ids."""
-    typer.echo(
-        f"  removed: {_several(removals['vanished'], 'id')} vanished with their people "
-        f"({removals['unconfirmed']} unconfirmed, their owners are erased), "
-        f"{_several(removals['exchanged_ties'], 'tie')} exchanged; above, a place and its next id "
-        "are one"
-    )
-    typer.echo(f"  for who takes every id for itself: {_counts(removals['candidates'])}")
-    typer.echo(
-        f"    people with fewer than k for that: {len(removals['below_k'])}; people who visibly "
-        f"changed with fewer than k alike: {len(removals['changed_below_k'])}; vanished ids with "
-        f"fewer than k: {removals['vanished_below_k']}"
-    )
 
 
 def _several(count: int, noun: str) -> str:

@@ -75,7 +75,6 @@ def compare(
     hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
     reading: Annotated[str, typer.Option(help="Of walk, induced.")] = "walk",
     real_per_group: Annotated[str, typer.Option(help="For aligned; default: all places.")] = "",
-    repair: Annotated[bool, typer.Option(help="Make safe what strategies leave unsafe.")] = False,
     drop_qi: Annotated[
         list[str] | None,
         typer.Option(
@@ -114,7 +113,6 @@ def compare(
         "k": _numbers(k, "--k"),
         "t": _listed(t, "--t"),
         "epsilon": _numbers(epsilon, "--epsilon"),
-        "repair": [repair],
         "real_per_group": _numbers(real_per_group, "--real-per-group")
         if real_per_group
         else [None],

@@ -26,12 +26,10 @@ def check(
     """
     from stream.config import settings as configuration
     from stream.service import assembly
-    from stream.upkeep.letter_sealing import check_sealing
 
     settings = configuration.load(config)
     if settings.config.kafka is not None:
         settings.config.kafka.client_options()
-    check_sealing(settings)
     report = {
         "config": str(config),
         "ok": True,

@@ -23,10 +23,6 @@ REMAINS = (
     "Out of reach: releases already published, backups of the state folder, and the feed itself. "
     "Erase the person at the source too: later events would bring them back."
 )
-VANISHES = (
-    ' With departure = "hard" the id vanishes from the next release. Whoever links releases can '
-    "tell whose it was, and finds fewer than k candidates for others: `ktsafe audit` names them."
-)
 
 
 def erase(
@@ -44,8 +40,7 @@ def erase(
 
     A running service does it between two rounds of its work, once a release that is being built is
     staged. With none running, a release that was cut and not staged is given up. What an id means
-    in published releases is forgotten here; in the next release the place is kept by nobody, or
-    with `departure = "hard"` removed.
+    in published releases is forgotten here; in the next release nobody keeps the place.
     """
     from stream.config import settings as configuration
     from stream.service import assembly
@@ -65,7 +60,7 @@ def erase(
                 assembly.audit_folder(settings),
                 lambda ids: assembly.erase_dead_letters(settings, ids),
             )
-    report["note"] = REMAINS + (VANISHES if settings.sequence.departure == "hard" else "")
+    report["note"] = REMAINS
     if as_json:
         typer.echo(json.dumps(report, indent=2))
         return Exit.OK

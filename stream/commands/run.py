@@ -19,14 +19,12 @@ if TYPE_CHECKING:
 NOTES: Final[dict[int | str, str]] = {
     1: "releases are safe one by one only (window = 1); do not hand out a series",
     "all": 'all releases of a sequence are safe together (window = "all")',
-    "hard": 'releases are safe one by one only (departure = "hard"); do not hand out a series',
 }
 
 
 def note_of(settings: Settings) -> str:
     """Return in a few words what the releases of a configuration promise."""
-    window = settings.config.privacy.window
-    return NOTES["hard" if settings.sequence.departure == "hard" else window]
+    return NOTES[settings.config.privacy.window]
 
 
 def run(

@@ -13,7 +13,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from connectors.sealed_letters import Payload
+from connectors.letters import Payload
 from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
@@ -21,7 +21,7 @@ from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.aligned import check_options
-from ktsafe.strategies import STRATEGIES, check_strategy, default_strategy
+from ktsafe.strategies import default_strategy
 from stream.config.secrets import refuse_secrets
 from stream.errors import ConfigError
 from stream.files.composite import CompositeSchema
@@ -79,8 +79,6 @@ class FilesDeadLetters(Table, frozen=True, tag_field="kind", tag="files"):
     path: str
     dead_letter_bytes_max: Positive = 524_288
     payload: Payload = "full"
-    key_file: str | None = None
-    key_env: str | None = None
 
 
 class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
@@ -89,8 +87,6 @@ class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
     topic: Name
     dead_letter_bytes_max: Positive = 524_288
     payload: Payload = "full"
-    key_file: str | None = None
-    key_env: str | None = None
 
 
 class StateTable(Table, frozen=True):
@@ -116,16 +112,13 @@ class PrivacyTable(Table, frozen=True):
 class SequenceTable(Table, frozen=True):
     """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
 
-    Names are those of `ktsafe.sequence.SequenceOptions`, and so are defaults but one: a tie waits
-    for one release at most, so that feeds with rare slots show ties early.
+    Names and defaults are those of `ktsafe.sequence.SequenceOptions`.
     """
 
-    cover: bool = True
     sybil_margin: NotNegative = 2
     birth_wait_max: NotNegative = 8
     births: Literal["withhold", "pad"] = "withhold"
     qi_change: Literal["hold", "rebirth"] = "hold"
-    departure: Literal["counterfeit", "hard"] = "counterfeit"
     alpha_reserve: float | str = "0"
     real_floor: NotNegative | None = None
 
@@ -134,17 +127,13 @@ class AnonymizeTable(Table, frozen=True):
     """`[anonymize]`: how each release is made (privacy.window = 1).
 
     Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
-    `incremental`: a release is made from the one before, where the other options allow that.
     """
 
-    strategy: str | None = None
     edits: Edits = "insert"
     knowledge: Knowledge = "released"
     rare_qi: RareQi = "pad"
     over_alpha: OverAlpha = "pad"
-    repair: bool = False
     workers: Positive = 1
-    incremental: bool = False
 
 
 class ReleaseTable(Table, frozen=True):
@@ -418,20 +407,14 @@ def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOption
     Raises
     ------
     InvalidParams
-        If there is no such strategy, if its releases are not safe, or if nothing would come of it.
+        If options exclude each other, or if nothing would come of them.
     """
     table = msgspec.structs.asdict(config.anonymize)
-    del table["workers"], table["incremental"]
+    del table["workers"]
     if config.privacy.window == "all" and config.anonymize != AnonymizeTable():
         msg = "[anonymize] is for privacy.window = 1."
         raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')
-    strategy = table.pop("strategy") or default_strategy(params)
-    check_strategy(strategy, params)
-    if not STRATEGIES[strategy].is_safe and not table["repair"]:
-        msg = f"anonymize.strategy {strategy!r} is for comparison: its releases are not safe."
-        safe = ", ".join(name for name, entry in STRATEGIES.items() if entry.is_safe)
-        raise InvalidParams(msg, hint=f"Choose one of {safe}, or set anonymize.repair = true.")
-    release = config.release
+    release, strategy = config.release, default_strategy(params)
     return AnonymizeOptions(
         effort=release.effort, strategy=strategy, real_per_group=release.real_per_group, **table
     )
@@ -443,17 +426,10 @@ def _sequence_options(config: Config, params: PrivacyParams) -> SequenceOptions:
     Raises
     ------
     InvalidParams
-        If an option is out of range, asks for people per group where there are no groups, or for
-        places to be removed where there are none to remove, or only whole groups.
+        If an option is out of range, or asks for people per group where there are no groups.
     """
     table = msgspec.structs.asdict(config.sequence)
     options = SequenceOptions.from_mapping({**table, "effort": config.release.effort})
-    if options.departure == "hard" and config.privacy.window != "all":
-        msg = 'sequence.departure = "hard" is for privacy.window = "all".'
-        hint = "Leave it out: with window = 1 every release is made without who left."
-        raise InvalidParams(msg, hint=hint)
-    if options.departure == "hard" and not params.sees_stars:
-        check_options(params, options)
     asked = config.release.real_per_group
     if config.privacy.window != "all" or asked is None:
         return options

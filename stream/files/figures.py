@@ -26,13 +26,11 @@ CANDIDATES: Final[Mapping[str, tuple[str, ...]]] = {
     "sequence": ("audit", "figures", "published", "candidates"),
     "sequence_real": ("audit", "figures", "published", "candidates_real"),
     "change": ("audit", "figures", "changes", "k_delta"),
-    "removed": ("audit", "figures", "removals", "candidates"),
 }
 """Against whom candidates are counted, and where the audit tells.
 
 By the definition; real people only; for who knows your true ties; over all releases of the
-sequence; the same, real people only; for who saw you gain or lose ties; for who saw ids vanish
-(departure = "hard"), where those before take a place and its next id for one.
+sequence; the same, real people only; for who saw you gain or lose ties.
 """
 SENSITIVE: Final[Mapping[str, tuple[str, ...]]] = {
     "claimed": ("privacy", "all", "alpha"),

@@ -5,24 +5,17 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.sequence_audit import Declared, Promise
+from ktsafe.sequence_audit import Declared
 from stream.files.certificates import CERTIFICATE, read_certificate
 from stream.files.releases_read import Release
-from stream.files.releases_write import AUDIT, MAPPING, SUCCESSIONS, SUCCESSIONS_HEADER
-
-
-class CheckedPart(msgspec.Struct, frozen=True):
-    """The `audit.checked` part of audit.json: what the gate held the sequence to."""
-
-    window: int | Literal["all"] | None = None
-    cover: bool = False
+from stream.files.releases_write import AUDIT, MAPPING
 
 
 class DeclaredPart(msgspec.Struct, frozen=True):
@@ -57,42 +50,6 @@ def read_owners(folder: Path, release_id: str) -> dict[str, str | None]:
         msg = f"{path} lists a released id twice."
         raise InvalidGraph(msg)
     return owners
-
-
-def read_successions(folder: Path, release_id: str) -> list[tuple[str, str]] | None:
-    """Return which ids vanished in this release, and under which its places go on.
-
-    None where there is no such file: places keep their ids.
-
-    Raises
-    ------
-    InvalidGraph
-        If it is there but is none. Its content is not repeated.
-    """
-    path = place_of(folder, release_id, SUCCESSIONS) / SUCCESSIONS
-    return _pairs(path, SUCCESSIONS_HEADER) if path.exists() else None
-
-
-def read_judged(folder: Path, release_id: str) -> Promise | None:
-    """Return what a release with successions was held to, by the private audit of its gate.
-
-    Its manifest promises less, since it speaks of ids. None where nothing was removed so, or
-    where the audit does not say.
-
-    Raises
-    ------
-    InvalidGraph
-        If audit.json is there but is none.
-    """
-    if not (place_of(folder, release_id, SUCCESSIONS) / SUCCESSIONS).exists():
-        return None
-    audit = _read_audit(folder, release_id).get("audit", {})
-    try:
-        checked = msgspec.convert(audit.get("checked", {}), CheckedPart)
-    except (AttributeError, msgspec.ValidationError) as error:
-        msg = f"The audit of {release_id} is no readable audit."
-        raise InvalidGraph(msg) from error
-    return None if checked.window is None else Promise(checked.window, cover=checked.cover)
 
 
 def _pairs(path: Path, header: tuple[str, str]) -> list[tuple[str, str]]:

@@ -9,7 +9,6 @@ and, if asked for, the same tables as vertices.parquet and edges.parquet.
 The private audit goes to a folder of its own and is never published:
 
     <release_id>/mapping.csv     released_id,original_id    empty for an inserted vertex
-    <release_id>/successions.csv former_id,successor_id     with departure = "hard" only
     <release_id>/audit.json
 """
 
@@ -37,8 +36,6 @@ from stream.slots import rfc3339
 VERTICES: Final = "vertices.csv"
 EDGES: Final = "edges.csv"
 MAPPING: Final = "mapping.csv"
-SUCCESSIONS: Final = "successions.csv"
-SUCCESSIONS_HEADER: Final = ("former_id", "successor_id")
 AUDIT: Final = "audit.json"
 FORMAT: Final = 1
 
@@ -52,11 +49,6 @@ GUARANTEE_ALL: Final = (
 )
 GUARANTEE_COVER: Final = (
     " Whoever sees a vertex gain or lose ties sees at least k candidates do alike (cover)."
-)
-GUARANTEE_HARD: Final = (
-    "This release is kt-safe by itself (w = 1). Vertices are removed from one release of this "
-    "sequence_id to the next: whoever links releases may find fewer than k candidates for them, "
-    "and for vertices that looked like them or had ties with them."
 )
 GUARANTEE_W1: Final = (
     "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
@@ -74,19 +66,13 @@ class Guarantee:
         Releases that may be linked: 1 means one by one, "all" any number of a sequence.
     cover:
         Whether visible changes are shared by at least k candidates.
-    removes:
-        Whether vertices are removed at once (`departure = "hard"`). Then no window but 1 is
-        promised, from the first release on: what changed with the first removal would tell of it.
     """
 
     window: Window
     cover: bool = False
-    removes: bool = False
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the `guarantee` part of a manifest."""
-        if self.removes:
-            return {"w": 1, "text": GUARANTEE_HARD}
         if self.window == 1:
             return {"w": 1, "text": GUARANTEE_W1}
         text = GUARANTEE_ALL + (GUARANTEE_COVER if self.cover else "")
@@ -167,20 +153,14 @@ def write_audit(
     ids: Sequence[str],
     originals: Iterable[str],
     figures: Mapping[str, Any],
-    successions: Sequence[tuple[str, str]] | None = None,
 ) -> None:
     """Write the private audit, readable by its owner only.
 
     `originals` names whoever is behind each released vertex; an inserted one maps to nothing.
-    `successions`: ids that vanished with their people, each with the next id of the place; None
-    where places keep their ids.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     pairs = zip(ids, originals, strict=True)
     write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs)))
-    if successions is not None:
-        lines = csv_lines(SUCCESSIONS_HEADER, sorted(successions))
-        write_synced(folder / SUCCESSIONS, lines)
     write_synced(folder / AUDIT, [json.dumps(figures, indent=2, sort_keys=True) + "\n"])
     sync_folder(folder)
 

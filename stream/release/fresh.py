@@ -38,7 +38,6 @@ class FreshReleases:
     options: AnonymizeOptions
     workers: int = 1
     seed: int | None = None
-    _left: list[str] = dataclasses.field(default_factory=list)
 
     @property
     def guarantee(self) -> releases_write.Guarantee:
@@ -46,8 +45,7 @@ class FreshReleases:
         return releases_write.Guarantee(1)
 
     def open(self, ledger: Ledger) -> None:
-        """Note which pages another mechanism left, since they hold people: they are to go."""
-        self._left[:] = ledger.pages()
+        """Nothing of former releases is needed."""
 
     def build(
         self,
@@ -73,8 +71,7 @@ class FreshReleases:
             anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + index
         )
         origin = anonymized.origin.astype(np.int64)
-        pages = dict.fromkeys(self._left)
-        return Built(anonymized.graph, ids, origin, anonymized.shift, pages=pages)
+        return Built(anonymized.graph, ids, origin, anonymized.shift)
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
         """Pass what the strict verifier passes, by the certificate where there is one."""
@@ -87,5 +84,3 @@ class FreshReleases:
 
     def settle(self, *, staged: bool) -> None:
         """Remember nothing."""
-        if staged:
-            self._left.clear()

@@ -26,7 +26,6 @@ from ktsafe.sequence import (
     Sequence,
     SequenceCorrupted,
     SequenceOptions,
-    Step,
     changes_between,
 )
 from ktsafe.sequence.aligned import AlignedSequence
@@ -37,7 +36,7 @@ from state.ledger import Ledger, PendingCut, ReleaseRecord
 from state.ledger import Sequence as Series
 from state.snapshot import GraphSnapshot
 from stream.files.certificates import in_order
-from stream.files.private_audits import read_owners, read_shift, read_successions
+from stream.files.private_audits import read_owners, read_shift
 from stream.files.releases_read import Release, read_release
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
@@ -98,10 +97,8 @@ class LinkedReleases:
 
     @property
     def guarantee(self) -> Guarantee:
-        """All releases of a sequence are safe together, unless places are removed."""
-        if self._options.departure == "hard":
-            return Guarantee(1, removes=True)
-        return Guarantee("all", cover=self._options.cover)
+        """All releases of a sequence are safe together."""
+        return Guarantee("all", cover=True)
 
     def open(self, ledger: Ledger) -> None:
         """Take up the sequence where the last staged release left it.
@@ -135,14 +132,13 @@ class LinkedReleases:
         self._next_snapshot = snapshot
         if self._engine is None:
             self._engine = self._read_engine()
-        made = None
         if self._engine is None:
             everything = Changes.of_graph(snapshot.graph, snapshot.lives)
             self._engine = self._kind.begin(
                 snapshot.graph.schema, self._params, self._options, everything, rng
             )
         else:
-            made = self._engine.advance(self._changes(self._engine, snapshot), rng)
+            self._engine.advance(self._changes(self._engine, snapshot), rng)
         released = self._engine.released()
         pages = self._engine.changed_pages()
         figures = self._engine.figures().to_mapping()
@@ -151,7 +147,6 @@ class LinkedReleases:
             [_name(published) for published in released.ids.tolist()],
             _positions(released.keys, snapshot),
             released.shift,
-            self._successions(made),
             pages=dict(pages),
             figures={"sequence": figures, "declared": _declared(figures)},
             counts={name: figures[name] for name in COUNTS} | {"pages_written": len(pages)},
@@ -177,20 +172,11 @@ class LinkedReleases:
         declared = Declared(**built.figures["declared"])
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
-            audited(release, owner_of, shift, built.successions),
+            audited(release, owner_of, shift),
             _truth(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
-        if not self._options.cover:
-            _warn_uncovered(findings.figures["changes"]["k_delta"])
         return {"audit": {"releases": self._n_audited + 1, **findings.to_mapping()}}
-
-    def _successions(self, made: Step | None) -> list[tuple[str, str]] | None:
-        """Return the ids that vanished and their successors, None where places keep their ids."""
-        if self._options.departure != "hard":
-            return None
-        pairs = [] if made is None else made.successions.tolist()
-        return [(_name(former), _name(successor)) for former, successor in pairs]
 
     def settle(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
@@ -226,10 +212,10 @@ class LinkedReleases:
         """Return an auditor that knows every published release of the sequence.
 
         Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
-        once they are blanked. What an id's successor is stays written.
+        once they are blanked.
         """
         assert self._ledger is not None
-        auditor = SequenceAuditor(Promise("all", cover=self._options.cover))
+        auditor = SequenceAuditor(Promise("all", cover=True))
         wanted = {
             record.release_id: record
             for record in self._ledger.releases()
@@ -246,9 +232,7 @@ class LinkedReleases:
                         owners = self._owners_then(record, lives)
                         release = read_release(bundle.folder)
                         shift = read_shift(self._audit_dir, release)
-                        successions = read_successions(self._audit_dir, record.release_id)
-                        former = audited(release, owners, shift, successions, lacks_leavers=True)
-                        auditor.extend(former)
+                        auditor.extend(audited(release, owners, shift))
                         self._n_audited += 1
                     shutil.rmtree(bundle.folder)
         finally:
@@ -294,17 +278,6 @@ def _raise_if_broken(violations: Iterable[Violation]) -> None:
         log.warning(
             "who follows people over several ids has fewer candidates than k for some",
             vertices=max(found.count for found in linked),
-        )
-
-
-def _warn_uncovered(k_delta: Mapping[str, Any]) -> None:
-    """Say what going without cover means for this release; anybody who has both could count it."""
-    if k_delta["below_k"]:
-        log.warning(
-            "without cover ([sequence] cover): who knows of changed ties finds too few alike",
-            vertices=k_delta["below_k"],
-            changed=k_delta["vertices"],
-            fewest=k_delta["min"],
         )
 
 

@@ -1,4 +1,4 @@
-"""What the snapshotter asks of a way to make releases; `fresh`, `carried`, `linked` are those.
+"""What the snapshotter asks of a way to make releases; `fresh` and `linked` are those.
 
 build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ settle(staged=True)
 │
@@ -38,9 +38,6 @@ class Built:
     shift:
         int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
         there is.
-    successions:
-        Published ids that vanished with their people, each with the next id of the place; None
-        where places keep their ids. Private.
     pages:
         What the mechanism must remember from now on, if this becomes a release.
     figures:
@@ -53,7 +50,6 @@ class Built:
     ids: Sequence[str]
     origin: NDArray[np.int64]
     shift: NDArray[np.int32] | None = None
-    successions: Sequence[tuple[str, str]] | None = None
     pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)

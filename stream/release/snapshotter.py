@@ -167,9 +167,7 @@ class Snapshotter:
             figures |= {"release_id": release_id, "nominal_time": rfc3339(cut.slot_us)}
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
             behind = releases_write.originals_behind(built.origin, snapshot.ids)
-            releases_write.write_audit(
-                settings.audit_dir / release_id, built.ids, behind, figures, built.successions
-            )
+            releases_write.write_audit(settings.audit_dir / release_id, built.ids, behind, figures)
             if built.shift is not None:
                 write_certificate(settings.audit_dir / release_id, built.ids, built.shift)
         record = ReleaseRecord(

@@ -15,9 +15,8 @@ import msgspec
 
 from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
-from connectors.sealed_letters import SealedLetters
+from connectors.letters import BareLetters
 from connectors.settings import KafkaSettings
-from ktsafe.incremental import IncrementalReleases
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
@@ -27,7 +26,6 @@ from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
 from stream.process import kernels, logs
 from stream.process.private_folder import AUDIT, STAGING, STORE, check_finished
-from stream.release.carried import CarriedReleases
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Mechanism
@@ -37,7 +35,6 @@ from stream.service.loop import Clock, LoopSettings, WhenBusy
 from stream.service.notify import Notifier
 from stream.service.service import run_service
 from stream.service.standby import check_can_stand_by, take_over
-from stream.upkeep.letter_sealing import seal_of, unseal_of
 from stream.watching.board import Board
 from stream.watching.summary import Summary
 from stream.watching.watching import status_board, status_server
@@ -130,10 +127,7 @@ def mechanism(settings: Settings) -> Mechanism:
             audit_dir=audit_folder(settings),
         )
     seed, table = settings.config.release.seed, settings.config.anonymize
-    params, options = settings.params, settings.anonymize
-    if table.incremental and IncrementalReleases.supports(params, options):
-        return CarriedReleases(settings.schema, params, options, seed=seed, workers=table.workers)
-    return FreshReleases(params, options, seed=seed, workers=table.workers)
+    return FreshReleases(settings.params, settings.anonymize, seed=seed, workers=table.workers)
 
 
 def frozen_inputs(settings: Settings) -> dict[str, Any]:
@@ -178,7 +172,6 @@ def release_reader(settings: Settings) -> ReleaseReader:
 def dead_letter_sink(settings: Settings) -> DeadLetterSink:
     """Return the configured dead-letter sink, open."""
     table = settings.config.dead_letters
-    seal = seal_of(settings)
     sink: DeadLetterSink
     if isinstance(table, FilesDeadLetters):
         sink = files.FileDeadLetterSink(
@@ -188,7 +181,7 @@ def dead_letter_sink(settings: Settings) -> DeadLetterSink:
         sink = kafka_topics.KafkaDeadLetterSink(
             _kafka(settings), table.topic, dead_letter_bytes_max=table.dead_letter_bytes_max
         )
-    return sink if seal is None else SealedLetters(sink, seal)
+    return BareLetters(sink) if table.payload == "none" else sink
 
 
 def open_store(settings: Settings, *, accept_schema: bool = False) -> GraphStore:
@@ -235,7 +228,7 @@ def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
     if not isinstance(table, FilesDeadLetters):
         return None
     words = [name.encode() for name in ids]
-    return files.blank_dead_letters(settings.path(table.path), words, unseal_of(settings))
+    return files.blank_dead_letters(settings.path(table.path), words)
 
 
 def places(settings: Settings) -> dict[str, str]:

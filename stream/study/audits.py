@@ -1,7 +1,6 @@
 """Files of an audit: releases with the private mapping, what was declared, and the true graphs.
 
     MAP/<release_id>/mapping.csv    released_id,original_id    empty: no owner, or none any more
-    MAP/<release_id>/successions.csv former_id,successor_id    with departure = "hard"
     MAP/<release_id>/certificate.csv                           beyond stars (`certificate_files`)
     MAP/<release_id>/audit.json     optional: {"declared": {"withheld": 0, "held_ties": 0,
                                     "held_changes": 0, "lag_max": null}}
@@ -41,9 +40,6 @@ def audited(
     release: Release,
     owners: Mapping[str, Hashable | None] | None = None,
     shift: NDArray[np.int64] | None = None,
-    successions: Sequence[tuple[str, str]] | None = None,
-    *,
-    lacks_leavers: bool = False,
 ) -> AuditedRelease:
     """Return a release as the auditor takes it.
 
@@ -53,10 +49,6 @@ def audited(
         Private: by released id the person behind it, None without one; None: nothing is known.
     shift:
         Private: the certificate of the release, see `read_shift`.
-    successions:
-        Private: see `read_successions`.
-    lacks_leavers:
-        Whether the owners may lack people who have left since.
     """
     schema = release.manifest.schema
     categories, columns = [], []
@@ -79,8 +71,6 @@ def audited(
         sensitive_texts=release.columns[schema.sensitive],
         schema=msgspec.to_builtins(schema),
         shift=shift,
-        successions=successions,
-        lacks_leavers=lacks_leavers,
     )
 
 

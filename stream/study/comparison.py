@@ -36,7 +36,6 @@ OPTIONS = (
     "knowledge",
     "rare_qi",
     "over_alpha",
-    "repair",
     "real_per_group",
 )
 COST_PARTS = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
@@ -51,7 +50,7 @@ class Cell:
     ----------
     k, t, alpha, epsilon, distance:
         The parameters, rationals as they were written; `distance` says what t bounds.
-    effort, strategy, edits, knowledge, rare_qi, over_alpha, repair, real_per_group:
+    effort, strategy, edits, knowledge, rare_qi, over_alpha, real_per_group:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
         Which neighbourhoods an attacker knows.
@@ -69,7 +68,6 @@ class Cell:
     knowledge: Knowledge = "released"
     rare_qi: RareQi = "pad"
     over_alpha: OverAlpha = "pad"
-    repair: bool = False
     hops: int = 1
     reading: Reading = "walk"
     real_per_group: int | None = None

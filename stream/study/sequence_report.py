@@ -17,13 +17,7 @@ from ktsafe.sequence_audit import (
     Window,
 )
 from stream.files.graphs import read_schema
-from stream.files.private_audits import (
-    read_declared,
-    read_judged,
-    read_owners,
-    read_shift,
-    read_successions,
-)
+from stream.files.private_audits import read_declared, read_owners, read_shift
 from stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
 from stream.study.audits import Truth, audited, nominal_time, promise_of
 
@@ -67,8 +61,7 @@ def audit_sequence(
     Parameters
     ----------
     window, cover:
-        What to hold the history to; None: what its manifests promise, the most of it, or with
-        successions what its gate did.
+        What to hold the history to; None: what its manifests promise, the most of it.
     limit:
         Published ids named per violation.
 
@@ -79,7 +72,7 @@ def audit_sequence(
     """
     folders = release_folders(sources.releases)
     manifests = [read_manifest(folder) for folder in folders]
-    promise = _promise(manifests, sources.mapping, window, cover)
+    promise = _promise(manifests, window, cover)
     schema = None if sources.schema is None else read_schema(sources.schema)
     truth = None if sources.truth is None else Truth(sources.truth, schema)
     left_since = [] if truth is None else truth.left_since(manifests)
@@ -91,15 +84,13 @@ def audit_sequence(
         if parts and parts[-1].sequence_id != manifest.sequence_id:
             parts[-1].close(auditor)
         release = read_release(folder)
-        owners, true, shift, successions = None, None, None, None
+        owners, true, shift = None, None, None
         if sources.mapping is not None:
             owners = read_owners(sources.mapping, manifest.release_id)
             declared = read_declared(sources.mapping, manifest.release_id)
             true = None if truth is None else truth.of(manifest, declared, left_since[i])
             shift = read_shift(sources.mapping, release)
-            successions = read_successions(sources.mapping, manifest.release_id)
-        given = audited(release, owners, shift, successions, lacks_leavers=True)
-        findings = auditor.extend(given, true)
+        findings = auditor.extend(audited(release, owners, shift), true)
         if not parts or parts[-1].sequence_id != manifest.sequence_id:
             parts.append(_Part(manifest.sequence_id))
         parts[-1].add(findings)
@@ -150,7 +141,6 @@ class _Part:
             "decided_by": "; ".join(STEPS[step] for step in steps),
             **views,
             "changes": self._changes(),
-            **self._removals(),
             **others,
             "by_release": [findings.to_mapping() for findings in self._findings],
         }
@@ -179,29 +169,10 @@ class _Part:
             "k_still_min": least("k_still"),
         }
 
-    def _removals(self) -> dict[str, Any]:
-        """Summarize the places that were removed, and name whom that leaves with fewer than k."""
-        rows = [f.figures["removals"] for f in self._findings if "removals" in f.figures]
-        if not rows:
-            return {}
-        changed = {name for row in rows for name in row["changed_below_k"]}
-        found = rows[-1] | {
-            name: sum(row[name] for row in rows)
-            for name in ("successions", "unconfirmed", "exchanged_ties")
-        }
-        found["changed_below_k"] = sorted(changed)
-        found["sensitive_share"] = self._shares.get("removals", self._shares["published"])
-        return {"removals": found}
 
-
-def _promise(
-    manifests: Sequence[Manifest], mapping: Path | None, window: Window | None, cover: bool | None
-) -> Promise:
-    """Return what was asked for, or else the most that any manifest promises, or gate judged."""
+def _promise(manifests: Sequence[Manifest], window: Window | None, cover: bool | None) -> Promise:
+    """Return what was asked for, or else the most that any manifest promises."""
     promised = [promise_of(manifest) for manifest in manifests]
-    if mapping is not None:
-        judged = [read_judged(mapping, manifest.release_id) for manifest in manifests]
-        promised += [promise for promise in judged if promise is not None]
     windows = [promise.window for promise in promised]
     widest: int | Literal["all"] = (
         "all" if "all" in windows else max((int(w) for w in windows), default=1)

@@ -45,8 +45,6 @@ HELD_BACK: Final = {
     "values": "held_values",
 }
 """What a sequence holds back, and what the mechanism calls it."""
-INDEX_LOCATIONS: Final = ("kept", "computed")
-"""What happened to the locations of the cached index."""
 HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
 RESIDUAL_AGE: Final = "residual_age_max"
 GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
@@ -190,8 +188,6 @@ class PrometheusMetrics(Observer):
     def sequence(self, counts: Mapping[str, int]) -> None:
         """Show what the last staged release holds back, and what was remembered with it."""
         self._pages.inc(counts.get("pages_written", 0))
-        for how in INDEX_LOCATIONS:
-            self._index_locations.labels(how).inc(counts.get(f"index_locations_{how}", 0))
         if "cohorts" not in counts:
             return
         for what, name in HELD_BACK.items():
@@ -371,13 +367,6 @@ class PrometheusMetrics(Observer):
             "ktsafe_sequence_pages_written_total",
             "PRIVATE: pages of the sequence's memory written with its releases.",
             registry=self.registry,
-        )
-        self._index_locations = _labelled_counter(
-            "ktsafe_index_locations_total",
-            "PRIVATE: locations of the cached index, kept from the release before or computed, "
-            "with window = 1.",
-            ("how", INDEX_LOCATIONS),
-            self.registry,
         )
 
     def _add_process(self) -> None:

@@ -36,8 +36,8 @@ class SecretMetrics:
         self._least = _gauge(
             "ktsafe_release_candidates_min",
             "SECRET: candidates of the worst placed, by the definition (claimed, sequence), real "
-            "people only (real, sequence_real), for who knows true ties (known), saw a change or "
-            "saw ids vanish (removed).",
+            "people only (real, sequence_real), for who knows true ties (known) or saw a "
+            "change.",
             ("of", tuple(CANDIDATES)),
             registry,
         )

@@ -1,7 +1,7 @@
 """The paper's strategies beside the default one: time, cost, unsafe vertices left.
 
     python -m tests.benchmarks.bench_paper [--data FOLDER] [--names cora,ego-facebook]
-        [--strategies partition+pruning,cohort] [--seconds 600] [--repair] [--small]
+        [--strategies partition+pruning,cohort] [--seconds 600] [--small]
         [--orders 0]
 
 Runs on uniform graphs of 10,000 and 100,000 vertices and, with `--data`, on cora and ego-facebook
@@ -55,7 +55,6 @@ def main() -> int:
     parser.add_argument("--names", default="", help="names of graphs, separated by commas")
     parser.add_argument("--strategies", default=STRATEGIES)
     parser.add_argument("--seconds", type=float, default=600.0, help="limit of one cell")
-    parser.add_argument("--repair", action="store_true", help="make the output safe afterwards")
     parser.add_argument("--orders", type=int, default=0, help="execution orders to sample")
     parser.add_argument("--small", action="store_true", help="only a small synthetic graph")
     arguments = parser.parse_args()
@@ -69,10 +68,9 @@ def main() -> int:
     wrong = 0
     for name, graph in graphs:
         for strategy in arguments.strategies.split(","):
-            found = limited(graph, strategy, arguments.seconds, repair=arguments.repair)
+            found = limited(graph, strategy, arguments.seconds)
             print(f"{name:14} {strategy:18} {found}", flush=True)
-            should_be_safe = strategy in OURS or arguments.repair
-            wrong += should_be_safe and " unsafe=0 " not in found and "not finished" not in found
+            wrong += strategy in OURS and " unsafe=0 " not in found and "not finished" not in found
     print(PAPER)
     return wrong
 
@@ -91,11 +89,11 @@ def chosen(arguments: argparse.Namespace) -> Iterator[tuple[str, AttributedGraph
             yield f"uniform-{n}", uniform(n, 10 * n, rng=np.random.default_rng(SEED))
 
 
-def limited(graph: AttributedGraph, strategy: str, seconds: float, *, repair: bool) -> str:
+def limited(graph: AttributedGraph, strategy: str, seconds: float) -> str:
     """Run one cell in a process of its own; return its line, or that it did not end."""
     context = multiprocessing.get_context("fork")
     here, there = context.Pipe(duplex=False)
-    process = context.Process(target=run, args=(graph, strategy, repair, there))
+    process = context.Process(target=run, args=(graph, strategy, there))
     process.start()
     there.close()
     try:
@@ -109,7 +107,7 @@ def limited(graph: AttributedGraph, strategy: str, seconds: float, *, repair: bo
 
 
 def released_by(
-    graph: AttributedGraph, strategy: str, params: PrivacyParams, *, repair: bool
+    graph: AttributedGraph, strategy: str, params: PrivacyParams
 ) -> tuple[AttributedGraph, np.ndarray]:
     """Return what a strategy releases, and the original behind each vertex."""
     rng = np.random.default_rng(SEED)
@@ -117,7 +115,7 @@ def released_by(
         if strategy in OURS:
             options = AnonymizeOptions(strategy="cohort", effort=OURS[strategy])
         else:
-            options = AnonymizeOptions(strategy=strategy, repair=repair)
+            options = AnonymizeOptions(strategy=strategy)
         outcome = anonymize(graph, params, rng=rng, options=options)
         return outcome.graph, outcome.origin.astype(np.int64)
     merged = kt_safe_graph(graph, params, Variant(queue_halo=False), rng=rng)
@@ -133,13 +131,13 @@ def released_by(
     return made, behind
 
 
-def run(graph: AttributedGraph, strategy: str, repair: bool, answer: Connection) -> None:
+def run(graph: AttributedGraph, strategy: str, answer: Connection) -> None:
     """Anonymize, verify, and send one line."""
     params = PrivacyParams()
     small = uniform(1_100, 3_000, rng=np.random.default_rng(1))
-    released_by(small, strategy, params, repair=repair)
+    released_by(small, strategy, params)
     began, began_core = time.perf_counter(), time.process_time()
-    released, behind = released_by(graph, strategy, params, repair=repair)
+    released, behind = released_by(graph, strategy, params)
     seconds, core = time.perf_counter() - began, time.process_time() - began_core
     cost = cost_parts(graph, released, params, original_of=behind)
     unsafe = verify_graph(released, params).is_unsafe

@@ -15,6 +15,7 @@ from ktsafe import Schema
 from state import keys
 from state.changes import EdgeAdd, VertexDelete, VertexUpsert
 from state.errors import StateError, StateLocked, StateMismatch, StateUnusable
+from state.inspection import overview
 from state.ledger import PendingCut
 from state.rocksdb import RocksDBStore, open_store
 from state.store import GraphStore, Position
@@ -95,12 +96,22 @@ def test_every_part_of_the_schema_counts(path: Path, change: dict[str, object]) 
         RocksDBStore.open(path, dataclasses.replace(SCHEMA, **change))  # type: ignore[arg-type]
 
 
-def test_a_newer_format_is_refused(path: Path) -> None:
-    """A store of a later version names the upgrade."""
+@pytest.mark.parametrize(
+    ("version", "remedy"),
+    [
+        (keys.FORMAT + 1, "Upgrade ktsafe"),
+        (keys.FORMAT - 1, "with the version that made it, or move it away"),
+    ],
+)
+def test_another_format_is_refused_with_a_remedy(path: Path, version: int, remedy: str) -> None:
+    """A store of a later or an earlier version is not opened, not looked at, and not changed."""
     RocksDBStore.open(path, SCHEMA).close()
-    (path / "STORE").write_text(str(keys.FORMAT + 1))
-    with pytest.raises(StateMismatch, match="Upgrade ktsafe"):
+    (path / "STORE").write_text(str(version))
+    with pytest.raises(StateMismatch, match=remedy):
         RocksDBStore.open(path, SCHEMA)
+    with pytest.raises(StateMismatch, match=remedy):
+        overview(path)
+    assert (path / "STORE").read_text() == str(version)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -1,6 +1,6 @@
 """Erasure at scale: a tenth of a network leaves over ten releases, and the disk is searched.
 
-    python -m tests.trials.erasure DATA/cora [--seeds N] [--sequence 'edge_lag_max = 8'] [--hard]
+    python -m tests.trials.erasure DATA/cora [--seeds N] [--sequence 'edge_lag_max = 8']
 
 People get random ids, and the network goes through `ktsafe run` as a file, w = all. Before each of
 ten releases after the first one 1% of the people are deleted by event. A trial fails if afterwards
@@ -8,18 +8,11 @@ any file that the service wrote (state, private audits, releases, log, dead lett
 somebody who left, if somebody has fewer than k candidates or more than alpha of them sensitive, or
 if a visible change is shared by fewer than k. The cost stands beside that of a fresh release of the
 people who stayed. `real` counts people only, as somebody sees who knows which people left.
-
-With `--hard` (`departure = "hard"`) the ids of those who leave vanish, and a place and its next id
-are one where candidates are counted. The trial then also fails if a mapping or a page still tells
-whose a vanished id was, and a second line tells what whoever takes every id for itself finds:
-people with fewer than k candidates at the end, and those who visibly changed with fewer than k
-alike in any release.
 """
 
 from __future__ import annotations
 
 import argparse
-import csv
 import random
 import secrets
 import statistics
@@ -51,14 +44,12 @@ def main() -> None:
     parser.add_argument("data", type=Path)
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--sequence", default="", help="lines of the table [sequence]")
-    parser.add_argument("--hard", action="store_true", help='departure = "hard"')
     given = parser.parse_args()
-    sequence = given.sequence + ('\ndeparture = "hard"' if given.hard else "")
     print(HEADER, flush=True)
     ratios = []
     for seed in range(1, given.seeds + 1):
         with tempfile.TemporaryDirectory(prefix="ktsafe-erasure-") as temporary:
-            line, ratio = trial(Path(temporary), given.data, sequence, seed)
+            line, ratio = trial(Path(temporary), given.data, given.sequence, seed)
         print(line, flush=True)
         ratios.append(ratio)
     print(f"ratio: median {statistics.median(ratios):.2f}, worst {max(ratios):.2f}")
@@ -97,48 +88,7 @@ def trial(folder: Path, data: Path, sequence: str, seed: int) -> tuple[str, floa
         f"{mine['residual_edges']:,} | {real['min']}, {real['p5']}, {real['median']}, "
         f"{real['below_k']:,} of {real['vertices']:,} | {mine['cost']:,} | {fresh:,} | {ratio:.2f}"
     )
-    if "removals" in figures[-1]:
-        unconfirmed = sum(row["removals"]["unconfirmed"] for row in figures)
-        line += "\n" + _removed(site, report["removals"], len(gone), unconfirmed)
     return line, ratio
-
-
-def _removed(site: running.Site, found: dict[str, Any], n_gone: int, unconfirmed: int) -> str:
-    """Check that nothing tells whose the vanished ids were; return what they gave away.
-
-    `unconfirmed`: successions whose former owner the gate did not know. Once the mappings are
-    blanked, as now, nobody knows any.
-    """
-    audit = site.folder / "state" / "audit"
-    former = {row[0] for path in audit.glob("*/successions.csv") for row in _rows(path)}
-    assert len(former) == found["vanished"] <= n_gone
-    mapped = [row for path in audit.glob("*/mapping.csv") for row in _rows(path)]
-    assert not any(original for released, original in mapped if released in former)
-    assert former <= {released for released, _ in mapped}
-    files = (path for path in (site.folder / "state" / "store").rglob("*") if path.is_file())
-    store = b"".join(path.read_bytes() for path in files)
-    assert not any(_in_pages(name) in store for name in former)
-    last = _rows(max(audit.glob("*/mapping.csv")))
-    n_found = sum(_in_pages(name) in store for name, _ in last)
-    assert n_found > 0.99 * len(last), f"the search finds {n_found} of {len(last)} ids"
-    seen, rich = found["candidates"], found["sensitive_share"]["above_alpha"]
-    return (
-        f"removed: ids vanished {found['vanished']}, fewer than k {found['vanished_below_k']}, "
-        f"ties exchanged {found['exchanged_ties']:,}, unconfirmed at the gate {unconfirmed} | by "
-        f"ids: least, 5%, median {seen['min']}, {seen['p5']}, {seen['median']}; below k "
-        f"{len(found['below_k']):,} of {seen['vertices']:,}; changed below k "
-        f"{len(found['changed_below_k']):,}; above alpha {rich:,}"
-    )
-
-
-def _in_pages(name: str) -> bytes:
-    """Return what stays of an id in a page: compression may join its ends to what is beside it."""
-    return int(name, 16).to_bytes(8, "little")[1:6]
-
-
-def _rows(path: Path) -> list[list[str]]:
-    with path.open(encoding="utf-8", newline="") as file:
-        return list(csv.reader(file))[1:]
 
 
 def leaving(source: GraphFile, seed: int) -> tuple[list[feeds.Event], list[str]]:

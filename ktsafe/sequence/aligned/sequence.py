@@ -25,7 +25,7 @@ from ktsafe.sequence.step import Visible
 
 
 def check_options(params: PrivacyParams, options: SequenceOptions) -> None:
-    """Raise unless groups have room for as many people as the options ask for, and keep places.
+    """Raise unless groups have room for as many people as the options ask for.
 
     Raises
     ------
@@ -36,15 +36,13 @@ def check_options(params: PrivacyParams, options: SequenceOptions) -> None:
     if options.real_per_group is not None and not 1 <= options.real_per_group <= m:
         msg = f"There are {m} places in a group, so that 1 to {m} of them can be real."
         raise InvalidParams(msg, hint="That is k, or 1 / alpha if greater.")
-    if options.departure == "hard":
-        msg = 'departure = "hard" is for one hop in the walk reading: groups keep their places.'
-        raise InvalidParams(msg, hint='Leave it at "counterfeit".')
 
 
 class AlignedSequence(Sequence):
     """The current release of permanent groups, and all that the next one depends on.
 
-    `qi_change = "hold"` shows another quasi-identifier once all people of a group have changed to it.
+    `qi_change = "hold"` shows another quasi-identifier once all people of a group have changed to
+    it.
     """
 
     def __init__(

@@ -13,7 +13,6 @@ from ktsafe.params import exact
 
 Births = Literal["withhold", "pad"]
 QiChange = Literal["hold", "rebirth"]
-Departure = Literal["counterfeit", "hard"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -31,10 +30,6 @@ class SequenceOptions:
     qi_change:
         "hold": the old quasi-identifier stays published until a group of one cohort moves to the
         same new one. "rebirth": the person leaves its place at once and joins anew.
-    departure:
-        "counterfeit": the place of somebody who leaves stays under its id, without an owner.
-        "hard": the id vanishes at once, which tells whoever links releases; the place gets another
-        one, and what were ties are exchanged as far as no location changes. Stars only.
     alpha_reserve:
         Share of alpha that cohorts leave free when they are formed, for later sensitive updates.
     real_floor:
@@ -52,7 +47,6 @@ class SequenceOptions:
     birth_wait_max: int = 8
     births: Births = "withhold"
     qi_change: QiChange = "hold"
-    departure: Departure = "counterfeit"
     alpha_reserve: Fraction = Fraction(0)
     real_floor: int | None = None
     effort: Effort = "balanced"
@@ -65,7 +59,6 @@ class SequenceOptions:
         for name, known in (
             ("births", get_args(Births)),
             ("qi_change", get_args(QiChange)),
-            ("departure", get_args(Departure)),
             ("effort", get_args(Effort)),
         ):
             if getattr(self, name) not in known:
@@ -79,19 +72,12 @@ class SequenceOptions:
                 raise InvalidParams(f"{name} must be a whole number of at least 0.")
 
     def to_mapping(self) -> dict[str, int | str | bool | None]:
-        """Return the options as JSON-ready values; rationals as text, unrounded.
-
-        A later option is left out at its default, so that what was frozen before it came still
-        is what it was.
-        """
-        mapping = {
+        """Return the options as JSON-ready values; rationals as text, unrounded."""
+        return {
             field.name: str(value) if isinstance(value, Fraction) else value
             for field in dataclasses.fields(self)
             for value in (getattr(self, field.name),)
         }
-        if self.departure == "counterfeit":
-            del mapping["departure"]
-        return mapping
 
     @classmethod
     def from_mapping(cls, mapping: Mapping[str, Any]) -> SequenceOptions:

@@ -123,7 +123,8 @@ def insert_places(
 ) -> list[int]:
     """Add inserted, non-sensitive places of one class, without edges and without cohort."""
     codes = rng.choice(harmless_codes(state, frame), count)
-    return _add_places(state, frame, np.full(count, cls), codes, rng).tolist()
+    places: list[int] = _add_places(state, frame, np.full(count, cls), codes, rng).tolist()
+    return places
 
 
 def harmless_codes(state: State, frame: Frame) -> list[int]:

@@ -197,7 +197,7 @@ def test_a_missing_value_tells_no_more_than_alpha(
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"births": "never"}, {"edge_lag_max": -1}, {"alpha_reserve": 1}, {"effort": "none"}]
+    "wrong", [{"births": "never"}, {"sybil_margin": -1}, {"alpha_reserve": 1}, {"effort": "none"}]
 )
 def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
     """Options are checked before anything is made."""
@@ -207,7 +207,7 @@ def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
 
 def test_options_survive_a_mapping() -> None:
     """What is saved is what was chosen; unknown names are refused."""
-    options = SequenceOptions(alpha_reserve="1/4", real_floor=3, cover=False)  # type: ignore[arg-type]
+    options = SequenceOptions(alpha_reserve="1/4", real_floor=3)  # type: ignore[arg-type]
     assert SequenceOptions.from_mapping(options.to_mapping()) == options
     with pytest.raises(InvalidParams):
         SequenceOptions.from_mapping({"covers": True})

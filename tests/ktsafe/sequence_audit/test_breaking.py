@@ -232,6 +232,37 @@ def test_a_departure_is_no_violation():
     )
 
 
+def test_an_id_given_instead_of_another_is_seen():
+    """A place that goes on under a new id is two objects: each is alone in when it was there."""
+    steps = sticky(2)
+    release = steps[1].release
+    old, new = member(0, 2), "another"
+    for table in (release.tuples, release.sensitive):
+        table[new] = table.pop(old)
+    del release.owners[old]
+    release.owners[new] = None
+    release.edges = {frozenset(new if v == old else v for v in edge) for edge in release.edges}
+    assert "too_few_candidates" in kinds(steps, truth=False)
+
+
+def test_a_release_that_was_tried_before_is_as_new():
+    """Numbers that a copy gave do not make its ids known: newcomers stay new."""
+    steps = sticky(3)
+    release = steps[2].release
+    for i in range(SIZE):
+        name = f"n{i}"
+        release.tuples[name], release.sensitive[name] = release.tuples[member(0, 0)], False
+        release.owners[name] = f"newcomer {i}"
+    auditor = SequenceAuditor()
+    for i in range(2):
+        auditor.extend(steps[i].release.audited(i, PARAMS))
+    last = release.audited(2, PARAMS)
+    tried, again = auditor.copy().extend(last), auditor.extend(last)
+    assert tried.to_mapping() == again.to_mapping()
+    assert again.is_safe
+    assert again.figures["newcomers"]["vertices"] == SIZE
+
+
 def test_inputs_are_frozen_within_a_sequence():
     """Other parameters, another schema, and an id used twice are told."""
     steps = sticky(3)

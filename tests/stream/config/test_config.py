@@ -74,7 +74,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.window", "ever", "privacy.window"),
         ("sequence.births", "drop", "sequence.births"),
         ("sequence.alpha_reserve", 1, "alpha_reserve must be"),
-        ("sequence.edge_lag_max", -1, "edge_lag_max"),
+        ("sequence.sybil_margin", -1, "sybil_margin"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.checkpoint_records_max", 0, "checkpoint_records_max"),
         ("log.level", "loud", "log.level"),
@@ -126,26 +126,9 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     settings = config.check(MINIMAL, tmp_path, "here")
     assert settings.config.privacy.window == "all"
     assert settings.sequence == SequenceOptions()
-    table = {"cover": False, "alpha_reserve": "1/10", "real_floor": 4}
+    table = {"alpha_reserve": "1/10", "real_floor": 4}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)
-
-
-def test_hard_departures_are_for_sequences_of_one_hop(tmp_path):
-    """The option arrives; where no place is removed by it, it is refused with what to do."""
-    table = {"departure": "hard"}
-    settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
-    assert settings.sequence == SequenceOptions(departure="hard")
-    assert config.check(MINIMAL, tmp_path, "here").sequence.departure == "counterfeit"
-    for privacy, message in (
-        ({"window": 1}, "departure = .hard. is for privacy.window = .all.. Leave it out"),
-        ({"n_hops": 2}, "groups keep their places"),
-        ({"reading": "induced"}, "groups keep their places"),
-    ):
-        with pytest.raises(ConfigError, match=message):
-            config.check({**MINIMAL, "sequence": table, "privacy": privacy}, tmp_path, "here")
-    with pytest.raises(ConfigError, match=r"sequence\.departure"):
-        config.check({**MINIMAL, "sequence": {"departure": "soft"}}, tmp_path, "here")
 
 
 def test_real_per_group_arrives_where_there_are_groups(tmp_path):

@@ -26,7 +26,7 @@ from stream.watching.metrics import (
 )
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
-PAGES = {"pages_written": 6, "index_locations_kept": 7, "index_locations_computed": 2}
+PAGES = {"pages_written": 6}
 
 
 class Clock:
@@ -115,8 +115,6 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_sequence_held_back_releases", {"what": "ties"}, 4),
         ("ktsafe_sequence_cohorts", {}, 5),
         ("ktsafe_sequence_pages_written_total", {}, 6),
-        ("ktsafe_index_locations_total", {"how": "kept"}, 7),
-        ("ktsafe_index_locations_total", {"how": "computed"}, 2),
         ("ktsafe_erasures_pending", {}, 2),
         ("ktsafe_erasure_overdue_seconds", {}, 60),
         ("ktsafe_sequence_residual_releases", {}, 9),

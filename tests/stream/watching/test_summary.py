@@ -9,7 +9,7 @@ from stream.watching.summary import Summary
 def test_a_release_by_itself_holds_nothing_back() -> None:
     """Counts of how it was made are no sequence's; those of a sequence are told."""
     summary = Summary()
-    summary.sequence({"index_locations_kept": 3})
+    summary.sequence({})
     assert "held back" not in describe(summary.counts, {}, "")
     summary.sequence({"withheld_vertices": 2, "held_edges": 5, "cohorts": 1})
     assert "held back 2 people, 5 ties" in describe(summary.counts, {}, "")
