@@ -13,6 +13,7 @@ from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, step
 from ktsafe.sequence.memory import state as columns
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.ties import planning
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
@@ -141,13 +142,13 @@ def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.Monkey
     """A broken mechanism is caught by the gate, and the sequence continues as if untried."""
     world, rng = World(60, 90, 4), np.random.default_rng(0)
     sequence = world.begin()
-    advance_until_planned(sequence, world)
+    monkeypatch.setattr(planning, "PERIOD", 1)
     before, indexes = sequence.to_pages(), derived(sequence._state)
-    changes = world.change(ties=3, joins=2, leaves=1)
+    changes = world.change(ties=60, joins=2, leaves=1)
     add_edge = State.add_edge
 
     def forgetful(self: State, u: int, v: int, *, is_true: bool) -> int:
-        """Drop every inserted edge of a raise: nobody but the true ends gains anything."""
+        """Drop every edge that is inserted: nobody but the ends of true ties gains anything."""
         row = add_edge(self, u, v, is_true=is_true)
         if not is_true:
             self.drop_edge(row)
