@@ -145,3 +145,50 @@ def test_files_and_targets_named_exist():
     named = re.findall(r"\bmake ([a-z-]+)", "\n".join([*spans(), *blocks("")]))
     assert {"run", "test"} <= set(named)
     assert not [name for name in named if not re.search(rf"^{name}:", makefile, re.MULTILINE)]
+
+
+def tables(text):
+    """Return the tables of a page: rows of cells, the row of dashes among them."""
+    rows = [line.strip() for line in _FENCED.sub("", text).splitlines()]
+    runs = itertools.groupby(rows, key=lambda row: row.startswith("|"))
+    return [
+        [re.split(r"(?<!\\)\|", row.strip("|")) for row in run]
+        for is_table, run in runs
+        if is_table
+    ]
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_rows_of_a_table_have_equally_many_cells(page):
+    """A row with another number of cells is shown wrong, or belongs elsewhere."""
+    broken = [
+        row
+        for table in tables(page.read_text(encoding="utf-8"))
+        for row in table
+        if len(row) != len(table[0])
+    ]
+    assert broken == []
+
+
+def test_words_of_the_glossary_are_used():
+    """Each word stands in code or in a guide, beside the glossary, and once in it."""
+    glossary = ROOT / "docs/glossary.md"
+    words = [
+        word.strip()
+        for table in tables(glossary.read_text(encoding="utf-8"))
+        for row in table[2:]
+        for word in row[0].split(",")
+    ]
+    assert len(words) > 60
+    assert len(set(words)) == len(words)
+    sources = [
+        path for folder in ("ktsafe", "state", "stream") for path in ROOT.glob(f"{folder}/**/*.py")
+    ]
+    sources += [page for page in PAGES if page != glossary and page.name != "CHANGELOG.md"]
+    texts = "\n".join(path.read_text(encoding="utf-8") for path in sources)
+    unused = [
+        word
+        for word in words
+        if not re.search(rf"\b{re.sub(r'[ -]', '[ _-]', word)}", texts, re.IGNORECASE)
+    ]
+    assert unused == []

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit import _induced_knowledge_core as core
+from ktsafe.audit.originals import Traced
 from ktsafe.graph import AttributedGraph, edge_keys
 
 VERTICES_MAX = 300
@@ -61,9 +62,7 @@ class InducedKnowledge:
 
 
 def induced_knowledge(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    behind: NDArray[np.int64],
+    traced: Traced,
     *,
     vertices_max: int = VERTICES_MAX,
     steps_max: int = STEPS_MAX,
@@ -72,15 +71,18 @@ def induced_knowledge(
 
     Parameters
     ----------
-    original, released:
-        The true graph and what was released, of one schema.
-    behind:
-        int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+    traced:
+        The release beside the true graph, from `ktsafe.audit.trace`.
     vertices_max, steps_max:
         Bounds of the work; no clock decides.
     """
+    original, released, behind, real = (
+        traced.original,
+        traced.released,
+        traced.behind,
+        traced.real,
+    )
     true_label, label = _labels(original, released)
-    real = np.flatnonzero(behind >= 0)
     # Whoever contains v's true neighbours has at least its true degree.
     stride = int(max(released.degrees.max(initial=0), original.degrees.max(initial=0))) + 1
     key = label * stride + released.degrees
@@ -97,7 +99,7 @@ def induced_knowledge(
         order,
         np.column_stack((begin[asked], stop[asked])),
         steps_max,
-        _is_supergraph(original, released, behind),
+        _is_supergraph(traced),
     )
     return InducedKnowledge(real[asked], counts[0], counts[1])
 
@@ -109,15 +111,13 @@ def _reading(graph: AttributedGraph) -> NDArray[np.int64]:
     return graph.degrees**2 + rows.astype(np.int64) + 1
 
 
-def _is_supergraph(
-    original: AttributedGraph, released: AttributedGraph, behind: NDArray[np.int64]
-) -> bool:
+def _is_supergraph(traced: Traced) -> bool:
     """Return whether all true vertices and edges are in the release."""
-    if np.count_nonzero(behind >= 0) != original.n_vertices:
+    if len(traced.real) != traced.original.n_vertices:
         return False
-    ends = behind[released.edges]
+    ends = traced.behind[traced.released.edges]
     kept = ends[(ends >= 0).all(axis=1)]
-    return bool(np.isin(edge_keys(original.edges), edge_keys(kept)).all())
+    return bool(np.isin(edge_keys(traced.original.edges), edge_keys(kept)).all())
 
 
 def _sample(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from typing import Any
 
 import numpy as np
@@ -11,12 +13,53 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 
 
-def checked_original_of(
+@dataclasses.dataclass(frozen=True, eq=False)
+class Traced:
+    """A release beside the true graph, with who is behind whom; `trace` makes one.
+
+    Attributes
+    ----------
+    original, released:
+        The true graph and the released one, of one schema.
+    behind:
+        int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one; no
+        true vertex is named twice.
+    """
+
+    original: AttributedGraph
+    released: AttributedGraph
+    behind: NDArray[np.int64]
+
+    @functools.cached_property
+    def real(self) -> NDArray[np.int64]:
+        """int64, shape (r,): the released vertices that have an original, ascending."""
+        return np.flatnonzero(self.behind >= 0)
+
+    @functools.cached_property
+    def shown(self) -> AttributedGraph:
+        """The true edges among the released people, with the values that they show.
+
+        Its vertices are the released ones that have an original, in order. It is what an attacker
+        who knows the truth can compare with the release: ties to people who are withheld, and
+        values that are suppressed, are nowhere to be found.
+        """
+        position = np.full(self.original.n_vertices, -1, dtype=np.int64)
+        position[self.behind[self.real]] = np.arange(len(self.real))
+        edges = position[self.original.edges]
+        return AttributedGraph.from_codes(
+            self.released.schema,
+            self.released.categories,
+            self.released.codes[self.real],
+            edges[(edges >= 0).all(axis=1)],
+        )
+
+
+def trace(
     original: AttributedGraph,
     released: AttributedGraph,
-    original_of: NDArray[np.integer[Any]] | None,
-) -> NDArray[np.int64]:
-    """Return the true vertex behind each released one, -1 for an inserted one.
+    original_of: NDArray[np.integer[Any]] | None = None,
+) -> Traced:
+    """Check who is behind each released vertex, once for all figures.
 
     Parameters
     ----------
@@ -37,32 +80,11 @@ def checked_original_of(
         if n < n_original:
             raise InvalidGraph("The release has fewer vertices than the true graph.")
         order = np.arange(n, dtype=np.int64)
-        return np.where(order < n_original, order, -1)
+        return Traced(original, released, np.where(order < n_original, order, -1))
     behind = np.asarray(original_of, dtype=np.int64)
     named = behind[behind >= 0]
     if behind.shape != (n,) or (len(named) and named.max() >= n_original):
         raise InvalidGraph("The mapping does not fit the two graphs.")
     if len(named) and np.bincount(named).max() > 1:
         raise InvalidGraph("Two released vertices have the same original.")
-    return behind
-
-
-def shown_graph(
-    original: AttributedGraph, released: AttributedGraph, behind: NDArray[np.int64]
-) -> AttributedGraph:
-    """Return the true edges among the released people, with the values that they show.
-
-    Its vertices are the released ones that have an original, in order. It is what an attacker who
-    knows the truth can compare with the release: ties to people who are withheld, and values that
-    are suppressed, are nowhere to be found.
-    """
-    real = np.flatnonzero(behind >= 0)
-    position = np.full(original.n_vertices, -1, dtype=np.int64)
-    position[behind[real]] = np.arange(len(real))
-    edges = position[original.edges]
-    return AttributedGraph.from_codes(
-        released.schema,
-        released.categories,
-        released.codes[real],
-        edges[(edges >= 0).all(axis=1)],
-    )
+    return Traced(original, released, behind)

@@ -17,9 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit import _privacy_core as core
-from ktsafe.audit.originals import checked_original_of, shown_graph
+from ktsafe.audit.originals import Traced
 from ktsafe.errors import NotKTSafe
-from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
 from ktsafe.verify._stars_core import WideRows, wide_rows
@@ -55,7 +54,7 @@ class PrivacyFigures:
         int64, positions in `real` for which `k_known` was counted.
     k_known, k_known_ps:
         int64, shape of `asked`: released u with QI(u) = QI(v) whose neighbours' joint tuples
-        include those of v's true neighbours (`shown_graph`); anywhere, and inside PS(v).
+        include those of v's true neighbours (`Traced.shown`); anywhere, and inside PS(v).
     """
 
     params: PrivacyParams
@@ -133,11 +132,9 @@ class PrivacyFigures:
 
 
 def privacy_figures(
-    original: AttributedGraph,
-    released: AttributedGraph,
+    traced: Traced,
     params: PrivacyParams,
     *,
-    original_of: NDArray[np.integer[Any]] | None = None,
     pairs_max: int = PAIRS_MAX,
     certificate: NDArray[np.int32] | None = None,
 ) -> PrivacyFigures:
@@ -145,25 +142,16 @@ def privacy_figures(
 
     Parameters
     ----------
-    original, released:
-        The true graph and the released one, of one schema.
+    traced:
+        The release beside the true graph, from `ktsafe.audit.trace`.
     params:
         The parameters of the release.
-    original_of:
-        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
-        None: the first vertices are the originals in order.
     pairs_max:
         Comparisons that `k_known` may take before an even sample is asked instead.
     certificate:
         See `ktsafe.verify.verify_flags`: protection sets are then counted by its orbits.
-
-    Raises
-    ------
-    InvalidGraph
-        If `original_of` does not name each original at most once.
     """
-    behind = checked_original_of(original, released, original_of)
-    real = np.flatnonzero(behind >= 0)
+    released, behind, real = traced.released, traced.behind, traced.real
     is_real = behind >= 0
     ps_size, flagged = verify_flags(
         released.codes[:, :-1],
@@ -174,8 +162,8 @@ def privacy_figures(
     )
     classes = released.qi_classes.astype(np.int64)
     members = np.bincount(classes[real], minlength=int(classes.max(initial=0)) + 1)
-    true_degree = original.degrees[behind[real]]
-    asked, counts = _known(original, released, params, behind, real, pairs_max)
+    true_degree = traced.original.degrees[behind[real]]
+    asked, counts = _known(traced, params, pairs_max)
     return PrivacyFigures(
         params=params,
         real=real,
@@ -192,16 +180,10 @@ def privacy_figures(
     )
 
 
-def check_known(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    original_of: NDArray[np.integer[Any]] | None = None,
-) -> None:
+def check_known(traced: Traced, params: PrivacyParams) -> None:
     """Raise unless everybody keeps k candidates for whoever knows the true neighbours.
 
-    Parameters are those of `privacy_figures`; nobody is left out. The message tells of no one.
+    Nobody is left out. The message tells of no one.
 
     Raises
     ------
@@ -209,28 +191,21 @@ def check_known(
         If some original has fewer than k in its protection set (beyond stars: anywhere) who have
         its true neighbours.
     """
-    behind = checked_original_of(original, released, original_of)
-    real = np.flatnonzero(behind >= 0)
-    _, counts = _known(original, released, params, behind, real, NO_LIMIT)
+    _, counts = _known(traced, params, NO_LIMIT)
     if (counts[1 if params.sees_stars else 0] < params.k).any():
         msg = "Somebody has too few candidates for whoever knows true neighbourhoods."
         raise NotKTSafe(msg, hint="Do not publish this graph.")
 
 
 def _known(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    params: PrivacyParams,
-    behind: NDArray[np.int64],
-    real: NDArray[np.int64],
-    pairs_max: int,
+    traced: Traced, params: PrivacyParams, pairs_max: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return which positions of `real` were asked, and their k_known, anywhere and inside PS."""
+    released, real, true = traced.released, traced.real, traced.shown
     tuples = released.qi_classes.astype(np.int64)
-    true = shown_graph(original, released, behind)
     everybody = np.arange(len(real))
     want = core.Multisets(*core.neighbour_runs(true.indptr, true.indices, tuples[real], everybody))
-    row = np.full(len(behind), -1, dtype=np.int64)
+    row = np.full(len(traced.behind), -1, dtype=np.int64)
     row[real] = everybody
 
     # Whoever contains v's true neighbours has at least its true degree.

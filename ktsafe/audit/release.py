@@ -11,7 +11,7 @@ from ktsafe.audit.beta_likeness import beta_figures
 from ktsafe.audit.induced_knowledge import induced_knowledge
 from ktsafe.audit.link_density import link_figures
 from ktsafe.audit.lower_bound import insertion_lower_bound
-from ktsafe.audit.originals import checked_original_of, shown_graph
+from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.params import PrivacyParams
@@ -53,19 +53,17 @@ def audit_release(
     InvalidGraph
         If the two graphs and the mapping do not fit each other.
     """
-    figures = privacy_figures(
-        original, released, params, original_of=original_of, certificate=certificate
-    )
-    behind = checked_original_of(original, released, original_of)
-    induced = induced_knowledge(original, released, behind)
+    traced = trace(original, released, original_of)
+    figures = privacy_figures(traced, params, certificate=certificate)
+    induced = induced_knowledge(traced)
     return {
         "params": params.to_mapping(),
         "size": {
             "original": {"vertices": original.n_vertices, "edges": original.n_edges},
             "released": {"vertices": released.n_vertices, "edges": released.n_edges},
         },
-        "suppressed": changed_values(original, released, original_of=original_of),
-        "cost": cost_parts(original, released, params, original_of=original_of),
+        "suppressed": changed_values(traced),
+        "cost": cost_parts(traced, params),
         "privacy": {
             **figures.to_mapping(),
             # The walk reading says nothing of an attacker who knows ties among neighbours.
@@ -76,16 +74,8 @@ def audit_release(
     }
 
 
-def cost_parts(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    original_of: NDArray[np.integer[Any]] | None = None,
-) -> dict[str, Any]:
+def cost_parts(traced: Traced, params: PrivacyParams) -> dict[str, Any]:
     """Return Cost(G, G') = |V delta V'| + |E delta E'| in its parts, and its yardsticks.
-
-    Parameters are those of `audit_release`.
 
     Returns
     -------
@@ -99,8 +89,8 @@ def cost_parts(
 
     Source: Equation 1. Attribute values are not part of that cost.
     """
-    behind = checked_original_of(original, released, original_of)
-    named = behind[behind >= 0]
+    original, released, behind = traced.original, traced.released, traced.behind
+    named = behind[traced.real]
     ends = behind[released.edges]
     between = ends[(ends >= 0).all(axis=1)]
     kept = np.intersect1d(edge_keys(between), edge_keys(original.edges), assume_unique=True)
@@ -118,8 +108,8 @@ def cost_parts(
     # The bound is one of degrees, which decide similarity only between stars.
     bound = None
     if params.sees_stars:
-        shown = shown_graph(original, released, behind)
-        bound = insertion_lower_bound(shown, params) + parts["deleted_vertices"] + of_withheld
+        bound = insertion_lower_bound(traced.shown, params)
+        bound += parts["deleted_vertices"] + of_withheld
     only_inserts = parts["deleted_edges"] == of_withheld
     return {
         **parts,
@@ -132,22 +122,15 @@ def cost_parts(
     }
 
 
-def changed_values(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    *,
-    original_of: NDArray[np.integer[Any]] | None = None,
-) -> dict[str, int]:
-    """Count released people whose values are not the true ones, and such values.
-
-    Parameters are those of `audit_release`.
-    """
-    behind = checked_original_of(original, released, original_of)
-    real = np.flatnonzero(behind >= 0)
+def changed_values(traced: Traced) -> dict[str, int]:
+    """Count released people whose values are not the true ones, and such values."""
+    original, released, real = traced.original, traced.released, traced.real
     differs = np.zeros((len(real), released.codes.shape[1]), dtype=np.bool_)
     for j in range(differs.shape[1]):
         shown = np.array(released.categories[j], dtype=object)[released.codes[real, j]]
-        true = np.array(original.categories[j], dtype=object)[original.codes[behind[real], j]]
+        true = np.array(original.categories[j], dtype=object)[
+            original.codes[traced.behind[real], j]
+        ]
         differs[:, j] = shown != true
     return {
         "people_with_other_quasi_identifiers": int(differs[:, :-1].any(axis=1).sum()),

@@ -15,7 +15,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ktsafe.audit import _utility_core as core
-from ktsafe.audit.originals import checked_original_of
+from ktsafe.audit.originals import Traced
 from ktsafe.graph import AttributedGraph
 
 PAIRS = 1_000
@@ -25,25 +25,16 @@ LEVELS_MAX = 20
 PASSES_MAX = 20
 
 
-def utility_figures(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    *,
-    rng: np.random.Generator,
-    original_of: NDArray[np.integer[Any]] | None = None,
-) -> dict[str, Any]:
+def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, Any]:
     """Return the JSON-ready utility figures of a release.
 
     Parameters
     ----------
-    original, released:
-        The true graph and the released one, of one schema.
+    traced:
+        The release beside the true graph, from `ktsafe.audit.trace`.
     rng:
         Draws the pairs whose distance is measured, and the order of vertices in communities. The
         same graphs and seed give the same figures.
-    original_of:
-        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
-        None: the first vertices are the originals in order.
 
     Returns
     -------
@@ -58,18 +49,12 @@ def utility_figures(
         originals; `nmi_again` is that of two runs on the true graph, which no release can be
         expected to beat.
 
-    Raises
-    ------
-    InvalidGraph
-        If the two graphs and the mapping do not fit each other.
-
     Complexity
     ----------
     O(m^1.5) for the triangles, O(m) per source, sweep and level for the rest.
     """
-    behind = checked_original_of(original, released, original_of)
-    real = np.flatnonzero(behind >= 0)
-    true = behind[real]
+    original, released, real = traced.original, traced.released, traced.real
+    true = traced.behind[real]
     return {
         "original": structure(original),
         "released": structure(released),

@@ -118,6 +118,7 @@ def _anonymized(
 
     from ktsafe import anonymize
     from ktsafe.audit import audit_release
+    from ktsafe.audit.originals import trace
     from ktsafe.audit.privacy_figures import check_known
     from ktsafe.verify import verify
     from stream.files import releases_write
@@ -155,7 +156,7 @@ def _anonymized(
     try:
         verdict.raise_if_unsafe()
         if options.knowledge == "true":
-            check_known(source.graph, result.graph, params, original_of=result.origin)
+            check_known(trace(source.graph, result.graph, result.origin), params)
     except NotKTSafe:
         shutil.rmtree(out)
         raise

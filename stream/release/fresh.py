@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
+from ktsafe.audit.originals import trace
 from ktsafe.audit.privacy_figures import check_known
 from ktsafe.verify import verify
 from state.ledger import Ledger, PendingCut
@@ -79,7 +80,7 @@ class FreshReleases:
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         verify(codes, flags, release.edges, self.params, certificate=shift).raise_if_unsafe()
         if self.options.knowledge == "true":
-            check_known(snapshot.graph, built.graph, self.params, original_of=built.origin)
+            check_known(trace(snapshot.graph, built.graph, built.origin), self.params)
         return {}
 
     def settle(self, *, staged: bool) -> None:

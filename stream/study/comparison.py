@@ -205,6 +205,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
 
     from ktsafe import anonymize  # noqa: PLC0415
     from ktsafe.audit import audit_release  # noqa: PLC0415
+    from ktsafe.audit.originals import trace  # noqa: PLC0415
     from ktsafe.audit.utility import utility_figures  # noqa: PLC0415
     from ktsafe.datasets.synthetic import zipf  # noqa: PLC0415
     from ktsafe.verify import verify_graph  # noqa: PLC0415
@@ -250,9 +251,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     if task.utility:
         progress("measuring utility", 1.0)
         rng = np.random.default_rng(task.seed)
-        found |= _utility_columns(
-            utility_figures(graph, released, rng=rng, original_of=result.origin)
-        )
+        found |= _utility_columns(utility_figures(trace(graph, released, result.origin), rng=rng))
     return found
 
 

@@ -21,7 +21,7 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.audit import cost_parts
+from ktsafe.audit import cost_parts, trace
 from ktsafe.audit.utility import degree_emd
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Edits, Effort
@@ -60,7 +60,7 @@ def compare(name: str, graph: AttributedGraph, effort: Effort) -> int:
         began = time.perf_counter()
         released = anonymize(graph, params, rng=np.random.default_rng(SEED), options=options).graph
         seconds = time.perf_counter() - began
-        parts = cost_parts(graph, released, params)
+        parts = cost_parts(trace(graph, released), params)
         unsafe = verify_graph(released, params).n_unsafe
         digest = hashlib.sha256(released.codes.tobytes() + released.edges.tobytes()).hexdigest()
         print(

@@ -23,7 +23,7 @@ from typing import get_args
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.audit import cost_parts
+from ktsafe.audit import cost_parts, trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Effort
@@ -71,8 +71,9 @@ def report(name: str, graph: AttributedGraph, title: str, options: AnonymizeOpti
     seconds = time.perf_counter() - began
     released, origin = outcome.graph, outcome.origin
     unsafe = verify_graph(released, params).n_unsafe
-    cost = cost_parts(graph, released, params, original_of=origin)
-    figures = privacy_figures(graph, released, params, original_of=origin)
+    traced = trace(graph, released, origin)
+    cost = cost_parts(traced, params)
+    figures = privacy_figures(traced, params)
     known = float((figures.k_known_ps < params.k).mean())
     large = figures.class_size >= params.k
     real = float((figures.k_real[large] < params.k).mean())

@@ -31,7 +31,7 @@ from pathlib import Path
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.audit import cost_parts
+from ktsafe.audit import cost_parts, trace
 from ktsafe.audit.link_density import link_figures
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.paper.kt_safe_graph import Variant, kt_safe_graph, near_optimal
@@ -139,7 +139,7 @@ def run(graph: AttributedGraph, strategy: str, answer: Connection) -> None:
     began, began_core = time.perf_counter(), time.process_time()
     released, behind = released_by(graph, strategy, params)
     seconds, core = time.perf_counter() - began, time.process_time() - began_core
-    cost = cost_parts(graph, released, params, original_of=behind)
+    cost = cost_parts(trace(graph, released, behind), params)
     unsafe = verify_graph(released, params).is_unsafe
     originals = int(np.count_nonzero(unsafe[: graph.n_vertices]))
     digest = hashlib.sha256(released.codes.tobytes() + released.edges.tobytes()).hexdigest()[:12]

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams, anonymize
-from ktsafe.audit import cost_parts
+from ktsafe.audit import cost_parts, trace
 
 
 def private_audits(folder: Path) -> list[dict[str, Any]]:
@@ -27,4 +27,4 @@ def promise_kept(audits: list[dict[str, Any]]) -> set[str]:
 def fresh_cost(graph: AttributedGraph, params: PrivacyParams, seed: int = 1) -> int:
     """Return what a single `balanced` release of a graph costs (Equation 1)."""
     fresh = anonymize(graph, params, rng=np.random.default_rng(seed))
-    return int(cost_parts(graph, fresh.graph, params, original_of=fresh.origin)["total"])
+    return int(cost_parts(trace(graph, fresh.graph, fresh.origin), params)["total"])

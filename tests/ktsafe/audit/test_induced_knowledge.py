@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Schema
+from ktsafe.audit import trace
 from ktsafe.audit.induced_knowledge import induced_knowledge
 from tests.ktsafe.small_graphs import graphs
 
@@ -46,8 +47,8 @@ def test_candidates_are_those_of_brute_force(graph: AttributedGraph, seed: int) 
     released = AttributedGraph.from_codes(
         graph.schema, graph.categories, graph.codes, np.array(sorted(edges)).reshape(-1, 2)
     )
-    behind = np.arange(n)
-    found = induced_knowledge(graph, released, behind)
+    traced = trace(graph, released)
+    found = induced_knowledge(traced)
     assert found.asked.tolist() == list(range(n))
     truth = [
         sum(
@@ -60,7 +61,7 @@ def test_candidates_are_those_of_brute_force(graph: AttributedGraph, seed: int) 
     assert found.certain.tolist() == truth
     assert not found.undecided.any()
     assert all(count >= 1 for count in truth)
-    hasty = induced_knowledge(graph, released, behind, steps_max=1)
+    hasty = induced_knowledge(traced, steps_max=1)
     assert np.all(hasty.certain <= found.certain)
     assert np.all(hasty.certain + hasty.undecided >= found.certain)
 
@@ -72,6 +73,6 @@ def test_triangles_tell_people_apart_whom_stars_do_not() -> None:
     graph = AttributedGraph.from_codes(
         schema, [["no"]], np.zeros((7, 1), dtype=int), np.array(edges)
     )
-    found = induced_knowledge(graph, graph, np.arange(7))
+    found = induced_knowledge(trace(graph, graph))
     assert found.certain.tolist() == [3, 3, 3, 7, 7, 7, 7]
     assert found.to_mapping(4)["below_k"] == 3

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import InvalidGraph
-from ktsafe.audit import audit_release, cost_parts
+from ktsafe.audit import audit_release, cost_parts, trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from tests import naive
 from tests.graphs import (
@@ -31,7 +31,7 @@ EXACT = Tolerance(2, Fraction(0), Fraction(1, 2), 0)
 def test_cost_of_the_paper_example() -> None:
     """Example 3 inserts two vertices and two edges."""
     cost = cost_parts(
-        attributed(paper_original()), attributed(paper_anonymized()), params_of(EXACT)
+        trace(attributed(paper_original()), attributed(paper_anonymized())), params_of(EXACT)
     )
     assert [cost[part] for part in ("inserted_vertices", "inserted_edges")] == [2, 2]
     assert [cost[part] for part in ("deleted_vertices", "deleted_edges")] == [0, 0]
@@ -44,7 +44,7 @@ def test_cost_of_the_paper_example() -> None:
 def test_k_copies_follow_alpha() -> None:
     """Below alpha = 1/k more copies are needed, so the yardstick is longer."""
     graph = attributed(paper_original())
-    cost = cost_parts(graph, graph, params_of(EXACT._replace(alpha=Fraction(1, 10))))
+    cost = cost_parts(trace(graph, graph), params_of(EXACT._replace(alpha=Fraction(1, 10))))
     assert cost["k_copies"] == 9 * 11
 
 
@@ -54,9 +54,7 @@ def test_cost_under_a_mapping() -> None:
     # Released 0 is original 2, released 1 inserted, released 2 original 1, released 3 original 0.
     released = Small([(0,)] * 4, [False] * 4, [(0, 2), (2, 1), (0, 3)])
     behind = np.array([2, -1, 1, 0])
-    cost = cost_parts(
-        attributed(original), attributed(released), params_of(EXACT), original_of=behind
-    )
+    cost = cost_parts(trace(attributed(original), attributed(released), behind), params_of(EXACT))
     assert (cost["inserted_vertices"], cost["deleted_vertices"]) == (1, 1)
     assert (cost["inserted_edges"], cost["deleted_edges"]) == (2, 2)
     assert cost["times_lower_bound"] is None
@@ -84,7 +82,9 @@ def test_privacy_figures_agree_with_the_definitions(
     """k_real, alpha_real and both k_known equal what the literal definitions count."""
     original, released = graphs
     n = len(original.is_sensitive)
-    figures = privacy_figures(attributed(original), attributed(released), params_of(tolerance))
+    figures = privacy_figures(
+        trace(attributed(original), attributed(released)), params_of(tolerance)
+    )
     sets = naive.protection_sets(released, tolerance)[:n]
     behind = [v if v < n else -1 for v in range(len(released.is_sensitive))]
     known = [naive.known_candidates(original, released, behind, v) for v in range(n)]
@@ -135,11 +135,13 @@ def test_bands_partition_the_real_vertices() -> None:
 def test_many_pairs_are_sampled() -> None:
     """With a budget too small for all, a spread of vertices is asked and the number is told."""
     graph = copies(paper_original(), 5)
-    figures = privacy_figures(attributed(graph), attributed(graph), params_of(EXACT), pairs_max=40)
+    figures = privacy_figures(
+        trace(attributed(graph), attributed(graph)), params_of(EXACT), pairs_max=40
+    )
     asked = figures.to_mapping()["k_known_asked"]
     assert 0 < asked < 30
     assert asked == len(figures.k_known)
-    whole = privacy_figures(attributed(graph), attributed(graph), params_of(EXACT))
+    whole = privacy_figures(trace(attributed(graph), attributed(graph)), params_of(EXACT))
     assert whole.k_known[figures.asked].tolist() == figures.k_known.tolist()
 
 
@@ -147,7 +149,7 @@ def test_codes_may_differ_between_the_graphs() -> None:
     """Values are compared as texts: a release may number its categories otherwise."""
     original = Small([(1,), (2,)], [False, False], [(0, 1)])
     released = Small([(1,), (2,), (0,)], [False] * 3, [(0, 1)])
-    figures = privacy_figures(attributed(original), attributed(released), params_of(EXACT))
+    figures = privacy_figures(trace(attributed(original), attributed(released)), params_of(EXACT))
     assert figures.k_known.tolist() == [1, 1]
 
 
@@ -174,6 +176,6 @@ def test_fewer_vertices_need_a_mapping() -> None:
     one = attributed(Small([(0,)], [False], []))
     other = attributed(Small([(0, 1), (0, 1)], [False, False], []))
     with pytest.raises(InvalidGraph):
-        cost_parts(two, one, params_of(EXACT))
+        trace(two, one)
     with pytest.raises(InvalidGraph):
-        cost_parts(two, other, params_of(EXACT))
+        trace(two, other)

@@ -13,6 +13,7 @@ from scipy import stats
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.audit import _utility_core as core
+from ktsafe.audit import trace
 from ktsafe.audit.utility import (
     assortativity,
     communities,
@@ -39,7 +40,7 @@ def plain(graph):
 
 def figures(original, released, seed=0, **options):
     """Return the utility figures after a round trip through JSON."""
-    found = utility_figures(original, released, rng=np.random.default_rng(seed), **options)
+    found = utility_figures(trace(original, released, **options), rng=np.random.default_rng(seed))
     return json.loads(json.dumps(found, allow_nan=False))
 
 

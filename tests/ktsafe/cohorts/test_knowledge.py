@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.audit import trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.cohorts.knowledge import KnownCandidates
 from ktsafe.cohorts.search import cheapest_supergraph
@@ -82,7 +83,7 @@ def test_everybody_has_k_candidates_who_contain_the_truth(
     assert unsafe_by_definition(outcome.graph, params) == []
     known = known_by_definition(graph, outcome.graph, params)
     assert all(count >= params.k for count in known)
-    figures = privacy_figures(graph, outcome.graph, params)
+    figures = privacy_figures(trace(graph, outcome.graph), params)
     assert figures.k_known_ps.tolist() == known
 
 
@@ -94,7 +95,7 @@ def test_the_definition_alone_does_not_give_it() -> None:
     for knowledge in ("released", "true"):
         options = AnonymizeOptions(effort="fast", knowledge=knowledge)  # type: ignore[arg-type]
         outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
-        least[knowledge] = privacy_figures(graph, outcome.graph, params).k_known_ps.min()
+        least[knowledge] = privacy_figures(trace(graph, outcome.graph), params).k_known_ps.min()
     assert least["released"] < params.k <= least["true"]
 
 

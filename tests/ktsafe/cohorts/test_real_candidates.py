@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe.audit import trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.cohorts.search import cheapest_supergraph
 from ktsafe.datasets.synthetic import uniform
@@ -122,7 +123,7 @@ def test_real_people_stand_behind_k(effort: Effort, edits: Edits) -> None:
     params, options = PrivacyParams(k=5), AnonymizeOptions(effort=effort, edits=edits)
     outcome = anonymize(graph, params, rng=rng, options=options)
     assert verify_graph(outcome.graph, params).is_safe
-    figures = privacy_figures(graph, outcome.graph, params)
+    figures = privacy_figures(trace(graph, outcome.graph), params)
     assert (figures.class_size >= params.k).all()
     assert int(figures.k_real.min()) >= params.k
 
