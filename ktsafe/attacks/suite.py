@@ -1,0 +1,94 @@
+"""The suite: every attack on one release, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.attacks.case import Case
+from ktsafe.attacks.denoised import denoised
+from ktsafe.attacks.one_hop import one_hop
+from ktsafe.attacks.result import Result
+from ktsafe.errors import InvalidParams
+from ktsafe.graph import AttributedGraph
+from ktsafe.params import PrivacyParams
+
+Attack = Callable[[Case, PrivacyParams, np.random.Generator, Case | None], list[Result]]
+
+ATTACKS: Mapping[str, Attack] = MappingProxyType(
+    {
+        "one_hop": lambda case, params, _rng, _another: one_hop(case, params),
+        "denoised": lambda case, params, _rng, another: denoised(case, params, another),
+    }
+)
+"""Every attack by name, the cheap ones first."""
+
+
+def run(
+    original: AttributedGraph,
+    released: AttributedGraph,
+    original_of: NDArray[np.integer[Any]],
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    *,
+    attacks: Iterable[str] = ATTACKS,
+    another: Case | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Result]:
+    """Attack a release and return what each attack found. The results are private.
+
+    Parameters
+    ----------
+    original, released:
+        The true graph at the release's nominal time, and what was released, of one schema.
+    original_of:
+        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+        No attack sees it; it judges their guesses.
+    params:
+        The parameters of the release: what it promises.
+    rng:
+        The only randomness. Every attack draws from a stream of its own, so its figures do not
+        depend on which others run.
+    attacks:
+        Names of `ATTACKS`.
+    another:
+        Another release with its truth, on which attacks may learn what real ties look like.
+    progress:
+        Called with the name of the attack and the fraction of the attacks that is done.
+
+    Raises
+    ------
+    InvalidGraph
+        If graphs and mapping do not fit each other.
+    InvalidParams
+        If an attack is not known.
+
+    Examples
+    --------
+    >>> from ktsafe.attacks import ids_removed
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(200, 2000, rng=rng)
+    >>> shown, behind = ids_removed(graph, rng)
+    >>> results = run(graph, shown, behind, PrivacyParams(k=10), rng, attacks=["one_hop"])
+    >>> any(result.is_broken for result in results)
+    True
+    """
+    wanted = list(attacks)
+    if unknown := sorted(set(wanted) - set(ATTACKS)):
+        msg = f"There is no attack {unknown[0]!r}."
+        raise InvalidParams(msg, hint=f"Known: {', '.join(ATTACKS)}.")
+    case = Case(original, released, np.asarray(original_of, dtype=np.int64))
+    report = progress or (lambda _name, _fraction: None)
+    streams = dict(zip(ATTACKS, rng.spawn(len(ATTACKS)), strict=True))
+    results: list[Result] = []
+    for i, name in enumerate(wanted):
+        report(name, i / len(wanted))
+        results += ATTACKS[name](case, params, streams[name], another)
+    if wanted:
+        report(wanted[-1], 1.0)
+    return results
