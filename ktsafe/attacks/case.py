@@ -93,6 +93,24 @@ class Case:
         return number[: len(true)], number[len(true) :], int(number.max(initial=-1)) + 1
 
     @cached_property
+    def own_place(self) -> NDArray[np.int64]:
+        """The place of every true vertex, -1 for a withheld one, shape (original vertices,)."""
+        own = np.full(self.original.n_vertices, -1, dtype=np.int64)
+        own[self.people] = self.places
+        return own
+
+    @cached_property
+    def published_tuple(self) -> NDArray[np.int64]:
+        """Number of the tuple that each true vertex is published with, or would be.
+
+        Attackers are taken to know how a person's quasi-identifier is published.
+        """
+        true, shown, _ = self.tuples
+        published = true.copy()
+        published[self.people] = shown[self.places]
+        return published
+
+    @cached_property
     def is_true_edge(self) -> NDArray[np.bool_]:
         """Whether each released edge is a true tie, shape (released edges,)."""
         ends = self.original_of[self.released.edges]
@@ -113,16 +131,22 @@ class Case:
         """Expected share of targets found by a uniform guess among their published class."""
         return float((1 / self.class_sizes).mean()) if len(self.places) else 0.0
 
-    def bands(self, chances: NDArray[np.float64]) -> dict[str, tuple[int, float]]:
+    def bands(
+        self, chances: NDArray[np.float64], among: NDArray[np.bool_] | None = None
+    ) -> dict[str, tuple[int, float]]:
         """Return targets and mean chance by band of true degree and of published class size.
 
-        `chances` has shape (targets,). Empty bands are left out.
+        `chances` and `among`, which says who is a target, have shape (targets,). Empty bands are
+        left out.
         """
-        out = banded("degree", DEGREE_BANDS, self.original.degrees[self.people], chances)
-        return out | banded("class size", CLASS_BANDS, self.class_sizes, chances)
+        picked = np.ones(len(chances), dtype=np.bool_) if among is None else among
+        degrees = self.original.degrees[self.people]
+        out = _banded("degree", DEGREE_BANDS, degrees[picked], chances[picked])
+        sizes = _banded("class size", CLASS_BANDS, self.class_sizes[picked], chances[picked])
+        return out | sizes
 
 
-def banded(
+def _banded(
     name: str,
     starts: tuple[int, ...],
     values: NDArray[np.integer[Any]],

@@ -9,10 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.attacks.alignment import alignment
 from ktsafe.attacks.case import Case
 from ktsafe.attacks.denoised import denoised
 from ktsafe.attacks.one_hop import one_hop
 from ktsafe.attacks.result import Result
+from ktsafe.attacks.seeds import seeds
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -23,6 +25,8 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
     {
         "one_hop": lambda case, params, _rng, _another: one_hop(case, params),
         "denoised": lambda case, params, _rng, another: denoised(case, params, another),
+        "seeds": lambda case, _params, rng, _another: seeds(case, rng),
+        "alignment": lambda case, _params, _rng, _another: alignment(case),
     }
 )
 """Every attack by name, the cheap ones first."""

@@ -67,3 +67,33 @@ def rank_shares(found: list[tuple[int, int]], rank_max: int) -> list[Fraction]:
         hits = [Fraction(1, tied) for nearer, tied in found if nearer < r <= nearer + tied]
         shares.append(sum(hits, Fraction(0)) / len(found) if found else Fraction(0))
     return shares
+
+
+def propagated(case: Case, seeds: list[int], rounds: int) -> dict[int, float]:
+    """Return the chance to find each published person that is no seed, pair by pair."""
+    true, shown = neighbours(case.original), neighbours(case.released)
+    texts = qi_texts(case.released)
+    place_of = {p: place for place, p in enumerate(case.original_of.tolist()) if p >= 0}
+    published = qi_texts(case.original)
+    for person, place in place_of.items():
+        published[person] = texts[place]
+    known = {person: place_of[person] for person in seeds}
+    link, chances = dict(known), {}
+    for _ in range(rounds):
+        scores: dict[tuple[int, int], float] = {}
+        for v in set(range(len(true))) - set(known):
+            for u in set(range(len(texts))) - set(known.values()):
+                common = [w for w in true[v] if w in link and u in shown[link[w]]]
+                if common and published[v] == texts[u]:
+                    worth = [(len(true[w]) * len(shown[link[w]])) ** -0.25 for w in common]
+                    scores[v, u] = sum(worth) * (len(true[v]) * len(shown[u])) ** -0.25
+        chances, new = {}, dict(known)
+        for v in {v for v, _ in scores}:
+            mine = {u: s for (w, u), s in scores.items() if w == v}
+            best = [u for u, s in mine.items() if s > max(mine.values()) - 1e-12]
+            chances[v] = 1 / len(best) if place_of.get(v) in best else 0
+            rivals = [s for (_, u), s in scores.items() if u == best[0]]
+            if len(best) == 1 and mine[best[0]] > max(rivals) - 1e-12:
+                new[v] = best[0]
+        link = new
+    return {v: chances.get(v, 0) for v in place_of if v not in known}
