@@ -14,6 +14,7 @@ from scipy import sparse
 
 from ktsafe.attacks.case import Case
 from ktsafe.attacks.common_neighbours import common_neighbours
+from ktsafe.attacks.membership_of_ties import chances_of_truth
 from ktsafe.attacks.nearest import neighbour_counts, standings
 from ktsafe.attacks.one_hop import LACK_WEIGHS_3, SAME, guess_result
 from ktsafe.attacks.result import Result, auc_result
@@ -27,7 +28,9 @@ UNIT = 64
 Rows = tuple[sparse.csr_matrix, sparse.csr_matrix]
 
 
-def denoised(case: Case, params: PrivacyParams, another: Case | None = None) -> list[Result]:
+def denoised(
+    case: Case, params: PrivacyParams, rng: np.random.Generator, another: Case | None = None
+) -> list[Result]:
     """Return how many people are found after denoising, and how well ties are told apart.
 
     Parameters
@@ -36,9 +39,10 @@ def denoised(case: Case, params: PrivacyParams, another: Case | None = None) -> 
         The release and the truth.
     params:
         Its k gives the promise 1/k.
+    rng:
+        Draws what `membership_of_ties` draws.
     another:
-        Another release with its truth, from which the shares of true ties are taken (`learned`).
-        None: from this release's own truth (`oracle`), which favours the attacker.
+        Another release with its truth, to learn from.
 
     Returns
     -------
@@ -46,11 +50,16 @@ def denoised(case: Case, params: PrivacyParams, another: Case | None = None) -> 
         `denoised.ties.<source>`: AUC of the expected truth of a shown tie. It has no promise.
         `denoised.<variant>.<source>`: see `one_hop.guess_result`; variants `marginal`, `joint`,
         `joint3` as in `one_hop`, and `sure`, which drops ties that are rather inserted than true.
+        Sources: `oracle`, bins with the shares of this release's own truth, which favours the
+        attacker; `learned`, with those of `another`, if given; `model`, the chances of
+        `membership_of_ties`.
     """
     results = []
-    sources = {"oracle": case} | ({} if another is None else {"learned": another})
-    for source, teacher in sources.items():
-        chance = _chances_of_truth(teacher, case.released)
+    sources = {"oracle": _chances_by_bins(case, case.released)}
+    if another is not None:
+        sources["learned"] = _chances_by_bins(another, case.released)
+    sources["model"] = chances_of_truth(case, rng, another)
+    for source, chance in sources.items():
         results.append(auc_result(f"denoised.ties.{source}", chance, case.is_true_edge))
         worth = np.rint(chance * UNIT).astype(np.int64)
         sure = np.where(2 * worth >= UNIT, UNIT, 0).astype(np.int64)
@@ -67,7 +76,7 @@ def denoised(case: Case, params: PrivacyParams, another: Case | None = None) -> 
     return results
 
 
-def _chances_of_truth(teacher: Case, released: AttributedGraph) -> NDArray[np.float64]:
+def _chances_by_bins(teacher: Case, released: AttributedGraph) -> NDArray[np.float64]:
     """Return the chance that each shown tie is true, by bins calibrated on the teacher's release.
 
     Bins hold about equally many of the teacher's ties; ties with equal scores share a bin.

@@ -8,7 +8,7 @@ than its own place, and how many are as near (its own place included).
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -113,50 +113,84 @@ def standings(
     population = np.bincount(location, minlength=len(locations)).astype(np.float64)
     place = location[own]
     question, questions = _distinct(true, place)
-    rows, at = true[questions], place[questions]
-    there = shown[locations]
+    rows, at, there = true[questions], place[questions], shown[locations]
     overlap = np.asarray(rows.minimum(there[at]).sum(axis=1)).reshape(-1)
     seen = _row_sums(there)
-    # missing * (known - overlap) + surplus * (seen - overlap) without missing * known, which is
-    # the same for all candidates of a target.
     own_scores = np.array([s * seen[at] - (m + s) * overlap for m, s in weightings])
     counts = np.zeros((2, len(weightings), len(questions)))
     of_location = classes[locations]
-    by_class = np.argsort(of_location[at], kind="stable")
-    cuts = np.flatnonzero(np.diff(of_location[at][by_class])) + 1
-    for asked in np.split(by_class, cuts) if len(by_class) else []:
-        members = np.flatnonzero(of_location == of_location[at[asked[0]]])
-        step = max(BLOCK_CELLS // max(shown.shape[1], 1), 1)
-        for begin in range(0, len(members), step):
-            block = members[begin : begin + step]
-            _count(rows, asked, there[block], population[block], weightings, own_scores, counts)
+    for q, block, scores in _compared(rows, of_location[at], there, of_location, weightings):
+        for i, score in enumerate(scores):
+            counts[0, i, q] += population[block] @ (score < own_scores[i, q])
+            counts[1, i, q] += population[block] @ (score == own_scores[i, q])
     whole = counts.astype(np.int64)[:, :, question]
     return [Standing(whole[0, i], whole[1, i]) for i in range(len(weightings))]
 
 
-def _count(
+def nearest_share(
+    true: sparse.csr_matrix,
+    shown: sparse.csr_matrix,
+    own: NDArray[np.int64],
+    classes: NDArray[np.int64],
+    weighting: tuple[int, int],
+    columns: NDArray[np.float64],
+) -> NDArray[np.float64]:
+    """Return the mean of `columns` over the nearest candidates of each target.
+
+    Parameters are those of `standings`; `columns` has shape (released, c), the result (targets, c).
+    """
+    location, locations = _distinct(shown, classes)
+    size = len(locations)
+    held = np.column_stack(
+        [np.bincount(location, minlength=size)]
+        + [np.bincount(location, weights=column, minlength=size) for column in columns.T]
+    )
+    question, questions = _distinct(true, classes[own])
+    least = np.full(len(questions), np.iinfo(np.int64).max)
+    sums = np.zeros((len(questions), held.shape[1]))
+    rows, asked = true[questions], classes[own][questions]
+    for q, block, (score,) in _compared(
+        rows, asked, shown[locations], classes[locations], [weighting]
+    ):
+        nearest = score.min()
+        if nearest <= least[q]:
+            total = held[block[score == nearest]].sum(axis=0)
+            sums[q] = total + (sums[q] if nearest == least[q] else 0.0)
+            least[q] = nearest
+    return (sums[:, 1:] / np.maximum(sums[:, :1], 1))[question]
+
+
+def _compared(
     rows: sparse.csr_matrix,
     asked: NDArray[np.int64],
     there: sparse.csr_matrix,
-    population: NDArray[np.float64],
+    classes: NDArray[np.int64],
     weightings: Sequence[tuple[int, int]],
-    own_scores: NDArray[np.int64],
-    counts: NDArray[np.float64],
-) -> None:
-    """Add to `counts` the population of one block that is nearer than, or as near as, each own."""
-    features = np.ascontiguousarray(there.T.toarray().astype(np.int32))
-    seen = _row_sums(there).astype(np.int32)
-    overlap, least = np.empty_like(seen), np.empty_like(seen)
-    for q in asked.tolist():
-        overlap[:] = 0
-        begin, end = rows.indptr[q], rows.indptr[q + 1]
-        for f, count in zip(rows.indices[begin:end].tolist(), rows.data[begin:end], strict=True):
-            np.minimum(features[f], np.int32(count), out=least)
-            np.add(overlap, least, out=overlap)
-        for i, (missing, surplus) in enumerate(weightings):
-            score = surplus * seen - (missing + surplus) * overlap
-            counts[0, i, q] += population @ (score < own_scores[i, q])
-            counts[1, i, q] += population @ (score == own_scores[i, q])
+) -> Iterator[tuple[int, NDArray[np.int64], list[NDArray[np.int32]]]]:
+    """Yield each row with a block of the locations of its class and, per weighting, their scores.
+
+    Scores leave out what is the same for all candidates of a row, `missing` times its sum: with
+    the overlap of a row and a location, the sum of the lesser counts, they are
+    surplus * (location's sum) - (missing + surplus) * overlap.
+    """
+    by_class = np.argsort(asked, kind="stable")
+    cuts = np.flatnonzero(np.diff(asked[by_class])) + 1
+    step = max(BLOCK_CELLS // max(rows.shape[1], 1), 1)
+    for group in np.split(by_class, cuts) if len(by_class) else []:
+        members = np.flatnonzero(classes == asked[group[0]])
+        for first in range(0, len(members), step):
+            block = members[first : first + step]
+            features = np.ascontiguousarray(there[block].T.toarray().astype(np.int32))
+            seen = features.sum(axis=0, dtype=np.int32)
+            overlap, least = np.empty_like(seen), np.empty_like(seen)
+            for q in group.tolist():
+                overlap[:] = 0
+                begin, end = rows.indptr[q], rows.indptr[q + 1]
+                counts = rows.data[begin:end].astype(np.int32)
+                for f, count in zip(rows.indices[begin:end].tolist(), counts, strict=True):
+                    np.minimum(features[f], count, out=least)
+                    np.add(overlap, least, out=overlap)
+                yield q, block, [s * seen - (m + s) * overlap for m, s in weightings]
 
 
 def _distinct(

@@ -12,9 +12,13 @@ from numpy.typing import NDArray
 from ktsafe.attacks.alignment import alignment
 from ktsafe.attacks.case import Case
 from ktsafe.attacks.denoised import denoised
+from ktsafe.attacks.membership_of_ties import membership_of_ties
+from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.attacks.one_hop import one_hop
+from ktsafe.attacks.partial_knowledge import partial_knowledge
 from ktsafe.attacks.result import Result
 from ktsafe.attacks.seeds import seeds
+from ktsafe.attacks.sensitive_inference import sensitive_inference
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -24,7 +28,19 @@ Attack = Callable[[Case, PrivacyParams, np.random.Generator, Case | None], list[
 ATTACKS: Mapping[str, Attack] = MappingProxyType(
     {
         "one_hop": lambda case, params, _rng, _another: one_hop(case, params),
-        "denoised": lambda case, params, _rng, another: denoised(case, params, another),
+        "denoised": denoised,
+        "membership_of_ties": lambda case, _params, rng, another: membership_of_ties(
+            case, rng, another
+        ),
+        "membership_of_vertices": lambda case, _params, rng, another: membership_of_vertices(
+            case, rng, another
+        ),
+        "sensitive_inference": lambda case, params, _rng, _another: sensitive_inference(
+            case, params
+        ),
+        "partial_knowledge": lambda case, params, rng, _another: partial_knowledge(
+            case, params, rng
+        ),
         "seeds": lambda case, _params, rng, _another: seeds(case, rng),
         "alignment": lambda case, _params, _rng, _another: alignment(case),
     }

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import ast
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-import ktsafe.attacks
 from ktsafe import InvalidGraph, InvalidParams, PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, ids_removed, run
 from tests.ktsafe.attacks.releases import noisy, random_graph
 
 PARAMS = PrivacyParams(k=5)
-MAY_IMPORT = {"ktsafe.graph", "ktsafe.params", "ktsafe.errors"}
 
 
 def case() -> Case:
@@ -70,14 +66,3 @@ def test_progress_is_told() -> None:
     told_so_far: list[tuple[str, float]] = []
     told(case(), attacks=["one_hop"], progress=lambda *x: told_so_far.append(x))
     assert told_so_far == [("one_hop", 0), ("one_hop", 1)]
-
-
-def test_attacks_share_no_code_with_what_they_attack() -> None:
-    """Of the package they import the graph, the parameters and the errors only."""
-    folder = Path(ktsafe.attacks.__file__).parent
-    for path in folder.glob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
-            names += [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
-            ours = {name for name in names if name.startswith("ktsafe")}
-            assert {n for n in ours if not n.startswith("ktsafe.attacks")} <= MAY_IMPORT, path.name
