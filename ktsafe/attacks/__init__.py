@@ -5,7 +5,17 @@ it. Their results are private: they tell how well an attacker fares.
 """
 
 from ktsafe.attacks.case import Case, ids_removed
+from ktsafe.attacks.history import History
 from ktsafe.attacks.result import Result
-from ktsafe.attacks.suite import ATTACKS, run
+from ktsafe.attacks.suite import ATTACKS, SEQUENCE_ATTACKS, run, run_sequence
 
-__all__ = ["ATTACKS", "Case", "Result", "ids_removed", "run"]
+__all__ = [
+    "ATTACKS",
+    "SEQUENCE_ATTACKS",
+    "Case",
+    "History",
+    "Result",
+    "ids_removed",
+    "run",
+    "run_sequence",
+]

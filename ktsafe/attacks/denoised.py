@@ -48,7 +48,7 @@ def denoised(
     -------
     list of Result
         `denoised.ties.<source>`: AUC of the expected truth of a shown tie. It has no promise.
-        `denoised.<variant>.<source>`: see `one_hop.guess_result`; variants `marginal`, `joint`,
+        `denoised.<variant>.<source>`: see `one_hop.standing_result`; variants `marginal`, `joint`,
         `joint3` as in `one_hop`, and `sure`, which drops ties that are rather inserted than true.
         Sources: `oracle`, bins with the shares of this release's own truth, which favours the
         attacker; `learned`, with those of `another`, if given; `model`, the chances of

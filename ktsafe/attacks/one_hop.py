@@ -11,6 +11,8 @@ neighborhood attacks" (ICDE 2008), with the paper's attributes.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 from scipy import sparse
 
@@ -42,7 +44,7 @@ def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
     Returns
     -------
     list of Result
-        One per distance, see `guess_result`.
+        One per distance, see `standing_result`.
 
     Examples
     --------
@@ -68,14 +70,30 @@ def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
 def guess_result(attack: str, case: Case, params: PrivacyParams, standing: Standing) -> Result:
     """Return the share of people found by naming the nearest candidate, and what else it tells.
 
-    Its promise is 1/k, its control a uniform guess among the released vertices of the published
-    tuple. Its `figures`:
+    See `standing_result`; the control is a uniform guess among the released vertices of the
+    published tuple.
+    """
+    bands = case.bands(standing.chances)
+    return standing_result(attack, params, standing, control=case.by_chance, bands=bands)
+
+
+def standing_result(
+    attack: str,
+    params: PrivacyParams,
+    standing: Standing,
+    *,
+    control: float,
+    bands: Mapping[str, tuple[int, float]] | None = None,
+) -> Result:
+    """Return the share of targets found by naming the nearest candidate; its promise is 1/k.
+
+    Its `figures`:
 
     - `best_rank_guess`, `best_rank`: the share found by naming the r-th nearest, for the best r of
       1..3 k, which an attacker would have to know;
-    - `k_near_below_k`, `k_near_median`: candidates at least as near as the person's own place: the
-      share of people with fewer than k, and the median;
-    - `greatest`: the greatest chance for a single person.
+    - `k_near_below_k`, `k_near_median`: candidates at least as near as the target's own place: the
+      share of targets with fewer than k, and the median;
+    - `greatest`: the greatest chance for a single target.
     """
     chances = standing.chances
     rank, share = standing.best_rank(3 * params.k)
@@ -83,7 +101,7 @@ def guess_result(attack: str, case: Case, params: PrivacyParams, standing: Stand
     return share_result(
         attack,
         chances,
-        control=case.by_chance,
+        control=control,
         promise=1 / params.k,
         figures={
             "best_rank_guess": share,
@@ -92,7 +110,7 @@ def guess_result(attack: str, case: Case, params: PrivacyParams, standing: Stand
             "k_near_median": float(np.median(standing.near)) if some else 0.0,
             "greatest": float(chances.max(initial=0)),
         },
-        bands=case.bands(chances),
+        bands=bands,
     )
 
 

@@ -49,7 +49,7 @@ class Result:
     high: float
     control: float
     promise: float | None = None
-    figures: Mapping[str, float] = dataclasses.field(default_factory=dict)
+    figures: dict[str, float] = dataclasses.field(default_factory=dict)
     bands: Mapping[str, tuple[int, float]] = dataclasses.field(default_factory=dict)
 
     @property
@@ -94,7 +94,7 @@ def share_result(
     low, high = wilson(hits, n)
     value = hits / n if n else 0.0
     return Result(
-        attack, "share", n, value, low, high, control, promise, figures or {}, bands or {}
+        attack, "share", n, value, low, high, control, promise, dict(figures or {}), bands or {}
     )
 
 

@@ -9,9 +9,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.attacks.age import age
 from ktsafe.attacks.alignment import alignment
 from ktsafe.attacks.case import Case
+from ktsafe.attacks.changes import changes
 from ktsafe.attacks.denoised import denoised
+from ktsafe.attacks.history import History
+from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.membership_of_ties import membership_of_ties
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.attacks.one_hop import one_hop
@@ -46,6 +50,16 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
     }
 )
 """Every attack by name, the cheap ones first."""
+
+
+SEQUENCE_ATTACKS: Mapping[str, Callable[[History, PrivacyParams], list[Result]]] = MappingProxyType(
+    {
+        "intersection": intersection,
+        "changes": changes,
+        "age": lambda history, _params: age(history),
+    }
+)
+"""Every attack on several releases together, by name."""
 
 
 def run(
@@ -111,4 +125,41 @@ def run(
         results += ATTACKS[name](case, params, streams[name], another)
     if wanted:
         report(wanted[-1], 1.0)
+    return results
+
+
+def run_sequence(
+    history: History,
+    params: PrivacyParams,
+    *,
+    attacks: Iterable[str] = SEQUENCE_ATTACKS,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Result]:
+    """Attack releases together and return what each attack found. The results are private.
+
+    Parameters
+    ----------
+    history:
+        The releases, in order, and the truth.
+    params:
+        The parameters of the sequence.
+    attacks:
+        Names of `SEQUENCE_ATTACKS`.
+    progress:
+        As in `run`.
+
+    Raises
+    ------
+    InvalidParams
+        If an attack is not known.
+    """
+    wanted = list(attacks)
+    if unknown := sorted(set(wanted) - set(SEQUENCE_ATTACKS)):
+        msg = f"There is no attack {unknown[0]!r} on sequences."
+        raise InvalidParams(msg, hint=f"Known: {', '.join(SEQUENCE_ATTACKS)}.")
+    results: list[Result] = []
+    for i, name in enumerate(wanted):
+        if progress:
+            progress(name, i / len(wanted))
+        results += SEQUENCE_ATTACKS[name](history, params)
     return results
