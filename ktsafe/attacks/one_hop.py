@@ -21,17 +21,18 @@ from ktsafe.attacks.nearest import Standing, neighbour_counts, standings
 from ktsafe.attacks.result import Result, share_result
 from ktsafe.params import PrivacyParams
 
-SAME, LACK_WEIGHS_3 = (1, 1), (3, 1)
+SAME, LACK_WEIGHS_3, ONLY_ADDED = (1, 1), (3, 1), (1000, 1)
 
 
 def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
     """Return how many people are found by their true one-hop neighbourhood.
 
-    Four distances between known and released neighbours:
+    Five distances between known and released neighbours:
 
     - `marginal`: L1 of the counts of every attribute's values, plus the difference of degrees;
     - `joint`: L1 of the counts of quasi-identifier tuples;
     - `joint3`: the same, a missing neighbour weighing 3 (ties are rather added than hidden);
+    - `added`: the same, one missing neighbour outweighing all surplus (ties are only added);
     - `degree`: the difference of degrees alone.
 
     Parameters
@@ -54,16 +55,24 @@ def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
     >>> graph = uniform(200, 2000, rng=rng)
     >>> found = one_hop(Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10))
     >>> [result.attack for result in found]
-    ['one_hop.marginal', 'one_hop.joint', 'one_hop.joint3', 'one_hop.degree']
+    ['one_hop.marginal', 'one_hop.joint', 'one_hop.joint3', 'one_hop.added', 'one_hop.degree']
     >>> found[1].value > 0.9
     True
     """
     classes = case.tuples[1]
     own = case.places
     (marginal,) = standings(*marginal_rows(case), own, classes, [SAME])
-    joint, joint3 = standings(*joint_rows(case), own, classes, [SAME, LACK_WEIGHS_3])
+    joint, joint3, added = standings(
+        *joint_rows(case), own, classes, [SAME, LACK_WEIGHS_3, ONLY_ADDED]
+    )
     (degree,) = standings(*degree_rows(case), own, classes, [SAME])
-    found = {"marginal": marginal, "joint": joint, "joint3": joint3, "degree": degree}
+    found = {
+        "marginal": marginal,
+        "joint": joint,
+        "joint3": joint3,
+        "added": added,
+        "degree": degree,
+    }
     return [guess_result(f"one_hop.{name}", case, params, it) for name, it in found.items()]
 
 

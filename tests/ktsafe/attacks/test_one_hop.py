@@ -12,7 +12,13 @@ from ktsafe.attacks.one_hop import one_hop
 from tests.ktsafe.attacks import naive
 from tests.ktsafe.attacks.releases import CATEGORIES, SCHEMA, cases, noisy, random_graph
 
-SCORES = [("marginal", 1, 1), ("joint", 1, 1), ("joint", 3, 1), ("degree", 1, 1)]
+SCORES = [
+    ("marginal", 1, 1),
+    ("joint", 1, 1),
+    ("joint", 3, 1),
+    ("joint", 1000, 1),
+    ("degree", 1, 1),
+]
 PARAMS = PrivacyParams(k=3)
 
 
@@ -66,7 +72,7 @@ def test_a_missing_neighbour_may_weigh_three() -> None:
     true = AttributedGraph.from_codes(SCHEMA, CATEGORIES, codes, [[0, 2]])
     shown = AttributedGraph.from_codes(SCHEMA, CATEGORIES, codes, [[1, 2], [1, 3], [1, 4]])
     behind = np.array([1, 0, 2, 3, 4])
-    _, joint, joint3, _ = one_hop(Case(true, shown, behind), PARAMS)
+    _, joint, joint3, _, _ = one_hop(Case(true, shown, behind), PARAMS)
     # Person 0 is 2 from the own place and 1 (lacking weighs 3: 3) from that of person 1.
     assert joint.value == pytest.approx(4 / 5)
     assert joint3.value == 1
@@ -76,7 +82,9 @@ def test_the_positive_control_is_broken() -> None:
     """With ids removed and nothing else, nearly everybody is found, far above the promise."""
     rng = np.random.default_rng(0)
     graph = random_graph(300, 6000, rng)
-    _, joint, joint3, degree = one_hop(Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10))
+    _, joint, joint3, _, degree = one_hop(
+        Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10)
+    )
     assert joint.value > 0.99
     assert joint3.value > 0.99
     assert joint.is_broken
@@ -102,3 +110,12 @@ def test_without_targets_there_is_nothing_to_find() -> None:
     for shown in (nobody, inserted):
         for result in one_hop(Case(nobody, shown, np.full(shown.n_vertices, -1)), PARAMS):
             assert (result.targets, result.value, result.low, result.high) == (0, 0, 0, 1)
+
+
+def test_where_ties_are_only_added_containment_finds_most() -> None:
+    """With a third more ties and none hidden, `added` beats the even distance by far."""
+    rng = np.random.default_rng(4)
+    graph = random_graph(300, 6000, rng)
+    case = noisy(graph, rng, kept=1.0, added=2000, inserted=0, withheld=0)
+    found = {result.attack: result.value for result in one_hop(case, PrivacyParams(k=10))}
+    assert found["one_hop.added"] > found["one_hop.joint"] + 0.2
