@@ -50,7 +50,11 @@ def changes(history: History, params: PrivacyParams) -> list[Result]:
             sizes = np.concatenate([part for _, part in parts])
             control = float((1 / sizes).mean()) if len(sizes) else 0.0
             attack = f"changes.{name}.{knowledge}"
-            results.append(standing_result(attack, params, standing, control=control))
+            # Cover is promised from one release to the next only.
+            is_promised = name == "consecutive"
+            results.append(
+                standing_result(attack, params, standing, control=control, is_promised=is_promised)
+            )
     return results
 
 

@@ -20,6 +20,10 @@ BLOCK_CELLS = 1 << 23
 """Cells of a dense block of released rows: 32 MB of int32."""
 
 
+SORT_FROM = 32
+"""Places asked about with the same knowledge from which on sorting all scores is quicker."""
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Standing:
     """How many candidates are nearer to a target's knowledge than its own place, and as near.
@@ -113,29 +117,39 @@ def standings(
     population = np.bincount(location, minlength=len(locations)).astype(np.float64)
     place = location[own]
     question, questions = _distinct(true, place)
-    rows, at, there = true[questions], place[questions], shown[locations]
-    overlap = np.asarray(rows.minimum(there[at]).sum(axis=1)).reshape(-1)
+    at, there, of_location = place[questions], shown[locations], classes[locations]
+    overlap = np.asarray(true[questions].minimum(there[at]).sum(axis=1)).reshape(-1)
     seen = _row_sums(there)
     own_scores = np.array([s * seen[at] - (m + s) * overlap for m, s in weightings])
+    # Questions with the same knowledge and class, but different own places, are answered together.
+    row, rows = _distinct(true[questions], of_location[at])
+    by_row = np.argsort(row, kind="stable")
+    begins = np.searchsorted(row[by_row], np.arange(len(rows) + 1))
     counts = np.zeros((2, len(weightings), len(questions)))
-    of_location = classes[locations]
-    held: NDArray[np.int64] | None = None
-    weight: NDArray[np.float64] | None = None
-    for q, block, scores in _compared(rows, of_location[at], there, of_location, weightings):
-        if block is not held:
-            held, weight = block, population[block]
-            weight = None if (weight == 1).all() else weight
+    asked = of_location[at][rows]
+    for r, block, scores in _compared(true[questions[rows]], asked, there, of_location, weightings):
+        these = by_row[begins[r] : begins[r + 1]]
         for i, score in enumerate(scores):
-            own_score = own_scores[i, q]
-            counts[0, i, q] += _total(score < own_score, weight)
-            counts[1, i, q] += _total(score == own_score, weight)
+            nearer, tied = _below_and_at(score, population[block], own_scores[i, these])
+            counts[0, i, these] += nearer
+            counts[1, i, these] += tied
     whole = counts.astype(np.int64)[:, :, question]
     return [Standing(whole[0, i], whole[1, i]) for i in range(len(weightings))]
 
 
-def _total(chosen: NDArray[np.bool_], weight: NDArray[np.float64] | None) -> float:
-    """Return the weight of what is chosen; None: each weighs 1."""
-    return float(np.count_nonzero(chosen) if weight is None else np.dot(weight, chosen))
+def _below_and_at(
+    scores: NDArray[np.int32], weight: NDArray[np.float64], marks: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Return, for each mark, the weight of the scores that are less, and of those that equal it."""
+    if len(marks) < SORT_FROM:
+        less = [weight @ (scores < mark) for mark in marks.tolist()]
+        equal = [weight @ (scores == mark) for mark in marks.tolist()]
+        return np.array(less), np.array(equal)
+    order = np.argsort(scores, kind="stable")
+    ranked = scores[order]
+    upto = np.concatenate(([0.0], np.cumsum(weight[order])))
+    low, high = (upto[np.searchsorted(ranked, marks, side)] for side in ("left", "right"))
+    return low, high - low
 
 
 def nearest_share(

@@ -93,8 +93,9 @@ def standing_result(
     *,
     control: float,
     bands: Mapping[str, tuple[int, float]] | None = None,
+    is_promised: bool = True,
 ) -> Result:
-    """Return the share of targets found by naming the nearest candidate; its promise is 1/k.
+    """Return the share of targets found by naming the nearest candidate; it should be within 1/k.
 
     Its `figures`:
 
@@ -111,7 +112,7 @@ def standing_result(
         attack,
         chances,
         control=control,
-        promise=1 / params.k,
+        promise=1 / params.k if is_promised else None,
         figures={
             "best_rank_guess": share,
             "best_rank": rank,

@@ -195,7 +195,9 @@ def test_the_positive_control_is_broken() -> None:
     """With ids removed and nothing else, histories and changes give people away."""
     found = {r.attack: r for r in run_sequence(control(hidden=False), PrivacyParams(k=10))}
     assert found["intersection.joint"].value > 0.99
-    assert found["changes.net.true"].is_broken
+    assert found["changes.consecutive.true"].is_broken
+    assert found["changes.net.true"].value > 5 * found["changes.net.true"].control
+    assert found["changes.net.true"].promise is None
     assert found["changes.net.true"].figures["k_near_below_k"] == pytest.approx(
         found["changes.net.shown"].figures["k_near_below_k"]
     )
