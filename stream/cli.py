@@ -17,6 +17,7 @@ import typer  # noqa: E402 -- the cache must be settled first
 
 from stream.commands import (  # noqa: E402
     anonymize,
+    attack,
     audit,
     compare,
     completion,
@@ -69,6 +70,7 @@ app.command("demo")(demo.demo)
 app.command("anonymize")(anonymize.anonymize_files)
 app.command("verify")(verify.verify_folders)
 app.command("audit")(audit.audit)
+app.command("attack")(attack.attack)
 app.command("compare")(compare.compare)
 app.command("erase")(erase.erase)
 app.command("rebase")(rebase.rebase)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Final
 
 import typer
 
-from stream.commands.display import live_display
+from stream.commands.progress import live_display
 from stream.errors import Exit
 from stream.watching.summary import Counts, Summary
 

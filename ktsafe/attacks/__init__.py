@@ -1,0 +1,21 @@
+"""Attacks on releases, one file per attack, run against the truth by those who know it.
+
+Attacks judge a release from outside: they share no code with what made it, verified it or audited
+it. Their results are private: they tell how well an attacker fares.
+"""
+
+from ktsafe.attacks.case import Case, ids_removed
+from ktsafe.attacks.history import History
+from ktsafe.attacks.result import Result
+from ktsafe.attacks.suite import ATTACKS, SEQUENCE_ATTACKS, run, run_sequence
+
+__all__ = [
+    "ATTACKS",
+    "SEQUENCE_ATTACKS",
+    "Case",
+    "History",
+    "Result",
+    "ids_removed",
+    "run",
+    "run_sequence",
+]

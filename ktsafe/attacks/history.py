@@ -1,0 +1,121 @@
+"""A sequence of releases under attack, its vertices and people numbered once for all releases."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ktsafe.attacks.case import Case
+from ktsafe.attacks.nearest import neighbour_counts
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph import AttributedGraph
+
+ABSENT = -1
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class History:
+    """Releases in order, with the truth behind each.
+
+    Attributes
+    ----------
+    cases:
+        One per release.
+    ids:
+        Per release int64, shape (released vertices,): a number for each published id, the same in
+        every release.
+    persons:
+        Per release int64, shape (original vertices,): a number for each person, likewise.
+
+    Raises
+    ------
+    InvalidGraph
+        If the numbers do not fit the graphs, or one stands for two vertices of a graph.
+    """
+
+    cases: Sequence[Case]
+    ids: Sequence[NDArray[np.int64]]
+    persons: Sequence[NDArray[np.int64]]
+
+    def __post_init__(self) -> None:
+        if not len(self.cases) == len(self.ids) == len(self.persons):
+            raise InvalidGraph("There must be ids and persons for every release.")
+        for case, ids, persons in zip(self.cases, self.ids, self.persons, strict=True):
+            for numbers, graph in ((ids, case.released), (persons, case.original)):
+                if len(numbers) != graph.n_vertices or len(np.unique(numbers)) != len(numbers):
+                    raise InvalidGraph("There must be one number of its own for every vertex.")
+
+    @cached_property
+    def n_ids(self) -> int:
+        """One more than the greatest number of a published id."""
+        return 1 + max((int(ids.max(initial=-1)) for ids in self.ids), default=-1)
+
+    @cached_property
+    def n_persons(self) -> int:
+        """One more than the greatest number of a person."""
+        return 1 + max((int(persons.max(initial=-1)) for persons in self.persons), default=-1)
+
+    @cached_property
+    def tuples(self) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]], int]:
+        """Per release the tuple numbers of true and of released vertices, and how many there are.
+
+        Equal tuples have equal numbers in all graphs.
+        """
+        number: dict[tuple[str, ...], int] = {}
+        true = [_numbered(case.original, number) for case in self.cases]
+        shown = [_numbered(case.released, number) for case in self.cases]
+        return true, shown, len(number)
+
+    def owners(self, i: int) -> NDArray[np.int64]:
+        """Return the person behind each id at release i, `ABSENT` for none, shape (n_ids,)."""
+        out = np.full(self.n_ids, ABSENT, dtype=np.int64)
+        case = self.cases[i]
+        out[self.ids[i][case.places]] = self.persons[i][case.people]
+        return out
+
+    def tuples_of_ids(self, i: int) -> NDArray[np.int64]:
+        """Return the published tuple of each id at release i, `ABSENT` if it is not in it."""
+        out = np.full(self.n_ids, ABSENT, dtype=np.int64)
+        out[self.ids[i]] = self.tuples[1][i]
+        return out
+
+    def known(self, i: int) -> sparse.csr_matrix:
+        """Return the counts of every person's true neighbours by tuple, (n_persons, tuples)."""
+        true, _, size = self.tuples
+        rows = neighbour_counts(self.cases[i].original, true[i], size)
+        return _placed(rows, self.persons[i], self.n_persons)
+
+    def seen(self, i: int) -> sparse.csr_matrix:
+        """Return the counts of every id's released neighbours by tuple, shape (n_ids, tuples)."""
+        _, shown, size = self.tuples
+        rows = neighbour_counts(self.cases[i].released, shown[i], size)
+        return _placed(rows, self.ids[i], self.n_ids)
+
+
+def classes_of(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return a number for each distinct row of some columns, shape (rows,)."""
+    table = np.column_stack(columns)
+    numbers: NDArray[np.int64] = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
+    return numbers
+
+
+def _numbered(graph: AttributedGraph, number: dict[tuple[str, ...], int]) -> NDArray[np.int64]:
+    """Return the tuple number of every vertex; new tuples get the next ones."""
+    codes = graph.codes[:, :-1]
+    distinct, of_vertex = np.unique(codes, axis=0, return_inverse=True)
+    texts = [
+        tuple(graph.categories[j][code] for j, code in enumerate(row)) for row in distinct.tolist()
+    ]
+    numbers = [number.setdefault(text, len(number)) for text in texts]
+    return np.array(numbers, dtype=np.int64)[of_vertex.reshape(-1)]
+
+
+def _placed(rows: sparse.csr_matrix, at: NDArray[np.int64], n: int) -> sparse.csr_matrix:
+    """Return the rows at the given positions of n, the others empty."""
+    whole = rows.tocoo()
+    return sparse.csr_matrix((whole.data, (at[whole.row], whole.col)), shape=(n, rows.shape[1]))

@@ -1,0 +1,147 @@
+"""One hop: the attacker knows a person's true neighbours and names the released vertex most alike.
+
+The attacker knows the quasi-identifier tuples of all true neighbours and the person's published
+tuple, ranks the released vertices of that tuple by how far their released neighbours are from what
+is known, and names the nearest.
+
+Source: the degree and neighbourhood attacks of Liu and Terzi, "Towards identity anonymization on
+graphs" (SIGMOD 2008), and Zhou and Pei, "Preserving privacy in social networks against
+neighborhood attacks" (ICDE 2008), with the paper's attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from scipy import sparse
+
+from ktsafe.attacks.case import Case
+from ktsafe.attacks.nearest import Standing, neighbour_counts, standings
+from ktsafe.attacks.result import Result, share_result
+from ktsafe.params import PrivacyParams
+
+SAME, LACK_WEIGHS_3, ONLY_ADDED = (1, 1), (3, 1), (1000, 1)
+
+
+def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
+    """Return how many people are found by their true one-hop neighbourhood.
+
+    Five distances between known and released neighbours:
+
+    - `marginal`: L1 of the counts of every attribute's values, plus the difference of degrees;
+    - `joint`: L1 of the counts of quasi-identifier tuples;
+    - `joint3`: the same, a missing neighbour weighing 3 (ties are rather added than hidden);
+    - `added`: the same, one missing neighbour outweighing all surplus (ties are only added);
+    - `degree`: the difference of degrees alone.
+
+    Parameters
+    ----------
+    case:
+        The release and the truth.
+    params:
+        Its k gives the promise 1/k; the best rank is sought up to 3 k.
+
+    Returns
+    -------
+    list of Result
+        One per distance, see `standing_result`.
+
+    Examples
+    --------
+    >>> from ktsafe.attacks import Case, ids_removed
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(200, 2000, rng=rng)
+    >>> found = one_hop(Case(graph, *ids_removed(graph, rng)), PrivacyParams(k=10))
+    >>> [result.attack for result in found]
+    ['one_hop.marginal', 'one_hop.joint', 'one_hop.joint3', 'one_hop.added', 'one_hop.degree']
+    >>> found[1].value > 0.9
+    True
+    """
+    classes = case.tuples[1]
+    own = case.places
+    (marginal,) = standings(*marginal_rows(case), own, classes, [SAME])
+    joint, joint3, added = standings(
+        *joint_rows(case), own, classes, [SAME, LACK_WEIGHS_3, ONLY_ADDED]
+    )
+    (degree,) = standings(*degree_rows(case), own, classes, [SAME])
+    found = {
+        "marginal": marginal,
+        "joint": joint,
+        "joint3": joint3,
+        "added": added,
+        "degree": degree,
+    }
+    return [guess_result(f"one_hop.{name}", case, params, it) for name, it in found.items()]
+
+
+def guess_result(attack: str, case: Case, params: PrivacyParams, standing: Standing) -> Result:
+    """Return the share of people found by naming the nearest candidate, and what else it tells.
+
+    See `standing_result`; the control is a uniform guess among the released vertices of the
+    published tuple.
+    """
+    bands = case.bands(standing.chances)
+    return standing_result(attack, params, standing, control=case.by_chance, bands=bands)
+
+
+def standing_result(
+    attack: str,
+    params: PrivacyParams,
+    standing: Standing,
+    *,
+    control: float,
+    bands: Mapping[str, tuple[int, float]] | None = None,
+    is_promised: bool = True,
+) -> Result:
+    """Return the share of targets found by naming the nearest candidate; it should be within 1/k.
+
+    Its `figures`:
+
+    - `best_rank_guess`, `best_rank`: the share found by naming the r-th nearest, for the best r of
+      1..3 k, which an attacker would have to know;
+    - `k_near_below_k`, `k_near_median`: candidates at least as near as the target's own place: the
+      share of targets with fewer than k, and the median;
+    - `greatest`: the greatest chance for a single target.
+    """
+    chances = standing.chances
+    rank, share = standing.best_rank(3 * params.k)
+    some = len(chances) > 0
+    return share_result(
+        attack,
+        chances,
+        control=control,
+        promise=1 / params.k if is_promised else None,
+        figures={
+            "best_rank_guess": share,
+            "best_rank": rank,
+            "k_near_below_k": float((standing.near < params.k).mean()) if some else 0.0,
+            "k_near_median": float(np.median(standing.near)) if some else 0.0,
+            "greatest": float(chances.max(initial=0)),
+        },
+        bands=bands,
+    )
+
+
+def joint_rows(case: Case) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Return the counts of neighbours' tuples: known of each target, shown by each vertex."""
+    true, shown, size = case.tuples
+    known = neighbour_counts(case.original, true, size)[case.people]
+    return known, neighbour_counts(case.released, shown, size)
+
+
+def marginal_rows(case: Case) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Return the counts of neighbours' values, attribute by attribute, and their number."""
+    true, shown, sizes = case.values
+    known, seen = (list(rows) for rows in zip(degree_rows(case), strict=True))
+    for j, size in enumerate(sizes[:-1]):
+        known.append(neighbour_counts(case.original, true[:, j], size)[case.people])
+        seen.append(neighbour_counts(case.released, shown[:, j], size))
+    return sparse.hstack(known, format="csr"), sparse.hstack(seen, format="csr")
+
+
+def degree_rows(case: Case) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+    """Return the numbers of neighbours alone."""
+    known = sparse.csr_matrix(case.original.degrees[case.people].reshape(-1, 1))
+    return known, sparse.csr_matrix(case.released.degrees.reshape(-1, 1))

@@ -1,0 +1,176 @@
+"""What an attack found: one figure with its interval, its control and the promise it concerns."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Mapping
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Measure = Literal["share", "auc"]
+Z = 1.959963984540054
+"""Standard normal quantile of a two-sided interval of 95%."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Result:
+    """One figure of one attack on one release.
+
+    Attributes
+    ----------
+    attack:
+        Name of the attack and its variant, such as "one_hop.joint".
+    measure:
+        "share": of `targets`, the expected share that the attack gets right. "auc": the chance
+        that the attack ranks a true case above a false one; .5 tells nothing.
+    targets:
+        How many people, vertices or ties are attacked.
+    value, low, high:
+        The figure and its interval of 95% (`wilson`, `hanley_mcneil`).
+    control:
+        The same figure for an attacker without this knowledge.
+    promise:
+        The bound that the release promises for this figure; None: nothing is promised.
+    figures:
+        Further figures of the attack, by name.
+    bands:
+        The share among targets of a band of degrees or of class sizes: band to (targets, share).
+        Never by id or attribute value.
+    """
+
+    attack: str
+    measure: Measure
+    targets: int
+    value: float
+    low: float
+    high: float
+    control: float
+    promise: float | None = None
+    figures: dict[str, float] = dataclasses.field(default_factory=dict)
+    bands: Mapping[str, tuple[int, float]] = dataclasses.field(default_factory=dict)
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether even the lower end of the interval exceeds the promise."""
+        return self.promise is not None and self.low > self.promise
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the result as JSON-ready values, figures with six digits."""
+        return {
+            "attack": self.attack,
+            "measure": self.measure,
+            "targets": self.targets,
+            "value": _rounded(self.value),
+            "interval": [_rounded(self.low), _rounded(self.high)],
+            "control": _rounded(self.control),
+            "promise": None if self.promise is None else _rounded(self.promise),
+            "is_broken": self.is_broken,
+            "figures": {name: _rounded(x) for name, x in self.figures.items()},
+            "bands": {
+                band: {"targets": n, "share": _rounded(x)} for band, (n, x) in self.bands.items()
+            },
+        }
+
+
+def share_result(
+    attack: str,
+    chances: NDArray[np.float64],
+    *,
+    control: float,
+    promise: float | None = None,
+    figures: Mapping[str, float] | None = None,
+    bands: Mapping[str, tuple[int, float]] | None = None,
+) -> Result:
+    """Return the result of an attack that gets target i right with chance `chances[i]`.
+
+    The value is the exact expectation, nothing is drawn. Its interval takes the expected successes
+    for counted ones; a count would vary more, so the interval is no narrower than the figure's own.
+    """
+    n = len(chances)
+    hits = float(chances.sum())
+    low, high = wilson(hits, n)
+    value = hits / n if n else 0.0
+    return Result(
+        attack, "share", n, value, low, high, control, promise, dict(figures or {}), bands or {}
+    )
+
+
+def auc_result(
+    attack: str,
+    scores: NDArray[np.float64],
+    is_true: NDArray[np.bool_],
+    *,
+    figures: Mapping[str, float] | None = None,
+) -> Result:
+    """Return how well `scores` rank true cases above false ones; .5 where there is one kind only.
+
+    The control is .5: a score that knows nothing.
+    """
+    value = area_under_curve(scores, is_true)
+    positives = int(is_true.sum())
+    low, high = hanley_mcneil(value, positives, len(is_true) - positives)
+    more = {"prior": positives / len(is_true) if len(is_true) else 0.0, **(figures or {})}
+    return Result(attack, "auc", len(is_true), value, low, high, 0.5, None, more)
+
+
+def wilson(successes: float, trials: int) -> tuple[float, float]:
+    """Return Wilson's interval of 95% for a share; [0, 1] without trials.
+
+    Examples
+    --------
+    >>> low, high = wilson(5, 50)
+    >>> round(low, 3), round(high, 3)
+    (0.043, 0.214)
+    """
+    if not trials:
+        return 0.0, 1.0
+    share = successes / trials
+    spread = Z * math.sqrt(share * (1 - share) / trials + (Z / (2 * trials)) ** 2)
+    middle, scale = share + Z * Z / (2 * trials), 1 + Z * Z / trials
+    return max((middle - spread) / scale, 0.0), min((middle + spread) / scale, 1.0)
+
+
+def hanley_mcneil(area: float, positives: int, negatives: int) -> tuple[float, float]:
+    """Return the interval of 95% of an area under the ROC curve; [0, 1] with one kind only.
+
+    It takes cases for independent. Ties that share a vertex are not, so for ties it is too narrow.
+
+    Source: Hanley and McNeil, "The meaning and use of the area under a receiver operating
+    characteristic (ROC) curve", Radiology 143 (1982).
+    """
+    if not positives or not negatives:
+        return 0.0, 1.0
+    one, two = area / (2 - area), 2 * area * area / (1 + area)
+    variance = (
+        area * (1 - area)
+        + (positives - 1) * (one - area * area)
+        + (negatives - 1) * (two - area * area)
+    ) / (positives * negatives)
+    half = Z * math.sqrt(max(variance, 0.0))
+    return max(area - half, 0.0), min(area + half, 1.0)
+
+
+def area_under_curve(scores: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:
+    """Return the chance that a true case scores above a false one, equal scores counting half.
+
+    Examples
+    --------
+    >>> area_under_curve(np.array([0.9, 0.5, 0.5, 0.1]), np.array([True, True, False, False]))
+    0.875
+    """
+    positives = int(is_true.sum())
+    negatives = len(is_true) - positives
+    if not positives or not negatives:
+        return 0.5
+    _, group, counts = np.unique(scores, return_inverse=True, return_counts=True)
+    below = np.cumsum(counts) - counts
+    ranks = (below + (counts + 1) / 2)[group.reshape(-1)]
+    excess = float(ranks[is_true].sum()) - positives * (positives + 1) / 2
+    return excess / (positives * negatives)
+
+
+def _rounded(figure: float) -> float:
+    return round(float(figure), 6)

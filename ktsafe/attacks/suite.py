@@ -1,0 +1,165 @@
+"""The suite: every attack on one release, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.attacks.age import age
+from ktsafe.attacks.alignment import alignment
+from ktsafe.attacks.case import Case
+from ktsafe.attacks.changes import changes
+from ktsafe.attacks.denoised import denoised
+from ktsafe.attacks.history import History
+from ktsafe.attacks.intersection import intersection
+from ktsafe.attacks.membership_of_ties import membership_of_ties
+from ktsafe.attacks.membership_of_vertices import membership_of_vertices
+from ktsafe.attacks.one_hop import one_hop
+from ktsafe.attacks.partial_knowledge import partial_knowledge
+from ktsafe.attacks.result import Result
+from ktsafe.attacks.seeds import seeds
+from ktsafe.attacks.sensitive_inference import sensitive_inference
+from ktsafe.errors import InvalidParams
+from ktsafe.graph import AttributedGraph
+from ktsafe.params import PrivacyParams
+
+Attack = Callable[[Case, PrivacyParams, np.random.Generator, Case | None], list[Result]]
+
+ATTACKS: Mapping[str, Attack] = MappingProxyType(
+    {
+        "one_hop": lambda case, params, _rng, _another: one_hop(case, params),
+        "denoised": denoised,
+        "membership_of_ties": lambda case, _params, rng, another: membership_of_ties(
+            case, rng, another
+        ),
+        "membership_of_vertices": lambda case, _params, rng, another: membership_of_vertices(
+            case, rng, another
+        ),
+        "sensitive_inference": lambda case, params, _rng, _another: sensitive_inference(
+            case, params
+        ),
+        "partial_knowledge": lambda case, params, rng, _another: partial_knowledge(
+            case, params, rng
+        ),
+        "seeds": lambda case, _params, rng, _another: seeds(case, rng),
+        "alignment": lambda case, _params, _rng, _another: alignment(case),
+    }
+)
+"""Every attack by name, the cheap ones first."""
+
+
+SEQUENCE_ATTACKS: Mapping[str, Callable[[History, PrivacyParams], list[Result]]] = MappingProxyType(
+    {
+        "intersection": intersection,
+        "changes": changes,
+        "age": lambda history, _params: age(history),
+    }
+)
+"""Every attack on several releases together, by name."""
+
+
+def run(
+    original: AttributedGraph,
+    released: AttributedGraph,
+    original_of: NDArray[np.integer[Any]],
+    params: PrivacyParams,
+    rng: np.random.Generator,
+    *,
+    attacks: Iterable[str] = ATTACKS,
+    another: Case | None = None,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Result]:
+    """Attack a release and return what each attack found. The results are private.
+
+    Parameters
+    ----------
+    original, released:
+        The true graph at the release's nominal time, and what was released, of one schema.
+    original_of:
+        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+        No attack sees it; it judges their guesses.
+    params:
+        The parameters of the release: what it promises.
+    rng:
+        The only randomness. Every attack draws from a stream of its own, so its figures do not
+        depend on which others run.
+    attacks:
+        Names of `ATTACKS`.
+    another:
+        Another release with its truth, on which attacks may learn what real ties look like.
+    progress:
+        Called with the name of the attack and the fraction of the attacks that is done.
+
+    Raises
+    ------
+    InvalidGraph
+        If graphs and mapping do not fit each other.
+    InvalidParams
+        If an attack is not known.
+
+    Examples
+    --------
+    >>> from ktsafe.attacks import ids_removed
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(200, 2000, rng=rng)
+    >>> shown, behind = ids_removed(graph, rng)
+    >>> results = run(graph, shown, behind, PrivacyParams(k=10), rng, attacks=["one_hop"])
+    >>> any(result.is_broken for result in results)
+    True
+    """
+    wanted = list(attacks)
+    if unknown := sorted(set(wanted) - set(ATTACKS)):
+        msg = f"There is no attack {unknown[0]!r}."
+        raise InvalidParams(msg, hint=f"Known: {', '.join(ATTACKS)}.")
+    case = Case(original, released, np.asarray(original_of, dtype=np.int64))
+    report = progress or (lambda _name, _fraction: None)
+    streams = dict(zip(ATTACKS, rng.spawn(len(ATTACKS)), strict=True))
+    results: list[Result] = []
+    for i, name in enumerate(wanted):
+        report(name, i / len(wanted))
+        results += ATTACKS[name](case, params, streams[name], another)
+    if wanted:
+        report(wanted[-1], 1.0)
+    return results
+
+
+def run_sequence(
+    history: History,
+    params: PrivacyParams,
+    *,
+    attacks: Iterable[str] = SEQUENCE_ATTACKS,
+    progress: Callable[[str, float], None] | None = None,
+) -> list[Result]:
+    """Attack releases together and return what each attack found. The results are private.
+
+    Parameters
+    ----------
+    history:
+        The releases, in order, and the truth.
+    params:
+        The parameters of the sequence.
+    attacks:
+        Names of `SEQUENCE_ATTACKS`.
+    progress:
+        As in `run`.
+
+    Raises
+    ------
+    InvalidParams
+        If an attack is not known.
+    """
+    wanted = list(attacks)
+    if unknown := sorted(set(wanted) - set(SEQUENCE_ATTACKS)):
+        msg = f"There is no attack {unknown[0]!r} on sequences."
+        raise InvalidParams(msg, hint=f"Known: {', '.join(SEQUENCE_ATTACKS)}.")
+    results: list[Result] = []
+    for i, name in enumerate(wanted):
+        if progress:
+            progress(name, i / len(wanted))
+        results += SEQUENCE_ATTACKS[name](history, params)
+    return results

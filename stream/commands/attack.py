@@ -1,0 +1,82 @@
+"""`ktsafe attack`: how real attackers fare against releases, by the private mapping and truth."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stream.commands.progress import phases
+from stream.errors import Exit
+
+
+def attack(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Release folders in order of publication, or folders of them.",
+            metavar="RELEASES...",
+        ),
+    ],
+    mapping: Annotated[
+        Path,
+        typer.Option("--map", help="The private audit folder, with a mapping.csv per release."),
+    ],
+    truth: Annotated[
+        Path,
+        typer.Option(
+            help="Folder with the true vertices.csv and edges.csv per release, or the feed."
+        ),
+    ],
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="TOML with the [attributes] table, if the truth has buckets."),
+    ] = None,
+    attacks: Annotated[
+        str, typer.Option(help="Names of attacks, separated by commas. Default: all.")
+    ] = "",
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Attack releases as known attackers would, and say how many people each of them finds.
+
+    Every figure stands beside its control, an attacker without that knowledge, and beside the
+    promise that it concerns, if there is one; ! marks figures surely above it. They are figures,
+    not a verdict, which `ktsafe verify` and `ktsafe audit` give.
+
+    What it prints is private.
+    """
+    from stream.study.attacks import NAMES, attack_releases
+    from stream.study.sequence_report import Sources
+
+    wanted = [name.strip() for name in attacks.split(",") if name.strip()] or NAMES
+    sources = Sources(tuple(folders), mapping, truth, schema)
+    with phases("attacking") as progress:
+        report = attack_releases(sources, wanted, seed=seed, progress=progress)
+    if as_json:
+        typer.echo(json.dumps(report, indent=2))
+        return Exit.OK
+    for part in report["releases"]:
+        if part["results"]:
+            _print(f"release {part['release_id']}", part["results"])
+    for part in report["sequences"]:
+        _print(f"sequence {part['sequence_id']}, {part['releases']} releases", part["results"])
+    return Exit.OK
+
+
+def _print(title: str, results: list[dict[str, Any]]) -> None:
+    """Print a table of results, one line each."""
+    typer.echo(title)
+    width = max(len(result["attack"]) for result in results)
+    typer.echo(f"  {'attack':{width}}  {'of':>7}  figure (95%)          control  promise")
+    for result in results:
+        low, high = result["interval"]
+        word = "auc  " if result["measure"] == "auc" else "share"
+        promise = "none" if result["promise"] is None else f"{result['promise']:.3f}"
+        mark = " !" if result["is_broken"] else ""
+        typer.echo(
+            f"  {result['attack']:{width}}  {result['targets']:>7}  {word} {result['value']:.3f} "
+            f"({low:.3f}-{high:.3f})  {result['control']:7.3f}  {promise:>7}{mark}"
+        )

@@ -1,0 +1,81 @@
+"""Membership: true ties and real vertices told from inserted ones."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from ktsafe.attacks import Case
+from ktsafe.attacks.logistic import judged
+from ktsafe.attacks.membership_of_ties import membership_of_ties
+from ktsafe.attacks.membership_of_vertices import membership_of_vertices
+from tests.ktsafe.attacks.releases import noisy, random_graph
+
+
+def communities(seed: int, **kwargs) -> Case:
+    """Return a release of a graph of communities, with ties and vertices added at random."""
+    rng = np.random.default_rng(seed)
+    return noisy(random_graph(600, 6000, rng, community=30), rng, **kwargs)
+
+
+def test_ties_across_communities_stand_out() -> None:
+    """Inserted ties between strangers are told by folds and from another graph's release."""
+    case, another = (communities(seed, added=4000) for seed in (0, 1))
+    for lessons in (None, another):
+        (result,) = membership_of_ties(case, np.random.default_rng(0), lessons)
+        assert result.low > 0.95
+        assert result.figures["precision_at_half"] > 0.95
+        assert result.figures["prior"] == pytest.approx(case.is_true_edge.mean())
+
+
+def test_ties_at_random_do_not() -> None:
+    """Where true ties are as random as inserted ones, the area is one half on average of graphs."""
+    areas = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        graph = random_graph(600, 4000, rng)
+        case = noisy(graph, rng, kept=0.6, added=2400, inserted=0, withheld=0)
+        areas.append(membership_of_ties(case, rng)[0].value)
+    assert abs(np.mean(areas) - 0.5) < 0.02
+
+
+def test_vertices_that_share_no_community_stand_out() -> None:
+    """Inserted vertices with few ties are told from people; without any there is nothing to ask."""
+    (result,) = membership_of_vertices(communities(3, inserted=60, added=300), fresh())
+    assert result.value > 0.9
+    assert result.figures["inserted"] == 60
+    assert membership_of_vertices(communities(4, inserted=0), fresh()) == []
+
+
+def test_inserted_vertices_like_the_others_do_not() -> None:
+    """A release of nobody's ties: inserted vertices look like people."""
+    rng = np.random.default_rng(5)
+    graph = random_graph(600, 3000, rng)
+    case = noisy(graph, rng, kept=0, added=3000, inserted=0, withheld=0)
+    behind = np.where(rng.random(600) < 0.1, -1, case.original_of)
+    (result,) = membership_of_vertices(Case(graph, case.released, behind), rng)
+    assert result.value < 0.62
+
+
+def test_no_case_is_judged_by_a_model_that_saw_it() -> None:
+    """With features that name every case and truth at random, folds find nothing."""
+    rng = np.random.default_rng(6)
+    truth = rng.random(400) < 0.5
+    chances = judged(np.eye(400)[:, :50], truth, rng)
+    assert abs(np.corrcoef(chances, truth)[0, 1]) < 0.2
+    informed = judged(truth[:, None].astype(float), truth, rng)
+    assert ((informed > 0.5) == truth).all()
+
+
+def test_what_was_learned_is_a_chance() -> None:
+    """In a tenth where three of four lessons are true, the chance is about three quarters."""
+    features = np.repeat(np.arange(4.0), 4000)[:, None]
+    rng = np.random.default_rng(7)
+    truth = rng.random(16_000) < np.repeat([0.1, 0.75, 0.3, 0.9], 4000)
+    chances = judged(np.arange(4.0)[:, None], np.zeros(4, dtype=bool), rng, (features, truth))
+    assert chances == pytest.approx([0.1, 0.75, 0.3, 0.9], abs=0.03)
+
+
+def fresh() -> np.random.Generator:
+    """Return a fresh generator."""
+    return np.random.default_rng(0)

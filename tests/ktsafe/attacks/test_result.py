@@ -1,0 +1,71 @@
+"""Results: intervals, areas and what is told."""
+
+from __future__ import annotations
+
+import json
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ktsafe.attacks.result import (
+    area_under_curve,
+    auc_result,
+    hanley_mcneil,
+    share_result,
+    wilson,
+)
+
+
+@given(st.integers(1, 500), st.integers(0, 500))
+def test_wilson_is_where_the_score_test_turns(trials: int, successes: int) -> None:
+    """At either end of the interval the observed share is 1.96 standard errors away."""
+    successes = min(successes, trials)
+    share = successes / trials
+    low, high = wilson(successes, trials)
+    assert low <= share + 1e-12
+    assert high >= share - 1e-12
+    for end in (low, high):
+        if 1e-9 < end < 1 - 1e-9:
+            error = math.sqrt(end * (1 - end) / trials)
+            assert abs(share - end) / error == pytest.approx(1.959964, rel=1e-4)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=30))
+def test_area_equals_a_count_over_all_pairs(drawn: list[tuple[int, bool]]) -> None:
+    """The area is the share of pairs in which the true case scores higher, equals counting half."""
+    true = [score for score, flag in drawn if flag]
+    false = [score for score, flag in drawn if not flag]
+    wins = sum((a > b) + (a == b) / 2 for a in true for b in false)
+    expected = wins / (len(true) * len(false)) if true and false else 0.5
+    scores = np.array([score for score, _ in drawn], dtype=float)
+    flags = np.array([flag for _, flag in drawn], dtype=bool)
+    assert area_under_curve(scores, flags) == pytest.approx(expected)
+
+
+def test_interval_of_an_area_known_from_the_literature() -> None:
+    """Hanley and McNeil's own example: area .893, 51 abnormal, 58 normal, standard error .032."""
+    low, high = hanley_mcneil(0.893, 51, 58)
+    assert (high - low) / 2 / 1.96 == pytest.approx(0.032, abs=0.001)
+    assert hanley_mcneil(0.5, 0, 10) == (0, 1)
+
+
+def test_a_promise_is_broken_when_the_lower_end_exceeds_it() -> None:
+    """A value above the promise does not do where the interval reaches below."""
+    few, many = np.ones(3), np.ones(300)
+    few[1:] = 0
+    many[100:] = 0
+    assert not share_result("x", few, control=0, promise=0.2).is_broken
+    assert share_result("x", many, control=0, promise=0.2).is_broken
+    assert not share_result("x", many, control=0).is_broken
+
+
+def test_results_are_json_ready() -> None:
+    """A result can be written as JSON, numpy's numbers too."""
+    result = auc_result("x", np.array([0.1, 0.9]), np.array([False, True]))
+    told = json.loads(json.dumps(result.to_mapping()))
+    assert told["value"] == 1
+    assert told["figures"] == {"prior": 0.5}
+    assert told["control"] == 0.5
