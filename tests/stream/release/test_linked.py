@@ -1,6 +1,5 @@
 """The whole service with window = "all": one sequence, through crashes, refusals and restarts."""
 
-import dataclasses
 import errno
 import itertools
 import json
