@@ -1,6 +1,6 @@
 """What a sequence remembers: places, people, released edges, ties held back, and cohorts.
 
-Four tables are the state; everything else here is derived from them, kept in step by the methods
+Five tables are the state; everything else here is derived from them, kept in step by the methods
 below, and rebuilt from them after recovery or an undone release.
 """
 
@@ -22,6 +22,7 @@ KEY, PLACE, TRUE_CLS, TRUE_SENSITIVE, SINCE, GROUP = range(6)
 LOW, HIGH, IS_TRUE, ADDED = range(4)
 # Columns of `held`: true ties that are not released, by rows of `people`.
 FIRST, SECOND, HELD_SINCE = range(3)
+# Columns of `former`, LOW and HIGH: what a pair of classes showed before it was cleared, by places.
 
 NOBODY = NEVER = -1
 FALSE, TRUE, RESIDUAL = range(3)
@@ -53,6 +54,8 @@ class State:
         For each of those cohorts the number of members that were ever published sensitive.
     between:
         For two classes, ascending, the rows of the released edges between them.
+    former_between:
+        Likewise the rows of `former`.
     held_of:
         For each row of people the rows of people it has a tie with that is not released, and the
         row of `held`.
@@ -64,6 +67,7 @@ class State:
         self.people = Table("people", ("key", "place", "cls", "sensitive", "since", "group"))
         self.edges = Table("edges", ("low", "high", "is_true", "added"))
         self.held = Table("held", ("first", "second", "since"))
+        self.former = Table("former", ("low", "high"))
         self.categories: list[list[str]] = [[] for _ in range(n_attributes)]
         self.classes: list[tuple[int, ...]] = []
         self._class_numbers: dict[tuple[int, ...], int] = {}
@@ -79,6 +83,7 @@ class State:
         self.held_of: defaultdict[int, dict[int, int]] = defaultdict(dict)
         self.held_between: defaultdict[Tie, set[int]] = defaultdict(set)
         self.between: defaultdict[Tie, set[int]] = defaultdict(set)
+        self.former_between: defaultdict[Tie, set[int]] = defaultdict(set)
         self.withheld: set[int] = set()
         self.differing: set[int] = set()
         self.gained: dict[Tie, None] = {}
@@ -87,8 +92,8 @@ class State:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The four tables."""
-        return (self.places, self.people, self.edges, self.held)
+        """The five tables."""
+        return (self.places, self.people, self.edges, self.held, self.former)
 
     # -- derived state ---------------------------------------------------------------------------
 
@@ -104,6 +109,10 @@ class State:
             self.adjacent[high][low] = row
         self.between.clear()
         self.index_edges(used)
+        self.former_between.clear()
+        for row in self.former.used().tolist():
+            low, high = self.former.get(row, LOW), self.former.get(row, HIGH)
+            self.former_between[self.class_pair(low, high)].add(row)
         self._rebuild_cohorts()
         rows = self.people.used()
         keys = self.people.rows[rows]
@@ -220,6 +229,17 @@ class State:
             self.lost[low, high] = None
         self._touch(low, high)
 
+    def remember(self, classes: Tie) -> None:
+        """Note what a pair of classes shows, which will be shown no longer."""
+        for edge in sorted(self.between[classes]):
+            ends = self.edges.get(edge, LOW), self.edges.get(edge, HIGH)
+            self.former_between[classes].add(self.former.add(ends))
+
+    def forget_former(self, classes: Tie) -> None:
+        """Remember no longer what a pair of classes showed before it was cleared."""
+        for row in sorted(self.former_between.pop(classes, ())):
+            self.former.free(row)
+
     def _touch(self, *places: int) -> None:
         self.touched.update(self.cohort(place) for place in places)
 
@@ -290,6 +310,12 @@ class State:
         """Remove a cohort whose places have no edges; return their published ids."""
         gone = self.members.pop(label)
         del self.ever[label]
+        vanished = set(gone)
+        for rows in self.former_between.values():
+            ends = {row: {self.former.get(row, LOW), self.former.get(row, HIGH)} for row in rows}
+            for row in [row for row in sorted(rows) if ends[row] & vanished]:
+                rows.discard(row)
+                self.former.free(row)
         self.cohorts_of[self.cls(gone[0])].discard(label)
         published = [self.places.get(place, PUBLISHED) for place in gone]
         for place in gone:
