@@ -32,7 +32,7 @@ HORIZON = 8
 
 RHO = 0.3
 """What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
-anew each time, the edges that are shown again and again would be the true ties (AUC .91, not .55)."""
+anew each time, those that are shown again and again would be the true ties (AUC .91, not .55)."""
 
 
 def plan_ties(state: State, rng: np.random.Generator) -> None:
