@@ -151,5 +151,5 @@ def show(state: State, u: int, v: int) -> None:
 def relabel(state: State, row: int, edge: int) -> None:
     """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
     state.unhold(row)
-    state.edges.set(edge, st.IS_TRUE, st.TRUE)
+    state.label(edge, st.TRUE)
     state.count("relabelled")

@@ -1,7 +1,7 @@
 """Which edges each pair of classes shows, release by release.
 
-    for each pair of classes that has its turn, in which somebody is new, or whose edges cost more
-    than its ties: do what costs least within the horizon
+    for each pair of classes that has its turn and changed, or whose edges cost more than its ties:
+        do what costs least within the horizon
         keep      what is shown
         raise     show hidden ties beside it: each member of a cohort gains as many
         clear     show nothing, and plan afresh one release later
@@ -20,12 +20,15 @@ import numpy as np
 from ktsafe.exact.filling import fill
 from ktsafe.exact.pair_program import solve
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory import state as st
-from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.state import State, Tie
 from ktsafe.sequence.ties.pairs import Edges, PairOfClasses, show_exactly
 
 PERIOD = 4
-"""Every pair of classes has its turn once in so many releases."""
+"""Every pair of classes has its turn once in so many releases. One without edges has two: it may
+have been cleared in its first."""
+
+STALE_MIN = 0.02
+"""Share of its ties that must have come or gone before a pair is planned again."""
 
 HORIZON = 8
 """Releases within which it must pay that a pair is without edges for one."""
@@ -36,31 +39,34 @@ anew each time, those that are shown again and again would be the true ties (AUC
 
 
 def plan_ties(state: State, rng: np.random.Generator) -> None:
-    """Choose what every pair of classes shows."""
-    has_edges = {classes for classes, edges in state.between.items() if edges}
-    for classes in sorted(state.held_between.keys() | has_edges):
-        pair = PairOfClasses.of(state, classes)
-        if not _is_bearable(pair) or (pair.n_hidden and _is_due(state, pair)):
-            _plan(state, pair, rng)
+    """Choose what pairs of classes show, where enough changed; the others stay as they are."""
+    due = {classes for classes in state.stale if _is_due(state, classes)}
+    due |= {classes for classes in state.changed if _is_too_dear(state, classes)}
+    for classes in sorted(due | state.opened):
+        del state.stale[classes]
+        _plan(state, PairOfClasses.of(state, classes), rng)
 
 
-def _is_bearable(pair: PairOfClasses) -> bool:
-    return pair.n_hidden + pair.n_inserted <= pair.n_ties
+def _is_too_dear(state: State, classes: Tie) -> bool:
+    """Whether the edges between two classes cost more than none would."""
+    return 2 * state.n_inserted[classes] > len(state.between[classes])
 
 
-def _is_due(state: State, pair: PairOfClasses) -> bool:
-    """Whether a pair has its turn, or had it a release ago and was cleared, or somebody is new."""
-    since = (state.release + 5 * pair.classes[0] + 3 * pair.classes[1]) % PERIOD
-    if since == 0 or (since == 1 and not len(pair.shown)):
-        return True
-    return bool((state.places.rows[pair.places, st.BORN] == state.release).any())
+def _is_due(state: State, classes: Tie) -> bool:
+    """Whether two classes have their turn, and enough changed since they had it last."""
+    n_shown, n_hidden = len(state.between[classes]), len(state.held_between.get(classes, ()))
+    since = (state.release + 5 * classes[0] + 3 * classes[1]) % PERIOD
+    if since > (not n_shown):
+        return False
+    n_ties = n_shown - state.n_inserted[classes] + n_hidden
+    return n_hidden > 0 and state.stale[classes] >= STALE_MIN * n_ties
 
 
 def _plan(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
     """Do what costs least within the horizon."""
     nothing = pair.shown[:0]
-    keep = pair.n_hidden + pair.n_inserted if _is_bearable(pair) else math.inf
-    ways = [("kept", pair.shown, HORIZON * keep)]
+    now = pair.n_hidden + pair.n_inserted
+    ways = [("kept", pair.shown, HORIZON * now if now <= pair.n_ties else math.inf)]
     raised = _raised(pair, rng) if len(pair.shown) else _afresh(pair, rng)
     if raised is not None and (planned := _planned(pair, raised)) is not None:
         ways.append(("raised", raised, HORIZON * planned))
@@ -76,6 +82,7 @@ def _plan(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
         state.forget_former(pair.classes)
         if what == "cleared":
             state.remember(pair.classes)
+            state.stale[pair.classes] = pair.n_ties
         show_exactly(state, pair, edges)
         state.count(f"pairs_{what}")
 
