@@ -33,7 +33,7 @@ STALE_MIN = 0.02
 HORIZON = 8
 """Releases within which it must pay that a pair is without edges for one."""
 
-RHO = 0.3
+RHO = 0.5
 """What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
 anew each time, those that are shown again and again would be the true ties (AUC .91, not .55)."""
 
