@@ -22,6 +22,7 @@ from connectors.errors import Misconfigured, SinkConflict, Unavailable
 from connectors.kafka_topics import chunks, client
 from connectors.kafka_topics.chunks import Marker, Part
 from connectors.kafka_topics.tail import reading_options
+from connectors.regular_files import is_safe_name
 from connectors.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
@@ -90,7 +91,7 @@ class KafkaReleaseReader:
         try:
             for record in self._records(follow=follow):
                 part = chunks.decode(record)
-                if part is None or not bundles.is_safe_name(part.release_id):
+                if part is None or not is_safe_name(part.release_id):
                     continue
                 found = sets.setdefault(part.release_id, _Set(spools / part.release_id))
                 if part.kind != chunks.MARKER:
