@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 from connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe import PrivacyParams
 from ktsafe.errors import KtsafeError
-from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, read_table
+from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, holds_table
 
 FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET})
 """Every file that a release may have beside its manifest."""
@@ -245,10 +245,10 @@ def _check_parquet(
     if name not in manifest.sha256:
         return
     try:
-        told = read_table(folder / name)
+        is_same = holds_table(folder / name, header, rows)
     except ParquetUnreadable as error:
         raise ReleaseUnreadable(error.message) from error
-    if told != (header, rows):
+    if not is_same:
         msg = f"{folder / name} and the CSV file beside it do not say the same."
         raise ReleaseUnreadable(msg)
 

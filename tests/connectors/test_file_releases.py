@@ -49,6 +49,34 @@ def test_one_publisher_per_folder(tmp_path: Path) -> None:
     second.close()
 
 
+@pytest.mark.parametrize("name", [MANIFEST, "edges.csv"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_regular_file_is_neither_read_nor_published(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    """A pipe would be waited for, a device read, for ever: neither is opened."""
+
+    def forge(folder: Path) -> None:
+        (folder / name).unlink()
+        if kind == "pipe":
+            os.mkfifo(folder / name)
+        else:
+            (folder / name).symlink_to("/dev/zero")
+
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    staged = stage(tmp_path / "staging", "s-0001", FILES)
+    sink.publish(staged)
+    forge(tmp_path / "releases" / "s-0001")
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+    other = stage(tmp_path / "staging", "s-0002", FILES)
+    forge(other.folder)
+    with pytest.raises(SinkConflict):
+        sink.publish(other)
+    sink.close()
+
+
 def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
     """What a crash left under a temporary name is never read, and does not stay."""
     sink = FileReleaseSink(tmp_path / "releases")
