@@ -78,6 +78,9 @@ def check_bundle(bundle: ReleaseBundle) -> PublishedRelease:
     if bundle.files[:1] != (MANIFEST,) or set(bundle.files[1:]) != set(sums):
         hint = "the files to publish are not those that its manifest lists."
         raise SinkConflict("publish release", f"release {bundle.release_id}", hint)
+    if bundle.recorded not in {None, release.digest}:
+        # A manifest fits whatever files it was forged with; the ledger's record does not.
+        raise damaged(bundle.release_id, MANIFEST)
     return release
 
 

@@ -98,6 +98,9 @@ class KafkaReleaseSink:
         with client.translated("read releases", self._topic, self._settings):
             return last_release(self._settings, self._topic)
 
+    def present(self) -> None:
+        """Return nothing: what is in a topic stays as it is, until retention removes it."""
+
     def publish(self, bundle: ReleaseBundle) -> None:
         """Publish `bundle` unless it is there already."""
         if self._fenced:

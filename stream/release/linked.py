@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from connectors.base import ReleaseReader
+from connectors import bundles
+from connectors.base import MANIFEST, ReleaseReader
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import (
@@ -243,6 +244,9 @@ class LinkedReleases:
             with tempfile.TemporaryDirectory(prefix="ktsafe-history-") as folder:
                 for bundle in reader.read(Path(folder)):
                     if record := wanted.pop(bundle.release_id, None):
+                        if bundle.digest() != record.files[MANIFEST]:
+                            # Judged by forged releases, the next one could seem safe.
+                            raise bundles.damaged(bundle.release_id, MANIFEST)
                         owners = self._owners_then(record, lives)
                         release = read_release(bundle.folder)
                         shift = read_shift(self._audit_dir, release)

@@ -104,6 +104,19 @@ def test_damaged_release_is_not_read(tmp_path: Path) -> None:
         list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
 
 
+def test_a_sink_knows_its_last_release_by_every_byte(tmp_path: Path) -> None:
+    """A table that somebody changed there is found at the start, and nothing is published after."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
+    with pytest.raises(SinkConflict):
+        sink.last()
+    with pytest.raises(SinkConflict):
+        sink.publish(stage(tmp_path / "staging", "s-0002", FILES))
+    sink.close()
+
+
 def test_foreign_files_in_the_folder(tmp_path: Path) -> None:
     """Something that is no release stops reader and sink instead of being taken for one."""
     (tmp_path / "notes").mkdir()

@@ -1,6 +1,8 @@
 """The whole service in simulated time: what is published, when, and after which misfortune."""
 
 import dataclasses
+import hashlib
+import json
 
 import pytest
 
@@ -10,7 +12,9 @@ from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
 from stream.files import releases_write
+from stream.observer import Observer
 from stream.release import fresh
+from stream.release.publish import Publisher
 from stream.service.loop import Clock
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.service.simulation_feed import (
@@ -197,6 +201,96 @@ def test_lost_staged_bytes_stop_the_service(tmp_path):
     with pytest.raises(StateCorrupted, match="ktsafe rebase"):
         world.run()
     assert not world.releases.releases
+
+
+def forged(files):
+    """Add a lone vertex to a release, its manifest made to fit, as a forger would."""
+    manifest = json.loads(files["manifest.json"])
+    text = files["vertices.csv"].decode()
+    files["vertices.csv"] = (text + "ffffffffffffffff,f,-\n").encode()
+    manifest["sha256"]["vertices.csv"] = hashlib.sha256(files["vertices.csv"]).hexdigest()
+    manifest["vertices"] += 1
+    files["manifest.json"] = json.dumps(manifest).encode()
+    return files
+
+
+def forge_folder(folder):
+    """The same to files."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for name, data in forged(files).items():
+        (folder / name).write_bytes(data)
+
+
+class Meddler(Observer):
+    """Does something while the service runs: when a publication failed, or when one was made."""
+
+    def __init__(self, *, on_retry=lambda: None, on_published=lambda: None):
+        self._on_retry = on_retry
+        self._on_published = on_published
+
+    def retry(self, op):
+        self._on_retry()
+
+    def release_published(self, *_):
+        self._on_published()
+
+
+def test_a_live_service_publishes_recorded_bytes_only(tmp_path):
+    """Staged bytes that somebody changed while the sink was away are not published."""
+    world = World(tmp_path, PARTITIONS)
+    world.faults.before["publish"] = [unavailable()]
+    meddler = Meddler(on_retry=lambda: forge_folder(max((tmp_path / "staging").iterdir())))
+    with pytest.raises(StateCorrupted, match="ktsafe rebase"):
+        world.run(observer=meddler)
+    assert not world.releases.releases
+    with pytest.raises(StateCorrupted):
+        world.run()
+
+
+def test_a_sink_refuses_what_was_not_recorded(tmp_path, monkeypatch):
+    """Also where the bytes are changed between the service's look at them and the sink's own."""
+    world = World(tmp_path, PARTITIONS)
+    monkeypatch.setattr(
+        Publisher, "_check_staged", lambda *_: forge_folder(max((tmp_path / "staging").iterdir()))
+    )
+    with pytest.raises(SinkConflict, match="do not use this copy"):
+        world.run()
+    assert not world.releases.releases
+
+
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_changed_release_at_the_sink_stops_the_service(tmp_path, which):
+    """At the next start, and at the next publication of a live service: not only the last."""
+    world = World(tmp_path / "a", PARTITIONS)
+    world.run()
+    release_id = sorted(world.releases.releases)[which]
+    forged(world.releases.releases[release_id][1])
+    with pytest.raises(SinkConflict, match=release_id):
+        world.run()
+
+    live = World(tmp_path / "b", PARTITIONS)
+    meddler = Meddler(on_published=lambda: forged(next(iter(live.releases.releases.values()))[1]))
+    with pytest.raises(SinkConflict, match="with these bytes"):
+        live.run(observer=meddler)
+    assert len(live.releases.releases) == 1
+
+
+def test_releases_that_are_gone_from_the_sink_are_told_of(tmp_path, caplog):
+    """A gap and a lost end are said at every start; the oldest may have been moved away."""
+    world = World(tmp_path, PARTITIONS)
+    world.run()
+    there = world.releases.releases
+    ids = sorted(there)
+    told = "published releases are gone from the sink"
+    assert len(ids) > 2
+    for gone, expected in ((ids[0], False), (ids[1], True), (ids[-1], True), (None, True)):
+        kept = dict(there)
+        for release_id in ids if gone is None else [gone]:
+            del there[release_id]
+        caplog.clear()
+        world.run()
+        assert (told in caplog.text) is expected
+        there.update(kept)
 
 
 def test_other_parameters_are_refused(tmp_path):
