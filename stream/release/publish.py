@@ -165,7 +165,7 @@ class Publisher:
             "release withheld, the last one stands",
             reason=reason,
             error=type(error).__name__,
-            **_subject(error),
+            subject=_subject(error),
         )
 
     def _offer(self, record: ReleaseRecord) -> None:
@@ -261,6 +261,6 @@ class Publisher:
                 )
 
 
-def _subject(error: Exception) -> dict[str, str]:
+def _subject(error: Exception) -> str:
     """Return what an error is about, where that is a path, a topic or a release and no person."""
-    return {"subject": error.subject} if isinstance(error, ConnectorError | StateError) else {}
+    return error.subject if isinstance(error, ConnectorError | StateError) else ""

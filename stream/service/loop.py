@@ -21,6 +21,7 @@ from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.cut import Cut, EventTimeCut, resume_slot
 from stream.release.publish import Publisher
+from stream.service.wall_clock import WallClock
 from stream.slots import Slots
 from stream.upkeep.erasure import Eraser
 
@@ -108,7 +109,7 @@ class Loop:
         self._eraser = eraser
         self._settings = settings
         self._observer = observer
-        self._wall_us = wall_us
+        self._wall_clock = WallClock(wall_us, monotonic)
         self._monotonic = monotonic
         self._sleep = sleep
         self._stopping = stopping
@@ -121,10 +122,8 @@ class Loop:
             settings.slots,
             resume_slot(settings.slots, last_slot_us=last_slot_us, clocks=clocks),
         )
-        now_us = wall_us()
-        self._wall_slot_us = settings.slots.at_or_after(
-            now_us if last_slot_us is None else max(now_us, last_slot_us + 1)
-        )
+        self._wall_slot_us = self._next_wall_slot(wall_us())
+        self._told_slot_us: int | None = None
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
         """Go round until stopped, or with `drain` until the feed has ended and is released.
@@ -234,14 +233,34 @@ class Loop:
         self._cut(Cut(slot, collapsed=0))
 
     def _release_by_wall(self) -> None:
-        now = self._wall_us()
+        slots = self._settings.slots
+        interval_us = slots.at_or_after(self._wall_slot_us + 1) - self._wall_slot_us
+        now = self._wall_clock.now_us(interval_us)
+        if now is None:
+            return
+        if now < self._wall_slot_us - interval_us:
+            self._look_back(now, interval_us)
         if now < self._wall_slot_us:
             return
-        slots = self._settings.slots
         slot = slots.before(now + 1)
         cut = Cut(slot, collapsed=slots.distance(self._wall_slot_us, slot))
         self._wall_slot_us = slots.at_or_after(slot + 1)
         self._cut(cut)
+
+    def _next_wall_slot(self, now_us: int) -> int:
+        """Return the first slot that is neither past nor taken."""
+        last = self._last_slot_us()
+        return self._settings.slots.at_or_after(now_us if last is None else max(now_us, last + 1))
+
+    def _look_back(self, now_us: int, interval_us: int) -> None:
+        """The clock was set back: take its slots, or say that the last release is ahead of it."""
+        self._wall_slot_us = slot = self._next_wall_slot(now_us)
+        if now_us < slot - interval_us and slot != self._told_slot_us:
+            self._told_slot_us = slot
+            log.error(
+                "the last release is dated ahead of the wall clock: no release until it is reached",
+                seconds=(slot - now_us) / 1e6,
+            )
 
     def _cut(self, cut: Cut) -> None:
         """Take a release cut here and start building, unless nothing changed or one is in flight.
