@@ -38,7 +38,8 @@ from state.ledger import Ledger, PendingCut, ReleaseRecord
 from state.ledger import Sequence as Series
 from state.snapshot import GraphSnapshot
 from stream.files.certificates import in_order
-from stream.files.private_audits import read_owners, read_shift, read_successions
+from stream.files.private_audits import read_shift, read_successions
+from stream.files.private_history import check_there, owners_of
 from stream.files.releases_read import Release, read_release
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
@@ -110,9 +111,11 @@ class LinkedReleases:
         Raises
         ------
         StateCorrupted
-            If its pages do not read back as written.
+            If its pages do not read back as written, or nobody knows any more who was who.
         """
         self._ledger = ledger
+        if sequence := ledger.sequence():
+            check_there(self._releases_of(sequence.sequence_id), self._audit_dir)
         self._engine = self._read_engine()
         self._auditor = self._trial = None
         self._snapshot = self._next_snapshot = None
@@ -229,13 +232,8 @@ class LinkedReleases:
         Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
         once they are blanked. What an id's successor is stays written.
         """
-        assert self._ledger is not None
         auditor = SequenceAuditor(Promise("all", cover=self._options.cover))
-        wanted = {
-            record.release_id: record
-            for record in self._ledger.releases()
-            if record.sequence_id == sequence_id
-        }
+        wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
         if not wanted:
             return auditor
         lives = dict(zip(snapshot.ids, snapshot.lives.tolist(), strict=True))
@@ -261,11 +259,15 @@ class LinkedReleases:
             log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
 
+    def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
+        assert self._ledger is not None
+        return [each for each in self._ledger.releases() if each.sequence_id == sequence_id]
+
     def _owners_then(
         self, record: ReleaseRecord, lives: Mapping[str, int]
     ) -> dict[str, int | None]:
         """Return the life behind each id of a former release, None where it has ended since."""
-        owners = read_owners(self._audit_dir, record.release_id)
+        owners = owners_of(record, self._audit_dir)
         return {
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()
