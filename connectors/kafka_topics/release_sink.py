@@ -111,7 +111,9 @@ class KafkaReleaseSink:
             # Step 1
             self._take_over(retry=False)
             # Step 2
-            if not bundles.check_order(release, self.last(), self._topic):
+            if not bundles.check_order(
+                release, last_release(self._settings, self._topic), self._topic
+            ):
                 # Step 3
                 self._send_all(bundle, release)
         except _FENCED as error:
@@ -126,7 +128,9 @@ class KafkaReleaseSink:
             raise bundles.fenced(self._topic) from None
         except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
             self._give_up()
-            raise client.translate(error, "publish release", self._topic, self._settings) from None
+            raise client.translate(
+                error, "publish release", self._topic, self._settings, at_work=True
+            ) from None
         except Unavailable:
             self._give_up()
             raise
