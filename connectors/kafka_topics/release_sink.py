@@ -74,6 +74,7 @@ class KafkaReleaseSink:
         self._transaction_bytes_max = transaction_bytes_max
         self._producer: Any = None
         self._fenced = False
+        self._at_work = False
         self._began_s = 0.0
         self._doubt_until_s = 0.0
         self._doubtful = False
@@ -95,7 +96,8 @@ class KafkaReleaseSink:
 
     def last(self) -> PublishedRelease | None:
         """Return the last release whose marker is committed."""
-        with client.translated("read releases", self._topic, self._settings):
+        settings = self._settings
+        with client.translated("read releases", self._topic, settings, at_work=self._at_work):
             return last_release(self._settings, self._topic)
 
     def present(self) -> None:
@@ -106,14 +108,13 @@ class KafkaReleaseSink:
         if self._fenced:
             raise bundles.fenced(self._topic)
         release = bundles.check_bundle(bundle)
+        self._at_work = True
         self._began_s = time.monotonic()
         try:
             # Step 1
             self._take_over(retry=False)
             # Step 2
-            if not bundles.check_order(
-                release, last_release(self._settings, self._topic), self._topic
-            ):
+            if not bundles.check_order(release, self.last(), self._topic):
                 # Step 3
                 self._send_all(bundle, release)
         except _FENCED as error:

@@ -145,7 +145,7 @@ def _classified(message: str) -> MalformedEvent:
 
 
 _CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-"""Characters that steer a terminal, end a line for some readers, or turn the text beside them round.
+"""Characters that steer a terminal, end a line for some readers, or turn text round.
 
 What joins or separates letters (U+200C, U+200D) and marks their direction belongs to names.
 """
