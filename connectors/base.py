@@ -153,12 +153,16 @@ class ReleaseBundle:
         Where the files lie.
     files:
         File names in published order, the manifest first.
+    recorded:
+        The manifest's sha256 as the service's ledger has it: a sink publishes no others under
+        this id. None where nobody has recorded it (a bundle that was read).
     """
 
     release_id: str
     nominal_time_ms: int
     folder: Path
     files: tuple[str, ...]
+    recorded: str | None = None
 
     def digest(self) -> str:
         """Return the sha256 of the manifest, which fixes every other byte."""
@@ -187,6 +191,12 @@ class ReleaseSink(Protocol):
     def last(self) -> PublishedRelease | None:
         """Return the last complete release at the sink."""
 
+    def present(self) -> list[PublishedRelease] | None:
+        """Return every release at the sink, in order, by what its manifest says now.
+
+        None where nobody could have changed one since: records of a topic stay as they are.
+        """
+
     def publish(self, bundle: ReleaseBundle) -> None:
         """Publish `bundle` unless it is there already.
 
@@ -195,7 +205,8 @@ class ReleaseSink(Protocol):
         Raises
         ------
         SinkConflict
-            If the sink holds this release id with other bytes, or a later release.
+            If the sink holds this release id with other bytes, or a later release; or if the bytes
+            in the folder are not those that were recorded.
         Unavailable
             If the sink did not confirm.
         """

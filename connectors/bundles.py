@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import os
-import re
 import shutil
 from pathlib import Path
 
@@ -12,8 +11,10 @@ import msgspec
 
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
 from connectors.errors import SinkConflict
+from connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 
-_SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
+MANIFEST_BYTES_MAX = 16 * 1024 * 1024
+"""A manifest lists a few files and the schema; a greater one is none."""
 
 
 class _Manifest(msgspec.Struct, frozen=True):
@@ -32,17 +33,12 @@ def manifest_sums(manifest: bytes, release_id: str) -> dict[str, str]:
     """
     try:
         sums = msgspec.json.decode(manifest, type=_Manifest).sha256
-    except msgspec.DecodeError:
+    except (msgspec.DecodeError, RecursionError):
         raise damaged(release_id, MANIFEST) from None
     for name in sums:
         if not is_safe_name(name) or name == MANIFEST:
             raise damaged(release_id, MANIFEST)
     return sums
-
-
-def is_safe_name(name: str) -> bool:
-    """Whether `name` is a plain file name on every platform, and not hidden."""
-    return _SAFE_NAME.fullmatch(name) is not None
 
 
 def damaged(release_id: str, name: str) -> SinkConflict:
@@ -63,7 +59,7 @@ def check_folder(folder: Path, release_id: str) -> PublishedRelease:
         If a file is missing or its bytes are not those the manifest lists.
     """
     try:
-        manifest = (folder / MANIFEST).read_bytes()
+        manifest = read_regular(folder / MANIFEST, MANIFEST_BYTES_MAX)
     except OSError:
         raise damaged(release_id, MANIFEST) from None
     for name, expected in manifest_sums(manifest, release_id).items():
@@ -82,6 +78,9 @@ def check_bundle(bundle: ReleaseBundle) -> PublishedRelease:
     if bundle.files[:1] != (MANIFEST,) or set(bundle.files[1:]) != set(sums):
         hint = "the files to publish are not those that its manifest lists."
         raise SinkConflict("publish release", f"release {bundle.release_id}", hint)
+    if bundle.recorded not in {None, release.digest}:
+        # A manifest fits whatever files it was forged with; the ledger's record does not.
+        raise damaged(bundle.release_id, MANIFEST)
     return release
 
 
@@ -115,10 +114,9 @@ def fenced(subject: str) -> SinkConflict:
 
 
 def file_sum(path: Path) -> str | None:
-    """Return the sha256 of a file, hexadecimal; None if it cannot be read."""
+    """Return the sha256 of a file, hexadecimal; None if it cannot be read or is no regular file."""
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_regular(path)
     except OSError:
         return None
 
@@ -126,7 +124,7 @@ def file_sum(path: Path) -> str | None:
 def copy_files(names: tuple[str, ...], source: Path, target: Path) -> None:
     """Copy files into the existing folder `target`, each synced to the disk."""
     for name in names:
-        with (source / name).open("rb") as old, (target / name).open("xb") as new:
+        with open_regular(source / name) as old, (target / name).open("xb") as new:
             shutil.copyfileobj(old, new, 1024 * 1024)
             new.flush()
             os.fsync(new.fileno())

@@ -225,6 +225,13 @@ class MemoryReleaseSink:
         manifest = releases[release_id][1][MANIFEST]
         return PublishedRelease(release_id, hashlib.sha256(manifest).hexdigest())
 
+    def present(self) -> list[PublishedRelease]:
+        """Return every release."""
+        return [
+            PublishedRelease(release_id, hashlib.sha256(files[MANIFEST]).hexdigest())
+            for release_id, (_, files) in sorted(self._releases.releases.items())
+        ]
+
     def publish(self, bundle: ReleaseBundle) -> None:
         """Publish `bundle` unless it is there already."""
         if self._epoch != self._releases.epoch:

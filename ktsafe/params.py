@@ -20,6 +20,7 @@ K_MAX = 1_000_000
 EPSILON_MAX = 1_000_000
 DENOMINATOR_MAX = 10_000
 HOPS_MAX = 64
+TEXT_CHARS_MAX = 40
 
 Reading = Literal["walk", "induced"]
 Distance = Literal["emd", "l1"]
@@ -35,6 +36,9 @@ def exact(value: Fraction | float | str, name: str) -> Fraction:
         If the value is no finite number, or needs a denominator beyond `DENOMINATOR_MAX`.
     """
     try:
+        if isinstance(value, str) and (len(value) > TEXT_CHARS_MAX or "e" in value.lower()):
+            # A manifest may say "1e999999999": a valid fraction, which would fill the memory.
+            raise ValueError("too long, or with an exponent")
         fraction = Fraction(str(value)) if isinstance(value, float) else Fraction(value)
     except (ValueError, ZeroDivisionError, OverflowError, TypeError) as error:
         msg = f"{name} must be a decimal or a fraction such as 0.1 or 1/10."

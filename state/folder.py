@@ -44,8 +44,7 @@ class Witness:
 
     def read(self) -> int:
         """Return the number of commits that were made, 0 if that is not known."""
-        data = os.pread(self._descriptor, _COUNT.size, 0)
-        return int(_COUNT.unpack(data)[0]) if len(data) == _COUNT.size else 0
+        return _count(os.pread(self._descriptor, _COUNT.size, 0))
 
     def write(self, commits: int) -> None:
         """Count up to `commits`."""
@@ -56,6 +55,25 @@ class Witness:
         if self._descriptor >= 0:
             os.close(self._descriptor)
             self._descriptor = -1
+
+
+def read_witness(folder: Path) -> int:
+    """Return the number of commits counted beside a store that is only looked at, 0 if unknown.
+
+    Raises
+    ------
+    StateUnusable
+    """
+    try:
+        return _count((folder / WITNESS).read_bytes()[: _COUNT.size])
+    except FileNotFoundError:
+        return 0
+    except OSError as error:
+        raise unusable("look at the store", folder, error) from error
+
+
+def _count(data: bytes) -> int:
+    return int(_COUNT.unpack(data)[0]) if len(data) == _COUNT.size else 0
 
 
 def make_folder(folder: Path) -> bool:

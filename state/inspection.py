@@ -14,7 +14,7 @@ from ktsafe import Schema
 from state import keys
 from state.database import Database
 from state.errors import StateUnusable
-from state.folder import DATABASE, corrupted, make_folder
+from state.folder import DATABASE, corrupted, make_folder, read_witness
 from state.ledger import ReleaseRecord, Sequence, Status
 from state.ledger_log import LedgerLog, Writes
 from state.recovery import read_positions, recover
@@ -60,7 +60,8 @@ def examine(path: Path, schema: Schema) -> Examined:
 
     Formats, the number of rows, references between them, the pages' digests, and the chain of
     releases: indexes without a gap, slots that ascend, offsets and numbers of lives that never go
-    back, ids that differ, and none but the last one unpublished.
+    back, ids that differ, and none but the last one unpublished. No commit that was counted beside
+    the database may be missing.
 
     Raises
     ------
@@ -73,6 +74,8 @@ def examine(path: Path, schema: Schema) -> Examined:
     """
     with _opened(path) as database:
         recovered = recover(database, schema)
+        if read_witness(path) > recovered.progress.commits:
+            raise corrupted(path)
         ledger = _ledger(database)
         pages = ledger.pages()
         if not _is_chain(ledger.releases()):

@@ -11,9 +11,12 @@ from __future__ import annotations
 
 import enum
 from collections.abc import Mapping
-from typing import Final, Protocol
+from typing import Annotated, Final, Protocol
 
 import msgspec
+
+FileName = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,199}\Z")]
+"""A plain file name: what is read from a store, a restored one too, leads to no other folder."""
 
 
 class Status(enum.StrEnum):
@@ -53,11 +56,11 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """
 
     index: int
-    release_id: str
+    release_id: FileName
     sequence_id: str
     slot_us: int
     offsets: dict[str, int]
-    files: dict[str, str]
+    files: dict[FileName, str]
     status: Status
     n_vertices: int
     n_edges: int

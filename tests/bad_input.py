@@ -68,6 +68,8 @@ BAD = [
     Bad("bad_id", "control character", edge('"ann"', '"SECRET\\n"')),
     Bad("bad_id", "longer than 1024 bytes", vertex(vertex_id=f'"{"S" * 1_025}"')),
     Bad("bad_attribute", "control character", attribute('"SECRET\\u0000"')),
+    Bad("bad_id", "control character", vertex(vertex_id='"SECRET\\u202e"')),
+    Bad("bad_attribute", "control character", attribute('"SECRET\\u2028"')),
     Bad("bad_attribute", "longer than 1024 bytes", attribute("9" * 4_000)),
     Bad("bad_attribute", "age must be a number", attribute('"SECRET"', "age")),
     Bad("self_loop", "", edge('"SECRET"', '"SECRET"')),
@@ -99,10 +101,10 @@ EARLY: list[feeds.Event] = [
 """Valid events that come before the bad ones."""
 
 LATE: list[feeds.Event] = [
-    event("vertex.upsert", 12, "dan 💡 \u202e\u2028'\",;\\", gender="Ω", phone="1"),
+    event("vertex.upsert", 12, "dan 💡 \u200d\u00a0'\",;\\", gender="Ω", phone="1"),
     event("vertex.upsert", 18, "ann", gender="x"),
     event("vertex.upsert", 16, "ann", gender="y", health="ill"),  # out of order
-    event("edge.add", 19, "ann", "dan 💡 \u202e\u2028'\",;\\"),
+    event("edge.add", 19, "ann", "dan 💡 \u200d\u00a0'\",;\\"),
     event("vertex.upsert", 26, "eve", gender="f"),
     event("vertex.upsert", 24, "cyd", gender="f"),
     event("vertex.delete", 28, "bob"),

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 from collections import deque
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
+BOM: Final = codecs.BOM_UTF8
 BLOCK_BYTES: Final = 1024 * 1024
 TAKE_BYTES_MAX: Final = 32 * BLOCK_BYTES
 """Bound of what is read at once, however many lines are asked for."""
@@ -38,6 +40,7 @@ class LineReader:
         self._line_bytes_max = line_bytes_max
         self._lines: deque[bytes | CutLine] = deque()
         self._rest = b""
+        self._begun = False
         self._cut = 0
         self._cut_sha256 = hashlib.sha256()
         self.bytes_read = 0
@@ -130,5 +133,7 @@ class LineReader:
         if self._cut:
             self._lines.append(CutLine(self._rest, self._cut, self._cut_sha256.hexdigest()))
         else:
-            self._lines.append(self._rest)
+            # A mark that some editors put at the beginning is no part of the first line.
+            self._lines.append(self._rest if self._begun else self._rest.removeprefix(BOM))
+        self._begun = True
         self._rest, self._cut = b"", 0

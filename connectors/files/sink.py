@@ -10,6 +10,7 @@ from pathlib import Path
 from connectors import bundles
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
 from connectors.errors import Misconfigured, SinkConflict, Unavailable
+from connectors.regular_files import digest_regular
 
 LOCK = ".lock"
 TEMPORARY = ".tmp-"
@@ -48,15 +49,22 @@ class FileReleaseSink:
             shutil.rmtree(leftover)
 
     def last(self) -> PublishedRelease | None:
-        """Return the last complete release, by its id."""
+        """Return the last complete release, by its id; every byte of it is checked."""
         names = published(self._folder)
         if not names:
             return None
-        # The digest of the manifest identifies it; whoever reads the release checks the rest.
-        digest = bundles.file_sum(self._folder / names[-1] / MANIFEST)
-        if digest is None:
-            raise bundles.damaged(names[-1], MANIFEST)
-        return PublishedRelease(names[-1], digest)
+        return bundles.check_folder(self._folder / names[-1], names[-1])
+
+    def present(self) -> list[PublishedRelease]:
+        """Return every complete release, by its manifest alone."""
+        try:
+            return [
+                PublishedRelease(name, digest_regular(self._folder / name / MANIFEST))
+                for name in published(self._folder)
+            ]
+        except OSError as error:
+            hint = f"could not be read ({error.strerror}). Restore access."
+            raise Unavailable("read releases", str(self._folder), hint) from None
 
     def publish(self, bundle: ReleaseBundle) -> None:
         """Publish `bundle` unless it is there already."""

@@ -48,6 +48,8 @@ class TopicInfo(NamedTuple):
     topic_id: str
     partitions: tuple[int, ...]
     replication_factor: int
+    operations: frozenset[str] | None = None
+    """What this user may do with it, such as "READ"; None where the cluster does not say."""
 
 
 def bounded(call: Callable[[], T], timeout_s: float, what: str) -> T:
@@ -74,11 +76,23 @@ def bounded(call: Callable[[], T], timeout_s: float, what: str) -> T:
     return outcome[0]
 
 
-def translate(error: Exception, op: str, subject: str, settings: KafkaSettings) -> ConnectorError:
-    """Return the error that names the remedy for one of kafka-python's."""
+def translate(
+    error: Exception, op: str, subject: str, settings: KafkaSettings, *, at_work: bool = False
+) -> ConnectorError:
+    """Return the error that names the remedy for one of kafka-python's.
+
+    Rights that were there and are withdrawn (`at_work`) may come back: that is waited for, as for
+    a broker. Rights that were never there are a mistake of the settings.
+    """
     if isinstance(error, ConnectorError):
         return error
     name = type(error).__name__
+    if at_work and isinstance(error, kafka_errors.AuthorizationError):
+        hint = (
+            f"the cluster at {settings.address} no longer allows it ({name}). Give the access "
+            "rights back; this is tried again."
+        )
+        return Unavailable(op, subject, hint)
     if isinstance(error, _REFUSED):
         hint = (
             f"the cluster at {settings.address} refused ({name}). Check user, password, mechanism, "
@@ -96,12 +110,14 @@ def translate(error: Exception, op: str, subject: str, settings: KafkaSettings) 
 
 
 @contextmanager
-def translated(op: str, subject: str, settings: KafkaSettings) -> Iterator[None]:
+def translated(
+    op: str, subject: str, settings: KafkaSettings, *, at_work: bool = False
+) -> Iterator[None]:
     """Turn errors of kafka-python into ours."""
     try:
         yield
     except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
-        raise translate(error, op, subject, settings) from None
+        raise translate(error, op, subject, settings, at_work=at_work) from None
 
 
 def connect(
@@ -134,12 +150,14 @@ def bootstrap_options(settings: KafkaSettings) -> dict[str, Any]:
 
 
 @contextmanager
-def admin_client(op: str, subject: str, settings: KafkaSettings) -> Iterator[Any]:
+def admin_client(
+    op: str, subject: str, settings: KafkaSettings, *, at_work: bool = False
+) -> Iterator[Any]:
     """Give an administrative client whose errors are ours, and close it."""
     options = bootstrap_options(settings)
     admin = connect(lambda: KafkaAdminClient(**options), op, subject, settings)
     try:
-        with translated(op, subject, settings):
+        with translated(op, subject, settings, at_work=at_work):
             yield admin
     finally:
         close_quietly(admin.close)
@@ -159,11 +177,13 @@ def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo
     if error is not kafka_errors.NoError:
         raise error(topic)
     partitions = found[0]["partitions"]
+    operations = found[0].get("authorized_operations")
     return TopicInfo(
         cluster_id=str(cluster["cluster_id"]),
         topic_id=str(found[0]["topic_id"]),
         partitions=tuple(sorted(p["partition_index"] for p in partitions)),
         replication_factor=min((len(p["replica_nodes"]) for p in partitions), default=0),
+        operations=frozenset(operations) if operations else None,
     )
 
 

@@ -42,6 +42,7 @@ class KafkaDeadLetterSink:
         self._topic = topic
         self._bytes_max = dead_letter_bytes_max
         self._producer: Any = None
+        self._has_worked = False
 
     def write(self, letters: Sequence[DeadLetter]) -> None:
         """Send `letters` and wait until all are acknowledged by every in-sync replica."""
@@ -54,7 +55,10 @@ class KafkaDeadLetterSink:
                 future.get(timeout=1)
         except (kafka_errors.KafkaError, OSError) as error:
             self.close()
-            raise client.translate(error, "write dead letters", topic, settings) from None
+            raise client.translate(
+                error, "write dead letters", topic, settings, at_work=self._has_worked
+            ) from None
+        self._has_worked = True
 
     def close(self) -> None:
         """Close the producer."""
@@ -65,7 +69,9 @@ class KafkaDeadLetterSink:
     def _connected(self) -> Any:
         if self._producer is None:
             topic, settings = self._topic, self._settings
-            with client.admin_client("write dead letters", topic, settings) as admin:
+            with client.admin_client(
+                "write dead letters", topic, settings, at_work=self._has_worked
+            ) as admin:
                 info = client.describe_topic(admin, topic, settings)
             if info is None:
                 hint = "there is no such topic. Create it with `ktsafe topics create`."

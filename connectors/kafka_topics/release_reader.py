@@ -22,11 +22,14 @@ from connectors.errors import Misconfigured, SinkConflict, Unavailable
 from connectors.kafka_topics import chunks, client
 from connectors.kafka_topics.chunks import Marker, Part
 from connectors.kafka_topics.tail import reading_options
+from connectors.regular_files import is_safe_name
 from connectors.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
 
 POLL_MS: Final = 500
+SETS_MAX: Final = 16
+"""Unfinished releases kept at once; a service publishes one at a time."""
 _COPY_BYTES: Final = 1024 * 1024
 
 
@@ -57,9 +60,17 @@ class _Set:
             self.seqs.add(part.seq)
 
     def complete(self, marker: Marker) -> bool:
-        """Whether every chunk that the marker counts is here."""
+        """Whether every chunk that the marker counts is here, and its files fill them.
+
+        A marker may say anything. Nothing is made of its numbers before they are found to be those
+        of the chunks at hand, so what is written is never more than what was received.
+        """
         size_fits = self.chunk_bytes == marker.chunk_bytes or not marker.chunks
-        return size_fits and self.seqs >= set(range(marker.chunks)) and bool(self.manifest)
+        counted = sum(seq < marker.chunks for seq in self.seqs)
+        lengths = [length for _, length in marker.files]
+        room = marker.chunks * self.chunk_bytes
+        fits = all(0 <= length <= room for length in lengths) and sum(lengths) <= room
+        return size_fits and counted == marker.chunks and fits and bool(self.manifest)
 
     def drop(self) -> None:
         """Forget all chunks."""
@@ -90,8 +101,10 @@ class KafkaReleaseReader:
         try:
             for record in self._records(follow=follow):
                 part = chunks.decode(record)
-                if part is None or not bundles.is_safe_name(part.release_id):
+                if part is None or not is_safe_name(part.release_id):
                     continue
+                if part.release_id not in sets and len(sets) == SETS_MAX:
+                    sets.pop(next(iter(sets))).drop()
                 found = sets.setdefault(part.release_id, _Set(spools / part.release_id))
                 if part.kind != chunks.MARKER:
                     if chunks.intact(part) and part.release_id not in done:
@@ -174,7 +187,7 @@ class KafkaReleaseReader:
         if hashlib.sha256(found.manifest).hexdigest() != marker.manifest_sha256:
             raise bundles.damaged(release_id, MANIFEST)
         sums = bundles.manifest_sums(found.manifest, release_id)
-        if {name for name, _ in marker.files} != set(sums):
+        if sorted(name for name, _ in marker.files) != sorted(sums):
             raise bundles.damaged(release_id, "its marker")
         temporary = into / f".tmp-{release_id}"
         shutil.rmtree(temporary, ignore_errors=True)

@@ -74,6 +74,7 @@ class KafkaReleaseSink:
         self._transaction_bytes_max = transaction_bytes_max
         self._producer: Any = None
         self._fenced = False
+        self._at_work = False
         self._began_s = 0.0
         self._doubt_until_s = 0.0
         self._doubtful = False
@@ -95,14 +96,19 @@ class KafkaReleaseSink:
 
     def last(self) -> PublishedRelease | None:
         """Return the last release whose marker is committed."""
-        with client.translated("read releases", self._topic, self._settings):
+        settings = self._settings
+        with client.translated("read releases", self._topic, settings, at_work=self._at_work):
             return last_release(self._settings, self._topic)
+
+    def present(self) -> None:
+        """Return nothing: what is in a topic stays as it is, until retention removes it."""
 
     def publish(self, bundle: ReleaseBundle) -> None:
         """Publish `bundle` unless it is there already."""
         if self._fenced:
             raise bundles.fenced(self._topic)
         release = bundles.check_bundle(bundle)
+        self._at_work = True
         self._began_s = time.monotonic()
         try:
             # Step 1
@@ -123,7 +129,9 @@ class KafkaReleaseSink:
             raise bundles.fenced(self._topic) from None
         except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
             self._give_up()
-            raise client.translate(error, "publish release", self._topic, self._settings) from None
+            raise client.translate(
+                error, "publish release", self._topic, self._settings, at_work=True
+            ) from None
         except Unavailable:
             self._give_up()
             raise

@@ -31,6 +31,8 @@ FETCH: Final = {
 
 ENDS_AGE_S: Final = 0.2
 """How old known ends of partitions may be."""
+RIGHTS_TOLD_S: Final = 60.0
+"""Pause between log lines about rights that were withdrawn."""
 VERIFY_S: Final = 1.0
 """How long records may come before it is verified that they are still the same topic's."""
 PROBE_S: Final = 5.0
@@ -59,6 +61,7 @@ class KafkaSource:
         self._consumer: Any = None
         self._info: client.TopicInfo | None = None
         self._partitions: list[TopicPartition] = []
+        self._tell_at_s = 0.0
         self._paused: dict[TopicPartition, int] = {}
         self._ends: dict[TopicPartition, int] = {}
         self._ends_at_s = 0.0
@@ -105,7 +108,7 @@ class KafkaSource:
         return list(self._partitions)
 
     def poll(self, timeout_s: float, records_max: int) -> list[Record]:
-        """Return next records.
+        """Return next records; none while access that was there is withdrawn.
 
         Raises
         ------
@@ -113,8 +116,6 @@ class KafkaSource:
             If retention overtook the position, or the log was truncated behind it.
         SourceMismatch
             If the topic was deleted and made again.
-        Misconfigured
-            If the cluster withdrew the access.
         Unavailable
             If the cluster did not answer for `silence_max_s`.
         """
@@ -256,6 +257,17 @@ class KafkaSource:
             return  # Still being made; noticed again at the next poll.
         log.info("topic %s has %d new partitions", self._topic, len(added))
 
+    def _tell_of_rights(self, error: Exception) -> None:
+        """Say now and then that ingest waits for access rights; the cluster is not silent."""
+        now_s = self._heard_s = time.monotonic()
+        if now_s >= self._tell_at_s:
+            self._tell_at_s = now_s + RIGHTS_TOLD_S
+            log.error(
+                "topic %s may no longer be read (%s), ingest waits",
+                self._topic,
+                type(error).__name__,
+            )
+
     def _poll(self, timeout_s: float, records_max: int) -> dict[Any, list[Any]]:
         if len(self._paused) == len(self._partitions):
             time.sleep(timeout_s)
@@ -271,6 +283,11 @@ class KafkaSource:
             )
             raise OffsetLost("read source", self._topic, hint) from None
         except kafka_errors.RetriableError:
+            return {}
+        except kafka_errors.AuthorizationError as error:
+            # The rights were there when the source was opened, and may come back.
+            self._tell_of_rights(error)
+            time.sleep(timeout_s)
             return {}
         except kafka_errors.KafkaError as error:
             raise client.translate(error, "read source", self._topic, self._settings) from None

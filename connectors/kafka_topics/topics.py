@@ -29,6 +29,14 @@ class Role(enum.StrEnum):
     DEAD_LETTERS = "dead_letters"
 
 
+RIGHTS: Final = {
+    Role.EVENTS: ("READ",),
+    Role.RELEASES: ("READ", "WRITE"),
+    Role.DEAD_LETTERS: ("WRITE",),
+}
+"""What the service does with each topic; beside it, it describes all of them."""
+
+
 class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """A topic as it should be.
 
@@ -132,6 +140,10 @@ def _create(admin: Any, spec: TopicSpec, settings: KafkaSettings) -> None:
 
 
 def _configs(admin: Any, topic: str, settings: KafkaSettings) -> dict[str, str]:
+    """Return the settings of a topic; nothing where they may not be read.
+
+    kafka-python drops the error code of that answer; a topic without any setting there is not.
+    """
     resource = ConfigResource(ConfigResourceType.TOPIC, topic)
     found = client.bounded(
         lambda: admin.describe_configs([resource], config_filter="all"),
@@ -144,11 +156,25 @@ def _configs(admin: Any, topic: str, settings: KafkaSettings) -> dict[str, str]:
 def _problems(
     spec: TopicSpec, info: TopicInfo, configs: Mapping[str, str], brokers: int
 ) -> list[str]:
-    problems = []
+    problems = [
+        f"this user may not {right} it. Grant that right."
+        for right in RIGHTS[spec.role]
+        if info.operations is not None and right not in info.operations
+    ]
     if spec.role is Role.RELEASES and len(info.partitions) != 1:
         problems.append(
             f"has {len(info.partitions)} partitions; releases need exactly one, for their order."
         )
+    if info.replication_factor < min(2, brokers):
+        problems.append(
+            "has one replica on a cluster of several brokers; the loss of one disk loses it."
+        )
+    if not configs:
+        problems.append(
+            "this user may not read its settings, so nothing is known of them: change none. Grant "
+            "DESCRIBE_CONFIGS to whoever checks; the service does not need it."
+        )
+        return problems
     if configs.get("cleanup.policy") != "delete":
         problems.append(
             f"cleanup.policy is {configs.get('cleanup.policy')}; compaction would remove records "
@@ -162,10 +188,6 @@ def _problems(
         )
     if spec.role is Role.RELEASES:
         problems += _release_problems(configs)
-    if info.replication_factor < min(2, brokers):
-        problems.append(
-            "has one replica on a cluster of several brokers; the loss of one disk loses it."
-        )
     if int(configs.get("max.message.bytes", RECORD_BYTES)) < RECORD_BYTES:
         problems.append(
             f"max.message.bytes is {configs['max.message.bytes']}; raise it to {RECORD_BYTES}."

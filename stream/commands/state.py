@@ -150,11 +150,13 @@ def check_state(
 ) -> int:
     """Read all of a state, or of a backup, and say whether it is as it was written.
 
-    Formats, every row of the graph, the chain of releases, the memory of the sequence, the sha256
-    of staged bytes, and of every file of a backup. A running service goes on meanwhile.
+    Formats, every row of the graph, the chain of releases, the memory of the sequence and who was
+    who in it, the sha256 of staged bytes, and of every file of a backup. A running service goes on
+    meanwhile.
     """
     from state.inspection import examine
     from stream.config import settings as configuration
+    from stream.files.private_history import check_history, current_releases
     from stream.service import assembly
     from stream.upkeep import backup as backups
 
@@ -167,6 +169,8 @@ def check_state(
             parts = backups.parts_of(backup / STORE, backup, frozen=False)
         found = examine(parts.store, settings.schema)
         backups.check_staged(parts)
+        if found.pages:  # Releases that are judged together need who was who in each of them.
+            check_history(current_releases(found.releases), parts.audits)
     report = {
         "checked": str(backup or assembly.private_folder(settings)),
         "sound": True,

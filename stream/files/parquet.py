@@ -7,14 +7,17 @@ schema of another library, no times. pyarrow is an optional extra.
 from __future__ import annotations
 
 import io
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from connectors.regular_files import open_regular
 from ktsafe.errors import KtsafeError
 
 VERTICES_PARQUET: Final = "vertices.parquet"
 EDGES_PARQUET: Final = "edges.parquet"
+UNFOLDED_BYTES: Final = 64 * 1024 * 1024
+"""What is read at once, if every text of a file were as long as the file."""
 
 
 class ParquetMissing(KtsafeError):
@@ -44,30 +47,53 @@ def table_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     return buffer.getvalue()
 
 
-def read_table(path: Path) -> tuple[list[str], list[list[str]]]:
-    """Return names and rows of a table of texts.
+def holds_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Whether a Parquet file holds this table of texts.
+
+    A small file may claim billions of rows, or unfold into gigabytes. So its own account of itself
+    is compared first, and the rest is read in steps, as long as it is what it must be.
 
     Raises
     ------
     ParquetMissing, ParquetUnreadable
-        The latter too if a value is missing or no text.
+        The latter if it is no Parquet file of texts alone, as `table_bytes` writes it: not
+        compressed, no value missing, nothing beside the table.
     """
     arrow, parquet = _pyarrow()
     try:
-        file = parquet.ParquetFile(path)
-        table = file.read()
+        with open_regular(path) as opened, parquet.ParquetFile(opened) as file:
+            told = file.metadata
+            if told.metadata:
+                msg = f"{path} holds more than its table."
+                raise ParquetUnreadable(msg)
+            if (told.num_rows, file.schema_arrow.names) != (len(rows), list(header)):
+                return False
+            if not all(field.type == arrow.string() for field in file.schema_arrow):
+                msg = f"{path} holds something else than texts."
+                raise ParquetUnreadable(msg)
+            if any(part.compression != "UNCOMPRESSED" for part in _parts(told)):
+                msg = f"{path} is compressed, and a release is not."
+                raise ParquetUnreadable(msg)
+            at = 0
+            n_rows = min(max(16, UNFOLDED_BYTES // path.stat().st_size), 1024)
+            for batch in file.iter_batches(batch_size=n_rows):
+                expected = [
+                    list(column) for column in zip(*rows[at : at + len(batch)], strict=True)
+                ]
+                if [column.to_pylist() for column in batch.columns] != expected:
+                    return False
+                at += len(batch)
+            return at == len(rows)
     except (arrow.ArrowException, OSError) as error:
         msg = f"{path} is no Parquet file."
         raise ParquetUnreadable(msg) from error
-    for field, column in zip(table.schema, table.columns, strict=True):
-        if field.type != arrow.string() or column.null_count:
-            msg = f"{path} holds something else than texts."
-            raise ParquetUnreadable(msg)
-    if file.metadata.metadata:
-        msg = f"{path} holds more than its table."
-        raise ParquetUnreadable(msg)
-    columns = [column.to_pylist() for column in table.columns]
-    return list(table.column_names), [list(row) for row in zip(*columns, strict=True)]
+
+
+def _parts(told: Any) -> Iterator[Any]:
+    """Yield what a file says of each column of each group of rows."""
+    for group in range(told.num_row_groups):
+        for column in range(told.num_columns):
+            yield told.row_group(group).column(column)
 
 
 def _pyarrow() -> tuple[Any, Any]:

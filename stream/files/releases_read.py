@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
-import hashlib
+import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
@@ -18,12 +18,14 @@ import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
+from connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe import PrivacyParams
 from ktsafe.errors import KtsafeError
-from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, read_table
+from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, holds_table
 
 FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET})
 """Every file that a release may have beside its manifest."""
+MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 
 
 class ReleaseUnreadable(KtsafeError):
@@ -157,14 +159,18 @@ def read_manifest(folder: Path) -> Manifest:
     """
     path = folder / "manifest.json"
     try:
-        manifest = msgspec.json.decode(path.read_bytes(), type=Manifest)
+        manifest = msgspec.json.decode(read_regular(path, MANIFEST_BYTES_MAX), type=Manifest)
     except OSError as error:
         msg = f"{folder} holds no readable manifest.json."
         hint = "Name release folders, or a folder that holds some."
         raise ReleaseUnreadable(msg, hint=hint) from error
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         msg = f"{path} is no release manifest ({error})."
         raise ReleaseUnreadable(msg, hint="Fetch the release again.") from error
+    if not is_safe_name(manifest.release_id):
+        # Its private audit lies in a folder of this name.
+        msg = f"{path} names a release_id that is no plain file name."
+        raise ReleaseUnreadable(msg, hint="Do not use this copy: ktsafe writes no such id.")
     if manifest.format != 1:
         msg = f"{path} has format {manifest.format}, this version reads format 1."
         raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
@@ -180,17 +186,17 @@ def read_release(folder: Path) -> Release:
         If files are missing, do not match their sha256, or do not hold what the manifest says.
     """
     manifest = read_manifest(folder)
-    for name, expected in manifest.sha256.items():
-        if name == Path(name).name and not (folder / name).exists():
-            msg = f"{folder / name} is missing."
-            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
-        if name != Path(name).name or _sha256(folder / name) != expected:
-            msg = f"{folder / name} does not match the sha256 in the manifest."
-            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
     if unknown := set(manifest.sha256) - FILES:
         # What cannot be read cannot be judged, and would be published unseen.
-        msg = f"The manifest in {folder} lists {min(unknown)}, which this version cannot read."
+        msg = f"The manifest in {folder} lists {min(unknown)!r}, which this version cannot read."
         raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
+    for name, expected in manifest.sha256.items():
+        if not (folder / name).exists():
+            msg = f"{folder / name} is missing."
+            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+        if _sha256(folder / name) != expected:
+            msg = f"{folder / name} does not match the sha256 in the manifest."
+            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
     if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
         msg = f"The manifest in {folder} does not list {min(missing)}."
         raise ReleaseUnreadable(msg)
@@ -239,27 +245,29 @@ def _check_parquet(
     if name not in manifest.sha256:
         return
     try:
-        told = read_table(folder / name)
+        is_same = holds_table(folder / name, header, rows)
     except ParquetUnreadable as error:
         raise ReleaseUnreadable(error.message) from error
-    if told != (header, rows):
+    if not is_same:
         msg = f"{folder / name} and the CSV file beside it do not say the same."
         raise ReleaseUnreadable(msg)
 
 
 def _sha256(path: Path) -> str:
     try:
-        with path.open("rb") as file:
-            return hashlib.file_digest(file, "sha256").hexdigest()
+        return digest_regular(path)
     except OSError:
         return ""
 
 
 def _rows(path: Path, header: list[str]) -> list[list[str]]:
     try:
-        with path.open(encoding="utf-8", newline="") as file:
-            rows = list(csv.reader(file, strict=True))
-    except (csv.Error, UnicodeDecodeError) as error:
+        with (
+            open_regular(path) as file,
+            io.TextIOWrapper(file, encoding="utf-8", newline="") as text,
+        ):
+            rows = list(csv.reader(text, strict=True))
+    except (OSError, csv.Error, UnicodeDecodeError) as error:
         msg = f"{path} is no CSV file."
         raise ReleaseUnreadable(msg) from error
     if not rows or rows[0] != header:

@@ -14,6 +14,7 @@ fields are ignored, so that producers may add some.
 from __future__ import annotations
 
 import datetime
+import re
 from typing import Annotated, Final, TypeVar
 
 import msgspec
@@ -143,6 +144,13 @@ def _classified(message: str) -> MalformedEvent:
     return MalformedEvent("wrong_type", where)
 
 
+_CONTROL: Final = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
+"""Characters that steer a terminal, end a line for some readers, or turn text round.
+
+What joins or separates letters (U+200C, U+200D) and marks their direction belongs to names.
+"""
+
+
 def check_id(vertex_id: str) -> None:
     """Refuse ids that a key, a CSV cell or a log line could not carry.
 
@@ -155,7 +163,7 @@ def check_id(vertex_id: str) -> None:
         return  # As good as all are; a character takes at most four bytes.
     if not vertex_id:
         raise MalformedEvent("bad_id", "empty")
-    if not vertex_id.isprintable() and any(ord(c) < 0x20 or ord(c) == 0x7F for c in vertex_id):
+    if not vertex_id.isprintable() and _CONTROL.search(vertex_id):
         raise MalformedEvent("bad_id", "control character")
     if len(vertex_id) > ID_BYTES_MAX // 4 and len(vertex_id.encode()) > ID_BYTES_MAX:
         raise MalformedEvent("bad_id", f"longer than {ID_BYTES_MAX} bytes")
@@ -181,7 +189,7 @@ def attribute_text(value: AttributeValue) -> str | None:
         return text
     if len(text) > ATTRIBUTE_BYTES_MAX // 4 and len(text.encode()) > ATTRIBUTE_BYTES_MAX:
         raise MalformedEvent("bad_attribute", f"longer than {ATTRIBUTE_BYTES_MAX} bytes")
-    if not text.isprintable() and any(ord(c) < 0x20 or ord(c) == 0x7F for c in text):
+    if not text.isprintable() and _CONTROL.search(text):
         raise MalformedEvent("bad_attribute", "control character")
     return text
 

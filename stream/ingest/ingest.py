@@ -69,6 +69,8 @@ class Ingest:
     ----------
     monotonic:
         A clock in seconds, for measuring only.
+    wall_us:
+        The wall clock, for events of files that lie too far ahead of it.
     """
 
     def __init__(
@@ -81,6 +83,7 @@ class Ingest:
         settings: IngestSettings,
         observer: Observer,
         monotonic: Callable[[], float],
+        wall_us: Callable[[], int] = lambda: 0,
     ) -> None:
         self._source = source
         self._store = store
@@ -95,6 +98,7 @@ class Ingest:
             record_bytes_max=settings.record_bytes_max,
             clocks={partition: p.time_us_max for partition, p in stored.items()},
             event_format=settings.event_format,
+            wall_us=wall_us,
         )
         self._offsets = {partition: p.next_offset for partition, p in stored.items()}
         self._identity = store.source_identity()

@@ -6,7 +6,7 @@ decides lateness and is stored with the offsets.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, TypeAlias
 
 import msgspec
@@ -21,7 +21,9 @@ from stream.ingest.events import MalformedEvent
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""
 AHEAD_OF_FILE_US: Final = 366 * 86_400 * 1_000_000
-"""How far a file's event may be ahead of the greatest time accepted from that file."""
+"""How far a file's event may be ahead of the clock, and of the greatest time accepted so far."""
+CLOCK_US_MIN: Final = 1_577_836_800_000_000
+"""A clock before 2020 is that of a machine without one: it says nothing."""
 
 
 class Accepted(msgspec.Struct, frozen=True, gc=False):
@@ -54,6 +56,10 @@ class Judge:
         M_p of every partition as stored; None or absent before the first event.
     event_format:
         How events are wrapped in records.
+    wall_us:
+        The wall clock, microseconds since the epoch. Lines of a file have no time but the event's,
+        so one line of 2099 would make all that follow it late, and a first line of 1970 would keep
+        all that follow it out.
     """
 
     def __init__(
@@ -64,7 +70,9 @@ class Judge:
         record_bytes_max: int,
         clocks: Mapping[tuple[str, int], int | None],
         event_format: envelopes.Wrapping = "plain",
+        wall_us: Callable[[], int] = lambda: 0,
     ) -> None:
+        self._wall_us = wall_us
         self._decode = envelopes.decoder(event_format)
         self._attributes = frozenset(schema.attributes)
         self._bucketed = frozenset(schema.buckets)
@@ -141,8 +149,12 @@ class Judge:
         if record.timestamp_ms is not None:
             if time_us > record.timestamp_ms * 1000 + AHEAD_OF_RECORD_US:
                 raise MalformedEvent("ahead_of_time", "over 300 s ahead of its record")
-        elif clock is not None and time_us > clock + AHEAD_OF_FILE_US:
-            raise MalformedEvent("ahead_of_time", "over a year ahead of the file so far")
+        elif clock is None or time_us > clock + AHEAD_OF_FILE_US:
+            now = self._wall_us()
+            known = [] if clock is None else [clock]
+            known += [now] if now >= CLOCK_US_MIN else []
+            if known and time_us > max(known) + AHEAD_OF_FILE_US:
+                raise MalformedEvent("ahead_of_time", "over a year ahead of file and clock")
 
 
 def _check_edge(source: str, target: str) -> None:

@@ -10,10 +10,14 @@ By the wall clock no partition waits: the cut is wherever they are when the time
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from typing import Protocol
 
+from stream.process.logs import get_logger
+from stream.release.wall_clock import WallClock
 from stream.slots import Slots
+
+log = get_logger(__name__)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -124,21 +128,19 @@ class WallClockCut:
     ----------
     slots:
         The series of slots.
-    wall_us:
-        The wall clock, microseconds since the epoch.
+    clock:
+        The wall clock, as far as it can be believed.
     last_slot_us:
         The slot of the last cut, if there was one. Slots that passed since are not made up for.
     """
 
-    def __init__(
-        self, slots: Slots, wall_us: Callable[[], int], *, last_slot_us: int | None
-    ) -> None:
+    def __init__(self, slots: Slots, clock: WallClock, *, last_slot_us: int | None) -> None:
         self._slots = slots
-        self._wall_us = wall_us
-        now_us = wall_us()
-        self._slot_us = slots.at_or_after(
-            now_us if last_slot_us is None else max(now_us, last_slot_us + 1)
-        )
+        self._clock = clock
+        self._last_slot_us = last_slot_us
+        self._now_us = clock.start_us
+        self._slot_us = self._next_slot()
+        self._told_slot_us: int | None = None
 
     @property
     def slot_us(self) -> int:
@@ -158,16 +160,39 @@ class WallClockCut:
     def due(
         self, partitions: Collection[tuple[str, int]], finished: Collection[tuple[str, int]]
     ) -> bool:
-        """Whether the slot's time has come."""
+        """Whether the slot's time has come, by a clock that can be believed."""
         del partitions, finished
-        return self._wall_us() >= self._slot_us
+        interval_us = self._slots.at_or_after(self._slot_us + 1) - self._slot_us
+        now_us = self._clock.now_us(interval_us)
+        if now_us is None:
+            return False
+        self._now_us = now_us
+        if now_us < self._slot_us - interval_us:
+            self._look_back(interval_us)
+        return now_us >= self._slot_us
 
     def take(self) -> Cut:
         """Return the last slot whose time has come, or else the next one, and move on."""
-        last = max(self._slot_us, self._slots.before(self._wall_us() + 1))
+        last = max(self._slot_us, self._slots.before(self._now_us + 1))
         cut = Cut(last, collapsed=self._slots.distance(self._slot_us, last))
+        self._last_slot_us = last
         self._slot_us = self._slots.at_or_after(last + 1)
         return cut
+
+    def _next_slot(self) -> int:
+        """Return the first slot that is neither past nor taken."""
+        now_us, last = self._now_us, self._last_slot_us
+        return self._slots.at_or_after(now_us if last is None else max(now_us, last + 1))
+
+    def _look_back(self, interval_us: int) -> None:
+        """The clock was set back: take its slots, or say that the last release is ahead of it."""
+        self._slot_us = slot = self._next_slot()
+        if self._now_us < slot - interval_us and slot != self._told_slot_us:
+            self._told_slot_us = slot
+            log.error(
+                "the last release is dated ahead of the wall clock: no release until it is reached",
+                seconds=(slot - self._now_us) / 1e6,
+            )
 
 
 def resume_slot(

@@ -18,7 +18,8 @@ from typing import Any, Final
 
 import numpy as np
 
-from connectors.base import ReleaseReader
+from connectors import bundles
+from connectors.base import MANIFEST, ReleaseReader
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import (
@@ -36,7 +37,8 @@ from state.ledger import Ledger, PendingCut, ReleaseRecord
 from state.ledger import Sequence as Series
 from state.snapshot import GraphSnapshot
 from stream.files.certificates import in_order
-from stream.files.private_audits import read_owners, read_shift
+from stream.files.private_audits import read_shift
+from stream.files.private_history import check_there, owners_of
 from stream.files.releases_read import Release, read_release
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
@@ -106,9 +108,11 @@ class LinkedReleases:
         Raises
         ------
         StateCorrupted
-            If its pages do not read back as written.
+            If its pages do not read back as written, or nobody knows any more who was who.
         """
         self._ledger = ledger
+        if sequence := ledger.sequence():
+            check_there(self._releases_of(sequence.sequence_id), self._audit_dir)
         self._engine = self._read_engine()
         self._auditor = self._trial = None
         self._snapshot = self._next_snapshot = None
@@ -214,13 +218,8 @@ class LinkedReleases:
         Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
         once they are blanked.
         """
-        assert self._ledger is not None
         auditor = SequenceAuditor(Promise("all", cover=True))
-        wanted = {
-            record.release_id: record
-            for record in self._ledger.releases()
-            if record.sequence_id == sequence_id
-        }
+        wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
         if not wanted:
             return auditor
         lives = dict(zip(snapshot.ids, snapshot.lives.tolist(), strict=True))
@@ -229,6 +228,9 @@ class LinkedReleases:
             with tempfile.TemporaryDirectory(prefix="ktsafe-history-") as folder:
                 for bundle in reader.read(Path(folder)):
                     if record := wanted.pop(bundle.release_id, None):
+                        if bundle.digest() != record.files[MANIFEST]:
+                            # Judged by forged releases, the next one could seem safe.
+                            raise bundles.damaged(bundle.release_id, MANIFEST)
                         owners = self._owners_then(record, lives)
                         release = read_release(bundle.folder)
                         shift = read_shift(self._audit_dir, release)
@@ -241,11 +243,15 @@ class LinkedReleases:
             log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
 
+    def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
+        assert self._ledger is not None
+        return [each for each in self._ledger.releases() if each.sequence_id == sequence_id]
+
     def _owners_then(
         self, record: ReleaseRecord, lives: Mapping[str, int]
     ) -> dict[str, int | None]:
         """Return the life behind each id of a former release, None where it has ended since."""
-        owners = read_owners(self._audit_dir, record.release_id)
+        owners = owners_of(record, self._audit_dir)
         return {
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()

@@ -5,20 +5,22 @@
                                          └──────────────┘ any error or unknown outcome
 
 A crash before (2) builds the release again from the frozen cut; after (2) its bytes are fixed, and
-(3) is repeated with them until the sink has confirmed.
+(3) is repeated with them until the sink has confirmed. Before every (3), and at every start, the
+staged bytes and the releases at the sink are compared with the ledger's record of them. What
+somebody changed in between is not published, and nothing is published after it.
 """
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from connectors.base import MANIFEST, ReleaseBundle, ReleaseSink
-from connectors.errors import SinkConflict, Unavailable
+from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
+from connectors.errors import ConnectorError, SinkConflict, Unavailable
+from connectors.regular_files import digest_regular
 from ktsafe.errors import Infeasible, NotKTSafe
-from state.errors import StateCorrupted
+from state.errors import StateCorrupted, StateError
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
 from state.snapshot import GraphSnapshot
 from stream.observer import Observer
@@ -91,15 +93,9 @@ class Publisher:
             If the staged bytes of an unconfirmed release are gone or changed.
         """
         releases = self._ledger.releases()
-        known = {release.release_id: release.files[MANIFEST] for release in releases}
         there = self._sink.last()
-        if there is not None and known.get(there.release_id) != there.digest:
-            hint = (
-                "it is not in this service's ledger with these bytes. Another service wrote to the "
-                "sink, or the state folder is an old copy: restore the state that belongs to this "
-                "sink, or publish to a new one."
-            )
-            raise SinkConflict("compare ledger and sink", f"release {there.release_id}", hint)
+        self._compare(releases, [] if there is None else [there])
+        self._compare_all(releases)
         last = releases[-1] if releases else None
         if last is None or last.status is Status.PUBLISHED:
             return
@@ -169,6 +165,7 @@ class Publisher:
             "release withheld, the last one stands",
             reason=reason,
             error=type(error).__name__,
+            subject=_subject(error),
         )
 
     def _offer(self, record: ReleaseRecord) -> None:
@@ -177,10 +174,14 @@ class Publisher:
             nominal_time_ms=record.slot_us // 1000,
             folder=self._snapshotter.staging_folder(record.release_id),
             files=tuple(record.files),
+            recorded=record.files[MANIFEST],
         )
         started = self._monotonic()
+        releases = self._ledger.releases()
 
         def publish() -> None:
+            self._check_staged(record)
+            self._compare_all(releases)
             self._sink.publish(bundle)
             self._observer.release_phase("publish", self._monotonic() - started)
 
@@ -211,12 +212,42 @@ class Publisher:
             edges=record.n_edges,
         )
 
+    def _compare_all(self, releases: list[ReleaseRecord]) -> None:
+        """Compare every release at the sink with the ledger; say so if some are gone.
+
+        The oldest may have been moved away for good; a later one that is gone leaves a gap that
+        readers see. No release is published again: its bytes are not kept.
+        """
+        present = self._sink.present()
+        if present is None:
+            return
+        self._compare(releases, present)
+        there = {release.release_id for release in present}
+        oldest = min(there, default="")
+        gone = [
+            release.release_id
+            for release in releases
+            if release.status is Status.PUBLISHED and oldest <= release.release_id not in there
+        ]
+        if gone:
+            log.error("published releases are gone from the sink", count=len(gone))
+
+    def _compare(self, releases: list[ReleaseRecord], there: list[PublishedRelease]) -> None:
+        known = {release.release_id: release.files[MANIFEST] for release in releases}
+        for release in there:
+            if known.get(release.release_id) != release.digest:
+                hint = (
+                    "it is not in this service's ledger with these bytes. Another service wrote to "
+                    "the sink, somebody changed the release, or the state folder is an old copy: "
+                    "restore the state that belongs to this sink, or publish to a new one."
+                )
+                raise SinkConflict("compare ledger and sink", f"release {release.release_id}", hint)
+
     def _check_staged(self, record: ReleaseRecord) -> None:
         folder = self._snapshotter.staging_folder(record.release_id)
         for name, expected in record.files.items():
             try:
-                with (folder / name).open("rb") as file:
-                    found = hashlib.file_digest(file, "sha256").hexdigest()
+                found = digest_regular(folder / name)
             except OSError:
                 found = ""
             if found != expected:
@@ -225,4 +256,11 @@ class Publisher:
                     "may take their place. Restore the state folder from a backup with `ktsafe "
                     "state restore`, or start a new sequence with `ktsafe rebase`."
                 )
-                raise StateCorrupted("resume publication", f"release {record.release_id}", hint)
+                raise StateCorrupted(
+                    "publish the staged release", f"release {record.release_id}", hint
+                )
+
+
+def _subject(error: Exception) -> str:
+    """Return what an error is about, where that is a path, a topic or a release and no person."""
+    return error.subject if isinstance(error, ConnectorError | StateError) else ""

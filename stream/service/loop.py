@@ -21,6 +21,7 @@ from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
 from stream.release.publish import Publisher
+from stream.release.wall_clock import WallClock
 from stream.slots import Slots
 from stream.upkeep.erasure import Eraser
 
@@ -114,7 +115,7 @@ class Loop:
         self._report_at_s = 0.0
         self._prune_at_us: int | None = None
         self._last_cut = self._offsets_of_last_cut()
-        self._release_cut = self._resumed_cut(wall_us)
+        self._release_cut = self._resumed_cut(WallClock(wall_us, monotonic))
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
         """Go round until stopped, or with `drain` until the feed has ended and is released.
@@ -181,11 +182,11 @@ class Loop:
     def _ingest_offsets(self) -> dict[str, int]:
         return {f"{topic}/{p}": o for (topic, p), o in self._ingest.offsets.items()}
 
-    def _resumed_cut(self, wall_us: Callable[[], int]) -> ReleaseCut:
+    def _resumed_cut(self, clock: WallClock) -> ReleaseCut:
         """Return what watches the slots, from the one after the last cut on."""
         slots, last_slot_us = self._settings.slots, self._last_slot_us()
         if self._settings.clock is Clock.WALL:
-            return WallClockCut(slots, wall_us, last_slot_us=last_slot_us)
+            return WallClockCut(slots, clock, last_slot_us=last_slot_us)
         clocks = [position.time_us_max for position in self._store.positions().values()]
         return EventTimeCut(slots, resume_slot(slots, last_slot_us=last_slot_us, clocks=clocks))
 

@@ -133,6 +133,7 @@ def run_service(
             settings=ingest,
             observer=observer,
             monotonic=monotonic,
+            wall_us=wall_us,
         )
         main = Loop(
             source,

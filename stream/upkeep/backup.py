@@ -5,6 +5,9 @@
     command         ──copy────▶ DIR/backup.json             written last: sha256 of every file
                                 DIR/store/  DIR/staging/<release>/  DIR/audit/<release>/
 
+A backup may come from anywhere: `restore` reads only regular files inside it and writes only into
+the three folders above, whatever `backup.json` lists. Its sums tell of rot, not of a forger.
+
 A frozen state is taken when no release is between its cut and STAGED, so that a backup knows every
 release whose bytes are fixed. An erasure removes frozen states: who copies one then begins again.
 """
@@ -16,11 +19,12 @@ import hashlib
 import os
 import shutil
 from collections.abc import Callable, Iterator
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Final
 
 import msgspec
 
+from connectors.regular_files import digest_regular, open_regular, read_regular
 from state.database import RESTORE
 from state.errors import StateCorrupted, StateUnusable
 from state.folder import FROZEN, WITNESS, sync_folder, unusable
@@ -34,6 +38,9 @@ FORMAT: Final = 1
 _NOT_COPIED: Final = (".partial", "LOCK", WITNESS)
 """A backup is taken as it is: the count of commits beside the store is no part of it."""
 _NOT_OF_THE_STORE: Final = (FROZEN, STAGING)
+_PLACES: Final = (STORE, STAGING, AUDIT)
+"""The folders of a backup; nothing is restored beside them."""
+_LISTING_BYTES_MAX: Final = 1 << 30
 
 
 class Listing(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -144,7 +151,7 @@ def check_staged(parts: Parts) -> None:
     for release in _unconfirmed(parts):
         for name, expected in release.files.items():
             path = parts.staging / release.release_id / name
-            if not path.is_file() or _digest(path) != expected:
+            if not path.is_file() or digest_regular(path) != expected:
                 raise StateCorrupted("check staged bytes", str(path), RESTORE)
 
 
@@ -159,9 +166,12 @@ def read_listing(backup: Path) -> Listing:
         If a file is gone or has changed.
     """
     try:
-        listing = msgspec.json.decode((backup / LISTING).read_bytes(), type=Listing)
+        data = read_regular(backup / LISTING, _LISTING_BYTES_MAX)
+        listing = msgspec.json.decode(data, type=Listing)
+        if not all(map(_is_inside, listing.files)):
+            raise _damaged(backup / LISTING)
         for name, expected in listing.files.items():
-            if _digest(backup / name) != expected:
+            if digest_regular(backup / name) != expected:
                 raise _damaged(backup / name)
     except FileNotFoundError as error:
         if (backup / LISTING).exists():
@@ -170,7 +180,7 @@ def read_listing(backup: Path) -> Listing:
         raise StateUnusable("read the backup", str(backup), hint) from error
     except OSError as error:
         raise unusable("read the backup", backup, error) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, RecursionError) as error:
         raise _damaged(backup / LISTING) from error
     if listing.format != FORMAT:
         hint = f"it has format {listing.format}, this version reads {FORMAT}. Upgrade ktsafe."
@@ -248,7 +258,7 @@ def _copied(source: Path, target: Path) -> str:
     target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.sha256()
     descriptor = os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with source.open("rb") as reading, os.fdopen(descriptor, "wb") as writing:
+    with open_regular(source) as reading, os.fdopen(descriptor, "wb") as writing:
         while block := reading.read(1 << 20):
             digest.update(block)
             writing.write(block)
@@ -273,9 +283,11 @@ def _write_private(path: Path, data: bytes) -> None:
         os.fsync(file.fileno())
 
 
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
+def _is_inside(name: str) -> bool:
+    """Whether `name` is the plain path of a file in one of the folders of a backup."""
+    path = PurePosixPath(name)
+    is_plain = str(path) == name and ".." not in path.parts and not {"\0", "\\"} & set(name)
+    return is_plain and path.parts[0] in _PLACES and len(path.parts) > 1
 
 
 def _damaged(path: Path) -> StateCorrupted:

@@ -14,6 +14,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from state.changes import Stamp, VertexDelete
+from state.database import RESTORE
+from state.errors import StateCorrupted
 from state.store import GraphStore
 from stream.files.releases_write import MAPPING, csv_lines, sync_folder, write_synced
 from stream.process.logs import get_logger
@@ -144,8 +146,12 @@ def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
 
 
 def _blank(path: Path, store: GraphStore, n_lives: int) -> int:
-    with path.open(encoding="utf-8", newline="") as file:
-        header, *rows = csv.reader(file, strict=True)
+    try:
+        with path.open(encoding="utf-8", newline="") as file:
+            header, *rows = csv.reader(file, strict=True)
+    except (ValueError, csv.Error) as error:
+        subject = f"the private audit of {path.parent.name}"
+        raise StateCorrupted("read who is who", subject, RESTORE) from error
     named = [row for row in rows if row[1]]
     gone = store.gone([row[1] for row in named], n_lives)
     for row, is_gone in zip(named, gone, strict=True):

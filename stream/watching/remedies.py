@@ -29,7 +29,8 @@ REMEDIES: Final = {
     "KtsafeReleaseOverdue": Remedy(
         "`ktsafe_releases_withheld_total`, `ktsafe_release_slots_skipped_total`, "
         '`ktsafe_retries_total{op="publish"}`',
-        "the one that rises is the cause; if none does, the network did not change",
+        "the one that rises is the cause; if none does, the network did not change, or the wall "
+        "clock jumped, which the log says",
     ),
     "KtsafeReleaseWithheld": Remedy(
         "its label `reason`",

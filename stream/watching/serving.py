@@ -1,39 +1,79 @@
-"""What the service's listening sockets share: a bounded server, answering from a thread."""
+"""What the service's listening sockets share: a bounded server, answering from a thread.
+
+A connection costs a thread until it is answered, so both their number and their time are bounded.
+A read timeout would not do: who sends a byte now and then is never silent, and never done.
+"""
 
 from __future__ import annotations
 
+import socket
 import socketserver
 import threading
+import time
+from contextlib import suppress
 from types import TracebackType
-from typing import Any, Final, Self
+from typing import Any, ClassVar, Final, Self
 
 CLIENTS_MAX: Final = 8
-"""Clients answered at a time; further ones are hung up on, so that they cannot pile up."""
+"""Clients of the control socket at a time; further ones are hung up on."""
 
 
 class Bounded(socketserver.ThreadingMixIn):
-    """Mixed into a server: a thread for each of a few clients."""
+    """Mixed into a server: a thread for each of a few clients.
+
+    Attributes
+    ----------
+    clients_max:
+        Connections at a time.
+    connection_s:
+        How long each may last, whatever it does; None: as long as it likes. With a limit a further
+        client takes the place of the oldest, without one it is hung up on.
+    """
 
     daemon_threads = True
     block_on_close = False
+    clients_max: ClassVar[int] = CLIENTS_MAX
+    connection_s: ClassVar[float | None] = None
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        self._slots = threading.BoundedSemaphore(CLIENTS_MAX)
+        self._open: dict[socket.socket, float] = {}
+        """When each connection began, the oldest first."""
+        self._lock = threading.Lock()
         super().__init__(*args, **kwargs)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Answer in a thread of its own, or hang up."""
-        if self._slots.acquire(blocking=False):
-            super().process_request(request, client_address)
-        else:
-            self.shutdown_request(request)  # type: ignore[attr-defined]
+        """Answer in a thread of its own, or hang up on somebody."""
+        with self._lock:
+            if len(self._open) >= self.clients_max:
+                if self.connection_s is None:
+                    self.shutdown_request(request)  # type: ignore[attr-defined]
+                    return
+                self._hang_up(next(iter(self._open)))
+            self._open[request] = time.monotonic()
+        super().process_request(request, client_address)
 
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer, and make room for the next one."""
         try:
             super().process_request_thread(request, client_address)
         finally:
-            self._slots.release()
+            with self._lock:
+                self._open.pop(request, None)
+
+    def service_actions(self) -> None:
+        """Hang up on who has had his time. Called by the server's loop, every poll interval."""
+        super().service_actions()  # type: ignore[misc]
+        if self.connection_s is not None:
+            with self._lock:
+                before = time.monotonic() - self.connection_s
+                for request in [asked for asked, at in self._open.items() if at <= before]:
+                    self._hang_up(request)
+
+    def _hang_up(self, request: socket.socket) -> None:
+        """End a connection; its thread finds it closed and goes."""
+        del self._open[request]
+        with suppress(OSError):
+            request.shutdown(socket.SHUT_RDWR)
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Pass over a broken connection: clients may leave at any moment, and nothing is lost."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import socket
 import socketserver
+import threading
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Final
@@ -16,13 +17,18 @@ from connectors.errors import Misconfigured
 from stream.process.logs import get_logger
 from stream.watching.access import Gate
 from stream.watching.board import Board
-from stream.watching.endpoints import TEXT, Answer, Endpoints
+from stream.watching.endpoints import PROBES, TEXT, Answer, Endpoints
 from stream.watching.metrics import PrometheusMetrics
-from stream.watching.serving import Bounded, Listener
+from stream.watching.serving import CLIENTS_MAX, Bounded, Listener
 
 log = get_logger(__name__)
 
 REQUEST_TIMEOUT_S: Final = 10.0
+"""For a whole request, from connecting to the last byte of the answer."""
+CONNECTIONS_MAX: Final = 128
+"""Requests that are being sent; a further one takes the place of the oldest."""
+ANSWERS_MAX: Final = CLIENTS_MAX
+"""Pages and metrics made at a time. Probes are not among them: they are never kept waiting."""
 
 
 class StatusServer(Listener):
@@ -94,6 +100,10 @@ class StatusServer(Listener):
 
 
 class _Server(Bounded, HTTPServer):
+    clients_max = CONNECTIONS_MAX
+    connection_s = REQUEST_TIMEOUT_S
+    request_queue_size = CONNECTIONS_MAX
+
     def server_bind(self) -> None:
         # HTTPServer would look the host's name up, which can hang where DNS does.
         socketserver.TCPServer.server_bind(self)
@@ -110,6 +120,7 @@ def _server_class(host: str) -> type[_Server]:
 
 def _handler_class(endpoints: Endpoints) -> type[BaseHTTPRequestHandler]:
     """Return a request handler that answers from `endpoints`."""
+    making = threading.Semaphore(ANSWERS_MAX)
 
     class Handler(BaseHTTPRequestHandler):
         timeout = REQUEST_TIMEOUT_S
@@ -132,8 +143,15 @@ def _handler_class(endpoints: Endpoints) -> type[BaseHTTPRequestHandler]:
         do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = refuse  # noqa: N815
 
         def _answer(self) -> Answer:
+            path = self.path.partition("?")[0]
+            if path in PROBES:
+                return self._made(path)
+            with making:
+                return self._made(path)
+
+        def _made(self, path: str) -> Answer:
             return endpoints.answer(
-                self.path.partition("?")[0],
+                path,
                 host=self.headers.get("Host", ""),
                 accept=self.headers.get("Accept", ""),
                 authorization=self.headers.get("Authorization", ""),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import hashlib
 import json
 import threading
@@ -156,6 +157,24 @@ class ReleaseContract:
             sink.publish(bundle)
         assert sink.last() is None
         assert read() == []
+
+    def test_recorded_bytes_are_published_and_no_others(
+        self, sink: ReleaseSink, staging: Path
+    ) -> None:
+        """A manifest that fits its files is not enough: it must be the one that was recorded."""
+        bundle = stage(staging, "s-0001", FILES)
+        with pytest.raises(SinkConflict):
+            sink.publish(dataclasses.replace(bundle, recorded="0" * 64))
+        assert sink.last() is None
+        sink.publish(dataclasses.replace(bundle, recorded=bundle.digest()))
+        sink.publish(stage(staging, "s-0002", FILES))
+        last = sink.last()
+        assert last is not None
+        assert last.release_id == "s-0002"
+        present = sink.present()
+        if present is not None:
+            assert [release.release_id for release in present] == ["s-0001", "s-0002"]
+            assert present[-1] == last
 
     def test_only_what_the_manifest_lists_is_published(
         self, sink: ReleaseSink, staging: Path

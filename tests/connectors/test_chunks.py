@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
+import itertools
+import resource
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,9 +16,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connectors.base import MANIFEST
+from connectors.errors import SinkConflict
 from connectors.kafka_topics import chunks
-from connectors.kafka_topics.chunks import Marker
-from connectors.kafka_topics.release_reader import _Set, _split
+from connectors.kafka_topics.chunks import Marker, Part
+from connectors.kafka_topics.release_reader import SETS_MAX, KafkaReleaseReader, _Set, _split
+from connectors.settings import KafkaSettings
 
 
 @settings(deadline=None)
@@ -109,3 +117,123 @@ def test_another_attempt_with_other_chunks(tmp_path: Path) -> None:
         found.take(chunks.part("s-0001", seq, chunks.CHUNK, value))
     assert found.complete(marker())
     assert (tmp_path / "spool").read_bytes() == b"abcdefg\0"
+
+
+def reader_of(parts: list[Part]) -> KafkaReleaseReader:
+    """Return a reader of a topic that holds these parts."""
+    records = [SimpleNamespace(headers=p.headers(), value=p.value, timestamp=7) for p in parts]
+    reader = KafkaReleaseReader(KafkaSettings(bootstrap_servers=("nowhere:1",)), "releases")
+    reader._records = lambda *, follow: iter(records)  # type: ignore[method-assign]
+    return reader
+
+
+def release(content: bytes, *, release_id: str = "s-0001", **forged: object) -> list[Part]:
+    """Return the parts of a release of one file in chunks of four bytes, its marker forged."""
+    manifest = msgspec.json.encode(
+        {"format": 1, "sha256": {"a.csv": hashlib.sha256(content).hexdigest()}}
+    )
+    n = -(-len(content) // 4)
+    padded = content.ljust(4 * n, b"\0")
+    found = [chunks.part(release_id, i, chunks.CHUNK, padded[4 * i : 4 * i + 4]) for i in range(n)]
+    digest = hashlib.sha256(manifest).hexdigest()
+    honest = Marker(1, release_id, digest, n, 4, [("a.csv", len(content))])
+    told = msgspec.structs.replace(honest, **forged)
+    found.append(chunks.part(release_id, n, chunks.MANIFEST, manifest))
+    return [*found, chunks.part(release_id, n + 1, chunks.MARKER, msgspec.json.encode(told))]
+
+
+@contextmanager
+def memory_bounded(bytes_max: int) -> Iterator[None]:
+    """Let this process take only so much more memory, so that a test that fails does no harm."""
+    taken = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+    before = resource.getrlimit(resource.RLIMIT_AS)
+    resource.setrlimit(resource.RLIMIT_AS, (taken + bytes_max, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_AS, before)
+
+
+@pytest.mark.parametrize(
+    "forged",
+    [
+        {"chunks": 10**12},
+        {"chunks": 10**12, "files": [("a.csv", 4 * 10**12)]},
+        {"chunks": -1},
+        {"chunks": 0, "chunk_bytes": 0, "files": [("a.csv", 1 << 30)]},
+        {"chunks": 0, "files": [("a.csv", 7)]},
+        {"files": [("a.csv", -1)]},
+        {"files": [("a.csv", 9)]},
+        {"files": [("a.csv", 1 << 62)]},
+        {"files": [("a.csv", 3), ("a.csv", 7)]},
+        {"files": [("a.csv", 7), ("../a.csv", 0)]},
+        {"files": [("a.csv", 7), ("b.csv", 0)]},
+        {"files": []},
+        {"chunk_bytes": -4},
+        {"chunk_bytes": 1 << 40},
+    ],
+)
+def test_a_marker_that_lies_is_refused_before_anything_is_made_of_it(
+    tmp_path: Path, forged: dict[str, object]
+) -> None:
+    """Counts and lengths of a topic are compared with what came before memory or disk is taken."""
+    honest = release(b"earlier")
+    topic = [*honest, *release(b"content", release_id="s-0002", **forged)]
+    reader = reader_of(topic)
+    with memory_bounded(64 << 20), pytest.raises(SinkConflict):
+        list(reader.read(tmp_path / "out"))
+    found = {path.name for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert found <= {MANIFEST, "a.csv"}
+    assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*")) < 100_000
+
+
+def test_one_chunk_with_a_great_number_asks_for_nothing(tmp_path: Path) -> None:
+    """The case that was seen: a hole before one chunk became a file of its length."""
+    far = chunks.part("s-0002", 6000, chunks.CHUNK, b"\0" * 65_536)
+    length = 6001 * 65_536
+    *_, manifest, marker = release(
+        b"", release_id="s-0002", chunks=0, chunk_bytes=65_536, files=[("a.csv", length)]
+    )
+    seen = []
+    reader = reader_of([*release(b"earlier"), far, manifest, marker])
+    with pytest.raises(SinkConflict):
+        seen.extend(bundle.release_id for bundle in reader.read(tmp_path / "out"))
+    blocks = sum(path.stat().st_blocks for path in tmp_path.rglob("*"))
+    assert seen == ["s-0001"]
+    assert blocks * 512 < 1 << 20
+
+
+def test_a_further_chunk_does_not_spoil_a_release(tmp_path: Path) -> None:
+    """Somebody's chunk beyond the counted ones is passed over, as far as memory and disk go too."""
+    parts = release(b"content")
+    far = chunks.part("s-0001", chunks.SEQ_MAX - 1, chunks.CHUNK, b"more")
+    (bundle,) = reader_of([far, *parts]).read(tmp_path / "out")
+    assert (bundle.folder / "a.csv").read_bytes() == b"content"
+
+
+def test_releases_that_never_end_are_forgotten(tmp_path: Path) -> None:
+    """Only the last of many unfinished releases are kept; the next one is read all the same."""
+    begun = [chunks.part(f"x-{i:04}", 0, chunks.CHUNK, b"part") for i in range(10 * SETS_MAX)]
+    most = 0
+
+    def counted(*, follow: bool) -> Iterator[object]:
+        del follow
+        nonlocal most
+        for part in itertools.chain(begun, release(b"content")):
+            most = max(most, len(list(tmp_path.glob("out/.parts/*"))))
+            yield SimpleNamespace(headers=part.headers(), value=part.value, timestamp=7)
+
+    reader = reader_of([])
+    reader._records = counted  # type: ignore[method-assign]
+    (bundle,) = reader.read(tmp_path / "out")
+    assert bundle.release_id == "s-0001"
+    assert most <= SETS_MAX
+
+
+@pytest.mark.parametrize("value", [b"[" * 100_000, b'{"chunks":1e400}', b"\xff", b""])
+def test_a_marker_that_is_none_is_damage(tmp_path: Path, value: bytes) -> None:
+    """Nothing but a refusal comes out of a marker that cannot be decoded."""
+    parts = release(b"content")[:-1]
+    marker = chunks.part("s-0001", 9, chunks.MARKER, value)
+    with pytest.raises(SinkConflict):
+        list(reader_of([*parts, marker]).read(tmp_path / "out"))

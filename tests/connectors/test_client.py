@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import socket
 import threading
+from types import SimpleNamespace
 
 import pytest
 
+from connectors.base import DeadLetter, Record, TopicPartition
 from connectors.errors import Misconfigured, SinkConflict, Unavailable
-from connectors.kafka_topics import client
+from connectors.kafka_topics import KafkaDeadLetterSink, KafkaSource, client, topics
+from connectors.kafka_topics.topics import Role, TopicSpec
 from connectors.settings import KafkaSettings
 
 from kafka import errors as kafka_errors  # isort: skip
@@ -117,3 +120,90 @@ def test_closing_never_raises_nor_hangs() -> None:
 
     client.close_quietly(fail)
     client.close_quietly(threading.Event().wait, timeout_s=0.05)
+
+
+RIGHTS_GONE = kafka_errors.TopicAuthorizationFailedError("t")
+
+
+def test_rights_that_were_there_are_waited_for() -> None:
+    """At a start they are a mistake of the settings; at work they may come back."""
+    settings = at(1)
+    for error in (RIGHTS_GONE, kafka_errors.TransactionalIdAuthorizationFailedError("x")):
+        assert isinstance(client.translate(error, "write", "t", settings), Misconfigured)
+        found = client.translate(error, "write", "t", settings, at_work=True)
+        assert isinstance(found, Unavailable)
+        assert "rights" in found.hint
+    login = kafka_errors.SaslAuthenticationFailedError("x")
+    assert isinstance(client.translate(login, "write", "t", settings, at_work=True), Misconfigured)
+
+
+def test_dead_letters_wait_for_withdrawn_rights(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was allowed once is asked for again; what never was ends the service with a reason."""
+    sink = KafkaDeadLetterSink(at(1), "letters")
+    letter = DeadLetter(Record("t", 0, 0, None, None, b"x"), "malformed_json")
+    refused: list[Exception] = [RIGHTS_GONE]
+
+    class Producer:
+        def send(self, *_: object, **__: object) -> object:
+            if refused:
+                raise refused[0]
+            return SimpleNamespace(get=lambda **_: None)
+
+        def flush(self, **_: object) -> None:
+            """Nothing waits."""
+
+    monkeypatch.setattr(sink, "_connected", Producer)
+    with pytest.raises(Misconfigured):
+        sink.write([letter])
+    refused.clear()
+    sink.write([letter])
+    refused.append(RIGHTS_GONE)
+    with pytest.raises(Unavailable):
+        sink.write([letter])
+
+
+def test_a_source_waits_for_withdrawn_rights(caplog: pytest.LogCaptureFixture) -> None:
+    """Nothing is read, a line is logged once, and reading goes on when they are back."""
+    source = KafkaSource(at(1), "events")
+    answers: list[object] = [RIGHTS_GONE, RIGHTS_GONE, {}]
+
+    def poll(*_: object) -> object:
+        answer = answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    source._partitions = [TopicPartition("events", 0)]
+    source._consumer = SimpleNamespace(poll=poll)
+    assert [source._poll(0.0, 9) for _ in range(3)] == [{}, {}, {}]
+    assert caplog.text.count("may no longer be read") == 1
+
+
+def checked(role: Role, *, configs: dict[str, str], operations: set[str] | None) -> list[str]:
+    info = client.TopicInfo(
+        "c", "t", (0,), 1, None if operations is None else frozenset(operations)
+    )
+    return topics._problems(TopicSpec(name="t", role=role), info, configs, 1)
+
+
+def test_settings_that_may_not_be_read_are_not_called_wrong() -> None:
+    """Nobody is told to change what nobody has seen."""
+    (problem,) = checked(Role.RELEASES, configs={}, operations={"READ", "WRITE", "DESCRIBE"})
+    assert "DESCRIBE_CONFIGS" in problem
+    assert "None" not in problem
+
+
+@pytest.mark.parametrize("role", list(Role))
+def test_missing_rights_are_named(role: Role) -> None:
+    """A check finds the right that the service would miss, and asks for no other."""
+    sound = {
+        "cleanup.policy": "delete",
+        "retention.ms": "-1",
+        "message.timestamp.type": "CreateTime",
+        "compression.type": "producer",
+    }
+    assert checked(role, configs=sound, operations={"READ", "WRITE"}) == []
+    assert checked(role, configs=sound, operations=None) == []
+    needed = topics.RIGHTS[role]
+    told = " ".join(checked(role, configs=sound, operations={"DESCRIBE"}))
+    assert [right for right in ("READ", "WRITE") if f"may not {right}" in told] == list(needed)

@@ -49,6 +49,34 @@ def test_one_publisher_per_folder(tmp_path: Path) -> None:
     second.close()
 
 
+@pytest.mark.parametrize("name", [MANIFEST, "edges.csv"])
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_what_is_no_regular_file_is_neither_read_nor_published(
+    tmp_path: Path, name: str, kind: str
+) -> None:
+    """A pipe would be waited for, a device read, for ever: neither is opened."""
+
+    def forge(folder: Path) -> None:
+        (folder / name).unlink()
+        if kind == "pipe":
+            os.mkfifo(folder / name)
+        else:
+            (folder / name).symlink_to("/dev/zero")
+
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    staged = stage(tmp_path / "staging", "s-0001", FILES)
+    sink.publish(staged)
+    forge(tmp_path / "releases" / "s-0001")
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+    other = stage(tmp_path / "staging", "s-0002", FILES)
+    forge(other.folder)
+    with pytest.raises(SinkConflict):
+        sink.publish(other)
+    sink.close()
+
+
 def test_an_unfinished_release_is_invisible_and_cleared(tmp_path: Path) -> None:
     """What a crash left under a temporary name is never read, and does not stay."""
     sink = FileReleaseSink(tmp_path / "releases")
@@ -74,6 +102,19 @@ def test_damaged_release_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
     with pytest.raises(SinkConflict):
         list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+
+
+def test_a_sink_knows_its_last_release_by_every_byte(tmp_path: Path) -> None:
+    """A table that somebody changed there is found at the start, and nothing is published after."""
+    sink = FileReleaseSink(tmp_path / "releases")
+    sink.open()
+    sink.publish(stage(tmp_path / "staging", "s-0001", FILES))
+    (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
+    with pytest.raises(SinkConflict):
+        sink.last()
+    with pytest.raises(SinkConflict):
+        sink.publish(stage(tmp_path / "staging", "s-0002", FILES))
+    sink.close()
 
 
 def test_foreign_files_in_the_folder(tmp_path: Path) -> None:

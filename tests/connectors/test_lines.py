@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -78,3 +79,13 @@ def test_a_pause_is_not_the_end() -> None:
     assert not reader.ended
     assert reader.take(9) == [b"d"]
     assert reader.ended
+
+
+@pytest.mark.parametrize("step", [1, 2, 100])
+def test_a_byte_order_mark_is_no_part_of_the_first_line(step: int) -> None:
+    """It is dropped at the beginning of a file, however it is read, and nowhere else."""
+    data = b"\xef\xbb\xbf{}\n\xef\xbb\xbfb\nc"
+    blocks = [data[i : i + step] for i in range(0, len(data), step)]
+    reader = LineReader(lambda _: blocks.pop(0) if blocks else b"", 100)
+    assert reader.take(9) == [b"{}", b"\xef\xbb\xbfb", b"c"]
+    assert reader.bytes_read == len(data)

@@ -9,7 +9,7 @@ from state import database, rocksdb
 from stream.ingest import ingest
 from stream.service import loop
 from stream.slots import FixedSlots
-from stream.watching import serving, status
+from stream.watching import status
 
 MIB = 2**20
 _SETTINGS = ingest.IngestSettings()
@@ -102,8 +102,12 @@ def rows() -> list[tuple[str, str, str]]:
         ),
         (
             "requests for metrics and health",
-            f"{serving.CLIENTS_MAX} at a time, {status.REQUEST_TIMEOUT_S:g} s each",
-            "further ones are hung up on",
+            (
+                f"{status.CONNECTIONS_MAX} at a time, {status.REQUEST_TIMEOUT_S:g} s each from "
+                f"connecting to the last byte; {status.ANSWERS_MAX} answers made at a time, probes "
+                "beside them"
+            ),
+            "a further one takes the place of the oldest",
         ),
         (
             "grows with the network",

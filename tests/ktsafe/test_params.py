@@ -29,7 +29,19 @@ def test_decimals_mean_what_a_person_meant(value: Fraction | float | str) -> Non
 
 @pytest.mark.parametrize(
     "value",
-    ["", "x", "1/0", None, float("nan"), float("inf"), [1], f"1/{DENOMINATOR_MAX + 1}", 0.12345],
+    [
+        "",
+        "x",
+        "1/0",
+        "1e999999999",
+        "0." + "1" * 100,
+        None,
+        float("nan"),
+        float("inf"),
+        [1],
+        f"1/{DENOMINATOR_MAX + 1}",
+        0.12345,
+    ],
 )
 def test_what_is_no_short_rational_is_refused(value: object) -> None:
     """Text, infinities and too fine fractions are refused, never rounded."""

@@ -13,17 +13,18 @@ TEXT = (ROOT / "ops/threat-model.md").read_text(encoding="utf-8")
 NAMED = re.findall(r"`(tests/[\w/]+\.py)(?:::(test_\w+))?`", TEXT)
 
 
-def channels() -> list[list[str]]:
-    """Return the rows of the table of channels."""
-    section = TEXT.partition("## Channels")[2].partition("\n## ")[0]
+def table(heading: str) -> list[list[str]]:
+    """Return the rows of the table below a heading."""
+    section = TEXT.partition(f"## {heading}")[2].partition("\n## ")[0]
     rows = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in row.strip("|").split(" | ")] for row in rows[1:]]
 
 
-def test_every_channel_has_a_test_or_a_reason() -> None:
+@pytest.mark.parametrize(("heading", "least"), [("Channels", 25), ("Doors", 4)])
+def test_every_row_has_a_test_or_a_reason(heading: str, least: int) -> None:
     """No row ends without saying how one knows."""
-    rows = channels()
-    assert len(rows) > 25
+    rows = table(heading)
+    assert len(rows) > least
     for row in rows:
         assert len(row) == 4, row
         assert "`tests/" in row[3] or row[3].startswith("Reason: "), row[0]

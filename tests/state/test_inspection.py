@@ -53,6 +53,21 @@ def store(path: Path) -> RocksDBStore:
     return store
 
 
+def test_commits_that_are_counted_and_missing_are_noticed(store: RocksDBStore, path: Path) -> None:
+    """A check says what the next start will say: the count beside the database is part of it."""
+    del store
+    assert examine(path, SCHEMA).counts["vertices"] == 3
+    count = path / "COMMITS"
+    data = count.read_bytes()
+    count.write_bytes(b"\xff" * len(data))
+    with pytest.raises(StateCorrupted):
+        examine(path, SCHEMA)
+    with pytest.raises(StateCorrupted):
+        RocksDBStore.open(path, SCHEMA)
+    count.unlink()  # A backup has none.
+    assert examine(path, SCHEMA).counts["vertices"] == 3
+
+
 def bytes_of(path: Path) -> dict[str, str]:
     """Return the digest of every file of a store but the program's own log."""
     return {

@@ -274,3 +274,17 @@ def test_a_lost_table_of_pages_is_noticed(storage: Storage) -> None:
     del storage.entries[b"pages"]
     with pytest.raises(ValueError, match="lacks"):
         storage.ledger()
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"release_id": name} for name in ("../x", "/etc", "..", "a/b", "a\n", "")]
+    + [{"files": {"../manifest.json": "00"}}, {"files": {"/etc/passwd": "00"}}],
+)
+def test_a_ledger_that_leads_elsewhere_is_not_read(storage: Storage, fields: dict) -> None:
+    """Folders are named by its release ids: one of a restored, forged store names no other."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1, **fields))
+    with pytest.raises(msgspec.DecodeError):
+        storage.ledger()

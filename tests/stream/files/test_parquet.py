@@ -96,6 +96,7 @@ ROWS = {"id": ["0", "1"], "a": ["x", "y"], "b": ["-", "z"], "s": ["ill", "well"]
         pa.table(ROWS | {"inserted": ["no", "no"]}),
         pa.table(ROWS | {"a": [1, 2]}),
         pa.table(ROWS | {"a": [None, "y"]}),
+        pa.table(ROWS | {"a": ["-", "y"]}),
     ],
 )
 def test_what_differs_from_the_csv_file_is_not_read(tmp_path, table):
@@ -121,6 +122,53 @@ def test_hidden_metadata_and_rubbish_are_not_read(tmp_path):
     rehash(folder)
     with pytest.raises(ReleaseUnreadable, match="no Parquet file"):
         read_release(folder)
+
+
+def bombs() -> dict[str, tuple[pa.Table, dict[str, object]]]:
+    """Return small files that unfold into half a gigabyte and more, by how they do it."""
+    long = "x" * 300_000
+    many = pa.array([long]).dictionary_encode()
+    repeated = pa.DictionaryArray.from_arrays(pa.array([0] * 1000, pa.int32()), many.dictionary)
+    names = ("id", "a", "b", "s")
+    columns = dict.fromkeys(names, repeated)
+    plain = pa.table(dict.fromkeys(names, pa.array([long] * 400)))
+    return {
+        "dictionary": (pa.table(columns), {"compression": "none"}),
+        "prefixes": (
+            plain,
+            {
+                "compression": "none",
+                "use_dictionary": False,
+                "column_encoding": "DELTA_BYTE_ARRAY",
+            },
+        ),
+        "compression": (plain, {"compression": "zstd", "use_dictionary": False}),
+    }
+
+
+@pytest.mark.parametrize("kind", ["dictionary", "prefixes", "compression"])
+@pytest.mark.parametrize("rows", ["its own", "as many as the CSV file"])
+def test_a_small_file_that_unfolds_is_refused_in_little_memory(tmp_path, kind, rows):
+    """It is not unfolded beyond the first rows that differ from the CSV file beside it."""
+    table, options = bombs()[kind]
+    n = len(table)
+    folder = written(tmp_path / "r")
+    if rows != "its own":
+        ids = [f"{i:016x}" for i in range(n)]
+        text = "id,a,b,s\n" + "".join(f"{name},x,y,well\n" for name in ids)
+        (folder / "vertices.csv").write_text(text)
+    pq.write_table(table, folder / VERTICES_PARQUET, store_schema=False, **options)
+    size = (folder / VERTICES_PARQUET).stat().st_size
+    assert size < 5_000_000
+    rehash(folder)
+    pool, watched = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
+    pa.set_memory_pool(watched)
+    try:
+        with pytest.raises(ReleaseUnreadable, match="vertices"):
+            read_release(folder)
+    finally:
+        pa.set_memory_pool(pool)
+    assert watched.max_memory() < 200_000_000
 
 
 def test_what_cannot_be_judged_is_not_read(tmp_path):

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 
 import pytest
 
@@ -63,6 +64,59 @@ def test_a_missing_file_is_said_to_be_missing(folder):
     (folder / "edges.csv").unlink()
     with pytest.raises(ReleaseUnreadable, match=r"edges\.csv is missing"):
         read_release(folder)
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "vertices.csv", "edges.csv"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "folder"])
+def test_what_is_no_regular_file_is_not_read(folder, name, kind):
+    """A pipe would be waited for, a device read, for ever: neither is opened."""
+    (folder / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(folder / name)
+    elif kind == "device":
+        (folder / name).symlink_to("/dev/zero")
+    else:
+        (folder / name).mkdir()
+    with pytest.raises(ReleaseUnreadable):
+        read_release(folder)
+    assert run_command(["verify", str(folder)]) == Exit.USAGE
+
+
+def forge(folder, **fields):
+    """Change fields of the manifest."""
+    manifest = json.loads((folder / "manifest.json").read_text())
+    (folder / "manifest.json").write_text(json.dumps(manifest | fields))
+
+
+@pytest.mark.parametrize("name", ["..", "../..", "/etc", "a/b", ".hidden", "", "a\n", "x" * 300])
+def test_a_release_id_is_no_path(folder, name):
+    """The folder of a private audit is named by it: it must not lead elsewhere."""
+    forge(folder, release_id=name)
+    with pytest.raises(ReleaseUnreadable, match="release_id"):
+        read_release(folder)
+
+
+@pytest.mark.parametrize("name", ["..", "../r2/x", "/etc/passwd", "a\0b", "x" * 5000])
+def test_a_manifest_lists_no_path(folder, name):
+    """No file elsewhere is opened, and none is asked for by an impossible name."""
+    forge(folder, sha256={"vertices.csv": "", "edges.csv": "", name: ""})
+    with pytest.raises(ReleaseUnreadable, match="cannot read"):
+        read_release(folder)
+
+
+def test_a_manifest_beyond_all_measure_is_refused(folder):
+    """Too deep, too long, or with a number that would fill the memory."""
+    text = (folder / "manifest.json").read_text()
+    (folder / "manifest.json").write_text('{"x":' + "[" * 100_000)
+    with pytest.raises(ReleaseUnreadable):
+        read_release(folder)
+    with (folder / "manifest.json").open("wb") as file:
+        file.truncate(1 << 40)
+    with pytest.raises(ReleaseUnreadable):
+        read_release(folder)
+    (folder / "manifest.json").write_text(text)
+    forge(folder, params={"k": 2, "t": "1e999999999"})
+    assert run_command(["verify", str(folder)]) == Exit.USAGE
 
 
 def test_verify_says_by_which_parameters(folder, capsys):

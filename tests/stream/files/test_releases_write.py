@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from stream.files import releases_write
+from stream.files.private_audits import read_owners
 from stream.files.releases_read import ReleaseUnreadable, read_release
 
 SCHEMA = Schema(("a", "b"), "s", frozenset({"ill", 'no,"quotes"'}))
@@ -93,6 +94,18 @@ def test_changed_bytes_are_noticed(tmp_path, name):
     path.write_bytes(path.read_bytes() + b"\n")
     with pytest.raises(ReleaseUnreadable, match=name):
         read_release(folder)
+
+
+def test_what_a_spreadsheet_takes_for_a_formula_is_published_as_it_is(tmp_path):
+    """Decided: the files are for programs. An escape would be another value, and not in Parquet."""
+    formulas = ["=cmd|' /C calc'!A0", "@SUM(1+1)", "+1+1", "-2+3"]
+    columns = {"a": formulas, "b": ["x"] * 4, "s": ["well"] * 4}
+    graph = AttributedGraph.from_columns(small().schema, columns, [])
+    ids = releases_write.random_ids(4, seed=1)
+    releases_write.write_release(tmp_path / "r", graph, ids, header())
+    assert sorted(read_release(tmp_path / "r").columns["a"]) == sorted(formulas)
+    releases_write.write_audit(tmp_path / "audit", ids, formulas, {})
+    assert sorted(read_owners(tmp_path / "audit", "r").values()) == sorted(formulas)
 
 
 def test_the_private_audit_is_for_its_owner_only(tmp_path):

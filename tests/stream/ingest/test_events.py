@@ -45,7 +45,12 @@ def test_bad_records_have_a_reason_without_values(value, reason):
     assert "SECRET" not in str(caught.value)
 
 
-@pytest.mark.parametrize("bad", ["", "a\x00b", "\x1f", "x" * 1025, "é" * 600, "a\nb", "\x7f"])
+BIDI_AND_LINES = [chr(c) for c in (0x2028, 0x2029, *range(0x202A, 0x202F), *range(0x2066, 0x206A))]
+STEERING = ["\x00", "\x1f", "\n", "\x7f", "\x85", "\x9b", "\u2028", "\u2029", "\u202e", "\u2066"]
+"""What ends a line for some readers, steers terminals, or turns text round."""
+
+
+@pytest.mark.parametrize("bad", ["", "x" * 1025, "é" * 600, *(f"a{c}b" for c in STEERING)])
 def test_ids_that_cannot_be_carried_are_refused(bad):
     """Empty, overlong and control-character ids are refused."""
     with pytest.raises(MalformedEvent) as caught:
@@ -53,7 +58,28 @@ def test_ids_that_cannot_be_carried_are_refused(bad):
     assert caught.value.reason == "bad_id"
 
 
-@given(st.text(st.characters(exclude_categories=("Cs", "Cc")), min_size=1, max_size=200))
+@pytest.mark.parametrize("character", STEERING)
+def test_values_that_cannot_be_carried_are_refused(character):
+    """A row of a published file is one line for every reader, and shows what it holds."""
+    with pytest.raises(MalformedEvent) as caught:
+        events.attribute_text(f"a{character}b")
+    assert caught.value.reason == "bad_attribute"
+
+
+@pytest.mark.parametrize("text", ["a\u200cb\u200dc", "\u200fx", "=1+1", "@ann", "-2+3"])
+def test_letters_of_every_script_and_formulas_are_accepted(text):
+    """Joiners and marks belong to names; what a spreadsheet makes of a text is not its fault."""
+    events.check_id(text)
+    assert events.attribute_text(text) == text
+
+
+@given(
+    st.text(
+        st.characters(exclude_categories=("Cs", "Cc"), exclude_characters="".join(BIDI_AND_LINES)),
+        min_size=1,
+        max_size=200,
+    )
+)
 def test_other_ids_are_accepted(vertex_id):
     """Any other text is an id, whatever its script."""
     events.check_id(vertex_id)

@@ -4,6 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stream.release.cut import Cut, EventTimeCut, WallClockCut, resume_slot
+from stream.release.wall_clock import WallClock
 from stream.slots import FixedSlots
 
 SLOTS = FixedSlots(10)
@@ -83,10 +84,16 @@ class Wall:
         return self.now_us
 
 
+def clocked(wall, last_slot_us=None):
+    """Return a cut by that clock, which never jumps: the other clock goes along with it."""
+    clock = WallClock(wall, lambda: wall.now_us / 1e6)
+    return WallClockCut(SLOTS, clock, last_slot_us=last_slot_us)
+
+
 def test_by_the_wall_clock_no_partition_waits():
     """Events of any time are admitted; the slot is due when its time has come, not before."""
     wall = Wall(25)
-    cut = WallClockCut(SLOTS, wall, last_slot_us=None)
+    cut = clocked(wall)
     assert cut.slot_us == 30
     assert cut.admits(A, 1_000)
     assert not cut.arrived
@@ -100,8 +107,9 @@ def test_by_the_wall_clock_no_partition_waits():
 def test_slots_that_passed_collapse_to_the_last():
     """A loop that was held up cuts once."""
     wall = Wall(5)
-    cut = WallClockCut(SLOTS, wall, last_slot_us=None)
+    cut = clocked(wall)
     wall.now_us = 47
+    assert cut.due([A], [])
     assert cut.take() == Cut(40, collapsed=3)
     assert cut.slot_us == 50
 
@@ -109,7 +117,7 @@ def test_slots_that_passed_collapse_to_the_last():
 def test_a_slot_may_be_brought_forward():
     """Taken before its time it is the next slot, also where the clock went back."""
     wall = Wall(25)
-    cut = WallClockCut(SLOTS, wall, last_slot_us=None)
+    cut = clocked(wall)
     assert [cut.take(), cut.take()] == [Cut(30, collapsed=0), Cut(40, collapsed=0)]
     wall.now_us = 3
     assert cut.take() == Cut(50, collapsed=0)
@@ -117,5 +125,5 @@ def test_a_slot_may_be_brought_forward():
 
 def test_after_a_restart_no_slot_is_cut_twice_and_none_is_made_up_for():
     """The next slot follows the last cut and the present time."""
-    assert WallClockCut(SLOTS, Wall(25), last_slot_us=40).slot_us == 50
-    assert WallClockCut(SLOTS, Wall(77), last_slot_us=40).slot_us == 80
+    assert clocked(Wall(25), 40).slot_us == 50
+    assert clocked(Wall(77), 40).slot_us == 80

@@ -1,6 +1,8 @@
 """The whole service in simulated time: what is published, when, and after which misfortune."""
 
 import dataclasses
+import hashlib
+import json
 
 import pytest
 
@@ -10,7 +12,10 @@ from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
 from stream.files import releases_write
+from stream.observer import Observer
 from stream.release import fresh
+from stream.release.publish import Publisher
+from stream.release.wall_clock import SETTLE_S
 from stream.service.loop import Clock
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.service.simulation_feed import (
@@ -199,6 +204,96 @@ def test_lost_staged_bytes_stop_the_service(tmp_path):
     assert not world.releases.releases
 
 
+def forged(files):
+    """Add a lone vertex to a release, its manifest made to fit, as a forger would."""
+    manifest = json.loads(files["manifest.json"])
+    text = files["vertices.csv"].decode()
+    files["vertices.csv"] = (text + "ffffffffffffffff,f,-\n").encode()
+    manifest["sha256"]["vertices.csv"] = hashlib.sha256(files["vertices.csv"]).hexdigest()
+    manifest["vertices"] += 1
+    files["manifest.json"] = json.dumps(manifest).encode()
+    return files
+
+
+def forge_folder(folder):
+    """The same to files."""
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    for name, data in forged(files).items():
+        (folder / name).write_bytes(data)
+
+
+class Meddler(Observer):
+    """Does something while the service runs: when a publication failed, or when one was made."""
+
+    def __init__(self, *, on_retry=lambda: None, on_published=lambda: None):
+        self._on_retry = on_retry
+        self._on_published = on_published
+
+    def retry(self, op):
+        self._on_retry()
+
+    def release_published(self, *_):
+        self._on_published()
+
+
+def test_a_live_service_publishes_recorded_bytes_only(tmp_path):
+    """Staged bytes that somebody changed while the sink was away are not published."""
+    world = World(tmp_path, PARTITIONS)
+    world.faults.before["publish"] = [unavailable()]
+    meddler = Meddler(on_retry=lambda: forge_folder(max((tmp_path / "staging").iterdir())))
+    with pytest.raises(StateCorrupted, match="ktsafe rebase"):
+        world.run(observer=meddler)
+    assert not world.releases.releases
+    with pytest.raises(StateCorrupted):
+        world.run()
+
+
+def test_a_sink_refuses_what_was_not_recorded(tmp_path, monkeypatch):
+    """Also where the bytes are changed between the service's look at them and the sink's own."""
+    world = World(tmp_path, PARTITIONS)
+    monkeypatch.setattr(
+        Publisher, "_check_staged", lambda *_: forge_folder(max((tmp_path / "staging").iterdir()))
+    )
+    with pytest.raises(SinkConflict, match="do not use this copy"):
+        world.run()
+    assert not world.releases.releases
+
+
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_changed_release_at_the_sink_stops_the_service(tmp_path, which):
+    """At the next start, and at the next publication of a live service: not only the last."""
+    world = World(tmp_path / "a", PARTITIONS)
+    world.run()
+    release_id = sorted(world.releases.releases)[which]
+    forged(world.releases.releases[release_id][1])
+    with pytest.raises(SinkConflict, match=release_id):
+        world.run()
+
+    live = World(tmp_path / "b", PARTITIONS)
+    meddler = Meddler(on_published=lambda: forged(next(iter(live.releases.releases.values()))[1]))
+    with pytest.raises(SinkConflict, match="with these bytes"):
+        live.run(observer=meddler)
+    assert len(live.releases.releases) == 1
+
+
+def test_releases_that_are_gone_from_the_sink_are_told_of(tmp_path, caplog):
+    """A gap and a lost end are said at every start; the oldest may have been moved away."""
+    world = World(tmp_path, PARTITIONS)
+    world.run()
+    there = world.releases.releases
+    ids = sorted(there)
+    told = "published releases are gone from the sink"
+    assert len(ids) > 2
+    for gone, expected in ((ids[0], False), (ids[1], True), (ids[-1], True), (None, True)):
+        kept = dict(there)
+        for release_id in ids if gone is None else [gone]:
+            del there[release_id]
+        caplog.clear()
+        world.run()
+        assert (told in caplog.text) is expected
+        there.update(kept)
+
+
 def test_other_parameters_are_refused(tmp_path):
     """Parameters are fixed within a sequence."""
     world = World(tmp_path, PARTITIONS)
@@ -234,6 +329,75 @@ def test_wall_clock_slots_cut_wherever_ingest_is(tmp_path):
     ((time_ms, _),) = world.releases.releases.values()
     assert time_ms % (SLOT_US // 1000) == 0
     assert world.graph() == known()
+
+
+DAY_S = 86_400.0
+
+
+def by_wall_clock(world, ahead):
+    """Run a service, a second per round; `ahead` gives by round how far its wall clock is ahead.
+
+    Each round something happens, so that each slot has a release.
+    """
+    begin = world.now_s
+    names = iter(range(1_000_000))
+
+    def stopping():
+        world.now_s += 1.0
+        n = int(world.now_s - begin)
+        world.extend(0, [event("vertex.upsert", 45, f"n{next(names)}", gender="f")])
+        found = ahead(n)
+        world.wall_ahead_s = found or 0.0
+        return found is None
+
+    world.run(loop={"drain": False, "clock": Clock.WALL}, stopping=stopping)
+    return [time_ms / 1000 for time_ms, _ in world.releases.releases.values()]
+
+
+def test_a_clock_that_jumps_ahead_is_not_believed(tmp_path, caplog):
+    """A day ahead for 22 s: no release of tomorrow, a word of it, and the next slots as ever."""
+    world = World(tmp_path, [FIRST])
+    world.now_s = begin = 1_000_000.5
+    jump = lambda n: None if n > 120 else DAY_S if 40 <= n < 62 else 0.0  # noqa: E731
+    slots = by_wall_clock(world, jump)
+    assert max(slots) < begin + 130
+    assert len([slot for slot in slots if slot > begin + 62]) >= 4
+    assert slots == sorted(set(slots))
+    assert "jumped ahead" in caplog.text
+    assert "believed again" in caplog.text
+
+
+def test_a_clock_that_keeps_its_new_time_is_believed(tmp_path, caplog):
+    """A machine that stood still, or a clock set right at last: an hour later releases go on."""
+    world = World(tmp_path, [FIRST])
+    world.now_s = begin = 1_000_000.5
+    late = SETTLE_S - 30.0
+
+    def ahead(n):
+        if n == 20:
+            world.now_s += late  # an hour, almost, without a round
+        return None if n > late + 100 else DAY_S if n >= 10 else 0.0
+
+    slots = by_wall_clock(world, ahead)
+    future = [slot for slot in slots if slot > begin + DAY_S]
+    assert min(future) >= begin + DAY_S + SETTLE_S
+    assert len(future) >= 3
+    assert "believed again" in caplog.text
+
+
+def test_a_last_release_ahead_of_the_clock_is_told_of(tmp_path, caplog):
+    """A clock that was wrong from the start and is set right: said once, and at every start."""
+    world = World(tmp_path, [FIRST])
+    world.now_s, world.wall_ahead_s = 1_000_000.5, DAY_S
+    by_wall_clock(world, lambda n: None if n > 30 else DAY_S)
+    world.wall_ahead_s = 0.0
+    n_releases = len(world.releases.releases)
+    for _ in range(2):
+        caplog.clear()
+        by_wall_clock(world, lambda n: None if n > 30 else 0.0)
+        assert caplog.text.count("dated ahead of the wall clock") == 1
+    # The cut that was pending at the stop is of tomorrow too; nothing else came.
+    assert len(world.releases.releases) <= n_releases + 1
 
 
 def test_an_empty_feed_publishes_nothing(tmp_path):

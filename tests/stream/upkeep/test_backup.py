@@ -1,6 +1,8 @@
 """Backups: whole or refused, restored or not begun, and never a second history."""
 
+import hashlib
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -108,6 +110,78 @@ def test_every_touched_byte_is_noticed(made, tmp_path):
     restored(to, tmp_path / "other")
 
 
+@pytest.mark.parametrize(
+    "place",
+    [
+        "store/{outside}/planted.txt",
+        "store/../../planted.txt",
+        "audit/../../planted.txt",
+        "{outside}/planted.txt",
+        "../planted.txt",
+        "store.restoring/x/../../../planted.txt",
+        "control.sock/planted.txt",
+        "store//planted.txt",
+        "store",
+        "store/a\0b",
+        "store\\..\\planted.txt",
+    ],
+)
+def test_a_listing_names_nothing_outside_of_the_backup(made, tmp_path, place):
+    """A name that leads elsewhere ends the restoration before a byte is read or written."""
+    _, to = made
+    name = place.format(outside=tmp_path / "elsewhere")
+    data = b"* * * * * root id\n"
+    if "\0" not in name:
+        # Where the reader looks for it, so that its sum is right.
+        source = to / name
+        if not source.is_dir():
+            source.parent.mkdir(parents=True, exist_ok=True)
+            source.write_bytes(data)
+    planted_before = sorted(tmp_path.rglob("planted.txt"))
+    listing = json.loads((to / backup.LISTING).read_text())
+    listing["files"][name] = hashlib.sha256(data).hexdigest()
+    (to / backup.LISTING).write_text(json.dumps(listing))
+    with pytest.raises(StateCorrupted):
+        restored(to, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    assert sorted(tmp_path.rglob("planted.txt")) == planted_before
+
+
+def test_a_file_beside_the_listed_path_is_not_followed_outside(made, tmp_path):
+    """The case that was seen: an absolute name, with the same bytes inside the backup."""
+    _, to = made
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    name, data = f"store/{outside}/planted.txt", b"x"
+    inside = to / "store" / str(outside).lstrip("/")
+    inside.mkdir(parents=True)
+    (inside / "planted.txt").write_bytes(data)
+    listing = json.loads((to / backup.LISTING).read_text())
+    listing["files"][name] = hashlib.sha256(data).hexdigest()
+    (to / backup.LISTING).write_text(json.dumps(listing))
+    with pytest.raises(StateCorrupted):
+        restored(to, tmp_path / "other")
+    assert not (outside / "planted.txt").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_backup_holds_regular_files_only(made, tmp_path, kind):
+    """A pipe or a device in a file's place is damage; nobody waits for it."""
+    _, to = made
+    for path in (to / backup.LISTING, next(to.glob("audit/*/mapping.csv"))):
+        data = path.read_bytes()
+        path.unlink()
+        if kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero")
+        with pytest.raises((StateCorrupted, StateUnusable)):
+            restored(to, tmp_path / "other")
+        path.unlink()
+        path.write_bytes(data)
+    restored(to, tmp_path / "other")
+
+
 def test_nothing_is_restored_over_something(made, tmp_path):
     """The folder must be absent or empty."""
     world, to = made
@@ -211,3 +285,52 @@ def test_a_state_that_is_behind_its_sink_does_not_publish(tmp_path, capsys):
     assert run_command(["state", "check", config, "--json"]) == Exit.OK
     report = json.loads(capsys.readouterr().out)
     assert report["sound"]
+
+
+def gone(audit):
+    shutil.rmtree(audit)
+
+
+def without_mapping(audit):
+    (audit / "mapping.csv").unlink()
+
+
+def shortened(audit):
+    lines = (audit / "mapping.csv").read_text().splitlines(keepends=True)
+    (audit / "mapping.csv").write_text("".join(lines[:-1]))
+
+
+def rubbish(audit):
+    (audit / "mapping.csv").write_bytes(b"\xff\x00")
+
+
+@pytest.mark.parametrize("damage", [gone, without_mapping, shortened, rubbish])
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_state_that_forgot_who_was_who_is_not_sound(tmp_path, capsys, damage, which):
+    """`state check` says so; `run` refuses, or names the cause with what it withholds."""
+    site = running.files_site(
+        tmp_path / "site",
+        [services.small_feed(people=30)],
+        services.ATTRIBUTES,
+        "month",
+        window="all",
+    )
+    config = str(site.config)
+    feed = tmp_path / "feed" / "feed-0.jsonl"
+    lines = feed.read_text().splitlines(keepends=True)
+    feed.write_text("".join(lines[: len(lines) // 2]))
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    assert run_command(["state", "check", config]) == Exit.OK
+    audits = sorted((site.folder / "state" / "audit").iterdir())
+    assert len(audits) > 1
+    damage(audits[which])
+    capsys.readouterr()
+    assert run_command(["state", "check", config]) == Exit.STATE
+    assert f"who is who: the private audit of {audits[which].name}" in capsys.readouterr().err
+    feed.write_text("".join(lines))
+    published = len(list((site.folder / "releases").glob("*/manifest.json")))
+    code = run_command(["run", config, "--drain"])
+    told = capsys.readouterr().err
+    assert f"the private audit of {audits[which].name}" in told
+    assert code == Exit.STATE or damage in {shortened, rubbish}
+    assert len(list((site.folder / "releases").glob("*/manifest.json"))) == published

@@ -6,7 +6,9 @@ import base64
 import http.client
 import socket
 import threading
+import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import msgspec
 import pytest
@@ -14,12 +16,11 @@ import pytest
 from connectors.errors import Misconfigured
 from ktsafe import PrivacyParams
 from stream.watching.board import Board, Setting
-from stream.watching.endpoints import GUARDED, NOT_FOUND
+from stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, Answer
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.remedies import REMEDIES
 from stream.watching.report import Report
-from stream.watching.serving import CLIENTS_MAX
-from stream.watching.status import StatusServer
+from stream.watching.status import ANSWERS_MAX, CONNECTIONS_MAX, StatusServer
 from stream.watching.status_page import POLICY
 from stream.watching.summary import Counts
 
@@ -258,17 +259,85 @@ def test_a_server_that_never_started_can_be_closed(metrics: PrometheusMetrics) -
     assert not [t for t in threading.enumerate() if t.name == "ktsafe-status"]
 
 
-def test_idle_clients_do_not_pile_up(server: StatusServer) -> None:
-    """Clients that say nothing take a bounded number of places; further ones are hung up on."""
-    idle = [
-        socket.create_connection(("127.0.0.1", server.port), timeout=20) for _ in range(CLIENTS_MAX)
-    ]
+def connected(server: StatusServer) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.port), timeout=20)
+
+
+def drip(client: socket.socket) -> bool:
+    """Send one more byte of a header that never ends; False if the server has hung up."""
     try:
-        with socket.create_connection(("127.0.0.1", server.port), timeout=20) as extra:
-            assert extra.recv(1) == b""
+        client.sendall(b"x")
+        client.setblocking(False)
+        return client.recv(1) != b""
+    except BlockingIOError:
+        return True
+    except OSError:
+        return False
     finally:
-        for client in idle:
-            client.close()
+        client.settimeout(20)
+
+
+def test_idle_clients_do_not_pile_up(server: StatusServer) -> None:
+    """Clients that say nothing take a bounded number of places; the oldest makes room."""
+    with ExitStack() as stack:
+        idle = [stack.enter_context(connected(server)) for _ in range(CONNECTIONS_MAX)]
+        stack.enter_context(connected(server))
+        assert idle[0].recv(1) == b""
+
+
+@pytest.mark.parametrize("path", [*PROBES, "/metrics"])
+def test_dripping_clients_keep_nobody_from_an_answer(
+    server: StatusServer, metrics: PrometheusMetrics, path: str
+) -> None:
+    """With 64 requests that never end, and with more than there are places, all is answered."""
+    metrics.ready(is_ready=True)
+    with ExitStack() as stack:
+        clients = []
+        for n in (8, 64, CONNECTIONS_MAX + 8):
+            while len(clients) < n:
+                clients.append(stack.enter_context(connected(server)))
+                clients[-1].sendall(b"GET / HTTP/1.1\r\nX-a: ")
+            assert drip(clients[-1])
+            assert ask(server, path)[0] == 200
+
+
+def test_a_request_has_a_deadline_whatever_it_sends(
+    server: StatusServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A client that is never silent and never done is hung up on all the same."""
+    monkeypatch.setattr(server._server, "connection_s", 0.3)
+    with connected(server) as client:
+        client.sendall(b"GET / HTTP/1.1\r\nX-a: ")
+        drips = 0
+        while drip(client) and drips < 200:
+            drips += 1
+            time.sleep(0.05)
+        assert drips < 200
+
+
+def test_probes_are_answered_while_all_else_waits(
+    server: StatusServer, metrics: PrometheusMetrics, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Health does not queue behind pages and metrics that take long to make."""
+    release, begun = threading.Event(), threading.Semaphore(0)
+    answer = server.endpoints.answer
+
+    def slow(path: str, **headers: str) -> Answer:
+        if path == "/metrics":
+            begun.release()
+            release.wait(20)
+        return answer(path, **headers)
+
+    monkeypatch.setattr(server.endpoints, "answer", slow)
+    with ExitStack() as stack:
+        for _ in range(ANSWERS_MAX + 4):
+            client = stack.enter_context(connected(server))
+            client.sendall(b"GET /metrics HTTP/1.0\r\nHost: localhost\r\n\r\n")
+        for _ in range(ANSWERS_MAX):
+            assert begun.acquire(timeout=20)
+        assert ask(server, "/healthz")[0] == 200
+        release.set()
+        assert client.recv(15) == b"HTTP/1.0 200 OK"
 
 
 @pytest.mark.parametrize("line", [b"\x00\xff\r\n\r\n", b"GET\r\n\r\n", b"GET / HTTP/9.9\r\n\r\n"])

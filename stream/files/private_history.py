@@ -1,0 +1,74 @@
+"""Who was who in past releases: what the gate needs to judge a sequence, and the state must hold.
+
+Nothing can be released without it: releases are judged together, by the people behind them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from ktsafe.errors import KtsafeError
+from state.database import RESTORE
+from state.errors import StateCorrupted
+from state.ledger import ReleaseRecord
+from stream.files.certificates import CERTIFICATE, read_certificate
+from stream.files.private_audits import read_owners
+from stream.files.releases_write import MAPPING
+
+
+def current_releases(releases: list[ReleaseRecord]) -> list[ReleaseRecord]:
+    """Return the releases of the sequence of the last one."""
+    return [each for each in releases if each.sequence_id == releases[-1].sequence_id]
+
+
+def check_there(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
+    """Check, in an instant, that every release has its mapping.
+
+    Raises
+    ------
+    StateCorrupted
+        If one is gone.
+    """
+    for release in releases:
+        if not (audit_dir / release.release_id / MAPPING).is_file():
+            raise _lost(release)
+
+
+def owners_of(release: ReleaseRecord, audit_dir: Path) -> dict[str, str | None]:
+    """Return the person behind each id of a past release.
+
+    Raises
+    ------
+    StateCorrupted
+        If the mapping is gone, or is not that of a release of this size.
+    """
+    try:
+        owners = read_owners(audit_dir, release.release_id)
+    except KtsafeError as error:
+        raise _lost(release) from error
+    if len(owners) != release.n_vertices:
+        raise _lost(release)
+    return owners
+
+
+def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
+    """Read all that is kept of who was who: mappings, and certificates where there are any.
+
+    Raises
+    ------
+    StateCorrupted
+        If something is gone, or does not read back as it was written.
+    """
+    for release in releases:
+        owners = owners_of(release, audit_dir)
+        certificate = audit_dir / release.release_id / CERTIFICATE
+        if certificate.exists():
+            try:
+                read_certificate(certificate, list(owners))
+            except KtsafeError as error:
+                raise _lost(release) from error
+
+
+def _lost(release: ReleaseRecord) -> StateCorrupted:
+    return StateCorrupted("read who is who", f"the private audit of {release.release_id}", RESTORE)
