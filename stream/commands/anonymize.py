@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 import secrets
-import shutil
 import time
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
-from ktsafe.errors import InvalidGraph, NotKTSafe
+from ktsafe.errors import InvalidGraph
 from ktsafe.options import AnonymizeOptions, Edits, Effort, Knowledge, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
@@ -19,6 +18,13 @@ from stream.commands.progress import phases
 from stream.errors import Exit
 from stream.process import kernels
 from stream.process.workers import pool
+
+if TYPE_CHECKING:
+    from ktsafe import Schema
+    from ktsafe.anonymize import Anonymized
+    from ktsafe.verify.verdict import Verdict
+    from stream.files.graphs import GraphFile
+    from stream.files.releases_read import Release
 
 
 def anonymize_files(
@@ -100,12 +106,15 @@ def _check_folders(out: Path, audit: Path) -> None:
         raise InvalidGraph(
             msg, hint="The audit says who is who: name a folder that is not published."
         )
+    if out.resolve().is_relative_to(audit.resolve()):
+        msg = f"{out} lies in {audit}."
+        raise InvalidGraph(msg, hint="What is published needs a folder of its own.")
 
 
 def _anonymized(
     vertices: Path,
     edges: Path,
-    schema_file: Path,
+    schema: Path,
     out: Path,
     audit: Path,
     params: PrivacyParams,
@@ -117,18 +126,11 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
-    from ktsafe.audit import audit_release
-    from ktsafe.audit.originals import trace
-    from ktsafe.audit.privacy_figures import check_known
-    from ktsafe.verify import verify
-    from stream.files import releases_write
-    from stream.files.certificates import in_order, write_certificate
-    from stream.files.composite import CompositeSchema, declaring_what_is_shown
+    from stream.files.beside import written_beside
     from stream.files.graphs import read_graph, read_schema
-    from stream.files.releases_read import read_release
 
-    schema = read_schema(schema_file)
-    source = read_graph(vertices, edges, schema)
+    declared = read_schema(schema)
+    source = read_graph(vertices, edges, declared)
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     if kernels.is_cold():
@@ -138,40 +140,12 @@ def _anonymized(
             source.graph, params, rng=rng, options=options, executor=executor, progress=progress
         )
     seconds = time.perf_counter() - started
-    ids = releases_write.random_ids(result.graph.n_vertices, seed=seed)
-    header = releases_write.ReleaseHeader(out.name, "single", None, params)
-    shown = result.graph
-    if isinstance(schema, CompositeSchema):
-        shown = declaring_what_is_shown(shown)
-    releases_write.write_release(out, shown, ids, header)
-    release = read_release(out)
-    certificate = None if result.shift is None else in_order(ids, result.shift, release.ids)
-    verdict = verify(
-        release.quasi_identifiers(),
-        release.is_sensitive(),
-        release.edges,
-        release.params,
-        certificate=certificate,
-    )
-    try:
-        verdict.raise_if_unsafe()
-        if options.knowledge == "true":
-            check_known(trace(source.graph, result.graph, result.origin), params)
-    except NotKTSafe:
-        shutil.rmtree(out)
-        raise
-    figures = audit_release(
-        source.graph,
-        result.graph,
-        params,
-        original_of=result.origin,
-        certificate=result.shift,
-    )
-    figures["seconds"] = {"anonymize": round(seconds, 3)}
-    behind = releases_write.originals_behind(result.origin, source.ids)
-    releases_write.write_audit(audit, ids, behind, figures)
-    if result.shift is not None:
-        write_certificate(audit, ids, result.shift)
+    # The release takes its place last: where it is seen, it was verified and has its audit.
+    with written_beside(out) as release_room, written_beside(audit) as audit_room:
+        release, verdict, ids = _written_and_verified(
+            release_room, source, declared, result, params, options, seed
+        )
+        figures = _audited(audit_room, source, result, params, ids, seconds)
     return {
         "release": str(out),
         "audit": str(audit),
@@ -184,6 +158,81 @@ def _anonymized(
         "loops": source.loops,
         "figures": figures,
     }
+
+
+def _written_and_verified(
+    folder: Path,
+    source: GraphFile,
+    schema: Schema,
+    result: Anonymized,
+    params: PrivacyParams,
+    options: AnonymizeOptions,
+    seed: int | None,
+) -> tuple[Release, Verdict, list[str]]:
+    """Write the release into `folder`, read it again and judge what was read.
+
+    Returns
+    -------
+    tuple
+        What was read, the verdict on it, and the released id of every vertex of `result.graph`.
+
+    Raises
+    ------
+    NotKTSafe
+    """
+    from ktsafe.audit.originals import trace
+    from ktsafe.audit.privacy_figures import check_known
+    from ktsafe.verify import verify
+    from stream.files import releases_write
+    from stream.files.certificates import in_order
+    from stream.files.composite import CompositeSchema, declaring_what_is_shown
+    from stream.files.releases_read import read_release
+
+    ids = releases_write.random_ids(result.graph.n_vertices, seed=seed)
+    header = releases_write.ReleaseHeader(folder.name, "single", None, params)
+    shown = result.graph
+    if isinstance(schema, CompositeSchema):
+        shown = declaring_what_is_shown(shown)
+    releases_write.write_release(folder, shown, ids, header)
+    release = read_release(folder)
+    verdict = verify(
+        release.quasi_identifiers(),
+        release.is_sensitive(),
+        release.edges,
+        release.params,
+        certificate=None if result.shift is None else in_order(ids, result.shift, release.ids),
+    )
+    verdict.raise_if_unsafe()
+    if options.knowledge == "true":
+        check_known(trace(source.graph, result.graph, result.origin), params)
+    return release, verdict, ids
+
+
+def _audited(
+    folder: Path,
+    source: GraphFile,
+    result: Anonymized,
+    params: PrivacyParams,
+    ids: list[str],
+    seconds: float,
+) -> dict[str, Any]:
+    """Write the private audit into `folder` and return its figures."""
+    from ktsafe.audit import audit_release
+    from stream.files.certificates import write_certificate
+    from stream.files.releases_write import originals_behind, write_audit
+
+    figures = audit_release(
+        source.graph,
+        result.graph,
+        params,
+        original_of=result.origin,
+        certificate=result.shift,
+    )
+    figures["seconds"] = {"anonymize": round(seconds, 3)}
+    write_audit(folder, ids, originals_behind(result.origin, source.ids), figures)
+    if result.shift is not None:
+        write_certificate(folder, ids, result.shift)
+    return figures
 
 
 def _print(report: dict[str, Any]) -> None:

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import csv
+import errno
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from stream.cli import run_command
 from stream.errors import Exit
+from stream.files.releases_read import release_folders
 
 SCHEMA = """[attributes]
 quasi_identifiers = ["club", "age"]
@@ -126,3 +131,41 @@ def test_what_a_strategy_for_comparison_leaves_unsafe_is_not_kept(files, tmp_pat
     """The strict verifier judges, and no folder remains."""
     assert run_command(["anonymize", *files, "--strategy", "kl-graph"]) == Exit.UNSAFE
     assert not (tmp_path / "release").exists()
+
+
+KILLED_WHILE_JUDGED = """
+import os, signal, sys
+import ktsafe.verify
+ktsafe.verify.verify = lambda *a, **b: os.kill(os.getpid(), signal.SIGKILL)
+from stream.cli import run_command
+run_command(sys.argv[1:])
+"""
+
+
+def test_a_kill_before_the_verdict_leaves_nothing_that_looks_finished(files, tmp_path) -> None:
+    """A release that nobody verified has no place: a second try finds both folders free."""
+    command = [sys.executable, "-c", KILLED_WHILE_JUDGED, "anonymize", *files]
+    assert subprocess.run(command, check=False).returncode == -signal.SIGKILL
+    assert not (tmp_path / "release").exists()
+    assert not (tmp_path / "private").exists()
+    assert release_folders([tmp_path]) == [tmp_path]  # no release in it
+    assert run_command(["anonymize", *files]) == Exit.OK
+
+
+def test_the_release_takes_its_place_with_its_audit_or_not_at_all(files, tmp_path, monkeypatch):
+    """An audit that cannot be written leaves neither, and nothing beside."""
+
+    def full(*_args: object, **_named: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    before = set(tmp_path.iterdir())
+    monkeypatch.setattr("stream.files.releases_write.write_audit", full)
+    assert run_command(["anonymize", *files]) == Exit.USAGE
+    assert set(tmp_path.iterdir()) == before
+
+
+def test_neither_folder_lies_in_the_other(files, tmp_path, capsys) -> None:
+    """Who is who is not published with the release, nor the release kept with who is who."""
+    for option, place in (("--audit", "release/private"), ("--out", "private/release")):
+        assert run_command(["anonymize", *files, option, str(tmp_path / place)]) == Exit.USAGE
+        assert "lies in" in capsys.readouterr().err
