@@ -11,7 +11,7 @@ from typing import Annotated
 
 from stream.process import kernels
 
-kernels.settle_cache()
+CACHE_NOTICE = kernels.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
@@ -107,6 +107,8 @@ def main() -> None:
     process.begin()
     logs.configure(level="warning")
     logs.install_crash_hooks()
+    if CACHE_NOTICE:
+        typer.echo(f"ktsafe: {CACHE_NOTICE}", err=True)
     try:
         code = run_command(sys.argv[1:])
     except Exception:  # noqa: BLE001 -- whatever it is, it ends here

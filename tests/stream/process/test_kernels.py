@@ -1,0 +1,108 @@
+"""Compiled kernels are those of the source, and nobody else's."""
+
+from __future__ import annotations
+
+import ast
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from stream.process import kernels
+
+CALLEE = "from numba import njit\n@njit(cache=True)\ndef callee():\n    return {}\n"
+CALLER = (
+    "from numba import njit\nfrom tiny._callee_core import callee\n"
+    "@njit(cache=True)\ndef caller():\n    return callee()\n"
+)
+RUN = "from tiny._caller_core import caller\nprint(caller())"
+SETTLED = f"from stream.process.kernels import settle_cache\nassert not settle_cache('tiny')\n{RUN}"
+
+
+def write_tiny(folder: Path, value: int) -> None:
+    """Write a package of two kernels, of which one calls the other and returns its `value`."""
+    (folder / "tiny").mkdir(exist_ok=True)
+    (folder / "tiny" / "__init__.py").touch()
+    (folder / "tiny" / "_caller_core.py").write_text(CALLER)
+    (folder / "tiny" / "_callee_core.py").write_text(CALLEE.format(value))
+
+
+def said(code: str, folder: Path, cache: Path) -> str:
+    """Run `code` in a process of its own that finds the tiny package, and return its output."""
+    path = os.pathsep.join([str(folder), *(p for p in sys.path if p)])
+    environment = {**os.environ, "PYTHONPATH": path, "NUMBA_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-B", "-c", code]
+    return subprocess.check_output(command, env=environment, text=True).strip()
+
+
+def test_a_changed_callee_is_seen(tmp_path) -> None:
+    """Numba alone runs the caller as it was compiled; in a folder by digest it runs as it is."""
+    for code, expected in ((RUN, "1"), (SETTLED, "2")):
+        cache = tmp_path / f"cache{expected}"
+        write_tiny(tmp_path, 1)
+        assert said(code, tmp_path, cache) == "1"
+        write_tiny(tmp_path, 2)
+        assert said(code, tmp_path, cache) == expected
+
+
+def test_kernels_call_nothing_that_the_digest_leaves_out() -> None:
+    """Of ours, files with kernels import files with kernels only."""
+    files = kernels.kernel_files("ktsafe")
+    root = Path(kernels.__file__).parents[2]
+    assert all(path.name.endswith("_core.py") for path in files)
+    for path in files:
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ktsafe"):
+                module = root / str(node.module).replace(".", "/")
+                named = [module / f"{alias.name}.py" for alias in node.names]
+                assert module.with_suffix(".py") in files or set(named) <= set(files), path
+            assert not isinstance(node, ast.Import) or "ktsafe" not in node.names[0].name
+
+
+def test_every_version_has_its_folder(tmp_path, monkeypatch) -> None:
+    """The digest tells kernels by content and name, and compilers by version."""
+    write_tiny(tmp_path, 1)
+    files = sorted((tmp_path / "tiny").glob("_*_core.py"))
+    found = {kernels.digest_of(files), kernels.digest_of(files[:1]), kernels.digest_of(files[1:])}
+    monkeypatch.setattr(kernels, "version", lambda name: f"another {name}")
+    assert len(found | {kernels.digest_of(files)}) == 4
+
+
+def test_a_started_process_uses_the_same_folder(tmp_path, monkeypatch) -> None:
+    """The folder is not made again inside itself."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    for _ in range(2):
+        assert kernels.settle_cache() == ""
+        assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path
+
+
+@pytest.mark.parametrize("trap", ["open to others", "link", "file", "no home"])
+def test_code_that_others_may_have_written_is_not_run(tmp_path, monkeypatch, trap) -> None:
+    """Kernels go to a new folder of mode 0700 instead, and the user is told why."""
+    name = f"kernels-{kernels.digest_of(kernels.kernel_files('ktsafe'))}"
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    match trap:
+        case "open to others":
+            (tmp_path / name).mkdir()
+            (tmp_path / name).chmod(0o770)
+        case "link":
+            (tmp_path / name).symlink_to(tmp_path)
+        case "file":
+            (tmp_path / name).touch()
+        case "no home":
+            for variable in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
+                monkeypatch.delenv(variable, raising=False)
+            monkeypatch.setattr(Path, "home", no_home)
+    notice = kernels.settle_cache()
+    assert "NUMBA_CACHE_DIR" in notice
+    chosen = Path(os.environ["NUMBA_CACHE_DIR"])
+    assert chosen.name != name
+    assert chosen.stat().st_mode & 0o777 == 0o700
+
+
+def no_home() -> Path:
+    """Find no home, as in a container whose user is in no list."""
+    raise RuntimeError("Could not determine home directory.")
