@@ -1,5 +1,9 @@
 """Errors of the mechanism, named by what the caller can do about them."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 
 class KtsafeError(Exception):
     """Base of every error the mechanism raises.
@@ -27,6 +31,25 @@ class InvalidParams(KtsafeError):
 
 class InvalidGraph(KtsafeError):
     """The input is not a simple attributed graph of the given schema."""
+
+
+class AbsentFromGraph(InvalidGraph):
+    """The schema names attributes or sensitive values that no vertex has: most often misspelt.
+
+    Parameters
+    ----------
+    attributes:
+        The names of those attributes.
+    n_values:
+        The number of those sensitive values.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str = "", attributes: Sequence[str] = (), n_values: int = 0
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.attributes = tuple(attributes)
+        self.n_values = n_values
 
 
 class NotKTSafe(KtsafeError):

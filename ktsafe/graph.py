@@ -9,7 +9,7 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +17,7 @@ import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from ktsafe.absent import check_texts, refuse
 from ktsafe.errors import InvalidGraph
 
 MISSING = "-"
@@ -38,16 +39,35 @@ class Schema:
     buckets:
         For numeric attributes the ascending bucket edges; a value x falls into "<e0",
         "e0..<e1" and so on up to ">=eN". Attributes without an entry are categorical as they are.
+    expect_absent:
+        Attributes and sensitive values that need not occur. Any other that no vertex has is taken
+        for a misspelling, see `AttributedGraph.check_present`.
+
+    Raises
+    ------
+    InvalidGraph
+        If a text stands for a collection, names clash or are no names, or buckets do not ascend.
+
+    Examples
+    --------
+    >>> Schema(("gender", "age"), "health", frozenset({"chronic"}), {"age": (18, 65)}).attributes
+    ('gender', 'age', 'health')
     """
 
     quasi_identifiers: tuple[str, ...]
     sensitive: str
     sensitive_values: frozenset[str]
     buckets: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+    expect_absent: frozenset[str] = frozenset()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "quasi_identifiers", tuple(self.quasi_identifiers))
-        object.__setattr__(self, "sensitive_values", frozenset(self.sensitive_values))
+        names = check_texts("quasi_identifiers", self.quasi_identifiers)
+        object.__setattr__(self, "quasi_identifiers", names)
+        for name in ("sensitive_values", "expect_absent"):
+            texts = frozenset(check_texts(name, getattr(self, name)))
+            object.__setattr__(self, name, texts)
+        if not isinstance(self.sensitive, str):
+            raise InvalidGraph("The sensitive attribute must be one name.")
         object.__setattr__(self, "buckets", {k: tuple(v) for k, v in self.buckets.items()})
         names = self.attributes
         if len(set(names)) != len(names):
@@ -77,12 +97,16 @@ class Schema:
         Raises
         ------
         InvalidGraph
-            If a bucketed attribute holds no number. The value itself is not repeated.
+            If a bucketed attribute holds no number, or another one NaN. The value itself is not
+            repeated.
         """
-        if value is None or value in {"", MISSING}:
+        if value is None or (isinstance(value, str) and value in {"", MISSING}):
             return MISSING
         edges = self.buckets.get(attribute)
         if edges is None:
+            if _is_nan(value):
+                msg = f"Attribute {attribute!r} holds NaN, which is no category."
+                raise InvalidGraph(msg, hint="Give None where a value is missing.")
             return str(value)
         try:
             number = float(value)  # type: ignore[arg-type]
@@ -161,6 +185,13 @@ class AttributedGraph:
         """Build a graph from one column of raw values per attribute of the schema.
 
         A missing column is an attribute that nobody gave. Categories are coded in sorted order.
+
+        Raises
+        ------
+        InvalidGraph
+            If columns differ in length or hold what is no category.
+        AbsentFromGraph
+            See `check_present`.
         """
         n = max((len(column) for column in columns.values()), default=0)
         categories: list[tuple[str, ...]] = []
@@ -175,7 +206,9 @@ class AttributedGraph:
             index = {text: code for code, text in enumerate(texts)}
             codes[:, j] = [index[value] for value in values]
             categories.append(tuple(texts))
-        return cls.from_codes(schema, categories, codes, edges)
+        graph = cls.from_codes(schema, categories, codes, edges)
+        graph.check_present(columns)
+        return graph
 
     @classmethod
     def from_networkx(
@@ -187,14 +220,19 @@ class AttributedGraph:
         ------
         InvalidGraph
             If the graph is directed or a multigraph.
+        AbsentFromGraph
+            See `check_present`.
         """
         if graph.is_directed() or graph.is_multigraph():
             msg = "Only undirected simple graphs are supported."
             raise InvalidGraph(msg, hint="Convert with networkx.Graph(graph).")
         nodes: list[Hashable] = list(graph)
         position = {node: i for i, node in enumerate(nodes)}
+        # Attributes that the schema does not list may be meant by one that it does.
+        others = {name for node in nodes for name in graph.nodes[node] if isinstance(name, str)}
         columns = {
-            name: [graph.nodes[node].get(name) for node in nodes] for name in schema.attributes
+            name: [graph.nodes[node].get(name) for node in nodes]
+            for name in {*schema.attributes, *others}
         }
         edges = np.array(
             [(position[u], position[v]) for u, v in graph.edges()], dtype=np.int64
@@ -209,6 +247,37 @@ class AttributedGraph:
             graph.add_node(name, **self.values(v))
         graph.add_edges_from((names[u], names[v]) for u, v in self.edges)
         return graph
+
+    def check_present(self, given: Iterable[str] = ()) -> None:
+        """Refuse a schema that names what no vertex has, unless it expects that.
+
+        A misspelt sensitive value would make every release safe, and a misspelt quasi-identifier
+        would be published as missing for everybody. A graph without vertices says nothing.
+
+        Parameters
+        ----------
+        given:
+            Names of attributes in the input, of which one may be meant.
+
+        Raises
+        ------
+        AbsentFromGraph
+        """
+        if not self.n_vertices:
+            return
+        schema = self.schema
+        shown = [
+            {texts[code] for code in np.unique(self.codes[:, j])}
+            for j, texts in enumerate(self.categories)
+        ]
+        nobody_gave = [
+            name
+            for name, texts in zip(schema.attributes, shown, strict=True)
+            if texts == {MISSING} and name not in schema.expect_absent
+        ]
+        nobody_holds = sorted(schema.sensitive_values - shown[-1] - schema.expect_absent)
+        others = set(given) - set(schema.attributes)
+        refuse(nobody_gave, nobody_holds, others if nobody_gave else shown[-1])
 
     @property
     def n_vertices(self) -> int:
@@ -268,6 +337,14 @@ class AttributedGraph:
                 zip(self.schema.attributes, self.categories, strict=True)
             )
         }
+
+
+def _is_nan(value: object) -> bool:
+    """Return whether a value is unequal to itself, as NaN is and NaT; pandas.NA does not say."""
+    try:
+        return bool(value != value)  # noqa: PLR0124
+    except (TypeError, ValueError):
+        return True
 
 
 def edge_keys(edges: NDArray[np.integer]) -> NDArray[np.int64]:

@@ -9,7 +9,13 @@ from ktsafe import Schema
 from tests import feeds
 from tests.stream.service.simulation import event
 
-SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), {"age": (18.0, 65.0)})
+SCHEMA = Schema(
+    ("gender", "age"),
+    "health",
+    frozenset({"ill"}),
+    {"age": (18.0, 65.0)},
+    expect_absent=frozenset({"ill", "gender", "age", "health"}),
+)
 BIG_BYTES = 10 * 1024 * 1024
 
 

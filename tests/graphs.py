@@ -95,7 +95,8 @@ def arrays(graph: Small) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 def attributed(graph: Small) -> AttributedGraph:
     """Return the graph with attributes a0, a1... and a sensitive attribute `s`."""
     qi, sensitive, edges = arrays(graph)
-    schema = Schema(tuple(f"a{j}" for j in range(qi.shape[1])), "s", frozenset({"yes"}))
+    yes = frozenset({"yes"})
+    schema = Schema(tuple(f"a{j}" for j in range(qi.shape[1])), "s", yes, expect_absent=yes)
     columns = {f"a{j}": [str(x) for x in qi[:, j]] for j in range(qi.shape[1])}
     columns["s"] = ["yes" if flag else "no" for flag in sensitive]
     return AttributedGraph.from_columns(schema, columns, edges)

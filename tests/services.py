@@ -19,6 +19,7 @@ ATTRIBUTES: dict[str, Any] = {
     "quasi_identifiers": list(SOCIAL_FEED_SCHEMA.quasi_identifiers),
     "sensitive": SOCIAL_FEED_SCHEMA.sensitive,
     "sensitive_values": sorted(SOCIAL_FEED_SCHEMA.sensitive_values),
+    "expect_absent": sorted(SOCIAL_FEED_SCHEMA.sensitive_values),
 }
 
 

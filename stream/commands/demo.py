@@ -21,6 +21,7 @@ CONFIG = """\
 quasi_identifiers = ["gender", "age_band"]
 sensitive = "health"
 sensitive_values = ["cancer", "depression", "hiv"]
+expect_absent = ["cancer", "depression", "hiv"]  # rare in the first month
 
 [privacy]
 k = 10

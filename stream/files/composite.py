@@ -63,17 +63,27 @@ def composite_schema(
         raise InvalidGraph(msg)
     parts = {name: frozenset(sensitive_values[name]) for name in sensitive}
     return CompositeSchema(
-        tuple(quasi_identifiers), JOINT.join(sensitive), frozenset(), buckets, parts
+        tuple(quasi_identifiers), JOINT.join(sensitive), frozenset(), buckets, parts=parts
     )
 
 
 def composed(
     schema: CompositeSchema, columns: Mapping[str, list[str]]
 ) -> tuple[Schema, dict[str, list[object]]]:
-    """Return the schema and the columns with the composite attribute in the place of its parts."""
+    """Return the schema and the columns with the composite attribute in the place of its parts.
+
+    Raises
+    ------
+    AbsentFromGraph
+        If nobody has a sensitive attribute, or one of its sensitive values.
+    """
     parts = dict(schema.parts)
+    for part, sensitive in parts.items():
+        alone = Schema((), part, sensitive, expect_absent=schema.expect_absent)
+        AttributedGraph.from_columns(alone, columns, [])
     made, values = composite_sensitive(schema.quasi_identifiers, parts, columns, schema.sensitive)
-    return dataclasses.replace(made, buckets=schema.buckets), values
+    made = dataclasses.replace(made, buckets=schema.buckets, expect_absent=schema.expect_absent)
+    return made, values
 
 
 def declaring_what_is_shown(graph: AttributedGraph) -> AttributedGraph:

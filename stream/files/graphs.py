@@ -27,12 +27,14 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[attributes]` table of a schema file or of the service's configuration.
 
     In a schema file there may be several sensitive attributes (`stream.files.composite`).
+    `expect_absent`: attributes and sensitive values that need not occur.
     """
 
     quasi_identifiers: list[str]
     sensitive: str | list[str]
     sensitive_values: list[str] | dict[str, list[str]]
     buckets: dict[str, list[float]] = {}
+    expect_absent: list[str] = []
 
     def to_schema(self) -> Schema:
         """Return the schema that the table describes.
@@ -43,11 +45,14 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
             If names clash, buckets do not ascend, or values do not fit the sensitive attributes.
         """
         buckets = {name: tuple(edges) for name, edges in self.buckets.items()}
+        absent = frozenset(self.expect_absent)
+        names = tuple(self.quasi_identifiers)
         match self.sensitive, self.sensitive_values:
             case str() as sensitive, list() as values:
-                return Schema(tuple(self.quasi_identifiers), sensitive, frozenset(values), buckets)
+                return Schema(names, sensitive, frozenset(values), buckets, absent)
             case list() as parts, dict() as by_part:
-                return composite_schema(self.quasi_identifiers, parts, by_part, buckets)
+                made = composite_schema(self.quasi_identifiers, parts, by_part, buckets)
+                return dataclasses.replace(made, expect_absent=absent)
         msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
         raise InvalidGraph(msg, hint="See the README, 'Schema file'.")
 
@@ -104,6 +109,8 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
     InvalidGraph
         If a file cannot be read, lacks a column, repeats an id or names an unknown one; the line
         is named, its content is not repeated.
+    AbsentFromGraph
+        If the schema names what nobody has.
     """
     position: dict[str, int] = {}
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes

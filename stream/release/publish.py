@@ -19,7 +19,7 @@ from typing import Protocol, TypeVar
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
 from connectors.errors import ConnectorError, SinkConflict, Unavailable
 from connectors.regular_files import digest_regular
-from ktsafe.errors import Infeasible, NotKTSafe
+from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe
 from state.errors import StateCorrupted, StateError
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
 from state.snapshot import GraphSnapshot
@@ -110,7 +110,14 @@ class Publisher:
         assert not self.busy
         last = self._ledger.last()
         index = last.index + 1 if last else 1
-        self._build = lambda: self._snapshotter.build(index, sequence, cut, snapshot)
+        is_first = last is None or last.sequence_id != sequence.sequence_id
+
+        def build() -> StagedRelease:
+            if is_first:  # Later on values may well go out of use.
+                snapshot.graph.check_present()
+            return self._snapshotter.build(index, sequence, cut, snapshot)
+
+        self._build = build
         self._retry_at_s = self._monotonic()
         self._observer.release_begun()
         self._building = self._executor.submit(self._build)
@@ -147,6 +154,13 @@ class Publisher:
             self._withhold("unsafe", error)
         except Infeasible as error:
             self._withhold("infeasible", error)
+        except AbsentFromGraph as error:
+            log.error(
+                "nobody has what [attributes] names: correct it, or list it in expect_absent",
+                subject=", ".join(error.attributes) or "sensitive_values",
+                count=len(error.attributes) or error.n_values,
+            )
+            self._withhold("absent", error)
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, nothing is published
             self._withhold("error", error)
         else:

@@ -37,7 +37,7 @@ EVENT_LABELS: Final = (*EVENT_TYPES, "unknown")
 OUTCOMES: Final = ("applied", "dead_letter", "ignored")
 DEAD_LETTER_REASONS: Final = (*REASONS, OTHER)
 PHASES: Final = ("anonymize", "stage", "verify", "audit", "publish", OTHER)
-WITHHELD_REASONS: Final = ("unsafe", "infeasible", "error", OTHER)
+WITHHELD_REASONS: Final = ("unsafe", "infeasible", "absent", "error", OTHER)
 RETRY_OPS: Final = ("dead_letter", "erase", "publish", "stage", OTHER)
 HELD_BACK: Final = {
     "people": "withheld_vertices",

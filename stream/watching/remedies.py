@@ -34,6 +34,7 @@ REMEDIES: Final = {
     ),
     "KtsafeReleaseWithheld": Remedy(
         "its label `reason`",
+        "*absent*: nobody has what [attributes] names; correct it, or list it in `expect_absent`; "
         "*infeasible*: k or alpha ask for more than the network has; *unsafe*, *error*: keep log "
         "and audit folder, report",
     ),

@@ -25,7 +25,7 @@ def graphs(draw: st.DrawFn, n_max: int = 24) -> AttributedGraph:
     sensitive_rate = draw(st.sampled_from([0.0, 0.1, 0.4, 1.0]))
     columns = [rng.integers(0, count, n) for count in values]
     columns.append((rng.random(n) >= sensitive_rate).astype(int))
-    schema = Schema(tuple("abc"[: len(values)]), "s", frozenset({"yes"}))
+    schema = Schema(tuple("abc"[: len(values)]), "s", frozenset({"yes"}), expect_absent={"yes"})
     categories = [[str(x) for x in range(count)] for count in values] + [["yes", "no"]]
     return AttributedGraph.from_codes(
         schema, categories, np.column_stack(columns), np.array(sorted(edges)).reshape(-1, 2)

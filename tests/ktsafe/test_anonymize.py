@@ -52,7 +52,7 @@ def test_same_seed_same_release(
 
 def test_inserted_vertices_get_the_missing_value_where_all_values_are_sensitive() -> None:
     """A sensitive attribute without a harmless value gets the missing one."""
-    schema = Schema((), "s", frozenset({"yes"}))
+    schema = Schema((), "s", frozenset({"yes"}), expect_absent={"yes"})
     graph = AttributedGraph.from_columns(schema, {"s": ["yes"] * 3}, [(0, 1)])
     outcome = anonymize(graph, PrivacyParams(k=2), rng=np.random.default_rng(0))
     inserted = np.flatnonzero(outcome.origin < 0)
@@ -62,7 +62,7 @@ def test_inserted_vertices_get_the_missing_value_where_all_values_are_sensitive(
 
 def test_refuses_when_even_the_missing_value_is_sensitive() -> None:
     """Without any harmless value nothing can be inserted; the hint says what to do."""
-    schema = Schema((), "s", frozenset({"yes", "-"}))
+    schema = Schema((), "s", frozenset({"yes", "-"}), expect_absent={"s"})
     graph = AttributedGraph.from_columns(schema, {"s": ["yes", "-"]}, [])
     with pytest.raises(Infeasible, match="Do not declare"):
         anonymize(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
@@ -71,7 +71,7 @@ def test_refuses_when_even_the_missing_value_is_sensitive() -> None:
 def test_progress_ends_at_one() -> None:
     """Progress never decreases and ends at 1."""
     seen: list[float] = []
-    schema = Schema((), "s", frozenset({"yes"}))
+    schema = Schema((), "s", frozenset({"yes"}), expect_absent={"yes"})
     graph = AttributedGraph.from_columns(schema, {"s": ["no"] * 12}, [(0, 1), (0, 2), (3, 4)])
     anonymize(
         graph,

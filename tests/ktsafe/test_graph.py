@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import random
 
 import networkx as nx
@@ -11,6 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import MISSING, AttributedGraph, InvalidGraph, Schema
+from ktsafe.errors import AbsentFromGraph
 from ktsafe.graph import edge_keys
 from tests import naive
 from tests.graphs import attributed, small_graphs
@@ -169,6 +171,56 @@ def test_bad_columns_are_refused() -> None:
         AttributedGraph.from_codes(SCHEMA, [["x"]] * 2, np.zeros((1, 3)), [])
     with pytest.raises(InvalidGraph):
         AttributedGraph.from_columns(SCHEMA, {"city": ["a", "b"], "health": ["ill"]}, [])
+
+
+PEOPLE = {"gender": ["f", "m", None], "age": [20, 30, 70], "health": ["well", "ill", "well"]}
+
+
+@pytest.mark.parametrize(
+    ("schema", "words"),
+    [
+        (Schema(("gendr", "age"), "health", {"ill"}), "'gendr'.*mean 'gender'"),
+        (Schema(("Gender", "age"), "health", {"ill"}), "'Gender'.*mean 'gender'"),
+        (Schema(("gender",), "heath", {"ill"}), "'heath'.*mean 'health'"),
+        (Schema(("gender",), "health", {"Ill"}), "'Ill'.*mean 'ill'"),
+        (Schema(("gender",), "health", {"ill", "chronic"}), "'chronic'.*expect_absent"),
+    ],
+)
+def test_what_nobody_has_is_taken_for_a_misspelling(schema: Schema, words: str) -> None:
+    """It would be published as missing for everybody, or make everything safe."""
+    given = nx.path_graph(3)
+    for v in given:
+        given.nodes[v].update({name: column[v] for name, column in PEOPLE.items()})
+    with pytest.raises(AbsentFromGraph, match=words):
+        AttributedGraph.from_columns(schema, PEOPLE, [])
+    with pytest.raises(AbsentFromGraph, match=words):
+        AttributedGraph.from_networkx(given, schema)
+    names = {*schema.attributes, *schema.sensitive_values}
+    declared = dataclasses.replace(schema, expect_absent=names)
+    assert AttributedGraph.from_columns(declared, PEOPLE, []).n_vertices == 3
+    assert AttributedGraph.from_columns(schema, {}, []).n_vertices == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("gender", "health", {"ill"}),
+        (("gender",), "health", "ill"),
+        (("gender",), ("health",), {"ill"}),
+        ((1,), "health", {"ill"}),
+    ],
+)
+def test_a_text_is_no_collection_of_texts(arguments: tuple) -> None:
+    """It would be taken for its letters."""
+    with pytest.raises(InvalidGraph, match="must be"):
+        Schema(*arguments)
+
+
+@pytest.mark.parametrize("value", [float("nan"), np.float32("nan"), np.datetime64("NaT")])
+def test_nan_is_no_category(value: object) -> None:
+    """Among numbers it is a missing value; as a category it would be published as one."""
+    with pytest.raises(InvalidGraph, match="'health' holds NaN"):
+        AttributedGraph.from_columns(SCHEMA, {**PEOPLE, "city": "abc", "health": [value] * 3}, [])
 
 
 def test_classes_of_many_wide_attributes() -> None:

@@ -21,7 +21,7 @@ def people(rows: list[tuple[str, ...]], values: str = "") -> AttributedGraph:
     """Return a graph without edges: quasi-identifiers per person, "y" for a sensitive one."""
     names = tuple("abcd"[: len(rows[0])])
     columns = {name: [row[j] for row in rows] for j, name in enumerate(names)}
-    schema = Schema(names, "s", frozenset({"y"}))
+    schema = Schema(names, "s", frozenset({"y"}), expect_absent={"y", "s", *names})
     return AttributedGraph.from_columns(
         schema, {**columns, "s": list(values or "n" * len(rows))}, []
     )
@@ -69,7 +69,7 @@ def test_suppressed_people_join_those_whose_values_are_missing() -> None:
 
 def test_withheld_people_take_their_edges_along() -> None:
     """Whoever is withheld is in no release, and cost counts them and their edges."""
-    schema = Schema(("a",), "s", frozenset({"y"}))
+    schema = Schema(("a",), "s", frozenset({"y"}), expect_absent={"y", "a", "s"})
     columns = {"a": ["x", "x", "rare", "x"], "s": ["n"] * 4}
     graph = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2), (2, 3), (0, 3), (1, 3)])
     options = AnonymizeOptions(rare_qi="withhold")
@@ -107,7 +107,7 @@ def test_classes_within_alpha_keep_their_values() -> None:
 
 def test_a_missing_value_that_is_sensitive_cannot_hide_one() -> None:
     """The error names the way out."""
-    schema = Schema((), "s", frozenset({"y", "-"}))
+    schema = Schema((), "s", frozenset({"y", "-"}), expect_absent={"-", "s"})
     graph = AttributedGraph.from_columns(schema, {"s": list("yyn")}, [])
     with pytest.raises(Infeasible, match="Do not declare"):
         prepared(graph, 2, over_alpha="suppress")

@@ -26,7 +26,7 @@ from ktsafe.audit.utility import (
 from tests.graphs import attributed, small_graphs, union
 from tests.naive import Small
 
-SCHEMA = Schema(("club",), "s", frozenset({"yes"}))
+SCHEMA = Schema(("club",), "s", frozenset({"yes"}), expect_absent={"yes"})
 
 
 def plain(graph):

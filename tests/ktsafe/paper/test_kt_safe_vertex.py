@@ -185,7 +185,7 @@ def test_beta_likeness_refuses_values_that_one_side_lacks() -> None:
 
 def test_missing_values_are_a_value() -> None:
     """A missing quasi-identifier is the category "-": its bearers protect each other only."""
-    schema = Schema(("a",), "s", frozenset({"yes"}))
+    schema = Schema(("a",), "s", frozenset({"yes"}), expect_absent={"yes"})
     graph = AttributedGraph.from_columns(
         schema, {"a": [None, "", "x"], "s": ["no"] * 3}, np.zeros((0, 2), dtype=int)
     )

@@ -169,3 +169,38 @@ def test_neither_folder_lies_in_the_other(files, tmp_path, capsys) -> None:
     for option, place in (("--audit", "release/private"), ("--out", "private/release")):
         assert run_command(["anonymize", *files, option, str(tmp_path / place)]) == Exit.USAGE
         assert "lies in" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "words"),
+    [
+        ('"chronic"', '"cronic"', "'cronic', which the schema names. Did you mean 'chronic'?"),
+        ('"club", "age"', '"clubs", "age"', "'clubs'"),
+    ],
+)
+def test_a_misspelt_schema_is_refused(files, tmp_path, capsys, right, wrong, words) -> None:
+    """Nothing is written, and what may be meant is named; declared, it is published."""
+    (tmp_path / "schema.toml").write_text(SCHEMA.replace(right, wrong))
+    assert run_command(["anonymize", *files]) == Exit.USAGE
+    assert words in capsys.readouterr().err
+    assert not (tmp_path / "release").exists()
+
+
+def test_an_absent_value_may_be_declared(files, tmp_path) -> None:
+    """The owner knows better."""
+    text = SCHEMA.replace('["chronic"]', '["chronic", "acute"]')
+    (tmp_path / "schema.toml").write_text(text)
+    assert run_command(["anonymize", *files]) == Exit.USAGE
+    (tmp_path / "schema.toml").write_text(text + 'expect_absent = ["acute"]\n')
+    assert run_command(["anonymize", *files]) == Exit.OK
+
+
+def test_parts_of_a_composite_are_looked_at_one_by_one(files, tmp_path, capsys) -> None:
+    """A misspelt part would leave the combination as sensitive as its other parts."""
+    text = SCHEMA.replace('sensitive = "health"', 'sensitive = ["health", "club"]').replace(
+        'quasi_identifiers = ["club", "age"]', 'quasi_identifiers = ["age"]'
+    )
+    values = 'sensitive_values = { health = ["chronic"], club = ["grean"] }'
+    (tmp_path / "schema.toml").write_text(text.replace('sensitive_values = ["chronic"]', values))
+    assert run_command(["anonymize", *files]) == Exit.USAGE
+    assert "mean 'green'" in capsys.readouterr().err

@@ -11,7 +11,7 @@ from stream.errors import Exit
 from stream.files import releases_write
 from tests.ktsafe.sequence_audit.sticky import PARAMS, SIZE, member, sticky
 
-SCHEMA = Schema(("group",), "health", frozenset({"yes"}))
+SCHEMA = Schema(("group",), "health", frozenset({"yes"}), expect_absent={"yes"})
 
 
 def write(folder, steps, *, guarantee=None):

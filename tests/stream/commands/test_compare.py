@@ -113,7 +113,11 @@ def test_a_lost_process_costs_its_row_only(tmp_path, data, monkeypatch):
 
 def test_a_combination_that_cannot_be_has_no_figures(tmp_path, data, capsys):
     """Where every value is sensitive nothing can be inserted: `infeasible`, exit 1, a row."""
-    text = (tmp_path / "schema.toml").read_text().replace("['x']", "['x', 'y', '-']")
+    text = (
+        (tmp_path / "schema.toml")
+        .read_text()
+        .replace("['x']", "['x', 'y', '-']\nexpect_absent = ['-']")
+    )
     (tmp_path / "schema.toml").write_text(text)
     assert run_command(["compare", *data, "--k=4", "--effort=fast", "--no-utility"]) == Exit.UNSAFE
     (row,) = rows_of(tmp_path / "out.csv")

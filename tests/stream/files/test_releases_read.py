@@ -12,7 +12,7 @@ from stream.errors import Exit
 from stream.files import releases_write
 from stream.files.releases_read import ReleaseUnreadable, read_release
 
-SCHEMA = Schema(("a",), "s", frozenset({"ill"}))
+SCHEMA = Schema(("a",), "s", frozenset({"ill"}), expect_absent={"ill"})
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 
 

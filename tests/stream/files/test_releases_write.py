@@ -14,7 +14,9 @@ from stream.files import releases_write
 from stream.files.private_audits import read_owners
 from stream.files.releases_read import ReleaseUnreadable, read_release
 
-SCHEMA = Schema(("a", "b"), "s", frozenset({"ill", 'no,"quotes"'}))
+ODD = 'no,"quotes"'
+ABSENT = frozenset({"ill", ODD, "a", "b", "s"})
+SCHEMA = Schema(("a", "b"), "s", frozenset({"ill", ODD}), expect_absent=ABSENT)
 PARAMS = PrivacyParams(k=3, t="0.25")
 TEXTS = st.text(st.characters(exclude_categories=("Cs", "Cc")), max_size=5)
 

@@ -21,7 +21,8 @@ from tests import feeds
 from tests.configurations import KEPT_IN_FILES
 from tests.stream.service.simulation import World
 
-SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}))
+ABSENT = frozenset({"ill", "gender", "age", "health"})
+SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), expect_absent=ABSENT)
 TABLES: dict[str, Any] = {
     "vertices": [
         {
@@ -232,6 +233,7 @@ BASE = (
 quasi_identifiers = ["gender", "age"]
 sensitive = "health"
 sensitive_values = ["ill"]
+expect_absent = ["ill", "gender", "age", "health"]
 [source]
 kind = "files"
 paths = ["rows.jsonl"]

@@ -41,7 +41,9 @@ from stream.slots import FixedSlots, Slots
 from stream.watching.summary import Counts, Summary
 from tests import feeds
 
-SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))
+SCHEMA = Schema(
+    ("gender",), "health", frozenset({"ill"}), expect_absent={"ill", "gender", "health"}
+)
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SLOT_US = 10_000_000
 

@@ -142,6 +142,34 @@ def test_what_is_not_verified_is_never_published(tmp_path, monkeypatch, error, r
     assert world.graph() == known()
 
 
+STRICT = dataclasses.replace(SCHEMA, expect_absent=frozenset())
+WELL = [FIRST[0], event("vertex.upsert", 2, "bob", gender="m", health="well"), *FIRST[2:]]
+
+
+def test_the_first_release_is_held_until_all_that_the_schema_names_was_seen(tmp_path, caplog):
+    """Somebody falls ill at 42 s; from then on slots are served, also when all are well again."""
+    world = World(tmp_path, [WELL, SECOND], schema=STRICT)
+    assert world.run().withheld == {"absent": 3}
+    assert [t // 1000 for t, _ in world.releases.releases.values()] == [50]
+    assert "nobody has what [attributes] names" in caplog.text
+    assert "ill" not in {word.strip("',") for word in caplog.text.split()}
+    world.extend(0, [event("vertex.upsert", 61, "ann", health="well")])
+    world.extend(0, [event("vertex.upsert", 81, "fay", gender="f")])
+    assert not world.run().withheld
+    assert len(world.releases.releases) > 1
+
+
+def test_the_owner_may_say_that_a_value_is_absent_on_purpose(tmp_path):
+    """The state goes on: what is expected is no input of a release."""
+    world = World(tmp_path, [WELL], schema=STRICT, store=disk_store(tmp_path, STRICT))
+    assert world.run().withheld["absent"]
+    assert not world.releases.releases
+    world.schema, world.open_store = SCHEMA, disk_store(tmp_path, SCHEMA)
+    world.extend(0, [event("vertex.upsert", 61, "fay", gender="f")])
+    world.run()
+    assert world.releases.releases
+
+
 def test_an_unsafe_release_is_stopped_by_the_real_verifier(tmp_path, monkeypatch):
     """With an anonymizer that does nothing, nothing unsafe comes out."""
     anonymize = fresh.anonymize
