@@ -15,22 +15,22 @@ from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import Progress, check_strategy, strategy_named
 
-__all__ = ["AnonymizeOptions", "Anonymized", "anonymize"]
+__all__ = ["AnonymizeOptions", "Anonymized", "anonymize", "anonymize_in_order"]
 
 DEFAULTS = AnonymizeOptions()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Anonymized:
-    """A released graph and private figures about how it came to be.
+    """A released graph and, privately, who is who in it and how it came to be.
 
     Attributes
     ----------
     graph:
-        The released graph.
+        The released graph, its vertices in random order. All else is private.
     origin:
         int32, shape (released vertices,): the original vertex behind each, -1 for an inserted
-        one. Original vertices that it does not name are withheld.
+        one. Original vertices that it does not name are withheld. Nothing else tells who is who.
     n_original:
         Number of original vertices, withheld ones included.
     rounds:
@@ -61,6 +61,9 @@ def anonymize(
 ) -> Anonymized:
     """Return a release of `graph`; kt-safe unless the strategy is one that is for comparison.
 
+    Vertices of the release stand in random order, inserted ones among the others, so that no
+    position tells who somebody is.
+
     Parameters
     ----------
     graph:
@@ -83,6 +86,40 @@ def anonymize(
         If vertices that must be inserted cannot be non-sensitive, or values cannot be suppressed.
     InvalidParams
         If the options name no strategy.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> graph = uniform(60, 90, n_tuples=2, rng=np.random.default_rng(1))
+    >>> made = anonymize(graph, PrivacyParams(k=5), rng=np.random.default_rng(1))
+    >>> sorted(made.origin[made.origin >= 0].tolist()) == list(range(60))
+    True
+    """
+    made = anonymize_in_order(
+        graph, params, rng=rng, options=options, executor=executor, progress=progress
+    )
+    order = rng.permutation(made.graph.n_vertices)
+    shift = None
+    if made.shift is not None:
+        position = np.argsort(order)
+        shift = position[made.shift[order]].astype(np.int32)
+    return dataclasses.replace(
+        made, graph=made.graph.subgraph(order), origin=made.origin[order], shift=shift
+    )
+
+
+def anonymize_in_order(
+    graph: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    rng: np.random.Generator,
+    options: AnonymizeOptions = DEFAULTS,
+    executor: Executor | None = None,
+    progress: Progress | None = None,
+) -> Anonymized:
+    """Return what `anonymize` does before it draws an order: for what is built upon a release.
+
+    The original vertices come first, in their order, then the inserted ones: never to be published.
     """
     strategy = strategy_named(options.strategy)
     check_strategy(options.strategy, params)

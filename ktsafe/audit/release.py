@@ -35,7 +35,7 @@ def audit_release(
         The parameters of the release.
     original_of:
         Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
-        None: the first vertices are the originals in order.
+        None: the first vertices are the originals in order, as `anonymize` never leaves them.
     certificate:
         See `ktsafe.verify.verify`. With it, protection sets are counted by its orbits: what is
         left of them at least.

@@ -58,9 +58,10 @@ def compare(name: str, graph: AttributedGraph, effort: Effort) -> int:
         options = AnonymizeOptions(effort=effort, edits=edits)
         anonymize(small, params, rng=np.random.default_rng(SEED), options=options)
         began = time.perf_counter()
-        released = anonymize(graph, params, rng=np.random.default_rng(SEED), options=options).graph
+        outcome = anonymize(graph, params, rng=np.random.default_rng(SEED), options=options)
         seconds = time.perf_counter() - began
-        parts = cost_parts(trace(graph, released), params)
+        released = outcome.graph
+        parts = cost_parts(trace(graph, released, outcome.origin), params)
         unsafe = verify_graph(released, params).n_unsafe
         digest = hashlib.sha256(released.codes.tobytes() + released.edges.tobytes()).hexdigest()
         print(

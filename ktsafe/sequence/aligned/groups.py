@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymize import Anonymized, anonymize
+from ktsafe.anonymize import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence.memory import state as st
@@ -104,7 +104,7 @@ def _seated(
     chosen = AnonymizeOptions(
         effort=frame.effort, strategy="aligned", real_per_group=options.real_per_group
     )
-    return anonymize(graph, params, rng=rng, options=chosen)
+    return anonymize_in_order(graph, params, rng=rng, options=chosen)
 
 
 def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:

@@ -18,12 +18,12 @@ from ktsafe import (
     InvalidParams,
     NotKTSafe,
     PrivacyParams,
-    anonymize,
 )
 from ktsafe.alignment import _alignment_core as core
 from ktsafe.alignment import parts as alignment_parts
 from ktsafe.alignment.strategy import seated
 from ktsafe.anonymize import Anonymized
+from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.datasets import uniform
 from ktsafe.verify import verify, verify_graph
 from tests.ktsafe.small_graphs import graphs

@@ -75,7 +75,7 @@ def test_withheld_people_take_their_edges_along() -> None:
     options = AnonymizeOptions(rare_qi="withhold")
     params = PrivacyParams(k=3, alpha=1)  # type: ignore[arg-type]
     outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
-    assert outcome.origin.tolist() == [0, 1, 3]
+    assert sorted(outcome.origin.tolist()) == [0, 1, 3]
     assert outcome.n_original == 4
     cost = audit_release(graph, outcome.graph, params, original_of=outcome.origin)["cost"]
     assert (cost["deleted_vertices"], cost["deleted_edges"]) == (1, 2)
@@ -134,12 +134,13 @@ def test_releases_are_safe_and_change_nothing_else(
     if rare == "withhold":
         assert {origin[u] for u in real} == set(range(graph.n_vertices)) - rare_ones
     else:
-        assert [origin[u] for u in real] == list(range(graph.n_vertices))
+        assert sorted(origin[u] for u in real) == list(range(graph.n_vertices))
     for u in real:
         for name, value in released.values(u).items():
             assert value in {graph.values(origin[u])[name], "-"}
             assert value == graph.values(origin[u])[name] or "suppress" in (rare, over)
-    kept = {(origin[u], origin[v]) for u, v in released.edges.tolist() if u in real and v in real}
+    ends = [(origin[u], origin[v]) for u, v in released.edges.tolist()]
+    kept = {(min(pair), max(pair)) for pair in ends if min(pair) >= 0}
     among = {(u, v) for u, v in graph.edges.tolist() if {u, v} <= set(origin)}
     assert among <= kept
     if rare == "suppress" and graph.n_vertices >= params.k * (2 ** len(released.categories)):

@@ -10,7 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
-from ktsafe.anonymize import AnonymizeOptions, anonymize
+from ktsafe.anonymize import AnonymizeOptions
+from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.audit import cost_parts, trace
 from ktsafe.audit.utility import degree_emd
 from ktsafe.cohorts.deletion import thinned

@@ -9,7 +9,8 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
+from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.audit import trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.cohorts.knowledge import KnownCandidates

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
+from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.audit import trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.cohorts.search import cheapest_supergraph

@@ -8,7 +8,8 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 
-from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams, anonymize
+from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
+from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.datasets import uniform, zipf
 from ktsafe.paper.kt_safe_graph import Variant, kt_safe_graph
 from ktsafe.strategies import STRATEGIES
