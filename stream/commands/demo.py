@@ -50,6 +50,7 @@ every = "month"
 
 [metrics]
 port = {port}
+figures = "local users"  # nobody is in this network
 """
 
 

@@ -22,6 +22,7 @@ from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.aligned import check_options
 from ktsafe.strategies import default_strategy
+from stream.config.loopback import is_loopback
 from stream.config.secrets import refuse_secrets
 from stream.errors import ConfigError
 from stream.files.composite import CompositeSchema
@@ -162,8 +163,8 @@ class IngestTable(Table, frozen=True):
 class MetricsTable(Table, frozen=True):
     """`[metrics]`: where status page, metrics and health are served; loopback by default.
 
-    `figures` admits the secrets of releases there; by default where only this machine or whoever
-    has the token can read them.
+    `figures` admits the secrets of releases there; by default where readers show a token. On
+    loopback "local users" admits every user of this machine without one.
     """
 
     enabled: bool = True
@@ -172,7 +173,12 @@ class MetricsTable(Table, frozen=True):
     healthy_within_s: Seconds = 60.0
     token_file: str | None = None
     token_env: str | None = None
-    figures: bool | None = None
+    figures: bool | Literal["local users"] | None = None
+
+    @property
+    def has_token(self) -> bool:
+        """Whether readers must show a token."""
+        return self.token_file is not None or self.token_env is not None
 
 
 class LogTable(Table, frozen=True):
@@ -283,6 +289,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     _check_together(config, name)
     _check_private(config, base, name)
+    _check_figures(config.metrics, name)
     if config.kafka is not None:
         config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
@@ -377,6 +384,20 @@ def _check_private(config: Config, base: Path, name: str) -> None:
             raise ConfigError(
                 msg, hint="It is private, and releases are handed out: keep them apart."
             )
+
+
+def _check_figures(table: MetricsTable, name: str) -> None:
+    """Refuse to show the secrets of releases to everybody who reaches the server."""
+    if not table.enabled or table.has_token or not table.figures:
+        return
+    remedy = "Set metrics.token_file or metrics.token_env"
+    if not is_loopback(table.host):
+        msg = f"{name}: metrics.figures would show secrets of releases beyond this machine."
+        raise ConfigError(msg, hint=f"{remedy}, or leave figures out.")
+    if table.figures is True:
+        msg = f"{name}: metrics.figures = true needs a token."
+        hint = f'{remedy}, or admit every user of this machine: figures = "local users".'
+        raise ConfigError(msg, hint=hint)
 
 
 def _resolved(base: Path, text: str) -> Path:

@@ -15,8 +15,9 @@ import base64
 import binascii
 import hashlib
 import hmac
-import ipaddress
 from typing import Final
+
+from stream.config.loopback import is_loopback
 
 TOKEN_CHARS_MIN: Final = 16
 HEADER_CHARS_MAX: Final = 4096
@@ -52,16 +53,6 @@ class Gate:
             return True
         shown = _shown(authorization)
         return hmac.compare_digest(_digest(shown), self._digest) and bool(shown)
-
-
-def is_loopback(host: str) -> bool:
-    """Whether only this machine reaches a server that listens on `host`."""
-    if host == "localhost":
-        return True
-    try:
-        return ipaddress.ip_address(host).is_loopback
-    except ValueError:
-        return False
 
 
 def _without_port(host: str) -> str:

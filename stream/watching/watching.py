@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from connectors.errors import Misconfigured
 from connectors.secrets import SecretUnreadable, read_secret
+from stream.config.loopback import is_loopback
 from stream.config.settings import MetricsTable, Settings
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
-from stream.watching.access import TOKEN_CHARS_MIN, is_loopback
+from stream.watching.access import TOKEN_CHARS_MIN
 from stream.watching.board import Board, Setting
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
@@ -58,11 +59,10 @@ def status_server(settings: Settings, board: Board) -> tuple[PrometheusMetrics, 
 
 
 def shows_figures(table: MetricsTable) -> bool:
-    """Whether the secrets of releases are shown: by default only behind loopback or a token."""
-    if table.figures is not None:
-        return table.figures
-    has_token = table.token_file is not None or table.token_env is not None
-    return has_token or is_loopback(table.host)
+    """Whether the secrets of releases are shown: behind a token, or where local users may see."""
+    if table.figures == "local users":
+        return table.has_token or is_loopback(table.host)
+    return table.has_token and table.figures is not False
 
 
 def access_token(settings: Settings) -> str | None:

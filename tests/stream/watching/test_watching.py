@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from connectors.errors import Misconfigured
 from stream.config import settings as config
 from stream.config.settings import MetricsTable
+from stream.errors import ConfigError
 from stream.files.figures import ReleaseFigures, Secrets
 from stream.files.releases_write import Guarantee
 from stream.watching.access import Gate, is_loopback
@@ -35,28 +36,49 @@ def settings(folder: Path, **metrics: object) -> config.Settings:
 @pytest.mark.parametrize(
     ("table", "shown"),
     [
-        ({}, True),
-        ({"host": "::1"}, True),
-        ({"host": "localhost"}, True),
+        ({}, False),
+        ({"host": "::1"}, False),
+        ({"figures": "local users"}, True),
+        ({"host": "localhost", "figures": "local users"}, True),
+        ({"token_file": "token"}, True),
+        ({"token_file": "token", "figures": False}, False),
         ({"host": "0.0.0.0"}, False),  # noqa: S104 -- the case
         ({"host": "metrics.example"}, False),
         ({"host": "0.0.0.0", "token_file": "token"}, True),  # noqa: S104
         ({"host": "0.0.0.0", "token_env": "TOKEN"}, True),  # noqa: S104
-        ({"host": "0.0.0.0", "figures": True}, True),  # noqa: S104
+        ({"host": "0.0.0.0", "figures": True}, False),  # noqa: S104
+        ({"host": "0.0.0.0", "figures": "local users"}, False),  # noqa: S104
         ({"figures": False}, False),
     ],
 )
-def test_secrets_need_loopback_or_a_token_unless_told(
+def test_secrets_need_a_token_or_a_word_about_local_users(
     table: dict[str, object], shown: bool
 ) -> None:
-    """What a release cost is not shown to whoever comes by, unless the operator says so."""
+    """What a release cost is shown to nobody who comes by."""
     assert shows_figures(MetricsTable(**table)) is shown  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("table", "words"),
+    [
+        ({"figures": True}, "figures = true needs a token.*local users"),
+        ({"host": "0.0.0.0", "figures": True}, "beyond this machine.*token_file"),  # noqa: S104
+        ({"host": "10.1.2.3", "figures": "local users"}, "beyond this machine"),
+    ],
+)
+def test_a_configuration_that_shows_secrets_is_refused_by_name(
+    tmp_path: Path, table: dict[str, object], words: str
+) -> None:
+    """`config check` and the start say which key shows what to whom, and what would be right."""
+    with pytest.raises(ConfigError, match=words):
+        settings(tmp_path, **table)
+    assert settings(tmp_path, **table, token_env="TOKEN").config.metrics.figures  # noqa: S106
 
 
 @pytest.mark.parametrize("shown", [True, False])
 def test_page_and_metrics_follow_one_rule(tmp_path: Path, shown: bool) -> None:
     """Where secrets are not shown they are on neither; where they are they are on both."""
-    found = settings(tmp_path, figures=shown)
+    found = settings(tmp_path, figures="local users" if shown else False)
     board = status_board(found, Guarantee("all"), Counts())
     metrics, server = status_server(found, board)
     server.close()
