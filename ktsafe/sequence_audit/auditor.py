@@ -19,6 +19,7 @@ from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures, windows
 from ktsafe.sequence_audit.candidates import Candidates, Stage
+from ktsafe.sequence_audit.change_history import ChangeHistory
 from ktsafe.sequence_audit.containment import Containment, TrueGraph
 from ktsafe.sequence_audit.findings import Findings, Violation
 from ktsafe.sequence_audit.ownership import Owned, Ownership
@@ -87,6 +88,7 @@ class SequenceAuditor:
         self._is_owned = np.zeros(0, dtype=np.bool_)
         self._is_owned_linked = np.zeros(0, dtype=np.bool_)
         self._ages = EdgeAges()
+        self._history = ChangeHistory()
         self._containment = Containment()
 
     def copy(self) -> SequenceAuditor:
@@ -99,6 +101,7 @@ class SequenceAuditor:
             _published=self._published.copy(),
             _linked=None if self._linked is None else self._linked.copy(),
             _ages=self._ages.copy(),
+            _history=self._history.copy(),
             _containment=self._containment.copy(),
         )
         return other
@@ -201,6 +204,7 @@ class SequenceAuditor:
         self._symmetry = SymmetryReader()
         self._published = Candidates()
         self._ages = EdgeAges()
+        self._history = ChangeHistory()
 
     def _checked_shift(
         self, release: AuditedRelease, found: _Violations
@@ -268,15 +272,18 @@ class SequenceAuditor:
         }
 
     def _judge_changes(self, structure: Structure, found: _Violations) -> dict[str, Any]:
-        """Decide cover; return figures."""
+        """Decide cover, of former changes too; return figures."""
         k = self._params.k
         is_owned = self._is_owned if self._owners_known else np.ones_like(self._is_owned)
         changes = visible_changes(structure, self._published, is_owned)
+        self._history.add(changes.vertices, changes.label)
+        lost = self._history.judge(self._published, k)
         if self.promise.cover:
             uncovered = changes.vertices[changes.k_delta < k]
-            positions = np.flatnonzero(np.isin(structure.vertices, uncovered))
-            found.add("change_uncovered", positions)
-        return {
+            found.add("change_uncovered", np.flatnonzero(np.isin(structure.vertices, uncovered)))
+            position = np.flatnonzero(np.isin(structure.vertices, lost))
+            found.add("cover_lost", position, absent=len(lost) - len(position))
+        return self._history.figures(self._params) | {
             "k_delta": figures.counts(changes.k_delta, k),
             "k_delta_real": figures.counts(changes.k_delta_real[is_owned[changes.vertices]], k),
             "k_still": figures.counts(changes.k_still, k),

@@ -2,8 +2,8 @@
 
 D_i(v) is the pair of multisets of quasi-identifiers of the neighbours that v gains and loses
 between releases i-1 and i, as published ids show. k_delta(v) counts the members of CS_all(v), all
-releases up to i, with the same D_i. It is defined for vertices present in both releases whose D_i
-is not empty.
+releases so far, with the same D_i. It is defined for vertices present in both releases whose D_i
+is not empty. Here it is counted for the last release; `change_history` keeps the former ones.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence_audit.candidates import Candidates
+from ktsafe.sequence_audit.change_history import alike
 from ktsafe.sequence_audit.profiles import Structure
 
 
@@ -25,6 +26,8 @@ class VisibleChanges:
     ----------
     vertices:
         int64, shape (c,): vertex numbers, ascending.
+    label:
+        int64, shape (c,): equal iff D_i are.
     k_delta, k_delta_real:
         int64, shape (c,): candidates with the same change, and those of them with an owner.
     k_still:
@@ -33,6 +36,7 @@ class VisibleChanges:
     """
 
     vertices: NDArray[np.int64]
+    label: NDArray[np.int64]
     k_delta: NDArray[np.int64]
     k_delta_real: NDArray[np.int64]
     k_still: NDArray[np.int64]
@@ -51,24 +55,10 @@ def visible_changes(
         bool, by vertex number.
     """
     changed, label = _labels(structure)
-    atom = candidates.atom_of[changed]
-    n_labels = int(label.max(initial=-1)) + 1
-    keys, first, group = np.unique(atom * n_labels + label, return_index=True, return_inverse=True)
-    group = group.reshape(-1)
-    counts = np.bincount(group, minlength=len(keys)).astype(np.int64)
-    real = np.bincount(group[is_real[changed]], minlength=len(keys)).astype(np.int64)
-    pairs = candidates.pairs
-    row = keys // max(n_labels, 1)
-    lengths = pairs.pointer[row + 1] - pairs.pointer[row]
-    of_key = np.repeat(np.arange(len(keys)), lengths)
-    offset = np.arange(len(of_key)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    wanted = pairs.member[pairs.pointer[row][of_key] + offset] * n_labels + label[first][of_key]
-    place = np.minimum(np.searchsorted(keys, wanted), max(len(keys) - 1, 0))
-    is_hit = keys[place] == wanted
-    alike, alike_real = (_sums(of_key[is_hit], x[place[is_hit]], len(keys)) for x in (counts, real))
-    return VisibleChanges(
-        changed, alike[group], alike_real[group], _still(structure, candidates, changed)
-    )
+    weights = np.column_stack((np.ones_like(changed), is_real[changed]))
+    k_delta, k_delta_real = alike(candidates, changed, label, weights).T
+    still = _still(structure, candidates, changed)
+    return VisibleChanges(changed, label, k_delta, k_delta_real, still)
 
 
 def _labels(structure: Structure) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -108,9 +98,3 @@ def _still(
     atom = candidates.atom_of[np.flatnonzero(is_still)]
     atom = atom[moved[atom] > 0]
     return (everybody - moved)[atom]
-
-
-def _sums(row: NDArray[np.int64], values: NDArray[np.int64], n: int) -> NDArray[np.int64]:
-    total = np.zeros(n, dtype=np.int64)
-    np.add.at(total, row, values)
-    return total

@@ -121,6 +121,11 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
         f"  visible changes: {changes['visible']}; fewest candidates who changed alike "
         f"{changes['k_delta_min']}, {changes['below_k']} below k"
     )
+    alike = changes["alpha_alike"]
+    typer.echo(
+        f"  sensitive share of those who changed alike: most {alike['max']}, "
+        f"{alike['above_alpha']} above alpha"
+    )
     if (persistence := sequence.get("persistence")) is not None:
         typer.echo(
             "  true against inserted ties, 0.5 tells nothing: age "

@@ -25,12 +25,12 @@ CANDIDATES: Final[Mapping[str, tuple[str, ...]]] = {
     "known": ("privacy", "all", "k_known"),
     "sequence": ("audit", "figures", "published", "candidates"),
     "sequence_real": ("audit", "figures", "published", "candidates_real"),
-    "change": ("audit", "figures", "changes", "k_delta"),
+    "change": ("audit", "figures", "changes", "k_delta_all"),
 }
 """Against whom candidates are counted, and where the audit tells.
 
 By the definition; real people only; for who knows your true ties; over all releases of the
-sequence; the same, real people only; for who saw you gain or lose ties.
+sequence; the same, real people only; for who saw you gain or lose ties at any release.
 """
 SENSITIVE: Final[Mapping[str, tuple[str, ...]]] = {
     "claimed": ("privacy", "all", "alpha"),

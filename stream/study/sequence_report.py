@@ -154,7 +154,7 @@ class _Part:
         }
 
     def _changes(self) -> dict[str, Any]:
-        """Summarize k_delta over all releases of the sequence."""
+        """Summarize all visible changes, by the candidates that all releases leave."""
         rows = [findings.figures["changes"] for findings in self._findings]
 
         def least(name: str) -> int | None:
@@ -162,9 +162,10 @@ class _Part:
             return min(seen, default=None)
 
         return {
-            "visible": sum(row["k_delta"]["vertices"] for row in rows),
-            "below_k": sum(row["k_delta"]["below_k"] for row in rows),
-            "k_delta_min": least("k_delta"),
+            "visible": rows[-1]["k_delta_all"]["vertices"],
+            "below_k": rows[-1]["k_delta_all"]["below_k"],
+            "k_delta_min": rows[-1]["k_delta_all"]["min"],
+            "alpha_alike": rows[-1]["alpha_alike"],
             "k_delta_real_min": least("k_delta_real"),
             "k_still_min": least("k_still"),
         }

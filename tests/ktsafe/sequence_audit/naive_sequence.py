@@ -163,11 +163,22 @@ def linked_view(releases: list[Plain], params: PrivacyParams) -> View:
     return view
 
 
-def k_deltas(releases: list[Plain], params: PrivacyParams) -> dict[str, int]:
-    """Return k_delta of every vertex that visibly changed at the last release."""
+def k_deltas(releases: list[Plain], params: PrivacyParams, at: int = -1) -> dict[str, int]:
+    """Return k_delta of every vertex that visibly changed at a release, the last if none is given.
+
+    Its candidates are those whom all releases leave, the later ones too.
+    """
+    return {v: len(found) for v, found in changed_alike(releases, params, at).items()}
+
+
+def changed_alike(
+    releases: list[Plain], params: PrivacyParams, at: int = -1
+) -> dict[str, set[str]]:
+    """Return for every vertex that visibly changed at a release the candidates who did alike."""
     if len(releases) < 2:
         return {}
-    before, now = releases[-2:]
+    at %= len(releases)
+    before, now = releases[at - 1], releases[at]
     view = published_view(releases, params)
     changes = {}
     for v in set(before.tuples) & set(now.tuples):
@@ -178,7 +189,7 @@ def k_deltas(releases: list[Plain], params: PrivacyParams) -> dict[str, int]:
     nothing = (frozenset(), frozenset())
     everything = tuple(range(len(releases)))
     return {
-        v: sum(changes.get(u) == change for u in view.candidates(v, everything))
+        v: {u for u in view.candidates(v, everything) if changes.get(u) == change}
         for v, change in changes.items()
         if change != nothing
     }

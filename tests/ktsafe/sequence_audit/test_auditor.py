@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ktsafe import PrivacyParams
 from ktsafe.sequence_audit import Promise, SequenceAuditor
 from tests.ktsafe.sequence_audit.naive_sequence import (
+    Plain,
+    changed_alike,
     histories,
     k_deltas,
     linked_view,
@@ -34,6 +39,71 @@ def test_every_prefix_is_judged_as_the_definition_says(history, params, window):
         assert "undecided" not in found
         deltas = k_deltas(prefix, params)
         assert found.get("change_uncovered", 0) == sum(x < params.k for x in deltas.values())
+
+
+@settings(max_examples=150, deadline=None)
+@given(histories(), small_params())
+def test_former_changes_are_judged_with_the_candidates_of_today(history, params):
+    """Whenever a release is added: how many changed alike, how sensitive, and who lost cover."""
+    auditor = SequenceAuditor(Promise("all", cover=True), examples_max=100)
+    covered: dict[tuple[int, str], int] = {}
+    for i in range(len(history)):
+        prefix = history[: i + 1]
+        findings = auditor.extend(prefix[-1].audited(i, params))
+        ever = {v for release in prefix for v, flag in release.sensitive.items() if flag}
+        alike = {
+            (at, v): who
+            for at in range(1, len(prefix))
+            for v, who in changed_alike(prefix, params, at).items()
+        }
+        figures = findings.figures["changes"]
+        numbers = [len(who) for who in alike.values()]
+        shares = [Fraction(len(who & ever), len(who)) for who in alike.values()]
+        assert figures["k_delta_all"]["vertices"] == len(numbers)
+        assert figures["k_delta_all"]["min"] == min(numbers, default=None)
+        assert figures["k_delta_all"]["below_k"] == sum(x < params.k for x in numbers)
+        assert figures["alpha_alike"]["above_alpha"] == sum(x > params.alpha for x in shares)
+        lost = {
+            v for (at, v), x in covered.items() if x >= params.k and len(alike[at, v]) < params.k
+        }
+        assert counted(findings).get("cover_lost", 0) == len(lost)
+        covered = {key: len(who) for key, who in alike.items()}
+
+
+def split_after_a_change() -> list[Plain]:
+    """Return a sequence in which a, c gain one tie and b, d another, and then a and b move."""
+    people = (
+        dict.fromkeys("abcd", ("x",))
+        | dict.fromkeys("efgh", ("y",))
+        | dict.fromkeys("ijkl", ("z",))
+    )
+    moved = people | dict.fromkeys("ab", ("w",))
+    ties = {frozenset(pair) for pair in ("ae", "cf", "bi", "dj", "eg", "fh", "ik", "jl")}
+    return [
+        Plain("s", tuples, dict.fromkeys(people, False), edges, dict.fromkeys(people), 1)
+        for tuples, edges in ((people, set()), (people, ties), (moved, ties))
+    ]
+
+
+def test_a_later_split_that_separates_who_changed_alike_is_found():
+    """All have two candidates in every release and together, and two alike when they changed."""
+    history = split_after_a_change()
+    params = PrivacyParams(k=2, t=1, epsilon=10, alpha=1)
+    auditor = SequenceAuditor(Promise("all", cover=True))
+    for i, release in enumerate(history[:2]):
+        assert auditor.extend(release.audited(i, params)).violations == ()
+    trial = auditor.copy()
+    findings = trial.extend(history[2].audited(2, params))
+    (violation,) = findings.violations
+    assert (violation.kind, sorted(violation.examples)) == ("cover_lost", list("abcd"))
+    assert findings.figures["changes"]["k_delta"]["vertices"] == 0
+    assert findings.figures["changes"]["k_delta_all"]["min"] == 1
+    # Whoever goes on from there is not told of it twice, and figures still do.
+    findings = trial.extend(history[2].audited(3, params))
+    assert findings.violations == ()
+    assert findings.figures["changes"]["k_delta_all"]["below_k"] == 4
+    # The copy was a trial: what was audited before goes on untouched.
+    assert auditor.extend(history[1].audited(2, params)).violations == ()
 
 
 @settings(max_examples=100, deadline=None)

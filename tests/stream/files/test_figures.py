@@ -81,7 +81,7 @@ def test_shares_of_both_audits_mean_the_same() -> None:
         "cost": cost,
         "privacy": {"all": {"k_real": by_share}},
         "audit": {
-            "figures": {"published": {"candidates": by_count}, "changes": {"k_delta": nobody}}
+            "figures": {"published": {"candidates": by_count}, "changes": {"k_delta_all": nobody}}
         },
     }
     secrets = secrets_of(audit)
