@@ -43,12 +43,18 @@ Window = int | Literal["all"]
 Format = Literal["csv", "parquet"]
 
 GUARANTEE_ALL: Final = (
-    "The releases of this sequence_id are kt-safe together (w = all): whoever has every one of "
-    "them, with ids that persist, still has at least k candidates for each of its vertices, at "
-    "most a share alpha of them sensitive. Nothing is promised across sequences."
+    "The releases of this sequence_id are kt-safe together (w = all): by quasi-identifiers and "
+    "published neighbours, attribute by attribute, in every one of them, with ids that persist, "
+    "each vertex has at least k candidates, at most a share alpha of them sensitive. Nothing is "
+    "promised across sequences."
 )
 GUARANTEE_COVER: Final = (
-    " Whoever sees a vertex gain or lose ties sees at least k candidates do alike (cover)."
+    " Where a vertex gains or loses ties from one release to the next, at least k candidates do "
+    "alike (cover); net changes over several releases are not covered."
+)
+GUARANTEE_NOT: Final = (
+    " Not covered: attackers who know true ties, or who some people are, and whether a tie or a "
+    "vertex is true."
 )
 GUARANTEE_W1: Final = (
     "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
@@ -74,8 +80,8 @@ class Guarantee:
     def to_mapping(self) -> dict[str, Any]:
         """Return the `guarantee` part of a manifest."""
         if self.window == 1:
-            return {"w": 1, "text": GUARANTEE_W1}
-        text = GUARANTEE_ALL + (GUARANTEE_COVER if self.cover else "")
+            return {"w": 1, "text": GUARANTEE_W1 + GUARANTEE_NOT}
+        text = GUARANTEE_ALL + (GUARANTEE_COVER if self.cover else "") + GUARANTEE_NOT
         return {"w": self.window, "cover": self.cover, "text": text}
 
 
