@@ -10,6 +10,9 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.options import AnonymizeOptions, Edits, Effort, OverAlpha, RareQi
@@ -19,6 +22,16 @@ from stream.commands.progress import phases
 from stream.errors import Exit
 from stream.process import kernels
 from stream.process.workers import pool
+
+USEFULNESS = {
+    "true": "true",
+    "released": "released",
+    "both": "shared",
+    "precision": "precision",
+    "recall": "recall",
+    "F1": "f1",
+}
+"""Columns of the table that the command prints, and which figure each shows."""
 
 
 def anonymize_files(
@@ -177,14 +190,26 @@ def _anonymized(
     }
 
 
+def _shown(value: float | None) -> str:
+    """Return a count or a share as text."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
+
+
 def _print(report: dict[str, Any]) -> None:
-    cost = report["figures"]["cost"]
     typer.echo(
-        f"{report['release']}: kt-safe by the strict verifier; {report['vertices']} vertices, "
-        f"{report['edges']} edges, fewest candidates {report['candidates_min']}\n"
-        f"{report['audit']}: private (who is who, cost {cost['total']}); never publish it\n"
-        f"anonymized in {report['seconds']:.1f} s"
+        f"{report['release']}: kt-safe by the strict verifier; fewest candidates "
+        f"{report['candidates_min']}\n"
+        f"{report['audit']}: private (who is who, and what follows); never publish it\n"
+        f"anonymized in {report['seconds']:.1f} s; cost {report['figures']['cost']['total']:,}, "
+        f"where the truth has {report['figures']['usefulness']['edges']['true']:,} ties\n"
     )
+    table = Table("", *USEFULNESS, box=SIMPLE_HEAD)
+    for title, key in (("people", "vertices"), ("ties", "edges")):
+        found = report["figures"]["usefulness"][key]
+        table.add_row(title, *(_shown(found[name]) for name in USEFULNESS.values()))
+    Console(highlight=False).print(table)
     if report["edges_repeated"] or report["loops"]:
         typer.echo(
             f"passed over in the edge file: {report['edges_repeated']} repeated edges, "

@@ -10,8 +10,9 @@ whose kernels are warm, and is ended after `--seconds`. Strategy `owned-only` st
 `partition+pruning` with halo vertices out of the queue, a milder reading of the text;
 `tolerant-fast` for `tolerant` with little effort. Cost is that of the audit: inserted and deleted
 vertices and edges; `core` is processor time. `--orders` tries so many execution orders on the first
-graph instead ("near optimal"). Prints the paper's own figures for comparison; its machine was another one (2.7 GHz laptop, C++), and its buckets and sensitive
-values are unknown, so the graphs are not the same.
+graph instead ("near optimal"). Prints the paper's own figures for comparison; its machine was
+another one (2.7 GHz laptop, C++), and its buckets and sensitive values are unknown, so the graphs
+are not the same.
 """
 
 from __future__ import annotations

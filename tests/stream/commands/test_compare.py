@@ -63,9 +63,10 @@ def test_a_grid_becomes_a_private_file_and_json(tmp_path, data, capsys):
         assert not any(texts[name] for name in texts.keys() - texts_expected.keys())
         assert (row["outcome"], row["unsafe_vertices"], row["vertices"]) == ("kt-safe", 0, 40)
         assert row["candidates_min"] >= 4
-        assert row["cost"] == (
-            row["released_vertices"] + row["released_edges"] - row["vertices"] - row["edges"]
-        )
+        kept = row["edges"] - row["deleted_edges"]
+        assert row["released_edges"] == kept + row["inserted_edges"]
+        vertices = abs(row["released_vertices"] - row["vertices"])
+        assert row["cost"] == vertices + row["deleted_edges"] + row["inserted_edges"]
         assert 20 < row["peak_mib"] < 4_000
         assert row["mean_degree_original"] == 2 * row["edges"] / row["vertices"]
     every, fewer = found
