@@ -55,7 +55,7 @@ def visible_changes(
         bool, by vertex number.
     """
     changed, label = _labels(structure)
-    weights = np.column_stack((np.ones_like(changed), is_real[changed]))
+    weights = np.column_stack((np.ones_like(changed), is_real[changed].astype(np.int64)))
     k_delta, k_delta_real = alike(candidates, changed, label, weights).T
     still = _still(structure, candidates, changed)
     return VisibleChanges(changed, label, k_delta, k_delta_real, still)

@@ -24,11 +24,11 @@ from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.anonymize import Anonymized
+from ktsafe.attributes.rare_classes import prepare
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.bound import cohort_bound, degree_bound
 from ktsafe.exact.kt_tree import SWAPS, kt_tree
 from ktsafe.graph import edge_keys
-from ktsafe.rare_classes import prepare
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 
