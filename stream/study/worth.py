@@ -1,0 +1,78 @@
+"""What a release is worth, beside the truth that it was made from and what it could have been."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.audit import trace, usefulness
+from ktsafe.audit.utility import utility_figures
+from state.snapshot import GraphSnapshot
+from stream.files.releases_read import Release
+from stream.study.comparison import without
+
+AFRESH: Final = AnonymizeOptions(
+    strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
+)
+"""How a release is made that has no past."""
+
+
+def worth(
+    truth: GraphSnapshot, release: Release, owners: Mapping[str, str | None], *, seed: int = 0
+) -> dict[str, Any]:
+    """Return JSON-ready figures of a release; they are private.
+
+    Parameters
+    ----------
+    truth:
+        The true graph at the time of the release.
+    owners:
+        The person behind each released id, None for an inserted vertex.
+    seed:
+        The same graphs and seed give the same figures.
+
+    Returns
+    -------
+    dict
+        `release_id`; `usefulness`, see `ktsafe.audit.usefulness`; `utility`, see
+        `ktsafe.audit.utility.utility_figures`; `afresh`, the usefulness of a release of the same
+        true graph that has no past, and under `without` of one without each quasi-identifier.
+
+    Raises
+    ------
+    InvalidGraph
+        If graphs and mapping do not fit each other.
+    """
+    schema = dataclasses.replace(truth.graph.schema, buckets={})
+    released = AttributedGraph.from_columns(schema, release.columns, release.edges)
+    position = {name: v for v, name in enumerate(truth.ids)}
+    behind = [position.get(owners.get(name) or "", -1) for name in release.ids]
+    traced = trace(truth.graph, released, np.array(behind, dtype=np.int64))
+    return {
+        "release_id": release.manifest.release_id,
+        "usefulness": usefulness(traced).to_mapping(),
+        "utility": utility_figures(traced, rng=np.random.default_rng(seed)),
+        "afresh": _afresh(truth.graph, release.params, seed),
+        "without": {
+            name: _afresh(_without(truth.graph, name), release.params, seed)
+            for name in schema.quasi_identifiers
+        },
+    }
+
+
+def _afresh(graph: AttributedGraph, params: PrivacyParams, seed: int) -> dict[str, Any]:
+    """Return the usefulness of a release of a graph that has no past, quickly made."""
+    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
+    return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
+
+
+def _without(graph: AttributedGraph, name: str) -> AttributedGraph:
+    """Return the graph without one quasi-identifier."""
+    kept = [j for j, attribute in enumerate(graph.schema.attributes) if attribute != name]
+    categories = [graph.categories[j] for j in kept]
+    schema = without(graph.schema, [name])
+    return AttributedGraph.from_codes(schema, categories, graph.codes[:, kept], graph.edges)
