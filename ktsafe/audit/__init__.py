@@ -1,6 +1,17 @@
 """The private figures of one release: what it cost, how private and how useful it is."""
 
 from ktsafe.audit.originals import Traced, trace
-from ktsafe.audit.release import audit_release, changed_values, cost_parts
+from ktsafe.audit.release import audit_release, audit_traced, changed_values, cost_parts
+from ktsafe.audit.usefulness import Overlap, Usefulness, usefulness
 
-__all__ = ["Traced", "audit_release", "changed_values", "cost_parts", "trace"]
+__all__ = [
+    "Overlap",
+    "Traced",
+    "Usefulness",
+    "audit_release",
+    "audit_traced",
+    "changed_values",
+    "cost_parts",
+    "trace",
+    "usefulness",
+]

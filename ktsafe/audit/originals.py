@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -34,6 +34,14 @@ class Traced:
     def real(self) -> NDArray[np.int64]:
         """int64, shape (r,): the released vertices that have an original, ascending."""
         return np.flatnonzero(self.behind >= 0)
+
+    @functools.cached_property
+    def n_shared_edges(self) -> int:
+        """The number of released edges that are true."""
+        ends = self.behind[self.released.edges]
+        between = ends[(ends >= 0).all(axis=1)]
+        keys = edge_keys(between), edge_keys(self.original.edges)
+        return len(np.intersect1d(*keys, assume_unique=True))
 
     @functools.cached_property
     def shown(self) -> AttributedGraph:

@@ -13,7 +13,8 @@ from ktsafe.audit.link_density import link_figures
 from ktsafe.audit.lower_bound import insertion_lower_bound
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.privacy_figures import privacy_figures
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.audit.usefulness import usefulness
+from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
 
@@ -44,7 +45,8 @@ def audit_release(
     -------
     dict
         `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
-        `privacy` as in `ktsafe.audit.privacy_figures.PrivacyFigures`, with `k_known_induced` as in
+        `usefulness` as in `ktsafe.audit.usefulness.Usefulness`, `privacy` as in
+        `ktsafe.audit.privacy_figures.PrivacyFigures`, with `k_known_induced` as in
         `ktsafe.audit.induced_knowledge.InducedKnowledge`, `links` as in `link_figures`,
         `beta_likeness` as in `beta_figures`.
 
@@ -53,7 +55,17 @@ def audit_release(
     InvalidGraph
         If the two graphs and the mapping do not fit each other.
     """
-    traced = trace(original, released, original_of)
+    return audit_traced(trace(original, released, original_of), params, certificate=certificate)
+
+
+def audit_traced(
+    traced: Traced,
+    params: PrivacyParams,
+    *,
+    certificate: NDArray[np.int32] | None = None,
+) -> dict[str, Any]:
+    """Return what `audit_release` does, of a release that is traced already."""
+    original, released = traced.original, traced.released
     figures = privacy_figures(traced, params, certificate=certificate)
     induced = induced_knowledge(traced)
     return {
@@ -64,6 +76,7 @@ def audit_release(
         },
         "suppressed": changed_values(traced),
         "cost": cost_parts(traced, params),
+        "usefulness": usefulness(traced).to_mapping(),
         "privacy": {
             **figures.to_mapping(),
             # The walk reading says nothing of an attacker who knows ties among neighbours.
@@ -89,19 +102,15 @@ def cost_parts(traced: Traced, params: PrivacyParams) -> dict[str, Any]:
 
     Source: Equation 1. Attribute values are not part of that cost.
     """
-    original, released, behind = traced.original, traced.released, traced.behind
-    named = behind[traced.real]
-    ends = behind[released.edges]
-    between = ends[(ends >= 0).all(axis=1)]
-    kept = np.intersect1d(edge_keys(between), edge_keys(original.edges), assume_unique=True)
+    original, useful = traced.original, usefulness(traced)
     withheld = np.ones(original.n_vertices, dtype=np.bool_)
-    withheld[named] = False
+    withheld[traced.behind[traced.real]] = False
     of_withheld = int(np.count_nonzero(withheld[original.edges].any(axis=1)))
     parts = {
-        "inserted_vertices": released.n_vertices - len(named),
-        "deleted_vertices": original.n_vertices - len(named),
-        "inserted_edges": released.n_edges - len(kept),
-        "deleted_edges": original.n_edges - len(kept),
+        "inserted_vertices": useful.vertices.released - useful.vertices.shared,
+        "deleted_vertices": useful.vertices.true - useful.vertices.shared,
+        "inserted_edges": useful.edges.released - useful.edges.shared,
+        "deleted_edges": useful.edges.true - useful.edges.shared,
     }
     total = sum(parts.values())
     copies = (params.group_size_min - 1) * (original.n_vertices + original.n_edges)

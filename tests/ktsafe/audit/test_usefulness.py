@@ -1,0 +1,117 @@
+"""What a release shares with the truth, against sets of pairs."""
+
+from __future__ import annotations
+
+import json
+from fractions import Fraction
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.audit import Overlap, Traced, audit_release, cost_parts, trace, usefulness
+from ktsafe.params import PrivacyParams
+from tests.graphs import attributed
+from tests.naive import Small
+
+PARAMS = PrivacyParams(2, Fraction(1, 2), Fraction(1, 2), 0)
+
+
+def _graph(n: int, edges: set[frozenset[int]]) -> Small:
+    return Small([(0,)] * n, [False] * n, [tuple(sorted(pair)) for pair in edges])
+
+
+@st.composite
+def traced_pairs(draw: st.DrawFn) -> tuple[Small, Small, list[int]]:
+    """Draw a true graph, a release of some of its people and others, and who is who."""
+    graphs = []
+    for _ in range(2):
+        n = draw(st.integers(1, 7))
+        pairs = [frozenset((u, v)) for v in range(n) for u in range(v)]
+        graphs.append(_graph(n, draw(st.sets(st.sampled_from(pairs))) if pairs else set()))
+    original, released = graphs
+    people = draw(st.permutations(range(len(original.is_sensitive))))
+    behind = [
+        people[v] if v < len(people) and draw(st.booleans()) else -1
+        for v in range(len(released.is_sensitive))
+    ]
+    return original, released, behind
+
+
+def _traced(graphs: tuple[Small, Small, list[int]]) -> Traced:
+    original, released, behind = graphs
+    return trace(attributed(original), attributed(released), np.array(behind, dtype=np.int64))
+
+
+@given(traced_pairs())
+@settings(deadline=None)
+def test_counts_are_those_of_sets(graphs: tuple[Small, Small, list[int]]) -> None:
+    """Costs, precision, recall and F1 equal what sets of pairs of names say."""
+    original, released, behind = graphs
+    names = [who if who >= 0 else -1 - v for v, who in enumerate(behind)]
+    found = usefulness(_traced(graphs))
+    for overlap, true, shown in (
+        (
+            found.edges,
+            {frozenset(pair) for pair in original.edges},
+            {frozenset((names[u], names[v])) for u, v in released.edges},
+        ),
+        (found.vertices, set(range(len(original.is_sensitive))), set(names)),
+    ):
+        assert overlap.cost == len(true ^ shown)
+        assert overlap.shared == len(true & shown)
+        precision, recall = overlap.precision, overlap.recall
+        assert precision == (len(true & shown) / len(shown) if shown else None)
+        assert recall == (len(true & shown) / len(true) if true else None)
+        if precision and recall:
+            assert overlap.f1 is not None
+            assert abs(overlap.f1 - 2 / (1 / precision + 1 / recall)) < 1e-12
+        else:
+            assert not overlap.f1
+    assert found.costs_more_than_nothing == (found.edges.cost > len(original.edges))
+
+
+@given(traced_pairs())
+@settings(deadline=None)
+def test_cost_parts_add_up_to_both_costs(graphs: tuple[Small, Small, list[int]]) -> None:
+    """The cost of Equation 1 is the cost of edges and the cost of vertices."""
+    traced = _traced(graphs)
+    found = usefulness(traced)
+    assert cost_parts(traced, PARAMS)["total"] == found.edges.cost + found.vertices.cost
+
+
+def test_ties_of_withheld_people_are_missed() -> None:
+    """A tie to somebody who is not released counts in recall like any other."""
+    original = _graph(3, {frozenset((0, 1)), frozenset((1, 2))})
+    released = _graph(2, {frozenset((0, 1))})
+    found = usefulness(_traced((original, released, [0, 1])))
+    assert (found.edges.precision, found.edges.recall) == (1.0, 0.5)
+    assert (found.vertices.precision, found.vertices.recall) == (1.0, 2 / 3)
+
+
+def test_shares_of_nothing_are_unknown() -> None:
+    """No edges at all: nothing was lost. Edges where none are: worse than nothing."""
+    assert Overlap(0, 0, 0).to_mapping() == {
+        "true": 0,
+        "released": 0,
+        "shared": 0,
+        "cost": 0,
+        "cost_share": None,
+        "precision": None,
+        "recall": None,
+        "f1": None,
+    }
+    nothing = Overlap(true=3, released=0, shared=0)
+    assert (nothing.cost_share, nothing.precision, nothing.recall, nothing.f1) == (1, None, 0, 0)
+    invented = usefulness(_traced((_graph(2, set()), _graph(2, {frozenset((0, 1))}), [0, 1])))
+    assert invented.costs_more_than_nothing
+    assert (invented.edges.cost_share, invented.edges.f1) == (None, 0)
+
+
+def test_the_audit_tells_it() -> None:
+    """Usefulness stands beside the cost in the audit of a release, JSON-ready."""
+    graph = attributed(_graph(3, {frozenset((0, 1)), frozenset((1, 2))}))
+    audit = audit_release(graph, graph, PARAMS)
+    assert audit["usefulness"] == usefulness(trace(graph, graph)).to_mapping()
+    assert audit["usefulness"]["edges"]["f1"] == 1.0
+    json.dumps(audit, allow_nan=False)
