@@ -64,6 +64,57 @@ def worth(
     }
 
 
+def describe_worth(found: Mapping[str, Any]) -> str:
+    """Return what `worth` found in words, for the owner of the network."""
+    ties, people = found["usefulness"]["edges"], found["usefulness"]["vertices"]
+    utility = found["utility"]
+    communities, both = utility["communities"], ("original", "released")
+    mean_degree, clustering = (
+        [utility[graph][name] for graph in both] for name in ("mean_degree", "clustering")
+    )
+    rows = [
+        ("", "true", "released", ""),
+        ("people", f"{people['true']:,}", f"{people['released']:,}", _shares(people)),
+        ("ties", f"{ties['true']:,}", f"{ties['released']:,}", _shares(ties)),
+        (
+            "ties a person",
+            *(_figure(value, 1) for value in mean_degree),
+            f"distributions {_figure(utility['degree_emd'], 1)} apart",
+        ),
+        ("clustering", *(_figure(value) for value in clustering), ""),
+        (
+            "modularity",
+            *(_figure(communities["modularity"][graph]) for graph in both),
+            f"communities agree by {_figure(communities['nmi'])}; "
+            f"two searches of the truth by {_figure(communities['nmi_again'])}",
+        ),
+    ]
+    lines = ["worth     the last release beside the truth (for you alone: readers cannot tell)"]
+    lines += [f"          {a:<13} {b:>8} {c:>8}   {d}".rstrip() for a, b, c, d in rows]
+    share = _figure(ties["cost_share"])
+    lines.append(
+        f"cost      {ties['cost']:,} ties hidden or inserted, {share} of the true ones (1 is what "
+        "it costs to show none)"
+    )
+    lines.append(f"afresh    {_shares(found['afresh']['edges'])}: begun now, without a past")
+    lines += [
+        f"          {_shares(figures['edges'])}: likewise, without {name}"
+        for name, figures in found["without"].items()
+    ]
+    return "\n".join(lines)
+
+
+def _shares(overlap: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{word} {_figure(overlap[name])}"
+        for name, word in (("precision", "precision"), ("recall", "recall"), ("f1", "F1"))
+    )
+
+
+def _figure(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
 def _afresh(graph: AttributedGraph, params: PrivacyParams, seed: int) -> dict[str, Any]:
     """Return the usefulness of a release of a graph that has no past, quickly made."""
     made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
