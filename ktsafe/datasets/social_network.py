@@ -71,8 +71,8 @@ class FeedRates:
     attribute_changes: float = 0.4
     departures: float = 0.05
     closure: float = 0.4
-    circle: float = 0.4
-    preference: float = 0.1
+    circle: float = 0.5
+    preference: float = 0.05
     homophily: float = 0.3
 
 

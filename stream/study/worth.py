@@ -69,6 +69,7 @@ def describe_worth(found: Mapping[str, Any]) -> str:
     ties, people = found["usefulness"]["edges"], found["usefulness"]["vertices"]
     utility = found["utility"]
     communities, both = utility["communities"], ("original", "released")
+    again = _figure(communities["nmi_again"])
     mean_degree, clustering = (
         [utility[graph][name] for graph in both] for name in ("mean_degree", "clustering")
     )
@@ -85,20 +86,18 @@ def describe_worth(found: Mapping[str, Any]) -> str:
         (
             "modularity",
             *(_figure(communities["modularity"][graph]) for graph in both),
-            f"communities agree by {_figure(communities['nmi'])}; "
-            f"two searches of the truth by {_figure(communities['nmi_again'])}",
+            f"communities agree by {_figure(communities['nmi'])}, at best {again}",
         ),
     ]
     lines = ["worth     the last release beside the truth (for you alone: readers cannot tell)"]
     lines += [f"          {a:<13} {b:>8} {c:>8}   {d}".rstrip() for a, b, c, d in rows]
     share = _figure(ties["cost_share"])
-    lines.append(
-        f"cost      {ties['cost']:,} ties hidden or inserted, {share} of the true ones (1 is what "
-        "it costs to show none)"
-    )
-    lines.append(f"afresh    {_shares(found['afresh']['edges'])}: begun now, without a past")
     lines += [
-        f"          {_shares(figures['edges'])}: likewise, without {name}"
+        f"cost      {ties['cost']:,} ties hidden or inserted: {share} of the true ones",
+        f"rebase    ties with {_shares(found['afresh']['edges'])}: what a new beginning gave now",
+    ]
+    lines += [
+        f"          ties with {_shares(figures['edges'])}: likewise, without {name}"
         for name, figures in found["without"].items()
     ]
     return "\n".join(lines)
