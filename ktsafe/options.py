@@ -26,12 +26,12 @@ class AnonymizeOptions:
         A name of `ktsafe.strategies.STRATEGIES`.
     edits:
         For strategy `cohort`: whether true edges may be deleted where that costs less. Vertices
-        and attributes are never deleted or changed by it.
+        and attributes are never deleted or changed by it. Strategy `exact` always may.
     knowledge:
         What an attacker compares with the release: other released vertices, as the definition
         says, or also true neighbourhoods. With `true`, for every original v at least k vertices of
         its protection set have neighbours whose quasi-identifier tuples include those of v's true
-        neighbours.
+        neighbours. Strategy `exact` shows equal neighbours at all members of a cohort instead.
     rare_qi:
         What is done to the members of quasi-identifier classes of fewer than k: inserted vertices
         make up the number, or as many of their quasi-identifiers become missing as they need to
@@ -53,8 +53,11 @@ class AnonymizeOptions:
     real_per_group: int | None = None
 
     def __post_init__(self) -> None:
+        if self.strategy == "exact":
+            # It hides ties in any case, and rows are equal whatever the attacker knows.
+            return
         if self.edits == "insert+delete" and self.strategy != "cohort":
-            msg = "Only strategy 'cohort' deletes edges."
+            msg = "Only strategy 'cohort' has a choice of edits; 'exact' always hides ties."
             raise InvalidParams(msg, hint="Leave edits at 'insert'.")
         if self.knowledge == "true" and self.strategy not in {"cohort", "aligned"}:
             msg = f"Strategy {self.strategy!r} does not provide for knowledge 'true'."
