@@ -56,9 +56,9 @@ def worth(
         "release_id": release.manifest.release_id,
         "usefulness": usefulness(traced).to_mapping(),
         "utility": utility_figures(traced, rng=np.random.default_rng(seed)),
-        "afresh": _afresh(truth.graph, release.params, seed),
+        "afresh": afresh(truth.graph, release.params, seed=seed),
         "without": {
-            name: _afresh(_without(truth.graph, name), release.params, seed)
+            name: afresh(_without(truth.graph, name), release.params, seed=seed)
             for name in schema.quasi_identifiers
         },
     }
@@ -114,7 +114,7 @@ def _figure(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def _afresh(graph: AttributedGraph, params: PrivacyParams, seed: int) -> dict[str, Any]:
+def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> dict[str, Any]:
     """Return the usefulness of a release of a graph that has no past, quickly made."""
     made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
     return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
