@@ -47,7 +47,7 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
         the top k of the originals by PageRank in the release.
         `communities`: normalized mutual information of Louvain communities of both graphs, on the
         originals; `nmi_again` is that of two runs on the true graph, which no release can be
-        expected to beat.
+        expected to beat; `modularity` of the communities of either graph.
 
     Complexity
     ----------
@@ -172,6 +172,26 @@ def communities(graph: AttributedGraph, rng: np.random.Generator) -> NDArray[np.
     return community
 
 
+def modularity(graph: AttributedGraph, community: NDArray[np.int64]) -> float | None:
+    """Return how many more of the edges lie inside communities than by chance, from -1/2 to 1.
+
+    With e the share of edges inside, and a_c that of edge ends in community c: e - sum a_c^2. None
+    where there are no edges.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> graph = uniform(20, 30, rng=np.random.default_rng(1))
+    >>> modularity(graph, np.zeros(20, dtype=np.int64))
+    0.0
+    """
+    if not graph.n_edges:
+        return None
+    inside = np.count_nonzero(community[graph.edges[:, 0]] == community[graph.edges[:, 1]])
+    ends = np.bincount(community, weights=graph.degrees) / (2 * graph.n_edges)
+    return _rounded(inside / graph.n_edges - np.square(ends).sum())
+
+
 def mutual_information(first: NDArray[np.int64], second: NDArray[np.int64]) -> float | None:
     """Return the normalized mutual information 2 I / (H1 + H2) of two partitions, from 0 to 1.
 
@@ -250,6 +270,10 @@ def _community_agreement(
         "released": len(np.unique(after)),
         "nmi": mutual_information(first[true], after[real]),
         "nmi_again": mutual_information(first, again),
+        "modularity": {
+            "original": modularity(original, first),
+            "released": modularity(released, after),
+        },
     }
 
 

@@ -1,22 +1,37 @@
-"""`ktsafe demo`: the whole service on a generated feed, with nothing but a folder."""
+"""`ktsafe demo`: a network is imported and a year passes, with nothing but a folder."""
 
 from __future__ import annotations
 
+import csv
+import json
 import os
 import sys
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
 from stream.commands import feed as feeds
-from stream.commands.run import run
+from stream.commands.progress import phases
+from stream.commands.run import counts_as_json, describe, note_of, serve
+from stream.errors import Exit
+from stream.process.private_folder import STORE
+
+if TYPE_CHECKING:
+    from ktsafe.datasets import SocialNetwork
+    from stream.config.settings import Settings
+
+JOINING: Final = 0.08
+"""People who join in a year, as a share of those who are there in the beginning."""
+
+RATES: Final = {"ties": 10.0, "tie_removals": 4.0, "attribute_changes": 5.0, "departures": 0.5}
+"""What happens in the year per person who joins, see `ktsafe.datasets.FeedRates`."""
 
 CONFIG = """\
 # Written by `ktsafe demo`; run it again with: ktsafe run {path} --drain
 
 # The feed also tells a region. It is not listed, so it is dropped unstored and counted. Listing it
-# would split the people into smaller groups, and every release would need more inserted vertices.
+# would split the people into smaller groups, and less could be shown of everybody.
 [attributes]
 quasi_identifiers = ["gender", "age_band"]
 sensitive = "health"
@@ -56,9 +71,9 @@ figures = "local users"  # nobody is in this network
 
 def demo(
     folder: Annotated[Path, typer.Option("--dir", help="Where everything goes.")] = Path("var"),
-    people: Annotated[int, typer.Option(min=1, help="People in the generated network.")] = 2_000,
-    days: Annotated[int, typer.Option(min=1, help="Simulated days.")] = 365,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same feed.")] = 1,
+    people: Annotated[int, typer.Option(min=1, help="People in the network at first.")] = 2_000,
+    days: Annotated[int, typer.Option(min=1, help="Simulated days after that.")] = 365,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same network and feed.")] = 1,
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port of the metrics; 0 picks a free one.")
     ] = 9464,
@@ -66,21 +81,34 @@ def demo(
         bool, typer.Option("--json", help="Print what happened as JSON at the end.")
     ] = False,
 ) -> int:
-    """Generate a social feed, consume it, publish verified monthly releases, and say where.
+    """Import a made-up network, publish a verified release each month, say what they are worth.
 
-    Started again with the same folder it finds the feed consumed and publishes nothing new.
+    The network exists already; a year of changes follows as a feed. Started again with the same
+    folder it finds the feed consumed and publishes nothing new.
     """
     home = folder / "demo"
     home.mkdir(parents=True, exist_ok=True)
     path, feed = home / "ktsafe.toml", home / "feed.jsonl.gz"
     if not feed.exists():
-        typer.echo(f"generating a social feed of {people:,} people over {days:,} days", err=True)
-        partial = feed.with_suffix(".partial.gz")
-        count = feeds.write_feed(str(partial), people=people, days=days, seed=seed)
-        partial.rename(feed)
-        typer.echo(f"{feed}: {count:,} events", err=True)
+        _generate(home, feed, people, days, seed)
     path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
-    code = run(path, drain=True, as_json=as_json)
+    from stream.config import settings as configuration
+    from stream.service import assembly
+
+    settings = configuration.load(path)
+    if not (assembly.private_folder(settings) / STORE).exists():
+        _import(home, settings)
+    counts = serve(settings, drain=True)
+    if not as_json:
+        typer.echo(describe(counts, assembly.places(settings), note_of(settings)), err=True)
+    from stream.study.worth import describe_worth
+
+    found = _worth(settings, seed)
+    if as_json:
+        typer.echo(json.dumps({**counts_as_json(counts), "worth": found}, indent=2))
+        return Exit.OK
+    if found is not None:
+        typer.echo(describe_worth(found), err=True)
     # As it was called: a checkout's program is not on the path.
     program = sys.argv[0] if os.sep in sys.argv[0] else "ktsafe"
     typer.echo(
@@ -89,4 +117,84 @@ def demo(
         f"          {program} config example, to write your own configuration",
         err=True,
     )
-    return code
+    return Exit.OK
+
+
+def _generate(home: Path, feed: Path, people: int, days: int, seed: int) -> None:
+    """Write a network as two files, and what happens in it afterwards as a feed."""
+    import numpy as np
+
+    from ktsafe.datasets import FeedRates, SocialNetwork, life
+
+    typer.echo(f"generating a social network of {people:,} people, and {days:,} days", err=True)
+    network = SocialNetwork(np.random.default_rng(seed))
+    network.grow(people, FeedRates(departures=0))
+    _export(network, home)
+    joining = round(people * JOINING * days / 365)
+    # The feed gets its name last: whoever finds it finds everything.
+    partial = feed.with_suffix(".partial.gz")
+    events = life(network, people=joining, days=days, rates=FeedRates(**RATES))
+    count = feeds.write_feed(str(partial), events)
+    partial.rename(feed)
+    typer.echo(f"{feed}: {count:,} events", err=True)
+
+
+def _export(network: SocialNetwork, home: Path) -> None:
+    """Write a network as `ktsafe state import` takes it."""
+    graph, ids = network.graph()
+    with (home / "vertices.csv").open("w", encoding="utf-8", newline="") as file:
+        names = graph.schema.attributes
+        writer = csv.writer(file)
+        writer.writerow(["id", *names])
+        values = map(graph.values, range(graph.n_vertices))
+        writer.writerows(
+            [one, *(own[name] for name in names)] for one, own in zip(ids, values, strict=True)
+        )
+    with (home / "edges.csv").open("w", encoding="utf-8", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow(["source", "target"])
+        writer.writerows((ids[u], ids[v]) for u, v in graph.edges.tolist())
+
+
+def _import(home: Path, settings: Settings) -> None:
+    """Do what `ktsafe state import` does: the feed goes on where the files end."""
+    from connectors.base import TopicPartition
+    from ktsafe.datasets.social_feed import START
+    from stream.service import assembly
+    from stream.upkeep import state_import
+
+    beginning = {TopicPartition(settings.config.source.topic, 0): 0}
+    with phases("importing") as progress:
+        imported = state_import.import_graph(
+            assembly.make_private_folder(settings),
+            settings.schema,
+            home / "vertices.csv",
+            home / "edges.csv",
+            at_us=round(START.timestamp() * 1_000_000),
+            feed=state_import.feed_at(assembly.source(settings), beginning),
+            progress=progress,
+        )
+    typer.echo(f"imported  {imported.vertices:,} people, {imported.edges:,} ties", err=True)
+
+
+def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
+    """Return what the last release is worth; None if nothing is published."""
+    from stream.files.private_audits import read_owners
+    from stream.files.releases_read import read_release, release_folders
+    from stream.service import assembly
+    from stream.study.worth import worth
+
+    releases = Path(assembly.places(settings)["releases"])
+    folders = release_folders([releases]) if releases.exists() else []
+    if not folders:
+        return None
+    with phases("measuring") as progress:
+        progress("what the last release is worth", 0.0)
+        release = read_release(folders[-1])
+        owners = read_owners(assembly.audit_folder(settings), release.manifest.release_id)
+        store = assembly.open_store(settings)
+        try:
+            snapshot = store.snapshot()
+        finally:
+            store.close()
+        return worth(snapshot, release, owners, seed=seed)

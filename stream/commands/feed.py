@@ -5,10 +5,10 @@ from __future__ import annotations
 import gzip
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, Annotated, Any
 
 import msgspec
 import typer
@@ -42,7 +42,12 @@ def generate(
     if as_json and out == "-":
         msg = "--json and the feed cannot both go to standard output."
         raise ConfigError(msg, hint="Name a file with --out.")
-    count = write_feed(out, people=people, days=days, seed=seed)
+    import numpy as np
+
+    from ktsafe.datasets import social_feed
+
+    rng = np.random.default_rng(seed)
+    count = write_feed(out, social_feed(people=people, days=days, rng=rng))
     if schema_out is not None:
         write_schema(schema_out)
     if as_json:
@@ -52,16 +57,12 @@ def generate(
     return Exit.OK
 
 
-def write_feed(out: str, *, people: int, days: int, seed: int) -> int:
+def write_feed(out: str, events: Iterable[dict[str, Any]]) -> int:
     """Write a feed and return its number of events."""
-    import numpy as np
-
-    from ktsafe.datasets import social_feed
-
     encode = msgspec.json.Encoder().encode
     count = 0
     with _output(out) as file:
-        for event in social_feed(people=people, days=days, rng=np.random.default_rng(seed)):
+        for event in events:
             file.write(encode(event) + b"\n")
             count += 1
     return count

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Final
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -51,18 +51,28 @@ def run(
     from stream.service import assembly
 
     settings = configuration.load(config)
+    counts = serve(settings, drain=drain, standby=standby)
+    if as_json:
+        typer.echo(json.dumps(counts_as_json(counts), indent=2))
+    else:
+        typer.echo(describe(counts, assembly.places(settings), note_of(settings)), err=True)
+    return Exit.OK
+
+
+def serve(settings: Settings, *, drain: bool, standby: bool = False) -> Counts:
+    """Run the configured service until it ends, with a line of progress; return what happened."""
+    from stream.service import assembly
+
     summary = Summary()
     with live_display(summary, drain=drain):
         assembly.run_from_settings(settings, drain=drain, summary=summary, standby=standby)
-    if as_json:
-        counts = summary.counts
-        found = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
-        found["published"] = list(counts.published)
-        typer.echo(json.dumps(found, indent=2))
-        return Exit.OK
-    note = note_of(settings)
-    typer.echo(describe(summary.counts, assembly.places(settings), note), err=True)
-    return Exit.OK
+    return summary.counts
+
+
+def counts_as_json(counts: Counts) -> dict[str, Any]:
+    """Return what happened in a run, JSON-ready."""
+    found = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
+    return {**found, "published": list(counts.published)}
 
 
 def describe(counts: Counts, places: dict[str, str], note: str) -> str:

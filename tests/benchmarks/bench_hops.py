@@ -30,8 +30,9 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.anonymize import Anonymized
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.verify import _checked, _coded, verify_flags, verify_graph
+from ktsafe.verify import verify_flags, verify_graph
 from ktsafe.verify.hops import ProtectionSets, protection_sets
+from ktsafe.verify.verifier import _checked, _coded
 from tests.benchmarks.bench_anonymize import SEED, from_folder
 
 Result = TypeVar("Result")

@@ -22,11 +22,10 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from stream.service import assembly
 from tests import feeds
 from tests.services import drain_with_kills
 from tests.trials import running
-from tests.trials.sequence_figures import fresh_cost, private_audits, promise_kept
+from tests.trials.sequence_figures import WORTH, private_audits, promise_kept, worth_of
 
 FEEDS = {"ldbc-snb-sf0.1": "month", "collegemsg": "14d"}
 
@@ -124,16 +123,10 @@ def trial(
 
 
 def told(site: running.Site) -> str:
-    """Return what the private audits of a sequence say, its cost beside a fresh release's."""
+    """Return what the private audits of a sequence say, its worth beside a fresh release's."""
     audits = private_audits(site.folder / "state" / "audit")
     found = promise_kept(audits)
     last = audits[-1]
-    store = assembly.open_store(site.settings)
-    try:
-        graph = store.snapshot().graph
-    finally:
-        store.close()
-    cost = fresh_cost(graph, site.settings.params)
     mine = last["sequence"]
     real = last["audit"]["figures"]["published"]["candidates_real_leavers_known"]
     changed = [audit["audit"]["figures"]["changes"]["k_delta"]["min"] for audit in audits]
@@ -141,7 +134,7 @@ def told(site: running.Site) -> str:
     return (
         f"  withheld {mine['withheld_vertices']:,} people (longest {waits} releases), "
         f"{mine['held_edges']:,} ties ({mine['waiting_edges']:,} of them with the people) | "
-        f"cost {mine['cost']:,}, fresh {cost:,}: {mine['cost'] / max(cost, 1):.2f} times | "
+        f"{WORTH}: {worth_of(audits, site.settings)} | "
         f"real candidates: least {real['min']}, "
         f"below k {real['below_k']:,} of {real['vertices']:,} | "
         f"beyond the promise {sorted(found) or 'nothing'} | "

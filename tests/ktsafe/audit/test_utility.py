@@ -18,6 +18,7 @@ from ktsafe.audit.utility import (
     assortativity,
     communities,
     degree_emd,
+    modularity,
     mutual_information,
     pagerank,
     structure,
@@ -185,7 +186,14 @@ def test_cliques_in_a_ring_are_the_communities():
     found = communities(graph, np.random.default_rng(0))
     assert mutual_information(found, truth) == 1
     agreement = figures(graph, graph)["communities"]
-    assert agreement == {"original": 10, "released": 10, "nmi": 1, "nmi_again": 1}
+    own = modularity(graph, truth)
+    assert agreement == {
+        "original": 10,
+        "released": 10,
+        "nmi": 1,
+        "nmi_again": 1,
+        "modularity": {"original": own, "released": own},
+    }
 
 
 def test_communities_are_as_modular_as_those_of_networkx():
@@ -197,6 +205,8 @@ def test_communities_are_as_modular_as_those_of_networkx():
     )
     theirs = nx.community.modularity(graph, nx.community.louvain_communities(graph, seed=0))
     assert ours > 0.98 * theirs
+    assert modularity(plain(graph), label) == pytest.approx(ours, abs=1e-6)
+    assert modularity(plain(nx.empty_graph(3)), np.zeros(3, dtype=np.int64)) is None
 
 
 def test_mutual_information_of_known_partitions():

@@ -9,8 +9,18 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ktsafe import InvalidGraph
-from ktsafe.datasets import SOCIAL_FEED_SCHEMA, FeedRates, gaussian, social_feed, uniform, zipf
+from ktsafe import MISSING, InvalidGraph
+from ktsafe.audit.utility import communities, modularity, structure
+from ktsafe.datasets import (
+    SOCIAL_FEED_SCHEMA,
+    FeedRates,
+    SocialNetwork,
+    gaussian,
+    life,
+    social_feed,
+    uniform,
+    zipf,
+)
 
 
 @pytest.mark.parametrize("generate", [uniform, gaussian, zipf])
@@ -116,3 +126,55 @@ def test_feed_rates() -> None:
             health[event["id"]] = event["attributes"]["health"]
     sensitive = sum(value in SOCIAL_FEED_SCHEMA.sensitive_values for value in health.values())
     assert 0.06 < sensitive / len(health) < 0.10
+
+
+def grown(people: int = 600, seed: int = 1) -> SocialNetwork:
+    network = SocialNetwork(np.random.default_rng(seed))
+    network.grow(people, FeedRates(departures=0))
+    return network
+
+
+def test_a_grown_network_has_ties_triangles_and_communities():
+    """People have 10 to 16 ties in the mean; friends of friends and likes are tied."""
+    graph, ids = grown(2_000).graph()
+    assert graph.n_vertices == len(set(ids)) == 2_000
+    assert 10 < graph.degrees.mean() < 16
+    found = structure(graph)
+    by_chance = graph.degrees.mean() / graph.n_vertices
+    assert found["clustering"] > 10 * by_chance
+    assert found["assortativity"]["age_band"] > 0.2
+    assert found["assortativity"]["gender"] > 0.05
+    label = communities(graph, np.random.default_rng(0))
+    assert modularity(graph, label) > 0.3
+
+
+def test_a_network_lives_on_where_it_stands():
+    """Its graph and the feed since, folded, are its graph in the end."""
+    network = grown()
+    graph, ids = network.graph()
+    vertices = {name: graph.values(v) for v, name in enumerate(ids)}
+    ties = {frozenset((ids[u], ids[v])) for u, v in graph.edges.tolist()}
+    rates = FeedRates(ties=10, tie_removals=4, attribute_changes=5, departures=2)
+    for event in life(network, people=40, days=30, rates=rates):
+        match event["type"]:
+            case "vertex.upsert":
+                values = {name: text or MISSING for name, text in event["attributes"].items()}
+                vertices.setdefault(event["id"], {}).update(values)
+            case "vertex.delete":
+                del vertices[event["id"]]
+                ties = {tie for tie in ties if event["id"] not in tie}
+            case "edge.add":
+                ties.add(frozenset((event["source"], event["target"])))
+            case "edge.remove":
+                ties.remove(frozenset((event["source"], event["target"])))
+    after, ids = network.graph()
+    assert vertices == {name: after.values(v) for v, name in enumerate(ids)}
+    assert ties == {frozenset((ids[u], ids[v])) for u, v in after.edges.tolist()}
+
+
+def test_an_existing_network_repeats_for_a_seed():
+    """Equal seeds give equal networks and equal lives; nobody being there is no special case."""
+    feeds = [list(life(grown(50, seed), people=5, days=9)) for seed in (1, 1, 2)]
+    assert feeds[0] == feeds[1] != feeds[2]
+    empty, ids = SocialNetwork(np.random.default_rng(0)).graph()
+    assert (empty.n_vertices, ids) == (0, [])

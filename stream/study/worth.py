@@ -1,0 +1,128 @@
+"""What a release is worth, beside the truth that it was made from and what it could have been."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.audit import trace, usefulness
+from ktsafe.audit.utility import utility_figures
+from state.snapshot import GraphSnapshot
+from stream.files.releases_read import Release
+from stream.study.comparison import without
+
+AFRESH: Final = AnonymizeOptions(
+    strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
+)
+"""How a release is made that has no past."""
+
+
+def worth(
+    truth: GraphSnapshot, release: Release, owners: Mapping[str, str | None], *, seed: int = 0
+) -> dict[str, Any]:
+    """Return JSON-ready figures of a release; they are private.
+
+    Parameters
+    ----------
+    truth:
+        The true graph at the time of the release.
+    owners:
+        The person behind each released id, None for an inserted vertex.
+    seed:
+        The same graphs and seed give the same figures.
+
+    Returns
+    -------
+    dict
+        `release_id`; `usefulness`, see `ktsafe.audit.usefulness`; `utility`, see
+        `ktsafe.audit.utility.utility_figures`; `afresh`, the usefulness of a release of the same
+        true graph that has no past, and under `without` of one without each quasi-identifier.
+
+    Raises
+    ------
+    InvalidGraph
+        If graphs and mapping do not fit each other.
+    """
+    schema = dataclasses.replace(truth.graph.schema, buckets={})
+    released = AttributedGraph.from_columns(schema, release.columns, release.edges)
+    position = {name: v for v, name in enumerate(truth.ids)}
+    behind = [position.get(owners.get(name) or "", -1) for name in release.ids]
+    traced = trace(truth.graph, released, np.array(behind, dtype=np.int64))
+    return {
+        "release_id": release.manifest.release_id,
+        "usefulness": usefulness(traced).to_mapping(),
+        "utility": utility_figures(traced, rng=np.random.default_rng(seed)),
+        "afresh": afresh(truth.graph, release.params, seed=seed),
+        "without": {
+            name: afresh(_without(truth.graph, name), release.params, seed=seed)
+            for name in schema.quasi_identifiers
+        },
+    }
+
+
+def describe_worth(found: Mapping[str, Any]) -> str:
+    """Return what `worth` found in words, for the owner of the network."""
+    ties, people = found["usefulness"]["edges"], found["usefulness"]["vertices"]
+    utility = found["utility"]
+    communities, both = utility["communities"], ("original", "released")
+    again = _figure(communities["nmi_again"])
+    mean_degree, clustering = (
+        [utility[graph][name] for graph in both] for name in ("mean_degree", "clustering")
+    )
+    rows = [
+        ("", "true", "released", ""),
+        ("people", f"{people['true']:,}", f"{people['released']:,}", _shares(people)),
+        ("ties", f"{ties['true']:,}", f"{ties['released']:,}", _shares(ties)),
+        (
+            "ties a person",
+            *(_figure(value, 1) for value in mean_degree),
+            f"distributions {_figure(utility['degree_emd'], 1)} apart",
+        ),
+        ("clustering", *(_figure(value) for value in clustering), ""),
+        (
+            "modularity",
+            *(_figure(communities["modularity"][graph]) for graph in both),
+            f"communities agree by {_figure(communities['nmi'])}, at best {again}",
+        ),
+    ]
+    lines = ["worth     the last release beside the truth (for you alone: readers cannot tell)"]
+    lines += [f"          {a:<13} {b:>8} {c:>8}   {d}".rstrip() for a, b, c, d in rows]
+    share = _figure(ties["cost_share"])
+    lines += [
+        f"cost      {ties['cost']:,} ties hidden or inserted: {share} of the true ones",
+        f"rebase    ties with {_shares(found['afresh']['edges'])}: what a new beginning gave now",
+    ]
+    lines += [
+        f"          ties with {_shares(figures['edges'])}: likewise, without {name}"
+        for name, figures in found["without"].items()
+    ]
+    return "\n".join(lines)
+
+
+def _shares(overlap: Mapping[str, Any]) -> str:
+    return ", ".join(
+        f"{word} {_figure(overlap[name])}"
+        for name, word in (("precision", "precision"), ("recall", "recall"), ("f1", "F1"))
+    )
+
+
+def _figure(value: float | None, digits: int = 2) -> str:
+    return "-" if value is None else f"{value:.{digits}f}"
+
+
+def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> dict[str, Any]:
+    """Return the usefulness of a release of a graph that has no past, quickly made."""
+    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
+    return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
+
+
+def _without(graph: AttributedGraph, name: str) -> AttributedGraph:
+    """Return the graph without one quasi-identifier."""
+    kept = [j for j, attribute in enumerate(graph.schema.attributes) if attribute != name]
+    categories = [graph.categories[j] for j in kept]
+    schema = without(graph.schema, [name])
+    return AttributedGraph.from_codes(schema, categories, graph.codes[:, kept], graph.edges)

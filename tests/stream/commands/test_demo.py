@@ -1,0 +1,69 @@
+"""The demo: a network is imported, some months pass, and the last release is judged."""
+
+import json
+
+import pytest
+
+from stream.cli import run_command
+from stream.errors import Exit
+from stream.files.releases_read import read_manifest, release_folders
+
+WORDS = ["--people", "120", "--days", "70", "--port", "0"]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory):
+    """Return the folder of a small demo that has run."""
+    folder = tmp_path_factory.mktemp("demo") / "var"
+    assert run_command(["demo", "--dir", str(folder), *WORDS]) == Exit.OK
+    return folder
+
+
+def releases(folder):
+    """Return the manifests of all releases."""
+    return [read_manifest(one) for one in release_folders([folder / "releases"])]
+
+
+def test_the_first_release_shows_the_imported_network(demo):
+    """It is the network as it was imported, before anything of the feed; then come the months."""
+    times = [manifest.nominal_time for manifest in releases(demo)]
+    assert times == [f"2026-0{month}-01T00:00:00Z" for month in (1, 2, 3, 4)]
+    people = len((demo / "demo" / "vertices.csv").read_text().splitlines()) - 1
+    assert people == 120
+    assert 0 < releases(demo)[0].vertices <= people
+
+
+def test_every_release_is_safe_and_all_are_safe_together(demo, capsys):
+    """`ktsafe verify` and `ktsafe audit` say so."""
+    assert run_command(["verify", str(demo / "releases")]) == Exit.OK
+    mapping = str(demo / "state" / "audit")
+    assert run_command(["audit", "--map", mapping, str(demo / "releases")]) == Exit.OK
+    capsys.readouterr()
+
+
+def test_run_again_it_publishes_nothing_and_says_the_same(demo, capsys):
+    """The feed is consumed already; what the last release is worth is measured again."""
+    before = [(folder.name, folder.stat().st_mtime_ns) for folder in (demo / "releases").iterdir()]
+    assert run_command(["demo", "--dir", str(demo), *WORDS, "--json"]) == Exit.OK
+    found = json.loads(capsys.readouterr().out)
+    after = [(folder.name, folder.stat().st_mtime_ns) for folder in (demo / "releases").iterdir()]
+    assert (found["published"], before) == ([], after)
+    worth = found["worth"]
+    last = releases(demo)[-1]
+    assert worth["release_id"] == last.release_id
+    ties, people = worth["usefulness"]["edges"], worth["usefulness"]["vertices"]
+    assert (people["released"], ties["released"]) == (last.vertices, last.edges)
+    assert ties["cost"] <= ties["true"]
+    assert set(worth["without"]) == {"gender", "age_band"}
+    assert all(one["edges"]["true"] == ties["true"] for one in worth["without"].values())
+
+
+def test_the_same_seed_gives_the_same_network_and_feed(demo, tmp_path):
+    """Files of another folder are equal byte by byte; those of another seed are not."""
+    for seed, is_equal in (("1", True), ("2", False)):
+        folder = tmp_path / seed
+        words = ["demo", "--dir", str(folder), *WORDS, "--seed", seed]
+        assert run_command(words) == Exit.OK
+        for name in ("vertices.csv", "edges.csv", "feed.jsonl.gz"):
+            mine, other = (one / "demo" / name for one in (folder, demo))
+            assert (mine.read_bytes() == other.read_bytes()) == is_equal
