@@ -21,6 +21,7 @@ from ktsafe.errors import Infeasible, NotKTSafe
 from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
 from state.snapshot import GraphSnapshot
+from stream.errors import Worthless
 from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
@@ -151,6 +152,8 @@ class Publisher:
             self._withhold("unsafe", error)
         except Infeasible as error:
             self._withhold("infeasible", error)
+        except Worthless as error:
+            self._withhold(error.reason, error)
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, nothing is published
             self._withhold("error", error)
         else:
