@@ -8,10 +8,9 @@ from typing import Literal
 from ktsafe.errors import InvalidParams
 
 Effort = Literal["fast", "balanced", "thorough"]
-Edits = Literal["insert", "insert+delete"]
-Knowledge = Literal["released", "true"]
-RareQi = Literal["pad", "suppress", "withhold"]
-OverAlpha = Literal["pad", "suppress"]
+Edits = Literal["insert+delete", "insert"]
+RareQi = Literal["withhold", "suppress", "pad"]
+OverAlpha = Literal["suppress", "pad"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,40 +24,28 @@ class AnonymizeOptions:
     strategy:
         A name of `ktsafe.strategies.STRATEGIES`.
     edits:
-        For strategy `cohort`: whether true edges may be deleted where that costs less. Vertices
-        and attributes are never deleted or changed by it.
-    knowledge:
-        What an attacker compares with the release: other released vertices, as the definition
-        says, or also true neighbourhoods. With `true`, for every original v at least k vertices of
-        its protection set have neighbours whose quasi-identifier tuples include those of v's true
-        neighbours.
+        For strategy `tolerant`: whether ties may be hidden too, or edges only inserted, as in the
+        paper. The other strategies leave no choice: `exact` hides and inserts, `aligned` inserts.
     rare_qi:
-        What is done to the members of quasi-identifier classes of fewer than k: inserted vertices
-        make up the number, or as many of their quasi-identifiers become missing as they need to
-        share a class with k, or they are not published.
+        What is done to the members of quasi-identifier classes of fewer than k: they are not
+        published, or as many of their quasi-identifiers become missing as they need to share a
+        class with k, or inserted vertices make up the number.
     over_alpha:
-        What is done to classes more than a share alpha of which is sensitive: inserted vertices
-        make up the number, or random members' sensitive attributes become missing.
+        What is done to classes more than a share alpha of which is sensitive: sensitive attributes
+        become missing, of harmless members too, or inserted vertices make up the number.
     real_per_group:
         For strategy `aligned`: at most so many members of a group are originals. Fewer cost more
         and keep degrees nearer to the true ones. None: as many as there are places.
     """
 
     effort: Effort = "balanced"
-    strategy: str = "cohort"
-    edits: Edits = "insert"
-    knowledge: Knowledge = "released"
-    rare_qi: RareQi = "pad"
-    over_alpha: OverAlpha = "pad"
+    strategy: str = "exact"
+    edits: Edits = "insert+delete"
+    rare_qi: RareQi = "withhold"
+    over_alpha: OverAlpha = "suppress"
     real_per_group: int | None = None
 
     def __post_init__(self) -> None:
-        if self.edits == "insert+delete" and self.strategy != "cohort":
-            msg = "Only strategy 'cohort' deletes edges."
-            raise InvalidParams(msg, hint="Leave edits at 'insert'.")
-        if self.knowledge == "true" and self.strategy not in {"cohort", "aligned"}:
-            msg = f"Strategy {self.strategy!r} does not provide for knowledge 'true'."
-            raise InvalidParams(msg, hint="Choose strategy 'cohort' or 'aligned'.")
-        if self.edits == "insert+delete" and self.knowledge == "true":
-            msg = "Deleted edges make neighbourhoods fall short of true ones."
-            raise InvalidParams(msg, hint="Choose edits 'insert' or knowledge 'released'.")
+        if self.edits == "insert" and self.strategy != "tolerant":
+            msg = "Only strategy 'tolerant' has a choice of edits."
+            raise InvalidParams(msg, hint="Leave edits out, or choose strategy 'tolerant'.")

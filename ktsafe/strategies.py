@@ -103,16 +103,16 @@ class Entry:
 
 
 STRATEGIES: dict[str, Entry] = {
-    "cohort": Entry(
-        "ktsafe.cohorts.strategy",
-        "cohort",
-        "cohorts of equal targets, served by edges between real vertices",
-        is_safe=True,
-    ),
     "exact": Entry(
         "ktsafe.exact.strategy",
         "exact",
-        "cohorts of equal rows, ties hidden and inserted alike",
+        "cohorts whose members have equal neighbours, ties hidden and inserted alike",
+        is_safe=True,
+    ),
+    "tolerant": Entry(
+        "ktsafe.cohorts.strategy",
+        "tolerant",
+        "the paper's definition to the letter: cohorts that are alike within t and epsilon",
         is_safe=True,
     ),
     "aligned": Entry(
@@ -138,8 +138,8 @@ STRATEGIES: dict[str, Entry] = {
 
 
 def default_strategy(params: PrivacyParams) -> str:
-    """Return the strategy for whoever names none: the cheapest that knows such neighbourhoods."""
-    return "cohort" if params.sees_stars else "aligned"
+    """Return the strategy that is taken where none is named: `exact` for stars, else `aligned`."""
+    return "exact" if params.sees_stars else "aligned"
 
 
 def check_strategy(name: str, params: PrivacyParams) -> None:

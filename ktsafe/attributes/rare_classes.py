@@ -1,9 +1,8 @@
 """What happens, before the search, to people whom inserted vertices alone would protect.
 
 Where fewer than k people share their quasi-identifiers, or more than a share alpha of those who do
-are sensitive, the definition can be met only by inserted vertices. The owner of the data may rather
-publish less about such people: their quasi-identifiers or their sensitive values become missing,
-or they are withheld.
+are sensitive, the definition can be met only by inserted vertices, or by publishing less about such
+people: they are withheld, or their quasi-identifiers or sensitive values become missing.
 """
 
 from __future__ import annotations
@@ -115,26 +114,32 @@ def with_sensitive_suppressed(
 ) -> AttributedGraph:
     """Return the graph with sensitive values made missing where a class has too many.
 
-    Whose value goes missing is drawn among all members of the class, sensitive or not: were they
-    drawn among the sensitive ones, the missing value would tell. Nobody is drawn once at most a
-    share alpha of the class is seen to be sensitive.
+    As many random sensitive members show the missing value as the class has too many: no more,
+    since a class within alpha can be divided into cohorts within alpha. So many random harmless
+    members join them that at most a share alpha of those who show it *instead of their value* hide
+    a sensitive one; all of them, where a class has too few for that.
     """
+    alpha = params.alpha
     classes, is_sensitive = graph.qi_classes, graph.is_sensitive
     size = np.bincount(classes)
-    bearable = size * params.alpha.numerator // params.alpha.denominator
+    bearable = size * alpha.numerator // alpha.denominator
     excess = np.bincount(classes, is_sensitive).astype(np.int64) - bearable
     if not (excess > 0).any():
         return graph
     if MISSING in graph.schema.sensitive_values:
         msg = "Sensitive values cannot be suppressed: the missing value counts as sensitive too."
-        raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive.")
+        raise Infeasible(msg, hint=f"Do not declare {MISSING!r} sensitive, or pad.")
     d = graph.codes.shape[1]
     categories, missing = _with_missing(graph, [d - 1])
     codes = graph.codes.copy()
+    # Whose value is missing anyway is no company: it hides nothing.
+    is_company = ~is_sensitive & (codes[:, -1] != missing[d - 1])
+    company = -(-excess * alpha.denominator // alpha.numerator) - excess
     for c in np.flatnonzero(excess > 0):
         members = rng.permutation(np.flatnonzero(classes == c))
-        enough = np.searchsorted(np.cumsum(is_sensitive[members]), excess[c]) + 1
-        codes[members[:enough], d - 1] = missing[d - 1]
+        hidden = members[is_sensitive[members]][: excess[c]]
+        joining = members[is_company[members]][: company[c]]
+        codes[hidden, d - 1] = codes[joining, d - 1] = missing[d - 1]
     return AttributedGraph.from_codes(graph.schema, categories, codes, graph.edges)
 
 

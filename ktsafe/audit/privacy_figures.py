@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ktsafe.audit import _privacy_core as core
 from ktsafe.audit.originals import Traced
-from ktsafe.errors import NotKTSafe
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
 from ktsafe.verify._stars_core import WideRows, wide_rows
@@ -26,7 +25,6 @@ from ktsafe.verify._stars_core import WideRows, wide_rows
 PAIRS_MAX = 100_000_000
 """Comparisons for `k_known`; beyond it an even sample of the vertices is asked."""
 
-NO_LIMIT = 1 << 62
 
 ROWS_MAX = 50
 """Rows of the table of classes that inserted vertices protect."""
@@ -178,23 +176,6 @@ def privacy_figures(
         k_known=counts[0],
         k_known_ps=counts[1],
     )
-
-
-def check_known(traced: Traced, params: PrivacyParams) -> None:
-    """Raise unless everybody keeps k candidates for whoever knows the true neighbours.
-
-    Nobody is left out. The message tells of no one.
-
-    Raises
-    ------
-    NotKTSafe
-        If some original has fewer than k in its protection set (beyond stars: anywhere) who have
-        its true neighbours.
-    """
-    _, counts = _known(traced, params, NO_LIMIT)
-    if (counts[1 if params.sees_stars else 0] < params.k).any():
-        msg = "Somebody has too few candidates for whoever knows true neighbourhoods."
-        raise NotKTSafe(msg, hint="Do not publish this graph.")
 
 
 def _known(

@@ -270,13 +270,8 @@ def _shared_targets(
 def _target_rule(
     working: WorkingGraph, table: LocationTable, cls: int | None = None
 ) -> _table_core.Rule:
-    """Return the rule with the columns in which targets are chosen, and the floor of a class.
-
-    Targets by tuple leave no freedom, so that they contain what every member has.
-    """
+    """Return the rule with the columns in which targets are chosen, and the floor of a class."""
     limits = table.rule.limits.copy()
     if cls is not None:
         limits[_table_core.FLOOR] = table.arrays.floor[cls]
-    if working.by_tuple:
-        limits[_table_core.T_NUM] = 0
     return _table_core.Rule(working.target_space.offsets, limits)

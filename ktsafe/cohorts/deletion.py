@@ -71,11 +71,10 @@ def cheapest_release(
         options.effort,
         rng,
         _part(report, 0, parts),
-        knowledge=options.knowledge,
         executor=executor,
     )
     own_rng, thin_rng, deletion_rng = rng.spawn(3)
-    if best is None or options.knowledge == "true":
+    if best is None:
         report("anonymize", 1.0)
         return rounds, best
     searched = best.cost

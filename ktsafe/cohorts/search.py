@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from ktsafe.cohorts.choose import choose_targets
 from ktsafe.cohorts.companions import add_companions, companions_cost
 from ktsafe.cohorts.dilution import dilute
-from ktsafe.cohorts.knowledge import KnownCandidates
 from ktsafe.cohorts.matching import (
     RAISES_PER_ROUND,
     absorb_leftovers,
@@ -23,7 +22,7 @@ from ktsafe.index import upkeep
 from ktsafe.index._table_core import Rule
 from ktsafe.index.table import LocationTable, real_floors, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
-from ktsafe.options import Effort, Knowledge
+from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
 from ktsafe.polish.annealing import sweep
 from ktsafe.polish.trimming import trim
@@ -108,7 +107,6 @@ def cheapest_supergraph(
     rng: np.random.Generator,
     report: Progress,
     *,
-    knowledge: Knowledge = "released",
     executor: Executor | None = None,
 ) -> tuple[int, WorkingGraph | None]:
     """Search as often as the effort allows; return the rounds spent and the cheapest result.
@@ -121,7 +119,7 @@ def cheapest_supergraph(
     rounds = 0
     # Either whole searches go to the executor, or the classes of the only one.
     outer, inner = (executor, None) if searches > 1 else (None, executor)
-    tasks = [(graph, params, own, budget, knowledge, inner) for own in rng.spawn(searches)]
+    tasks = [(graph, params, own, budget, inner) for own in rng.spawn(searches)]
     for search, (spent, working) in enumerate(in_order(outer, _search, tasks)):
         rounds += spent
         if working is not None and (best is None or working.cost < best.cost):
@@ -155,14 +153,12 @@ def _search(
     params: PrivacyParams,
     rng: np.random.Generator,
     budget: Budget,
-    knowledge: Knowledge,
     executor: Executor | None,
 ) -> tuple[int, WorkingGraph | None]:
     """Insert until every vertex is safe; None where rounds or cost are spent before."""
     space = QuasiIdentifierSpace.of_graph(graph)
     rule = similarity_rule(space, params)
-    working = WorkingGraph(graph, space, by_tuple=knowledge == "true")
-    known = KnownCandidates(working) if knowledge == "true" else None
+    working = WorkingGraph(graph, space)
     floors, patience = real_floors(working, rule), _Patience()
     table: LocationTable | None = None
     for round_ in range(ROUNDS_MAX):
@@ -171,18 +167,13 @@ def _search(
             return round_, None
         table = in_step(table, working, rule, floors)
         unsafe = table.unsafe_vertices()
-        if known is not None:
-            unsafe = np.union1d(unsafe, known.short(table))
         wishing = np.union1d(unsafe, table.short_of_real()).astype(np.int32)
         ends = round_ >= SEARCH_ROUNDS_MAX or (
             round_ >= SEARCH_ROUNDS_MIN and patience.is_over(working, table, wishing, params)
         )
         if not len(unsafe if ends else wishing):
             # Step 5: take back what nobody needs.
-            if known is not None:
-                known.trim(working, table, rng, passes_max=budget.trim_passes_max)
-            else:
-                _take_back(working, table, rng, budget.trim_passes_max)
+            _take_back(working, table, rng, budget.trim_passes_max)
             return round_, working
         if ends:
             add_companions(working, table, unsafe, params)
@@ -191,8 +182,6 @@ def _search(
         # moving did not help in the first rounds, harmless vertices dilute sensitive ones.
         diluted = dilute(working, table, everywhere=round_ >= 2) if round_ else EMPTY
         lifted = table.peel(working, rng.permutation(working.n).astype(np.int32))
-        if known is not None:
-            lifted = (np.concatenate((lifted[0], known.lift_short(working, table))), lifted[1])
         serve(working, table, lifted, diluted, params, rng, budget, executor)
     return ROUNDS_MAX, None
 

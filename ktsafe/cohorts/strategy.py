@@ -1,4 +1,8 @@
-"""The default strategy: the cheapest supergraph that the cohort search finds, or an aligned one."""
+"""Cohorts that are alike within t and epsilon: the cheapest that is found, or an aligned release.
+
+The definition asks for no more. Within the tolerance each person stays nearest to itself, though,
+which strategy `exact` avoids (ADR 0023).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +24,7 @@ from ktsafe.strategies import Plan, Progress
 PASSES: dict[Effort, int] = {"fast": 0, "balanced": 3, "thorough": 10}
 
 
-def cohort(
+def tolerant(
     graph: AttributedGraph,
     params: PrivacyParams,
     *,
@@ -32,8 +36,8 @@ def cohort(
     """Plan a kt-safe release by rounds of settling, targets, matching and inserting.
 
     Rounds of: settle what is safe, give the others targets (`cohorts`), serve their wants among
-    each other, by settled vertices, and by inserted ones (`matching`); with edits
-    `insert+delete` on a thinned graph, too (`deletion`). Single edges of the cheapest result are
+    each other, by settled vertices, and by inserted ones (`matching`); unless edits are `insert`,
+    on a thinned graph, too (`deletion`). Single edges of the cheapest result are
     annealed (`annealing`), then drawn to where people are close (`closeness`). If nothing ends,
     or only dearer than disjoint copies, an aligned release takes its place, which never is.
     Source: `ktsafe.strategies.Strategy`.
@@ -42,7 +46,6 @@ def cohort(
     if best is None or best.cost > copies_cost(graph, params):
         plan = aligned(graph, params, rng=rng, options=options, executor=executor, report=report)
         return dataclasses.replace(plan, rounds=rounds, used_fallback=True)
-    if options.knowledge == "released":
-        draw_closer(best, graph, params, rng, PASSES[options.effort])
+    draw_closer(best, graph, params, rng, PASSES[options.effort])
     inserted, edges = best.arrays.cls[graph.n_vertices : best.n], best.inserted_edges
     return Plan(inserted, np.concatenate((best.original_edges, edges)), rounds)

@@ -146,8 +146,7 @@ def wants_of(working: WorkingGraph, targets: Targets, rng: np.random.Generator) 
         np.ascontiguousarray(stubs[order]),
         np.ascontiguousarray(targets.group[order]),
         # A vertex inserted beside sensitive ones is of use only where they are.
-        working.by_tuple
-        | (targets.cohort[order] == NONE) & (targets.vertices[order] >= working.n_original),
+        (targets.cohort[order] == NONE) & (targets.vertices[order] >= working.n_original),
         working.target_space.columns,
     )
 

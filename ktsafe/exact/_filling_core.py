@@ -27,7 +27,7 @@ class Wiring(NamedTuple):
         int64, shape (n + 1,): where the edges of each vertex begin in `at`.
     at:
         int32: numbers of edges, by vertex.
-    count:
+    held:
         int64, shape (n,): edges of each vertex so far.
     n_first:
         int64, shape (1,): vertices below it are in the first class; n if there is one class.
@@ -38,7 +38,7 @@ class Wiring(NamedTuple):
     size: NDArray[np.int64]
     first: NDArray[np.int64]
     at: NDArray[np.int32]
-    count: NDArray[np.int64]
+    held: NDArray[np.int64]
     n_first: NDArray[np.int64]
 
 
@@ -47,9 +47,9 @@ def adjacent(g: Wiring, u: int, v: int) -> bool:
     """Return whether u and v are one vertex or neighbours."""
     if u == v:
         return True
-    if g.count[v] < g.count[u]:
+    if g.held[v] < g.held[u]:
         u, v = v, u
-    for i in range(g.first[u], g.first[u] + g.count[u]):
+    for i in range(g.first[u], g.first[u] + g.held[u]):
         e = g.at[i]
         if g.ends[e, 0] == v or g.ends[e, 1] == v:
             return True
@@ -59,19 +59,19 @@ def adjacent(g: Wiring, u: int, v: int) -> bool:
 @njit(cache=True, fastmath=False, nogil=True)
 def attach(g: Wiring, v: int, e: int) -> None:
     """Note edge e at v."""
-    g.at[g.first[v] + g.count[v]] = e
-    g.count[v] += 1
+    g.at[g.first[v] + g.held[v]] = e
+    g.held[v] += 1
 
 
 @njit(cache=True, fastmath=False, nogil=True)
 def detach(g: Wiring, v: int, e: int) -> None:
     """Forget edge e at v."""
-    last = g.first[v] + g.count[v] - 1
+    last = g.first[v] + g.held[v] - 1
     for i in range(g.first[v], last + 1):
         if g.at[i] == e:
             g.at[i] = g.at[last]
             break
-    g.count[v] -= 1
+    g.held[v] -= 1
 
 
 @njit(cache=True, fastmath=False, nogil=True)
@@ -138,7 +138,7 @@ def fill(
 def exchanged(g: Wiring, u: int, v: int, n_kept: int, rng: np.random.Generator) -> bool:
     """Connect u and v through an added edge (x, y): it becomes (u, y), and (x, v) is new."""
     n_added = g.size[0] - n_kept
-    is_one = g.n_first[0] == len(g.count)
+    is_one = g.n_first[0] == len(g.held)
     for _ in range(min(4 * n_added, 400)):
         e = n_kept + int(rng.random() * n_added)
         flip = int(is_one and rng.random() < 0.5)
@@ -164,7 +164,7 @@ def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
     also_kept:
         Whether edges that were there at first may go.
     """
-    n, border = len(g.count), g.n_first[0]
+    n, border = len(g.held), g.n_first[0]
     is_one = border == n
     # A vertex x on u's side is reached when an edge (x, y) goes so that (former, y) can come.
     by_edge = np.full(n, -1, np.int32)
@@ -179,10 +179,10 @@ def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
         if not adjacent(g, x, v):
             return apply_path(g, x, u, v, by_edge, former)
         for y in range(0 if is_one else border, n):
-            if is_used[y] or y == v or y == u or adjacent(g, x, y):
+            if is_used[y] or y in (v, u) or adjacent(g, x, y):
                 continue
             is_used[y] = True
-            for i in range(g.first[y], g.first[y] + g.count[y]):
+            for i in range(g.first[y], g.first[y] + g.held[y]):
                 e = g.at[i]
                 z = g.ends[e, 0] if g.ends[e, 1] == y else g.ends[e, 1]
                 if z != v and former[z] < 0 and (also_kept or not g.is_kept[e]):
@@ -213,6 +213,9 @@ def apply_path(
             return False
         move_end(g, e, side, w)
         x = w
+    if adjacent(g, end, v):
+        undo_path(g, end, u, by_edge, former)
+        return False
     join(g, end, v, False)
     return True
 

@@ -97,10 +97,9 @@ def swap_members(
     p: Places,
     bearable: NDArray[np.int64],
     n_swaps: int,
-    heat: float,
     rng: np.random.Generator,
 ) -> int:
-    """Try swaps of two members; keep those that lower the deviation, or by heat do not.
+    """Try swaps of two members; keep those that do not raise the deviation.
 
     Parameters
     ----------
@@ -110,19 +109,17 @@ def swap_members(
         int64, shape (cohorts,): sensitive members that each may have.
     n_swaps:
         Swaps to try.
-    heat:
-        Temperature of the first swap, in neighbours; it falls to zero.
     rng:
         Draws members.
 
     Returns
     -------
     int
-        By how much the deviation grew, mostly below zero.
+        By how much the deviation grew; at most 0.
     """
     n = len(p.cohort)
     total = 0
-    for step in range(n_swaps):
+    for _ in range(n_swaps):
         u, v = int(rng.random() * n), int(rng.random() * n)
         c, d = p.cohort[u], p.cohort[v]
         if c == d:
@@ -131,11 +128,8 @@ def swap_members(
         if p.sensitive[c] + moved > bearable[c] or p.sensitive[d] - moved > bearable[d]:
             continue
         more = replacing(p, c, u, v)
-        warmth = heat * (1.0 - step / n_swaps)
-        if more > 8 * warmth + 20:
-            continue
         more += replacing(p, d, v, u)
-        if more > 0 and (warmth <= 0 or rng.random() >= np.exp(-more / warmth)):
+        if more > 0:
             continue
         total += more
         p.members[p.place[u]], p.members[p.place[v]] = v, u

@@ -64,13 +64,15 @@ def fill(
     if len(near) != len(far):
         return None
     n_edges = len(kept) + len(near)
+    # While edges are shifted along a path, its vertices have one more than they shall have.
+    room = wanted + 1
     wiring = core.Wiring(
         ends=np.zeros((n_edges, 2), dtype=np.int32),
         is_kept=np.zeros(n_edges, dtype=np.bool_),
         size=np.zeros(1, dtype=np.int64),
-        first=np.concatenate(([0], np.cumsum(wanted))),
-        at=np.zeros(int(wanted.sum()), dtype=np.int32),
-        count=np.zeros(n, dtype=np.int64),
+        first=np.concatenate(([0], np.cumsum(room))),
+        at=np.zeros(int(room.sum()), dtype=np.int32),
+        held=np.zeros(n, dtype=np.int64),
         n_first=np.array([n_a], dtype=np.int64),
     )
     wanting = np.column_stack((near, far))

@@ -21,22 +21,22 @@ import dataclasses
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csr_array
+from scipy.sparse import csr_array, vstack
 
 from ktsafe.exact import _kt_tree_core as core
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
 
-SWAPS: dict[Effort, int] = {"fast": 100, "balanced": 2000, "thorough": 10_000}
+SWAPS: dict[Effort, int] = {"fast": 200, "balanced": 2000, "thorough": 10_000}
 """Swaps of the search for each person."""
 
-CUTS = ((True, False, False), (False, False, False), (False, False, True), (False, True, True))
-"""Cuts that are tried in turn: at a border, wasting members, with the sensitive mixed in."""
-
 COLUMNS_TRIED = 8
-HEAT = 1.0
-"""Temperature at which the swap search begins, in neighbours."""
+"""Widest neighbour counts at whose borders a node may be cut."""
+
+CUTS = ((True, False, False), (False, False, False), (False, False, True), (False, True, True))
+"""Ways of cutting that are tried in turn: only at a border; even if a cohort fewer fits into the
+sides; with sensitive members spread evenly."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -62,18 +62,6 @@ class Cohorts:
     pivots: csr_array
 
 
-def neighbour_counts(graph: AttributedGraph) -> csr_array:
-    """Return how many neighbours of each class each vertex has: csr, int32, (n, classes)."""
-    n, classes = graph.n_vertices, graph.qi_classes
-    of_neighbour = classes[graph.indices]
-    counts = csr_array(
-        (np.ones(len(graph.indices), dtype=np.int32), of_neighbour, graph.indptr.copy()),
-        shape=(n, int(classes.max(initial=-1)) + 1),
-    )
-    counts.sum_duplicates()
-    return counts
-
-
 def kt_tree(
     graph: AttributedGraph,
     params: PrivacyParams,
@@ -81,7 +69,7 @@ def kt_tree(
     rng: np.random.Generator,
     effort: Effort = "balanced",
 ) -> Cohorts:
-    """Return cohorts of at least m members, at most a share alpha of each sensitive.
+    """Return cohorts of a graph: at least k members, at most a share alpha of each sensitive.
 
     A class that is itself too small, or too sensitive, becomes one cohort as it is.
 
@@ -94,40 +82,62 @@ def kt_tree(
     rng:
         The only randomness.
     effort:
-        Swaps per person (`SWAPS`).
+        How many swaps are tried (`SWAPS`).
+
+    Examples
+    --------
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
+    >>> cohorts = kt_tree(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
+    >>> bool(cohorts.sizes.min() >= 5)
+    True
     """
-    counts = neighbour_counts(graph)
-    classes = graph.qi_classes
-    order = np.argsort(classes, kind="stable")
-    borders = np.cumsum(np.bincount(classes))[:-1]
-    of_vertex = np.empty(graph.n_vertices, dtype=np.int32)
-    class_of: list[NDArray[np.int32]] = []
+    classes, counts = graph.qi_classes, neighbour_counts(graph)
+    return cohorts_of(classes, graph.is_sensitive, counts, params, rng=rng, effort=effort)
+
+
+def cohorts_of(
+    classes: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    counts: csr_array,
+    params: PrivacyParams,
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+) -> Cohorts:
+    """Return cohorts of vertices with the given classes and neighbour counts; see `kt_tree`.
+
+    Parameters
+    ----------
+    classes:
+        int32, shape (n,), 0..classes-1; each occurs.
+    is_sensitive:
+        bool, shape (n,).
+    counts:
+        csr, int32, shape (n, any): what is to be alike.
+    params, rng, effort:
+        As in `kt_tree`.
+    """
+    of_vertex = np.empty(len(classes), dtype=np.int32)
+    class_of: list[int] = []
     pivots: list[csr_array] = []
-    n_cohorts = 0
-    for c, members in enumerate(np.split(order, borders)):
+    borders = np.cumsum(np.bincount(classes))[:-1]
+    for c, members in enumerate(np.split(np.argsort(classes, kind="stable"), borders)):
         block = counts[members]
         columns = np.unique(block.indices)
         rows = np.ascontiguousarray(block[:, columns].toarray(), dtype=np.int32)
-        is_sensitive = graph.is_sensitive[members]
-        leaves = _leaves(rows, is_sensitive, params)
-        cohort, middle = _swapped(rows, is_sensitive, leaves, params, rng, SWAPS[effort])
-        of_vertex[members] = n_cohorts + cohort
-        n_cohorts += len(leaves)
-        class_of.append(np.full(len(leaves), c, dtype=np.int32))
-        at = np.repeat(np.arange(len(leaves)), len(columns))
-        pivots.append(
-            csr_array(
-                (middle.reshape(-1), (at, np.tile(columns, len(leaves)))),
-                shape=(len(leaves), counts.shape[1]),
-            )
-        )
-    from scipy.sparse import vstack
-
+        leaves = _leaves(rows, is_sensitive[members], params)
+        cohort, medians = _swapped(rows, is_sensitive[members], leaves, params, rng, effort)
+        of_vertex[members] = len(class_of) + cohort
+        class_of += [c] * len(leaves)
+        at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))
+        shape = (len(leaves), counts.shape[1])
+        pivots.append(csr_array((medians.reshape(-1), at), shape=shape))
     return Cohorts(
         of_vertex=of_vertex,
-        class_of=np.concatenate(class_of),
-        sizes=np.bincount(of_vertex, minlength=n_cohorts),
-        pivots=csr_array(vstack(pivots)),
+        class_of=np.array(class_of, dtype=np.int32),
+        sizes=np.bincount(of_vertex, minlength=len(class_of)),
+        pivots=csr_array(vstack(pivots)) if pivots else csr_array((0, 0), dtype=np.int32),
     )
 
 
@@ -149,42 +159,48 @@ def cohorts_of_class(
         bool, shape (members,).
     """
     leaves = _leaves(rows, is_sensitive, params)
-    return _swapped(rows, is_sensitive, leaves, params, rng, SWAPS[effort])[0]
+    return _swapped(rows, is_sensitive, leaves, params, rng, effort)[0]
+
+
+def neighbour_counts(graph: AttributedGraph) -> csr_array:
+    """Return how many neighbours of each class each vertex has: csr, int32, (n, classes)."""
+    n, classes = graph.n_vertices, graph.qi_classes
+    counts = csr_array(
+        (np.ones(len(graph.indices), np.int32), classes[graph.indices], graph.indptr.copy()),
+        shape=(n, int(classes.max(initial=-1)) + 1),
+    )
+    counts.sum_duplicates()
+    return counts
 
 
 def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int64]:
     """Return how many members of groups of the given sizes may be sensitive."""
-    return sizes * params.alpha.numerator // params.alpha.denominator
+    most: NDArray[np.int64] = sizes * params.alpha.numerator // params.alpha.denominator
+    return most
 
 
 def _leaves(
     rows: NDArray[np.int32], is_sensitive: NDArray[np.bool_], params: PrivacyParams
 ) -> list[NDArray[np.int64]]:
     """Return the leaves of the tree over the given rows, as positions."""
-    open_ = [np.arange(len(rows))]
+    nodes = [np.arange(len(rows))]
     leaves = []
-    while open_:
-        node = open_.pop()
+    while nodes:
+        node = nodes.pop()
         cut = _cut(rows[node], is_sensitive[node], params)
         if cut is None:
             leaves.append(node)
         else:
-            open_ += cut_node(node, *cut)
+            order, size = cut
+            nodes += [node[order[:size]], node[order[size:]]]
     return leaves
-
-
-def cut_node(
-    node: NDArray[np.int64], order: NDArray[np.int64], size: int
-) -> list[NDArray[np.int64]]:
-    """Return the two sides of a node."""
-    return [node[order[:size]], node[order[size:]]]
 
 
 def _cut(
     rows: NDArray[np.int32], is_sensitive: NDArray[np.bool_], params: PrivacyParams
 ) -> tuple[NDArray[np.int64], int] | None:
-    """Return the order in which a node is cut and the size of its first side; None: it is a leaf."""
-    m, n = params.group_size_min, len(rows)
+    """Return the order in which a node is cut and the size of its first side; None: a leaf."""
+    m, n = params.k, len(rows)
     if n < 2 * m:
         return None
     sizes = np.arange(m, n - m + 1)
@@ -230,7 +246,8 @@ def _deviations(value: NDArray[np.int64]) -> NDArray[np.int64]:
     total = np.concatenate(([0], np.cumsum(value)))
     size = np.arange(1, n + 1)
     upper = total[size] - total[size - size // 2]
-    return np.abs(upper - total[size // 2])
+    deviations: NDArray[np.int64] = np.abs(upper - total[size // 2])
+    return deviations
 
 
 def _swapped(
@@ -239,7 +256,7 @@ def _swapped(
     leaves: list[NDArray[np.int64]],
     params: PrivacyParams,
     rng: np.random.Generator,
-    swaps: int,
+    effort: Effort,
 ) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
     """Return the cohort of each row after the swap search, and the cohorts' lower medians."""
     sizes = np.array([len(leaf) for leaf in leaves], dtype=np.int64)
@@ -261,6 +278,7 @@ def _swapped(
     for i in range(len(leaves)):
         core.find_middle(places, i)
     if len(leaves) > 1:
-        core.swap_members(places, bearable(sizes, params), swaps * len(rows), HEAT, rng)
+        n_swaps = SWAPS[effort] * len(rows)
+        core.swap_members(places, bearable(sizes, params), n_swaps, rng)
     is_even = (sizes % 2 == 0)[:, None]
     return cohort, np.where(is_even, places.middle[:, 0], places.middle[:, 1])

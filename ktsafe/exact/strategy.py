@@ -23,7 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.exact.filling import fill
-from ktsafe.exact.kt_tree import Cohorts, kt_tree
+from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
+from ktsafe.exact.likeness import disguised
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.options import AnonymizeOptions, Effort
@@ -33,17 +34,20 @@ from ktsafe.strategies import Plan, Progress
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ExactRelease:
-    """What `exact` knows of a release; private.
+    """A release in exact cohorts, as private as the mapping.
 
     Attributes
     ----------
     edges:
         int32, shape (m, 2): all edges, shown ties and inserted ones.
+    inserted:
+        int32, shape (i,): class of each inserted vertex; they are numbered from n on.
     cohorts:
-        The cohorts and their pivots.
+        The cohorts of all released vertices, and their pivots.
     """
 
     edges: NDArray[np.int32]
+    inserted: NDArray[np.int32]
     cohorts: Cohorts
 
 
@@ -53,58 +57,133 @@ def exact(
     *,
     rng: np.random.Generator,
     options: AnonymizeOptions,
-    executor: Executor | None,
+    executor: Executor | None,  # noqa: ARG001 -- the contract gives it
     report: Progress,
 ) -> Plan:
-    """Return the plan of a release of `graph` in exact cohorts; see the module."""
-    cohorts = kt_tree(graph, params, rng=rng, effort=options.effort)
-    report("cohorts", 1.0)
-    release = release_of(graph, cohorts, rng=rng, effort=options.effort, report=report)
-    return Plan(inserted=np.zeros(0, dtype=np.int32), edges=release.edges)
+    """Return the plan of a release of `graph` in exact cohorts.
+
+    Classes that cannot be a cohort, since they are too small or too sensitive, get inserted
+    vertices that are not sensitive. Parameters as in `ktsafe.strategies.Strategy`; the executor is
+    not used.
+    """
+    release = exact_release(graph, params, rng=rng, effort=options.effort, report=report)
+    return Plan(inserted=release.inserted, edges=release.edges)
 
 
-def release_of(
+def exact_release(
     graph: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+    report: Progress = lambda _phase, _done: None,
+) -> ExactRelease:
+    """Return a release of `graph` in exact cohorts, with its cohorts.
+
+    Parameters
+    ----------
+    graph:
+        The true graph.
+    params:
+        k and alpha are used; one hop and the walk reading are meant.
+    rng:
+        The only randomness.
+    effort:
+        How much search a lower cost is worth.
+    report:
+        Called with the name of a phase and the fraction that is done.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
+    >>> release = exact_release(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
+    >>> len(release.edges) > 0
+    True
+    """
+    inserted = lacking(graph, params)
+    classes = np.concatenate((graph.qi_classes, inserted))
+    is_sensitive = np.concatenate((graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)))
+    counts = neighbour_counts(graph)
+    counts.resize((len(classes), counts.shape[1]))
+    cohorts = cohorts_of(classes, is_sensitive, counts, params, rng=rng, effort=effort)
+    report("cohorts", 1.0)
+    edges = released_edges(graph.edges, classes, cohorts, rng=rng, effort=effort)
+    report("pairs", 1.0)
+    edges = disguised(graph, classes, edges, rng=rng, effort=effort)
+    report("likeness", 1.0)
+    return ExactRelease(edges, inserted, cohorts)
+
+
+def lacking(graph: AttributedGraph, params: PrivacyParams) -> NDArray[np.int32]:
+    """Return the class of each vertex that must be inserted for every class to be a cohort."""
+    size = np.bincount(graph.qi_classes)
+    sensitive = np.bincount(graph.qi_classes, graph.is_sensitive).astype(np.int64)
+    alpha = params.alpha
+    least = np.maximum(params.k, -(-sensitive * alpha.denominator // alpha.numerator))
+    more = np.maximum(least - size, 0)
+    return np.repeat(np.arange(len(size), dtype=np.int32), more)
+
+
+def released_edges(
+    ties: NDArray[np.int32],
+    classes: NDArray[np.int32],
     cohorts: Cohorts,
     *,
     rng: np.random.Generator,
     effort: Effort = "balanced",
-    report: Progress,
-) -> ExactRelease:
-    """Return the release of `graph` with given cohorts."""
+) -> NDArray[np.int32]:
+    """Return the edges of a release, pair of classes by pair of classes.
+
+    Parameters
+    ----------
+    ties:
+        int32, shape (m, 2): the true edges.
+    classes:
+        int32, shape (n,): class of every released vertex.
+    cohorts:
+        Cohorts of these classes.
+    rng, effort:
+        As in `exact_release`.
+    """
     edges = [np.zeros((0, 2), dtype=np.int32)]
-    for pair in pairs_of(graph, cohorts):
+    for pair in pairs_between(ties, classes, cohorts):
         plan = solve(pair, rng=rng, effort=effort)
         if plan.value <= 0:
             continue
         filled = fill(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
-        if filled is not None and costs_less(filled, pair.edges):
+        if filled is not None and _costs_less(filled, pair.edges):
             edges.append(filled)
-    report("pairs", 1.0)
-    return ExactRelease(np.concatenate(edges), cohorts)
-
-
-def costs_less(released: NDArray[np.int32], ties: NDArray[np.int32]) -> bool:
-    """Return whether edges cost less than none would, given the true ties."""
-    true = np.isin(edge_keys(released), edge_keys(ties)).sum()
-    return bool(len(released) - true < true)
+    return np.concatenate(edges)
 
 
 def pairs_of(graph: AttributedGraph, cohorts: Cohorts) -> Iterator[Pair]:
     """Yield each pair of classes with ties between them."""
-    classes, edges = graph.qi_classes, graph.edges
-    if not len(edges):
+    return pairs_between(graph.edges, graph.qi_classes, cohorts)
+
+
+def pairs_between(
+    ties: NDArray[np.int32], classes: NDArray[np.int32], cohorts: Cohorts
+) -> Iterator[Pair]:
+    """Yield each pair of classes with ties between them; the candidates are these ties."""
+    if not len(ties):
         return
-    swapped = classes[edges[:, 0]] > classes[edges[:, 1]]
-    edges = np.where(swapped[:, None], edges[:, ::-1], edges)
+    swapped = classes[ties[:, 0]] > classes[ties[:, 1]]
+    ties = np.where(swapped[:, None], ties[:, ::-1], ties)
     n_classes = int(classes.max()) + 1
-    key = classes[edges[:, 0]].astype(np.int64) * n_classes + classes[edges[:, 1]]
+    key = classes[ties[:, 0]].astype(np.int64) * n_classes + classes[ties[:, 1]]
     order = np.argsort(key, kind="stable")
     of_class = np.split(
         np.arange(len(cohorts.sizes), dtype=np.int32),
         np.cumsum(np.bincount(cohorts.class_of, minlength=n_classes))[:-1],
     )
-    for ties in np.split(edges[order], np.flatnonzero(np.diff(key[order])) + 1):
-        a, b = classes[ties[0]]
-        gain = np.full(len(ties), 2.0)
-        yield Pair(cohorts.of_vertex, cohorts.sizes, of_class[a], of_class[b], ties, gain)
+    for part in np.split(ties[order], np.flatnonzero(np.diff(key[order])) + 1):
+        a, b = classes[part[0]]
+        gain = np.full(len(part), 2.0)
+        yield Pair(cohorts.of_vertex, cohorts.sizes, of_class[a], of_class[b], part, gain)
+
+
+def _costs_less(released: NDArray[np.int32], ties: NDArray[np.int32]) -> bool:
+    """Return whether edges cost less than none would, given the true ties."""
+    true = np.isin(edge_keys(released), edge_keys(ties)).sum()
+    return bool(len(released) - true < true)

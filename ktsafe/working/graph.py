@@ -20,8 +20,6 @@ class WorkingGraph:
     ----------
     graph, space:
         The true graph and its quasi-identifiers.
-    by_tuple:
-        Whether targets count whole tuples in any case: see `_target_space`.
 
     Attributes
     ----------
@@ -44,14 +42,11 @@ class WorkingGraph:
         int64, shape (n,): the rounds for which what each vertex was given stands by now.
     """
 
-    def __init__(
-        self, graph: AttributedGraph, space: QuasiIdentifierSpace, *, by_tuple: bool = False
-    ) -> None:
+    def __init__(self, graph: AttributedGraph, space: QuasiIdentifierSpace) -> None:
         n = graph.n_vertices
-        self.by_tuple = by_tuple
         self.n_original = n
         self.space = space
-        self.target_space, self.target_columns, columns = _target_space(space, by_tuple=by_tuple)
+        self.target_space, self.target_columns, columns = _target_space(space)
         self.n_columns = int(columns.max(initial=-1)) + 1
         self.original_edges = graph.edges
         self.deleted_edges = np.zeros((0, 2), dtype=np.int32)
@@ -187,18 +182,18 @@ class WorkingGraph:
 
 
 def _target_space(
-    space: QuasiIdentifierSpace, *, by_tuple: bool
+    space: QuasiIdentifierSpace,
 ) -> tuple[QuasiIdentifierSpace, slice, NDArray[np.int64]]:
     """Choose between values and whole tuples as what targets count.
 
     Neighbourhoods within t by tuples are within t for each attribute. Tuples are the stricter
     count, but where they are few, few combinations of values exist, and wants for single values
-    would hardly ever name one that does. `by_tuple` decides for tuples in any case. Returns the
-    space for targets, its columns in a histogram row, and for each class all columns in which it
-    counts: the attributes', which the definition judges, first.
+    would hardly ever name one that does. Returns the space for targets, its columns in a histogram
+    row, and for each class all columns in which it counts: the attributes', which the definition
+    judges, first.
     """
     few = 1 < space.n_classes <= space.n_columns
-    if space.is_joint or not (few or by_tuple):
+    if space.is_joint or not few:
         return space, slice(0, space.n_columns), space.columns
     classes = np.arange(space.n_classes, dtype=np.int64).reshape(-1, 1)
     bounds = np.array([0, space.n_classes], dtype=np.int64)

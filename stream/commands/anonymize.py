@@ -10,15 +10,28 @@ from pathlib import Path
 from typing import Annotated, Any, Literal
 
 import typer
+from rich.box import SIMPLE_HEAD
+from rich.console import Console
+from rich.table import Table
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
-from ktsafe.options import AnonymizeOptions, Edits, Effort, Knowledge, OverAlpha, RareQi
+from ktsafe.options import AnonymizeOptions, Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from stream.commands.progress import phases
 from stream.errors import Exit
 from stream.process import kernels
 from stream.process.workers import pool
+
+USEFULNESS = {
+    "true": "true",
+    "released": "released",
+    "both": "shared",
+    "precision": "precision",
+    "recall": "recall",
+    "F1": "f1",
+}
+"""Columns of the table that the command prints, and which figure each shows."""
 
 
 def anonymize_files(
@@ -40,7 +53,7 @@ def anonymize_files(
         typer.Option(help="induced: the attacker also knows ties among neighbours."),
     ] = "walk",
     strategy: Annotated[
-        str, typer.Option(help="How to anonymize; default: cohort, aligned for --hops 2 and so on.")
+        str, typer.Option(help="How to anonymize; default: exact, aligned for --hops 2 and so on.")
     ] = "",
     real_per_group: Annotated[
         int | None,
@@ -48,18 +61,14 @@ def anonymize_files(
     ] = None,
     effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
     edits: Annotated[
-        Edits, typer.Option(help="Whether ties may also be deleted where that is cheaper.")
-    ] = "insert",
-    knowledge: Annotated[
-        Knowledge,
-        typer.Option(help="true: k candidates also for who knows exact true neighbours."),
-    ] = "released",
+        Edits, typer.Option(help="tolerant: whether ties may be hidden, too; exact always does.")
+    ] = "insert+delete",
     rare_qi: Annotated[
         RareQi, typer.Option(help="People of rarer quasi-identifiers than k: what to do.")
-    ] = "pad",
+    ] = "withhold",
     over_alpha: Annotated[
         OverAlpha, typer.Option(help="Groups of a greater sensitive share than alpha: what to do.")
-    ] = "pad",
+    ] = "suppress",
     workers: Annotated[int, typer.Option(min=1, help="Threads; the result is the same.")] = 1,
     seed: Annotated[
         int | None,
@@ -74,7 +83,6 @@ def anonymize_files(
         effort=effort,
         strategy=strategy or default_strategy(params),
         edits=edits,
-        knowledge=knowledge,
         rare_qi=rare_qi,
         over_alpha=over_alpha,
         real_per_group=real_per_group,
@@ -118,8 +126,6 @@ def _anonymized(
 
     from ktsafe import anonymize
     from ktsafe.audit import audit_release
-    from ktsafe.audit.originals import trace
-    from ktsafe.audit.privacy_figures import check_known
     from ktsafe.verify import verify
     from stream.files import releases_write
     from stream.files.certificates import in_order, write_certificate
@@ -155,8 +161,6 @@ def _anonymized(
     )
     try:
         verdict.raise_if_unsafe()
-        if options.knowledge == "true":
-            check_known(trace(source.graph, result.graph, result.origin), params)
     except NotKTSafe:
         shutil.rmtree(out)
         raise
@@ -186,14 +190,26 @@ def _anonymized(
     }
 
 
+def _shown(value: float | None) -> str:
+    """Return a count or a share as text."""
+    if value is None:
+        return "-"
+    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
+
+
 def _print(report: dict[str, Any]) -> None:
-    cost = report["figures"]["cost"]
     typer.echo(
-        f"{report['release']}: kt-safe by the strict verifier; {report['vertices']} vertices, "
-        f"{report['edges']} edges, fewest candidates {report['candidates_min']}\n"
-        f"{report['audit']}: private (who is who, cost {cost['total']}); never publish it\n"
-        f"anonymized in {report['seconds']:.1f} s"
+        f"{report['release']}: kt-safe by the strict verifier; fewest candidates "
+        f"{report['candidates_min']}\n"
+        f"{report['audit']}: private (who is who, and what follows); never publish it\n"
+        f"anonymized in {report['seconds']:.1f} s; cost {report['figures']['cost']['total']:,}, "
+        f"where the truth has {report['figures']['usefulness']['edges']['true']:,} ties\n"
     )
+    table = Table("", *USEFULNESS, box=SIMPLE_HEAD)
+    for title, key in (("people", "vertices"), ("ties", "edges")):
+        found = report["figures"]["usefulness"][key]
+        table.add_row(title, *(_shown(found[name]) for name in USEFULNESS.values()))
+    Console(highlight=False).print(table)
     if report["edges_repeated"] or report["loops"]:
         typer.echo(
             f"passed over in the edge file: {report['edges_repeated']} repeated edges, "

@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
+from ktsafe.options import Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
 from stream.commands.progress import phases
@@ -73,10 +73,11 @@ def compare(
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
     strategy: Annotated[str, typer.Option(help=f"Of {', '.join(STRATEGIES)}; or all.")] = "",
     effort: Annotated[str, typer.Option(help="Of fast, balanced, thorough.")] = "balanced",
-    edits: Annotated[str, typer.Option(help="Of insert, insert+delete.")] = "insert",
-    knowledge: Annotated[str, typer.Option(help="Of released, true.")] = "released",
-    rare_qi: Annotated[str, typer.Option(help="Of pad, suppress, withhold.")] = "pad",
-    over_alpha: Annotated[str, typer.Option(help="Of pad, suppress.")] = "pad",
+    edits: Annotated[
+        str, typer.Option(help="For tolerant: of insert+delete, insert.")
+    ] = "insert+delete",
+    rare_qi: Annotated[str, typer.Option(help="Of withhold, suppress, pad.")] = "withhold",
+    over_alpha: Annotated[str, typer.Option(help="Of suppress, pad.")] = "suppress",
     hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
     reading: Annotated[str, typer.Option(help="Of walk, induced.")] = "walk",
     real_per_group: Annotated[str, typer.Option(help="For aligned; default: all places.")] = "",
@@ -109,9 +110,8 @@ def compare(
         "hops": _numbers(hops, "--hops"),
         "rare_qi": _chosen(rare_qi, "--rare-qi", get_args(RareQi)),
         "over_alpha": _chosen(over_alpha, "--over-alpha", get_args(OverAlpha)),
-        "knowledge": _chosen(knowledge, "--knowledge", get_args(Knowledge)),
-        "edits": _chosen(edits, "--edits", get_args(Edits)),
         "strategy": _listed(everything if strategy == "all" else strategy or "-", "--strategy"),
+        "edits": _chosen(edits, "--edits", get_args(Edits)),
         "effort": _chosen(effort, "--effort", get_args(Effort)),
         "distance": _chosen(distance, "--distance", get_args(Distance)),
         "alpha": _listed(alpha, "--alpha"),
@@ -168,6 +168,8 @@ def _grid(lists: Mapping[str, Sequence[Any]]) -> tuple[list[Cell], int]:
             _ = cell.options
         if cell.strategy != "aligned":
             cell = dataclasses.replace(cell, real_per_group=None)
+        if cell.strategy != "tolerant":
+            cell = dataclasses.replace(cell, edits="insert+delete")
         try:
             _ = cell.options
         except InvalidParams as error:

@@ -17,7 +17,7 @@ from connectors.letters import Payload
 from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.options import AnonymizeOptions, Edits, Knowledge, OverAlpha, RareQi
+from ktsafe.options import AnonymizeOptions, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.aligned import check_options
@@ -129,10 +129,8 @@ class AnonymizeTable(Table, frozen=True):
     Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
     """
 
-    edits: Edits = "insert"
-    knowledge: Knowledge = "released"
-    rare_qi: RareQi = "pad"
-    over_alpha: OverAlpha = "pad"
+    rare_qi: RareQi = "withhold"
+    over_alpha: OverAlpha = "suppress"
     workers: Positive = 1
 
 

@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
-from ktsafe.options import Edits, Effort, Knowledge, OverAlpha, RareQi
+from ktsafe.options import Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
 from stream.files.figures import WORTH, worth_of
@@ -34,7 +34,6 @@ OPTIONS = (
     "effort",
     "strategy",
     "edits",
-    "knowledge",
     "rare_qi",
     "over_alpha",
     "real_per_group",
@@ -51,7 +50,7 @@ class Cell:
     ----------
     k, t, alpha, epsilon, distance:
         The parameters, rationals as they were written; `distance` says what t bounds.
-    effort, strategy, edits, knowledge, rare_qi, over_alpha, real_per_group:
+    effort, strategy, edits, rare_qi, over_alpha, real_per_group:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
         Which neighbourhoods an attacker knows.
@@ -64,11 +63,10 @@ class Cell:
     alpha: str
     epsilon: int
     effort: Effort
-    strategy: str = "cohort"
-    edits: Edits = "insert"
-    knowledge: Knowledge = "released"
-    rare_qi: RareQi = "pad"
-    over_alpha: OverAlpha = "pad"
+    strategy: str = "exact"
+    edits: Edits = "insert+delete"
+    rare_qi: RareQi = "withhold"
+    over_alpha: OverAlpha = "suppress"
     hops: int = 1
     reading: Reading = "walk"
     real_per_group: int | None = None
@@ -89,7 +87,9 @@ class Cell:
 
     def to_row(self) -> Row:
         """Return the columns that say which point it is."""
-        return {**dataclasses.asdict(self), "without": " ".join(self.without)}
+        row = {**dataclasses.asdict(self), "without": " ".join(self.without)}
+        # The others have no choice.
+        return row if self.strategy == "tolerant" else {**row, "edits": ""}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

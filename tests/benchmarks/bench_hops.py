@@ -49,7 +49,7 @@ def main() -> int:
     arguments = parser.parse_args()
     params = PrivacyParams(k=arguments.k, n_hops=2)
     warm = uniform(60, 120, n_tuples=2, rng=np.random.default_rng(SEED))
-    options = AnonymizeOptions(strategy="aligned", effort="fast")
+    options = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
     exact(anonymize(warm, params, rng=np.random.default_rng(0), options=options).graph, params)
     failed = 0
     for name, graph in graphs(arguments):
@@ -95,7 +95,7 @@ def raw(graph: AttributedGraph, params: PrivacyParams) -> None:
 
 def aligned(graph: AttributedGraph, params: PrivacyParams, effort: Any, samples: int) -> int:
     """Print lines on an aligned release; return the unsafe vertices that were found."""
-    options = AnonymizeOptions(strategy="aligned", effort=effort)
+    options = AnonymizeOptions(effort, "aligned", rare_qi="pad", over_alpha="pad")
     rng = np.random.default_rng(SEED)
     outcome: Anonymized
     outcome, seconds, work = timed(lambda: anonymize(graph, params, rng=rng, options=options))

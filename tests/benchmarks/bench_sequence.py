@@ -26,6 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe.audit import cost_parts, trace
 from ktsafe.options import Effort
 from ktsafe.sequence import Changes, Released, Sequence, SequenceOptions, Step
 from ktsafe.verify import verify_graph
@@ -122,8 +123,8 @@ def run(
         unsafe += _judge(sequence, digest)
     sequence.check()
     final = AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, sorted(ties))
-    fresh = anonymize(final, PARAMS, rng=np.random.default_rng(seed)).graph
-    fresh_cost = fresh.n_vertices - final.n_vertices + fresh.n_edges - final.n_edges
+    fresh = anonymize(final, PARAMS, rng=np.random.default_rng(seed))
+    fresh_cost = cost_parts(trace(final, fresh.graph, fresh.origin), PARAMS)["total"]
     figures = sequence.figures()
     return Outcome(
         first,

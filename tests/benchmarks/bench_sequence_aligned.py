@@ -120,7 +120,11 @@ def judged(sequence: AlignedSequence, auditor: SequenceAuditor, hashed: hashlib.
 def fresh_cost(graph: AttributedGraph, params: PrivacyParams, options: SequenceOptions) -> int:
     """Return the cost of a release of the graph by itself."""
     chosen = AnonymizeOptions(
-        strategy="aligned", effort=options.effort, real_per_group=options.real_per_group
+        options.effort,
+        "aligned",
+        rare_qi="pad",
+        over_alpha="pad",
+        real_per_group=options.real_per_group,
     )
     made = anonymize(graph, params, rng=np.random.default_rng(SEED), options=chosen).graph
     return made.n_vertices - graph.n_vertices + made.n_edges - graph.n_edges

@@ -101,8 +101,13 @@ def _seated(
     """Return the graph on groups, with the shift that takes each place to the next."""
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(frame.forming, n_hops=max(frame.forming.n_hops, 1))
+    # Who may join a group was decided before: nobody is withheld, no value is hidden here.
     chosen = AnonymizeOptions(
-        effort=frame.effort, strategy="aligned", real_per_group=options.real_per_group
+        effort=frame.effort,
+        strategy="aligned",
+        rare_qi="pad",
+        over_alpha="pad",
+        real_per_group=options.real_per_group,
     )
     return anonymize(graph, params, rng=rng, options=chosen)
 

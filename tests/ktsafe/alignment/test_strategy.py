@@ -28,7 +28,7 @@ from ktsafe.datasets import uniform
 from ktsafe.verify import verify, verify_graph
 from tests.ktsafe.small_graphs import graphs
 
-OPTIONS = AnonymizeOptions(strategy="aligned", effort="fast")
+OPTIONS = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
 
 
 def aligned(
@@ -101,7 +101,7 @@ def test_the_search_lowers_the_cost_and_more_search_lowers_it_more() -> None:
     params = PrivacyParams(k=5, n_hops=2)
     cost = {}
     for effort in ("fast", "balanced"):
-        options = AnonymizeOptions(strategy="aligned", effort=effort)  # type: ignore[arg-type]
+        options = dataclasses.replace(OPTIONS, effort=effort)  # type: ignore[arg-type]
         released = anonymize(graph, params, rng=np.random.default_rng(0), options=options).graph
         cost[effort] = released.n_vertices + released.n_edges - 900
     assert cost["balanced"] < cost["fast"] < 0.75 * 4 * 900
@@ -160,7 +160,7 @@ def test_impossible_numbers_of_real_members_are_refused() -> None:
 
 
 def test_strategies_for_stars_refuse_other_neighbourhoods() -> None:
-    """The cohort search does not promise what it cannot keep."""
+    """The default does not promise what it cannot keep."""
     graph = uniform(20, 20, n_tuples=1, rng=np.random.default_rng(8))
     for changes in ({"n_hops": 2}, {"n_hops": 0}, {"reading": "induced"}):
         with pytest.raises(InvalidParams, match="aligned"):

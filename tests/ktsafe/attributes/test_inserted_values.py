@@ -53,9 +53,8 @@ def test_a_real_release_has_sensitive_inserted_vertices_and_is_safe() -> None:
     """The strict verifier passes what comes of it."""
     graph = zipf(500, 1_500, rng=np.random.default_rng(2))
     params = PrivacyParams(k=20)
-    outcome = anonymize(
-        graph, params, rng=np.random.default_rng(1), options=AnonymizeOptions(effort="fast")
-    )
+    options = AnonymizeOptions(effort="fast", rare_qi="pad", over_alpha="pad")
+    outcome = anonymize(graph, params, rng=np.random.default_rng(1), options=options)
     inserted = outcome.origin < 0
     assert inserted.sum() > 5
     assert outcome.graph.is_sensitive[inserted].any()
@@ -66,7 +65,7 @@ def test_orbits_bear_what_alpha_allows() -> None:
     """Under a certificate each orbit stays within alpha, which every protection set then does."""
     graph = zipf(60, 120, rng=np.random.default_rng(2))
     params = PrivacyParams(k=5, n_hops=2, alpha=0.4)  # type: ignore[arg-type]
-    options = AnonymizeOptions(strategy="aligned", effort="fast")
+    options = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
     outcome = anonymize(graph, params, rng=np.random.default_rng(1), options=options)
     assert outcome.shift is not None
     assert outcome.graph.is_sensitive[outcome.origin < 0].any()

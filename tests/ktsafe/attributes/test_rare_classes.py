@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from fractions import Fraction
 
@@ -72,7 +73,7 @@ def test_withheld_people_take_their_edges_along() -> None:
     schema = Schema(("a",), "s", frozenset({"y"}))
     columns = {"a": ["x", "x", "rare", "x"], "s": ["n"] * 4}
     graph = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2), (2, 3), (0, 3), (1, 3)])
-    options = AnonymizeOptions(rare_qi="withhold")
+    options = AnonymizeOptions(strategy="tolerant", edits="insert")
     params = PrivacyParams(k=3, alpha=1)  # type: ignore[arg-type]
     outcome = anonymize(graph, params, rng=np.random.default_rng(0), options=options)
     assert outcome.origin.tolist() == [0, 1, 3]
@@ -84,21 +85,62 @@ def test_withheld_people_take_their_edges_along() -> None:
     assert cost["times_lower_bound"] == 1.0
 
 
-def test_missing_values_do_not_tell_who_is_sensitive() -> None:
-    """Values go missing at random, so those that do are not all sensitive ones."""
-    graph = people([("x",)] * 400, "y" * 160 + "n" * 240)
-    found = prepared(graph, 10, over_alpha="suppress")
+def test_no_more_values_are_hidden_than_a_class_has_too_many() -> None:
+    """Of 120 sensitive people in 400 alpha allows 80; 160 harmless ones join the 40 others."""
+    graph = people([("x",)] * 400, "y" * 120 + "n" * 280)
+    found = prepared(graph, 10)
     missing = [v for v in range(400) if found.values(v)["s"] == "-"]
     assert int(found.is_sensitive.sum()) == 80
-    truly = sum(v < 160 for v in missing)
-    assert truly == 80
-    assert 0.3 < truly / len(missing) < 0.5
+    assert sum(v < 120 for v in missing) == 40
+    assert len(missing) == 200
+
+
+def test_whose_value_is_missing_anyway_is_no_company() -> None:
+    """Those who show "-" truthfully hide nothing, so that others must join."""
+    graph = people([("x",)] * 100, "y" * 24 + "-" * 40 + "n" * 36)
+    found = prepared(graph, 10)
+    joined = [v for v in range(64, 100) if found.values(v)["s"] == "-"]
+    assert int(found.is_sensitive.sum()) == 20
+    assert len(joined) == 16
+
+
+def test_all_harmless_members_join_where_they_are_too_few() -> None:
+    """A class that is mostly sensitive shows as many sensitive values as alpha allows."""
+    graph = people([("x",)] * 20, "y" * 15 + "n" * 5)
+    found = prepared(graph, 10)
+    assert int(found.is_sensitive.sum()) == 4
+    assert sum(found.values(v)["s"] == "-" for v in range(20)) == 16
+
+
+@settings(deadline=None)
+@given(graphs(), privacy_params(), st.integers(0, 2**32))
+def test_a_missing_value_tells_no_more_than_alpha(
+    graph: AttributedGraph, params: PrivacyParams, seed: int
+) -> None:
+    """Of those who show "-" instead of their value at most alpha hide a sensitive one.
+
+    Unless no harmless value is left in the class. Classes within alpha keep all values.
+    """
+    options = AnonymizeOptions(rare_qi="pad")
+    found = prepare(graph, params, options, np.random.default_rng(seed)).graph
+    rows = tuples(graph)
+    for row in set(rows):
+        members = [v for v in range(graph.n_vertices) if rows[v] == row]
+        changed = [v for v in members if found.values(v)["s"] != graph.values(v)["s"]]
+        hidden = sum(bool(graph.is_sensitive[v]) for v in changed)
+        most = params.alpha * len(members)
+        truly = sum(bool(graph.is_sensitive[v]) for v in members)
+        assert hidden == max(0, truly - math.floor(most))
+        assert all(found.values(v)["s"] == "-" for v in changed)
+        shown = [v for v in members if v not in changed and not graph.is_sensitive[v]]
+        assert hidden <= params.alpha * len(changed) or not shown
+        assert len(changed) <= math.ceil(hidden / params.alpha)
 
 
 def test_classes_within_alpha_keep_their_values() -> None:
     """Only classes with too many sensitive members are touched."""
     graph = people([("x",)] * 5 + [("z",)] * 5, "ynnnn" + "yynnn")
-    found = prepared(graph, 2, over_alpha="suppress")
+    found = prepared(graph, 2)
     values = [found.values(v)["s"] for v in range(10)]
     assert values[:5] == list("ynnnn")
     assert "-" in values[5:]
@@ -110,7 +152,7 @@ def test_a_missing_value_that_is_sensitive_cannot_hide_one() -> None:
     schema = Schema((), "s", frozenset({"y", "-"}))
     graph = AttributedGraph.from_columns(schema, {"s": list("yyn")}, [])
     with pytest.raises(Infeasible, match="Do not declare"):
-        prepared(graph, 2, over_alpha="suppress")
+        prepared(graph, 2, rare_qi="pad")
 
 
 @settings(max_examples=15, deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -125,7 +167,7 @@ def test_releases_are_safe_and_change_nothing_else(
     graph: AttributedGraph, params: PrivacyParams, rare: RareQi, over: OverAlpha, seed: int
 ) -> None:
     """Under every option the release is safe; published values are true or missing."""
-    options = AnonymizeOptions(effort="fast", rare_qi=rare, over_alpha=over)
+    options = AnonymizeOptions("fast", "tolerant", "insert", rare_qi=rare, over_alpha=over)
     outcome = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
     released, origin = outcome.graph, outcome.origin.tolist()
     assert unsafe_by_definition(released, params) == []

@@ -22,7 +22,10 @@ from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 OPTIONS = st.sampled_from(
-    [AnonymizeOptions(effort=effort, edits="insert+delete") for effort in ("fast", "balanced")]
+    [
+        AnonymizeOptions(effort, "tolerant", rare_qi="pad", over_alpha="pad")
+        for effort in ("fast", "balanced")
+    ]
 )
 
 
@@ -72,7 +75,7 @@ def test_deletion_saves_and_keeps_degrees() -> None:
             graph,
             params,
             rng=np.random.default_rng(0),
-            options=AnonymizeOptions(effort="fast", edits=edits),
+            options=AnonymizeOptions("fast", "tolerant", edits),
         ).graph
         for edits in ("insert", "insert+delete", "insert+delete")
     )
@@ -109,9 +112,8 @@ def test_thinning_cuts_down_to_the_middle_of_a_group(
     assert all(any(true_degree[v] > cap[v] for v in e) for e in graph.edges[~kept].tolist())
 
 
-def test_options_that_exclude_each_other_are_refused() -> None:
-    """Deletion belongs to strategy `cohort` and to the definition's knowledge."""
-    with pytest.raises(InvalidParams, match="cohort"):
-        AnonymizeOptions(strategy="aligned", edits="insert+delete")
-    with pytest.raises(InvalidParams, match="fall short"):
-        AnonymizeOptions(knowledge="true", edits="insert+delete")
+@pytest.mark.parametrize("strategy", ["exact", "aligned", "none"])
+def test_a_choice_that_does_nothing_is_refused(strategy) -> None:
+    """Only strategy `tolerant` can do without hidden ties."""
+    with pytest.raises(InvalidParams, match="tolerant"):
+        AnonymizeOptions(strategy=strategy, edits="insert")

@@ -26,7 +26,7 @@ CASES = [
 @pytest.mark.parametrize(("build", "params"), CASES)
 def test_what_breaks_a_merge_is_released_safely(build, params, edits):
     """All four counter-examples become safe releases, by the verifier and by definition."""
-    options = AnonymizeOptions(edits=edits)
+    options = AnonymizeOptions("fast", "tolerant", edits, rare_qi="pad", over_alpha="pad")
     made = anonymize(attributed(build()), params, rng=np.random.default_rng(1), options=options)
     released = made.graph
     assert verify_graph(released, params).is_safe

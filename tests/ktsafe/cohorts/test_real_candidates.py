@@ -120,7 +120,8 @@ def test_real_people_stand_behind_k(effort: Effort, edits: Edits) -> None:
     schema = Schema(plain.schema.quasi_identifiers, "s", frozenset({"yes"}))
     values = (*plain.categories[:-1], ("yes", "no"))
     graph = AttributedGraph.from_codes(schema, values, codes, plain.edges)
-    params, options = PrivacyParams(k=5), AnonymizeOptions(effort=effort, edits=edits)
+    params = PrivacyParams(k=5)
+    options = AnonymizeOptions(effort, "tolerant", edits, over_alpha="pad")
     outcome = anonymize(graph, params, rng=rng, options=options)
     assert verify_graph(outcome.graph, params).is_safe
     figures = privacy_figures(trace(graph, outcome.graph), params)

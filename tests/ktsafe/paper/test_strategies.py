@@ -22,7 +22,7 @@ NAMES = ("none", "pruning", "partition", "partition+pruning", "kl-graph")
 
 def released(name, graph=GRAPH, params=PARAMS, *, executor=None):
     """Return what a strategy releases."""
-    options = AnonymizeOptions(strategy=name, effort="fast")
+    options = AnonymizeOptions("fast", name, rare_qi="pad", over_alpha="pad")
     rng = np.random.default_rng(7)
     return anonymize(graph, params, rng=rng, options=options, executor=executor)
 

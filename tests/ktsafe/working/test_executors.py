@@ -35,7 +35,7 @@ def released(executor: Executor | None) -> bytes:
         SEARCHED_OFTEN,
         PARAMS,
         rng=np.random.default_rng(3),
-        options=AnonymizeOptions("balanced"),
+        options=AnonymizeOptions("balanced", "tolerant", "insert"),
         executor=executor,
     )
     return outcome.graph.codes.tobytes() + outcome.graph.edges.tobytes()

@@ -63,9 +63,10 @@ def test_a_grid_becomes_a_private_file_and_json(tmp_path, data, capsys):
         assert not any(texts[name] for name in texts.keys() - texts_expected.keys())
         assert (row["outcome"], row["unsafe_vertices"], row["vertices"]) == ("kt-safe", 0, 40)
         assert row["candidates_min"] >= 4
-        assert row["cost"] == (
-            row["released_vertices"] + row["released_edges"] - row["vertices"] - row["edges"]
-        )
+        kept = row["edges"] - row["deleted_edges"]
+        assert row["released_edges"] == kept + row["inserted_edges"]
+        vertices = abs(row["released_vertices"] - row["vertices"])
+        assert row["cost"] == vertices + row["deleted_edges"] + row["inserted_edges"]
         assert 20 < row["peak_mib"] < 4_000
         assert row["mean_degree_original"] == 2 * row["edges"] / row["vertices"]
     every, fewer = found
@@ -139,9 +140,8 @@ def test_unreadable_data_end_the_comparison(tmp_path, data, capsys):
         ("--effort=heroic", "balanced"),
         ("--without=illness", "no such quasi-identifier"),
         ("--drop-qi=illness", "It has group, age"),
-        ("--strategy=cohort,magic", "There are cohort"),
+        ("--strategy=exact,magic", "There are exact"),
         ("--edits=delete", "insert+delete"),
-        ("--knowledge=all", "released, true"),
         ("--rare-qi=drop", "withhold"),
         ("--over-alpha=withhold", "suppress"),
         ("--hops=1,far", "whole numbers"),
@@ -188,32 +188,22 @@ def test_the_worst_outcome_is_the_exit_code(outcomes, code):
 
 def test_strategies_and_options_side_by_side(tmp_path, data, capsys):
     """Options that exclude each other are left out; the others are rows, unsafe ones told."""
-    options = ["--k=4", "--effort=fast", "--no-utility", "--strategy=cohort,kl-graph", "--json"]
-    options += ["--edits=insert,insert+delete", "--knowledge=released,true"]
+    options = ["--k=4", "--effort=fast", "--no-utility", "--json", "--reading=walk,induced"]
+    options += ["--strategy=exact,tolerant,kl-graph", "--edits=insert,insert+delete"]
     assert run_command(["compare", *data, *options]) == Exit.UNSAFE
     captured = capsys.readouterr()
-    assert "4 combinations that exclude each other left out" in captured.err
-    found = json.loads(captured.out)
-    by_option = {(row["strategy"], row["edits"], row["knowledge"]): row for row in found}
-    assert set(by_option) == {
-        ("cohort", "insert", "released"),
-        ("cohort", "insert+delete", "released"),
-        ("cohort", "insert", "true"),
-        ("kl-graph", "insert", "released"),
+    assert "6 combinations that exclude each other left out" in captured.err
+    found = {(row["strategy"], row["edits"]): row for row in json.loads(captured.out)}
+    assert set(found) == {
+        ("exact", ""),
+        ("tolerant", "insert"),
+        ("tolerant", "insert+delete"),
+        ("kl-graph", ""),
     }
-    inserting, deleting, known, other = (
-        by_option[key]
-        for key in (
-            ("cohort", "insert", "released"),
-            ("cohort", "insert+delete", "released"),
-            ("cohort", "insert", "true"),
-            ("kl-graph", "insert", "released"),
-        )
-    )
-    assert deleting["cost"] <= inserting["cost"]
-    assert known["k_known_in_ps_min"] >= 4
-    assert other["outcome"] == "unsafe"
-    assert other["unsafe_vertices"] > 0
+    assert found["tolerant", "insert+delete"]["cost"] <= found["tolerant", "insert"]["cost"]
+    assert found["exact", ""]["outcome"] == "kt-safe"
+    assert found["kl-graph", ""]["outcome"] == "unsafe"
+    assert found["kl-graph", ""]["unsafe_vertices"] > 0
 
 
 def test_t_may_be_compared_as_l1_distance(tmp_path):

@@ -26,21 +26,15 @@ def by_itself(path: str, value: object) -> dict[str, Any]:
 
 
 def test_every_option_arrives(tmp_path: Path) -> None:
-    """Edits, treatments and threads reach what makes the releases."""
-    document = by_itself("anonymize.edits", "insert+delete") | {
-        "anonymize": {
-            "edits": "insert+delete",
-            "rare_qi": "withhold",
-            "over_alpha": "suppress",
-            "workers": 2,
-        }
-    }
+    """Treatments and threads reach what makes the releases."""
+    table = {"rare_qi": "suppress", "over_alpha": "pad", "workers": 2}
+    document = by_itself("anonymize", table)
     document["release"]["effort"] = "fast"
     mechanism = assembly.mechanism(settings.check(document, tmp_path, "here"))
     assert isinstance(mechanism, FreshReleases)
     assert mechanism.workers == 2
     assert mechanism.options == AnonymizeOptions(
-        effort="fast", edits="insert+delete", rare_qi="withhold", over_alpha="suppress"
+        effort="fast", rare_qi="suppress", over_alpha="pad"
     )
 
 
@@ -50,15 +44,16 @@ def test_the_strategy_follows_the_neighbourhoods(tmp_path: Path) -> None:
         settings.check(by_itself("privacy.n_hops", hops), tmp_path, "here").anonymize.strategy
         for hops in (1, 2)
     ]
-    assert found == ["cohort", "aligned"]
+    assert found == ["exact", "aligned"]
 
 
 @pytest.mark.parametrize(
     ("table", "message"),
     [
         ({"strategy": "partition"}, "strategy"),
-        ({"edits": "delete"}, "anonymize.edits"),
-        ({"knowledge": "true", "edits": "insert+delete"}, "Choose edits"),
+        ({"edits": "insert"}, "edits"),
+        ({"knowledge": "true"}, "knowledge"),
+        ({"over_alpha": "withhold"}, "anonymize.over_alpha"),
         ({"workers": 0}, "anonymize.workers"),
         ({"rare": "pad"}, "rare"),
     ],
@@ -73,7 +68,7 @@ def test_what_cannot_work_is_refused(
 
 def test_a_sequence_does_not_use_it(tmp_path: Path) -> None:
     """An option that would do nothing is refused."""
-    document = changed("anonymize", {"edits": "insert+delete"})
+    document = changed("anonymize", {"rare_qi": "pad"})
     document["privacy"] = {"window": "all"}
     with pytest.raises(ConfigError, match="window"):
         settings.check(document, tmp_path, "here")
@@ -87,10 +82,10 @@ def test_the_example_shows_every_key_with_its_default() -> None:
 
 
 def test_options_of_the_table_are_those_of_the_library() -> None:
-    """None but the strategy is missing in the configuration, none has another default."""
+    """None but the strategy and its edits is missing in the configuration; defaults agree."""
     ours = msgspec.structs.asdict(settings.AnonymizeTable())
     theirs = msgspec.structs.asdict(settings.ReleaseTable(every="1d"))
     options = vars(AnonymizeOptions())
-    del options["strategy"]
+    del options["strategy"], options["edits"]
     for name, value in options.items():
         assert (ours | theirs)[name] == value

@@ -83,11 +83,11 @@ def test_a_touched_certificate_proves_nothing(
     assert "does not belong to this release" in capsys.readouterr().err
 
 
-def test_the_cohort_strategy_refuses_two_hops(
+def test_exact_cohorts_refuse_two_hops(
     files: list[str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """Named outright, it says which one can; nothing is written."""
-    arguments = ["anonymize", *files, "--hops", "2", "--strategy", "cohort"]
+    arguments = ["anonymize", *files, "--hops", "2", "--strategy", "exact"]
     assert run_command(arguments) == Exit.USAGE
     assert "aligned" in capsys.readouterr().err
     assert not (tmp_path / "release").exists()

@@ -1,0 +1,94 @@
+"""Inserted edges that look like ties: an attacker who removes what looks inserted finds little.
+
+Ties close triangles, edges joined at random close few. Two inserted edges between the same two
+classes may exchange ends: every vertex keeps its neighbours of each class, so that rows, cohorts
+and cost stay as they are.
+
+    repeat:
+        estimate how likely an edge with so many common neighbours is a tie
+        exchange ends of inserted edges while that makes them likelier
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.exact import _likeness_core as core
+from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.options import Effort
+
+TRIALS: dict[Effort, int] = {"fast": 40, "balanced": 600, "thorough": 2000}
+"""Exchanges that are tried, for each inserted edge."""
+
+ROUNDS = 20
+BLIND_ROUNDS = 5
+"""Rounds in which inserted edges only gain common neighbours, whatever ties have."""
+
+BINS = 100
+
+
+def disguised(
+    graph: AttributedGraph,
+    classes: NDArray[np.int32],
+    edges: NDArray[np.int32],
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+) -> NDArray[np.int32]:
+    """Return the edges of a release, inserted ones with their ends exchanged.
+
+    Parameters
+    ----------
+    graph:
+        The true graph.
+    classes:
+        int32, shape (n,): class of every released vertex; inserted ones come last.
+    edges:
+        int32, shape (m, 2): the released edges.
+    rng:
+        The only randomness.
+    effort:
+        How many exchanges are tried (`TRIALS`).
+    """
+    is_true = np.isin(edge_keys(edges), edge_keys(graph.edges))
+    shown, inserted = edges[is_true], edges[~is_true]
+    if not len(inserted):
+        return edges
+    first, near, _ = _by_vertex(edges, len(classes))
+    own_first, _, own = _by_vertex(inserted, len(classes))
+    share = np.arange(BINS + 1) / BINS
+    guise = core.Guise(
+        classes=classes,
+        first=first,
+        near=near,
+        ends=inserted,
+        own_first=own_first,
+        own=own,
+        worth=np.log(0.02 + share),
+        mark=np.zeros(len(classes) + 1, dtype=np.int64),
+    )
+    for i in range(ROUNDS):
+        if i >= BLIND_ROUNDS:
+            guise.worth[:] = _likelihood(guise, shown) + 0.01 * share
+        core.disguise(guise, TRIALS[effort] * len(inserted) // ROUNDS, rng)
+    return np.concatenate((shown, guise.ends))
+
+
+def _likelihood(guise: core.Guise, shown: NDArray[np.int32]) -> NDArray[np.float64]:
+    """Return the log of shown ties over inserted edges in each bin of common neighbours."""
+    true = np.bincount(core.bins_of(guise, shown), minlength=BINS + 1) + 0.5
+    inserted = np.bincount(core.bins_of(guise, guise.ends), minlength=BINS + 1) + 0.5
+    likelihood: NDArray[np.float64] = np.log(true / inserted)
+    return likelihood
+
+
+def _by_vertex(
+    edges: NDArray[np.int32], n: int
+) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
+    """Return where the edges of each vertex begin, their other ends, and their numbers."""
+    source = edges.T.reshape(-1)
+    order = np.argsort(source, kind="stable")
+    first = np.concatenate(([0], np.cumsum(np.bincount(source, minlength=n))))
+    far = edges[:, ::-1].T.reshape(-1)[order]
+    return first, far.astype(np.int32), (order % len(edges)).astype(np.int32)

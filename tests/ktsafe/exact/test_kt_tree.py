@@ -1,0 +1,110 @@
+"""The kt-tree: cohorts and pivots."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe import PrivacyParams
+from ktsafe.datasets.synthetic import uniform
+from ktsafe.exact import _kt_tree_core as core
+from ktsafe.exact import kt_tree as module
+from ktsafe.exact.kt_tree import cohorts_of, kt_tree, neighbour_counts
+from tests.ktsafe.exact.graphs import graphs, rows
+
+
+def deviation(counts, cohorts):
+    """Return the sum of distances of all rows from the medians of their cohorts."""
+    return sum(
+        np.abs(block - np.median(block, axis=0)).sum()
+        for c in range(len(cohorts.sizes))
+        for block in (counts[cohorts.of_vertex == c],)
+    )
+
+
+@given(graphs())
+@settings(deadline=None)
+def test_neighbours_are_counted_by_class(graph):
+    """The sparse counts are those of a naive count, and the graph is not touched."""
+    before = graph.indptr.copy(), graph.indices.copy()
+    counts = neighbour_counts(graph).toarray()
+    naive = rows(graph.n_vertices, graph.qi_classes.tolist(), graph.edges.tolist())
+    for v, row in enumerate(naive):
+        assert {c: int(x) for c, x in enumerate(counts[v]) if x} == dict(row)
+    assert np.array_equal(before[0], graph.indptr)
+    assert np.array_equal(before[1], graph.indices)
+
+
+@given(graphs())
+@settings(max_examples=50, deadline=None)
+def test_pivots_are_lower_medians(graph):
+    """A pivot is the lower median of its cohort's counts, component by component."""
+    cohorts = kt_tree(graph, PrivacyParams(k=3), rng=np.random.default_rng(0))
+    counts, pivots = neighbour_counts(graph).toarray(), cohorts.pivots.toarray()
+    for c, size in enumerate(cohorts.sizes):
+        ranked = np.sort(counts[cohorts.of_vertex == c], axis=0)
+        assert np.array_equal(pivots[c], ranked[(size - 1) // 2])
+
+
+def test_swaps_lower_the_deviation(monkeypatch):
+    """Medians that are kept up during the search agree with those counted anew."""
+    graph = uniform(400, 3000, rng=np.random.default_rng(0), n_tuples=3)
+    counts, found = neighbour_counts(graph).toarray(), []
+    for swaps in (0, 5, 500):
+        monkeypatch.setitem(module.SWAPS, "balanced", swaps)
+        cohorts = kt_tree(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
+        found.append(deviation(counts, cohorts))
+    assert found[0] > found[1] > found[2]
+
+
+@given(st.integers(0, 1000))
+@settings(max_examples=30, deadline=None)
+def test_the_search_knows_what_a_swap_changes(seed):
+    """The change that the search adds up is that of the deviation."""
+    rng = np.random.default_rng(seed)
+    counts = rng.integers(0, 4, (25, 3)).astype(np.int32)
+    sizes = np.array([5, 6, 7, 7])
+    cohort = np.repeat(np.arange(4, dtype=np.int32), sizes)
+    place = np.arange(25, dtype=np.int32)
+    is_ill = rng.random(25) < 0.2
+    places = core.Places(
+        rows=counts,
+        is_sensitive=is_ill,
+        cohort=cohort,
+        members=place.copy(),
+        place=place,
+        first=np.concatenate(([0], np.cumsum(sizes))),
+        sensitive=np.bincount(cohort, is_ill, 4).astype(np.int64),
+        middle=np.zeros((4, 3, 3), dtype=np.int32),
+    )
+    for c in range(4):
+        core.find_middle(places, c)
+
+    def total():
+        blocks = [counts[places.cohort == c] for c in range(4)]
+        return sum(np.abs(block - np.median(block, axis=0)).sum() for block in blocks)
+
+    before = total()
+    change = core.swap_members(places, np.array([5, 6, 7, 7]), 200, rng)
+    assert total() == before + change
+    assert np.array_equal(np.bincount(places.cohort), sizes)
+
+
+def test_large_classes_become_small_cohorts():
+    """Cohorts have fewer than 2 k members where alpha allows."""
+    graph = uniform(500, 4000, rng=np.random.default_rng(1), n_tuples=2, sensitive_share=0.0)
+    cohorts = kt_tree(graph, PrivacyParams(k=10), rng=np.random.default_rng(0))
+    assert cohorts.sizes.min() >= 10
+    assert cohorts.sizes.max() < 20
+
+
+def test_a_class_at_its_limit_is_still_divided():
+    """With exactly a share alpha sensitive, the sensitive are spread over the cohorts."""
+    n = 100
+    counts = neighbour_counts(uniform(n, 600, rng=np.random.default_rng(2), n_tuples=1))
+    is_ill = np.arange(n) < 20
+    cohorts = cohorts_of(
+        np.zeros(n, dtype=np.int32), is_ill, counts, PrivacyParams(), rng=np.random.default_rng(0)
+    )
+    assert len(cohorts.sizes) == 10

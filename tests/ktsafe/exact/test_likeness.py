@@ -1,0 +1,48 @@
+"""Likeness: inserted edges exchange ends, and nothing else changes."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.exact.likeness import disguised
+from tests.ktsafe.exact.graphs import as_set, graph_of, graphs, rows
+
+
+@settings(max_examples=50, deadline=None)
+@given(graphs(), st.integers(0, 2**32))
+def test_rows_and_ties_stay(graph, seed):
+    """Every vertex keeps its neighbours of each class; shown ties stay; edges stay simple."""
+    n, rng = graph.n_vertices, np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    chosen = rng.random(len(u)) < 0.2
+    edges = np.column_stack((u[chosen], v[chosen])).astype(np.int32)
+    kinds = graph.qi_classes
+    after = disguised(graph, kinds, edges, rng=rng)
+    assert rows(n, kinds, as_set(after)) == rows(n, kinds, as_set(edges))
+    ties = as_set(graph.edges)
+    assert as_set(edges) & ties <= as_set(after)
+
+
+def test_inserted_edges_gain_common_neighbours():
+    """In a graph of cliques, inserted edges end up with more common neighbours."""
+    n, rng = 200, np.random.default_rng(0)
+    cliques = [(u, v) for u in range(n) for v in range(u + 1, n) if u // 10 == v // 10]
+    shown = [e for e in cliques if rng.random() < 0.6]
+    inserted = set()
+    while len(inserted) < 250:
+        u, v = sorted(rng.integers(0, n, 2).tolist())
+        if u // 10 != v // 10:
+            inserted.add((u, v))
+    graph = graph_of([0] * n, [False] * n, cliques)
+    edges = np.array(shown + sorted(inserted), dtype=np.int32)
+
+    def common(after):
+        released = nx.Graph(after.tolist())
+        new = as_set(after) - set(shown)
+        return sum(len(list(nx.common_neighbors(released, u, v))) for u, v in new)
+
+    after = disguised(graph, graph.qi_classes, edges, rng=rng)
+    assert common(after) > 2 * common(edges)
