@@ -7,7 +7,7 @@
 | retry, bounded; then exit (5)            | `Unavailable`                                   |
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
 | refuse to start, name the other side (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
-| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`                       |
+| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `Worthless`          |
 """  # noqa: E501 -- a table
 
 from __future__ import annotations
@@ -38,6 +38,21 @@ class Refused(KtsafeError):
         self.code = Exit.USAGE if code is None else code
 
 
+class Worthless(KtsafeError):
+    """A release is safe, and says too little of the true ties to be published.
+
+    Parameters
+    ----------
+    reason:
+        "costs_more_than_nothing" or "below_min_f1", without the figures.
+    """
+
+    def __init__(self, reason: str) -> None:
+        hint = "Fewer quasi-identifiers or a smaller k let more ties be shown."
+        super().__init__(f"The release is not worth publishing ({reason}).", hint=hint)
+        self.reason = reason
+
+
 class Exit(enum.IntEnum):
     """Exit codes of every command."""
 
@@ -60,7 +75,7 @@ def exit_code(error: Exception) -> Exit:
     match error:
         case Refused():
             return error.code
-        case NotKTSafe() | Infeasible():
+        case NotKTSafe() | Infeasible() | Worthless():
             return Exit.UNSAFE
         case KtsafeError() | Misconfigured():
             return Exit.USAGE

@@ -58,7 +58,7 @@ class Observer:
         """The sink confirmed a release, which the strict verifier had passed."""
 
     def release_withheld(self, reason: str) -> None:
-        """A release was not published: "unsafe", "infeasible", "absent", "error"."""
+        """A release was not published, for one of `stream.watching.metrics.WITHHELD_REASONS`."""
 
     def sequence(self, counts: Mapping[str, int]) -> None:
         """What a staged release holds back, and what was remembered with it, by name."""

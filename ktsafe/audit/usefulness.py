@@ -92,7 +92,11 @@ class Usefulness:
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the figures, JSON-ready: see `Overlap.to_mapping`."""
-        return {"edges": self.edges.to_mapping(), "vertices": self.vertices.to_mapping()}
+        return {
+            "costs_more_than_nothing": self.costs_more_than_nothing,
+            "edges": self.edges.to_mapping(),
+            "vertices": self.vertices.to_mapping(),
+        }
 
 
 def usefulness(traced: Traced) -> Usefulness:

@@ -150,9 +150,7 @@ def _anonymized(
     seconds = time.perf_counter() - started
     # The release takes its place last: where it is seen, it was verified and has its audit.
     with written_beside(out) as release_room, written_beside(audit) as audit_room:
-        release, verdict, ids = _written_and_verified(
-            release_room, source, declared, result, params, options, seed
-        )
+        release, verdict, ids = _written_and_verified(release_room, declared, result, params, seed)
         figures = _audited(audit_room, source, result, params, ids, seconds)
     return {
         "release": str(out),
@@ -170,11 +168,9 @@ def _anonymized(
 
 def _written_and_verified(
     folder: Path,
-    source: GraphFile,
     schema: Schema,
     result: Anonymized,
     params: PrivacyParams,
-    options: AnonymizeOptions,
     seed: int | None,
 ) -> tuple[Release, Verdict, list[str]]:
     """Write the release into `folder`, read it again and judge what was read.

@@ -10,6 +10,7 @@ import typer
 
 from stream.commands.progress import phases
 from stream.errors import ConfigError, Exit
+from stream.files.figures import worth_in_words, worth_of
 from stream.process import kernels
 
 
@@ -138,7 +139,20 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
             f"for at most {containment['missing_releases_max']}, {containment['held_changes']} "
             "changes"
         )
+    _print_usefulness([row["usefulness"] for row in sequence["by_release"] if "usefulness" in row])
     typer.echo(f"  decided by: {sequence['decided_by']}")
+
+
+def _print_usefulness(rows: list[dict[str, Any]]) -> None:
+    """Print what the last release shares with the truth, and the worst of all."""
+    if not rows:
+        return
+    worth = worth_in_words(worth_of({"usefulness": rows[-1]}))
+    typer.echo(f"  last release: {worth or 'no edges, true or released'}")
+    dear = sum(row["costs_more_than_nothing"] for row in rows)
+    f1 = [row["edges"]["f1"] for row in rows if row["edges"]["f1"] is not None]
+    least = f"{min(f1):.2f}" if f1 else "unknown"
+    typer.echo(f"  least F1 of edges {least}; {_several(dear, 'release')} dearer than nothing")
 
 
 def _several(count: int, noun: str) -> str:

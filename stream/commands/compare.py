@@ -29,6 +29,11 @@ from stream.study.comparison import Cell, Row, Task
 
 COST = (
     ("cost", "cost", "{:,}"),
+    ("of ties", "edge_cost_share", "{:.2f}"),
+    ("precision", "edge_precision", "{:.2f}"),
+    ("recall", "edge_recall", "{:.2f}"),
+    ("F1", "edge_f1", "{:.2f}"),
+    ("people", "vertex_precision", "{:.1%}"),
     ("of copies", "share_of_k_copies", "{:.1%}"),
     ("x bound", "times_lower_bound", "{:.2f}"),
     ("seconds", "seconds", "{:.1f}"),
@@ -253,7 +258,7 @@ def _print(rows: list[Row], *, utility: bool) -> None:
     fixed = ", ".join(f"{n} {x}" for n, x in alike.items() if x != "" and x is not False)
     size = f"{first.get('vertices', '?')} vertices, {first.get('edges', '?')} edges"
     console.print(f"{size}; {fixed}")
-    matters = [("Cost", COST, _one), ("Privacy of the real vertices", PRIVACY, _one)]
+    matters = [("Cost and usefulness", COST, _one), ("Privacy of the real vertices", PRIVACY, _one)]
     if utility:
         matters.append(("Utility", UTILITY, _one))
         matters.append(("Structure, true > released", STRUCTURE, _change))

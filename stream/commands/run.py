@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
 
@@ -11,6 +12,7 @@ import typer
 
 from stream.commands.progress import live_display
 from stream.errors import Exit
+from stream.files.figures import worth_in_words
 from stream.watching.summary import Counts, Summary
 
 if TYPE_CHECKING:
@@ -55,7 +57,10 @@ def run(
     if as_json:
         typer.echo(json.dumps(counts_as_json(counts), indent=2))
     else:
-        typer.echo(describe(counts, assembly.places(settings), note_of(settings)), err=True)
+        # Under a supervisor these words go to the log, which holds no figure of a release.
+        is_private = sys.stderr.isatty()
+        places, note = assembly.places(settings), note_of(settings)
+        typer.echo(describe(counts, places, note, is_private=is_private), err=True)
     return Exit.OK
 
 
@@ -75,8 +80,14 @@ def counts_as_json(counts: Counts) -> dict[str, Any]:
     return {**found, "published": list(counts.published)}
 
 
-def describe(counts: Counts, places: dict[str, str], note: str) -> str:
-    """Return what happened in a run, and where to look."""
+def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: bool = True) -> str:
+    """Return what happened in a run, and where to look.
+
+    Parameters
+    ----------
+    is_private:
+        Whether only an operator reads it, so that it may tell what the last release is worth.
+    """
     dead = counts.dead_letters
     taken = f"{counts.applied:,} applied, {dead.total():,} dead letters, {counts.ignored:,} ignored"
     lines = [f"consumed  {counts.records:,} records: {taken}"]
@@ -91,6 +102,8 @@ def describe(counts: Counts, places: dict[str, str], note: str) -> str:
         lines.append(f"published {counts.n_published:,} releases, each verified kt-safe before")
         release_id, vertices, edges = counts.published[-1]
         lines.append(f"          last {release_id}: {vertices:,} vertices, {edges:,} edges")
+        if is_private and (worth := worth_in_words(counts.worth)):
+            lines.append(f"          {worth}")
     if counts.withheld:
         reasons = ", ".join(f"{n} {reason}" for reason, n in counts.withheld.items())
         lines.append(f"withheld  {reasons}; the last release stands")

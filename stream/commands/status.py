@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from stream.errors import Exit
+from stream.files.figures import worth_in_words
 
 RELEASES_SHOWN = 5
 
@@ -82,6 +83,11 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for release in report["releases"][:RELEASES_SHOWN]:
         size = f"{release['vertices']:,} vertices, {release['edges']:,} edges"
         lines.append(f"release   {release['release_id']}: {size}")
+        if worth := worth_in_words((release.get("secrets") or {}).get("worth", {})):
+            lines.append(f"          {worth}")
+    if withheld := report.get("withheld"):
+        reasons = ", ".join(f"{n:,} {reason}" for reason, n in withheld.items())
+        lines.append(f"withheld  {reasons}; the last release stands")
     for problem in report["problems"]:
         lines.append(f"wrong     {problem['says']}")
         lines.append(f"          {problem['do']}")

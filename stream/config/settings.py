@@ -136,7 +136,7 @@ class AnonymizeTable(Table, frozen=True):
 
 
 class ReleaseTable(Table, frozen=True):
-    """`[release]`: when releases are due and how much effort goes into one."""
+    """`[release]`: when releases are due, how much effort goes into one, and what it must show."""
 
     every: str
     clock: Literal["event", "wall"] = "event"
@@ -145,6 +145,7 @@ class ReleaseTable(Table, frozen=True):
     retry_s: Seconds = 5.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
     real_per_group: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     format: tuple[ReleaseFormat, ...] = ("csv",)
 

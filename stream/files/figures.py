@@ -36,6 +36,12 @@ SENSITIVE: Final[Mapping[str, tuple[str, ...]]] = {
     "claimed": ("privacy", "all", "alpha"),
     "real": ("privacy", "all", "alpha_real"),
 }
+WORTH: Final[Mapping[str, tuple[str, ...]]] = {
+    f"{of}_{figure}": ("usefulness", kind, figure)
+    for of, kind in (("edge", "edges"), ("vertex", "vertices"))
+    for figure in ("cost_share", "precision", "recall", "f1")
+}
+"""What a release shares with the true graph, and where the audit tells."""
 HISTORY_MAX: Final = 30
 """Releases remembered for trends."""
 
@@ -64,12 +70,16 @@ class Secrets(msgspec.Struct, frozen=True):
         By attacker, see `CANDIDATES`; those that the audit does not tell are left out.
     sensitive:
         Greatest share of sensitive ones among anybody's candidates.
+    worth:
+        What it shares with the true graph, see `WORTH`; None for a share of nothing, or where
+        the audit does not tell.
     """
 
     cost: dict[str, int]
     yardsticks: dict[str, int | None]
     candidates: dict[str, Candidates]
     sensitive: dict[str, float | None]
+    worth: dict[str, float | None] = msgspec.field(default_factory=dict)
 
     @property
     def total_cost(self) -> int:
@@ -123,6 +133,7 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         yardsticks={name: cost[key] for name, key in YARDSTICKS.items()},
         candidates=candidates,
         sensitive=sensitive,
+        worth=worth_of(audit),
     )
 
 
@@ -139,6 +150,24 @@ def _read_audit(path: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return audit if isinstance(audit, dict) and "cost" in audit else None
+
+
+def worth_of(audit: Mapping[str, Any]) -> dict[str, float | None]:
+    """Pick out of a private audit what the release shares with the true graph, see `WORTH`."""
+    return {name: _at(audit, path) for name, path in WORTH.items()}
+
+
+def worth_in_words(worth: Mapping[str, float | None]) -> str:
+    """Return what a release is worth beside its cost, in one line; empty where nothing is told."""
+    if worth.get("edge_f1") is None:
+        return ""
+    names = ("edge_precision", "edge_recall", "edge_f1", "edge_cost_share", "vertex_precision")
+    shares = ["-" if (share := worth.get(name)) is None else f"{share:.2f}" for name in names]
+    precision, recall, f1, cost, people = shares
+    return (
+        f"edges: precision {precision}, recall {recall}, F1 {f1}, cost {cost} of the ties; "
+        f"people {people} of the vertices"
+    )
 
 
 def _at(audit: Mapping[str, Any], path: tuple[str, ...]) -> Any:

@@ -23,6 +23,7 @@ from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe
 from state.errors import StateCorrupted, StateError
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
 from state.snapshot import GraphSnapshot
+from stream.errors import Worthless
 from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
@@ -161,6 +162,8 @@ class Publisher:
                 count=len(error.attributes) or error.n_values,
             )
             self._withhold("absent", error)
+        except Worthless as error:
+            self._withhold(error.reason, error)
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, nothing is published
             self._withhold("error", error)
         else:

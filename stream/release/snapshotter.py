@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ktsafe import PrivacyParams
-from ktsafe.audit import audit_release
+from ktsafe.audit import Traced, audit_traced, trace, usefulness
 from ktsafe.errors import NotKTSafe
 from state.ledger import Ledger, PendingCut, ReleaseRecord, Status
 from state.ledger import Sequence as Series
@@ -25,7 +25,9 @@ from stream.files.figures import ReleaseFigures, release_figures
 from stream.files.releases_read import Release, read_release
 from stream.observer import Observer
 from stream.process.logs import get_logger
+from stream.release.guesses import best_guesses
 from stream.release.mechanism import Built, Mechanism
+from stream.release.worth import check_worth
 from stream.slots import rfc3339
 
 log = get_logger(__name__)
@@ -51,6 +53,8 @@ class BuildSettings:
         Fixed only for tests; None draws from the system's CSPRNG. Never published, never logged.
     formats:
         In which formats releases are written.
+    min_f1:
+        The owner's floor for the F1 of edges, see `stream.release.worth`.
     """
 
     params: PrivacyParams
@@ -60,6 +64,7 @@ class BuildSettings:
     frozen: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     seed: int | None = None
     formats: tuple[releases_write.Format, ...] = ("csv",)
+    min_f1: float = 0.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -132,6 +137,8 @@ class Snapshotter:
             If the staged bytes are found unsafe: they must not be published.
         Infeasible
             If there is no safe release of this graph.
+        Worthless
+            If the release is safe and says too little of the true ties.
         Cancelled
             If the service is stopping.
         """
@@ -157,13 +164,15 @@ class Snapshotter:
         with self._phase("verify", timings):
             release = _read_back(folder, settings.params)
             judged = self._mechanism.judge(built, release, snapshot)
+            traced = trace(snapshot.graph, built.graph, built.origin)
+            check_worth(usefulness(traced), settings.min_f1)
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
             log.warning(
                 "no published vertex shows a sensitive value: "
                 "is [attributes] sensitive_values spelt as in the feed?"
             )
         with self._phase("audit", timings):
-            figures = self._figures(built, snapshot, judged)
+            figures = self._figures(built, traced, judged)
             figures |= {"release_id": release_id, "nominal_time": rfc3339(cut.slot_us)}
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
             behind = releases_write.originals_behind(built.origin, snapshot.ids)
@@ -192,17 +201,12 @@ class Snapshotter:
         """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
         shutil.rmtree(self.staging_folder(release_id), ignore_errors=True)
 
-    def _figures(
-        self, built: Built, snapshot: GraphSnapshot, judged: Mapping[str, Any]
-    ) -> dict[str, Any]:
-        audited = audit_release(
-            snapshot.graph,
-            built.graph,
-            self._settings.params,
-            original_of=built.origin,
-            certificate=built.shift,
-        )
-        return {**audited, **built.figures, **judged}
+    def _figures(self, built: Built, traced: Traced, judged: Mapping[str, Any]) -> dict[str, Any]:
+        params = self._settings.params
+        audited = audit_traced(traced, params, certificate=built.shift)
+        floor = {"min_f1": self._settings.min_f1}
+        guesses = best_guesses(traced, params)
+        return {**audited, **floor, "best_guesses": guesses, **built.figures, **judged}
 
     @contextmanager
     def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:

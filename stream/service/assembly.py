@@ -91,6 +91,7 @@ def run_from_settings(
                 frozen=frozen_inputs(settings),
                 seed=config.release.seed,
                 formats=config.release.format,
+                min_f1=config.release.min_f1,
             ),
             observer=Observers(*told),
             stopping=stopping.is_set,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, Result, run, run_sequence
 from ktsafe.errors import InvalidParams
 from ktsafe.sequence_audit import TrueGraph
@@ -15,7 +15,7 @@ from stream.errors import ConfigError
 from stream.files.graphs import read_schema
 from stream.files.private_audits import read_declared, read_owners
 from stream.files.releases_read import Release, read_manifest, read_release, release_folders
-from stream.study.audits import Truth
+from stream.study.audits import Truth, case_of
 from stream.study.sequence_report import Sources
 
 Progress = Callable[[str, float], None]
@@ -98,24 +98,6 @@ def attack_releases(
 def release_name(release: Release) -> str:
     """Return the id of a release."""
     return release.manifest.release_id
-
-
-def case_of(release: Release, true: TrueGraph, owners: dict[str, str | None]) -> Case:
-    """Return a release with its truth as the attacks take it.
-
-    A place whose owner is not in the true graph counts as inserted: nobody is there to be found.
-    """
-    part = release.manifest.schema
-    schema = Schema(tuple(part.quasi_identifiers), part.sensitive, frozenset(part.sensitive_values))
-    columns = dict(zip(schema.quasi_identifiers, true.values, strict=True))
-    columns[schema.sensitive] = true.sensitive_texts
-    place = {person: i for i, person in enumerate(true.people)}
-    behind = [place.get(owners.get(name), -1) for name in release.ids]
-    return Case(
-        AttributedGraph.from_columns(schema, columns, true.edges),
-        AttributedGraph.from_columns(schema, release.columns, release.edges),
-        np.array(behind, dtype=np.int64),
-    )
 
 
 def _together(

@@ -23,7 +23,8 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe import Schema
+from ktsafe import AttributedGraph, Schema
+from ktsafe.attacks import Case
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
 from stream.files.graphs import read_graph
@@ -71,6 +72,24 @@ def audited(
         sensitive_texts=release.columns[schema.sensitive],
         schema=msgspec.to_builtins(schema),
         shift=shift,
+    )
+
+
+def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | None]) -> Case:
+    """Return a release beside its truth, as attacks and figures take it.
+
+    A place whose owner is not in the true graph counts as inserted: nobody is there to be found.
+    """
+    part = release.manifest.schema
+    schema = Schema(tuple(part.quasi_identifiers), part.sensitive, frozenset(part.sensitive_values))
+    columns = dict(zip(schema.quasi_identifiers, true.values, strict=True))
+    columns[schema.sensitive] = true.sensitive_texts
+    place = {person: i for i, person in enumerate(true.people)}
+    behind = [place.get(owners.get(name), -1) for name in release.ids]
+    return Case(
+        AttributedGraph.from_columns(schema, columns, true.edges),
+        AttributedGraph.from_columns(schema, release.columns, release.edges),
+        np.array(behind, dtype=np.int64),
     )
 
 

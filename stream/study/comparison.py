@@ -24,6 +24,7 @@ from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.options import Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
+from stream.files.figures import WORTH, worth_of
 from stream.process import logs
 from stream.process.workers import pool
 
@@ -108,7 +109,7 @@ def columns(schema: Schema, *, utility: bool) -> list[str]:
     names = [field.name for field in dataclasses.fields(Cell)]
     names += ["outcome", "vertices", "edges", "released_vertices", "released_edges"]
     names += list(COST_PARTS)
-    names += ["cost", "share_of_k_copies", "lower_bound", "times_lower_bound"]
+    names += [*WORTH, "cost", "share_of_k_copies", "lower_bound", "times_lower_bound"]
     names += ["seconds", "peak_mib", "unsafe_vertices", "candidates_min"]
     names += ["k_real_min", "k_real_share_below_k", "k_known_min", "k_known_share_below_k"]
     names += ["k_known_in_ps_min", "k_known_in_ps_share_below_k"]
@@ -271,6 +272,7 @@ def _audit_columns(audit: dict[str, Any]) -> Row:
     beta = audit["beta_likeness"] or {}
     return {
         **{name: cost[name] for name in COST_PARTS},
+        **worth_of(audit),
         "cost": cost["total"],
         **{name: cost[name] for name in ("share_of_k_copies", "lower_bound", "times_lower_bound")},
         "k_real_min": privacy["k_real"]["min"],

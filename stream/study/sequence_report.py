@@ -4,22 +4,30 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal
 
+from ktsafe.audit import Usefulness, trace, usefulness
 from ktsafe.sequence_audit import (
     KINDS,
     Findings,
     Promise,
     SequenceAuditor,
+    TrueGraph,
     Violation,
     Window,
 )
 from stream.files.graphs import read_schema
 from stream.files.private_audits import read_declared, read_owners, read_shift
-from stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
-from stream.study.audits import Truth, audited, nominal_time, promise_of
+from stream.files.releases_read import (
+    Manifest,
+    Release,
+    read_manifest,
+    read_release,
+    release_folders,
+)
+from stream.study.audits import Truth, audited, case_of, nominal_time, promise_of
 
 STEPS = {
     "certificate": "a certificate by cohorts, for any set of releases",
@@ -93,7 +101,8 @@ def audit_sequence(
         findings = auditor.extend(audited(release, owners, shift), true)
         if not parts or parts[-1].sequence_id != manifest.sequence_id:
             parts.append(_Part(manifest.sequence_id))
-        parts[-1].add(findings)
+        found = None if true is None or owners is None else _usefulness(release, true, owners)
+        parts[-1].add(findings, found)
         violations.extend(findings.violations)
     if parts:
         parts[-1].close(auditor)
@@ -113,10 +122,12 @@ class _Part:
     def __init__(self, sequence_id: str) -> None:
         self.sequence_id = sequence_id
         self._findings: list[Findings] = []
+        self._usefulness: list[Usefulness | None] = []
         self._shares: dict[str, Any] = {}
 
-    def add(self, findings: Findings) -> None:
+    def add(self, findings: Findings, found: Usefulness | None) -> None:
         self._findings.append(findings)
+        self._usefulness.append(found)
 
     def close(self, auditor: SequenceAuditor) -> None:
         """Take what is costly to know once, after the sequence's last release."""
@@ -142,7 +153,10 @@ class _Part:
             **views,
             "changes": self._changes(),
             **others,
-            "by_release": [findings.to_mapping() for findings in self._findings],
+            "by_release": [
+                {**findings.to_mapping(), **({"usefulness": found.to_mapping()} if found else {})}
+                for findings, found in zip(self._findings, self._usefulness, strict=True)
+            ],
         }
 
     def _steps(self) -> set[str]:
@@ -169,6 +183,18 @@ class _Part:
             "k_delta_real_min": least("k_delta_real"),
             "k_still_min": least("k_still"),
         }
+
+
+def _usefulness(
+    release: Release, true: TrueGraph, owners: Mapping[str, Hashable | None]
+) -> Usefulness:
+    """Return what a release shares with the truth.
+
+    The mappings of past releases no longer name people who have left: their places count as
+    inserted, their ties as hidden.
+    """
+    case = case_of(release, true, owners)
+    return usefulness(trace(case.original, case.released, case.original_of))
 
 
 def _promise(manifests: Sequence[Manifest], window: Window | None, cover: bool | None) -> Promise:

@@ -37,7 +37,15 @@ EVENT_LABELS: Final = (*EVENT_TYPES, "unknown")
 OUTCOMES: Final = ("applied", "dead_letter", "ignored")
 DEAD_LETTER_REASONS: Final = (*REASONS, OTHER)
 PHASES: Final = ("anonymize", "stage", "verify", "audit", "publish", OTHER)
-WITHHELD_REASONS: Final = ("unsafe", "infeasible", "absent", "error", OTHER)
+WITHHELD_REASONS: Final = (
+    "unsafe",
+    "infeasible",
+    "absent",
+    "costs_more_than_nothing",
+    "below_min_f1",
+    "error",
+    OTHER,
+)
 RETRY_OPS: Final = ("dead_letter", "erase", "publish", "stage", OTHER)
 HELD_BACK: Final = {
     "people": "withheld_vertices",

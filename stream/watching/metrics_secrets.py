@@ -11,7 +11,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from stream.files.figures import CANDIDATES, COST_PARTS, SENSITIVE, YARDSTICKS, Secrets
+from stream.files.figures import CANDIDATES, COST_PARTS, SENSITIVE, WORTH, YARDSTICKS, Secrets
 
 UNKNOWN: Final = float("nan")
 
@@ -31,6 +31,13 @@ class SecretMetrics:
             "SECRET: what the cost is compared with: k disjoint copies, and what a release "
             "without deletions costs at least.",
             ("yardstick", tuple(YARDSTICKS)),
+            registry,
+        )
+        self._worth = _gauge(
+            "ktsafe_release_usefulness_ratio",
+            "SECRET: edge and vertex cost over what is true (a cost of 1 is that of publishing "
+            "nothing), and precision, recall and F1 of edges and vertices.",
+            ("figure", tuple(WORTH)),
             registry,
         )
         self._least = _gauge(
@@ -60,6 +67,8 @@ class SecretMetrics:
             self._cost.labels(part).set(secrets.cost[part])
         for yardstick in YARDSTICKS:
             _set(self._yardsticks.labels(yardstick), secrets.yardsticks[yardstick])
+        for name in WORTH:
+            _set(self._worth.labels(name), secrets.worth.get(name))
         for name in CANDIDATES:
             found = secrets.candidates.get(name)
             _set(self._least.labels(name), found.least if found else None)

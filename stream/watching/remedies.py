@@ -35,7 +35,8 @@ REMEDIES: Final = {
     "KtsafeReleaseWithheld": Remedy(
         "its label `reason`",
         "*absent*: nobody has what [attributes] names; correct it, or list it in `expect_absent`; "
-        "*infeasible*: k or alpha ask for more than the network has; *unsafe*, *error*: keep log "
+        "*infeasible*: k or alpha ask for more than the network has; *costs_more_than_nothing*, "
+        "*below_min_f1*: see *Releases that are not worth publishing*; *unsafe*, *error*: keep log "
         "and audit folder, report",
     ),
     "KtsafeCandidatesBelowK": Remedy(
@@ -86,6 +87,11 @@ REMEDIES: Final = {
         "dashboard *cost and drift*: which part of the cost grew",
         "if inserted ties did, the sequence has aged: a rebase is cheaper, and weakens what was "
         "released (see *Begin a new sequence*)",
+    ),
+    "KtsafeUsefulnessLow": Remedy(
+        "dashboard *cost and drift*: precision, recall, what is inserted and hidden",
+        "fewer quasi-identifiers or a smaller k, which need a rebase (see *Begin a new sequence*); "
+        "`[release] min_f1` holds such releases back",
     ),
     "KtsafeHeldBackLong": Remedy(
         "dashboard *privacy*: who is held back, and for how long",

@@ -180,7 +180,8 @@ def _releases(report: Report) -> ET.Element:
         section.append(node("p", "None yet."))
         return section
     names = ["slot", "vertices", "ties", "state"]
-    names += ["fewest candidates", "fewest real ones", "cost"] if report.secrets_shown else []
+    if report.secrets_shown:
+        names += ["fewest candidates", "fewest real ones", "cost", "of the ties", "F1 of edges"]
     rows = [_release_row(names, figures) for figures in report.releases[:RELEASES_SHOWN]]
     section.append(_table(names, rows))
     return section
@@ -196,6 +197,8 @@ def _release_row(names: Sequence[str], figures: ReleaseFigures) -> ET.Element:
             _count(_least(secrets, "sequence", "claimed")),
             _count(_least(secrets, "sequence_real", "real")),
             UNKNOWN if secrets is None else f"{secrets.total_cost:,}",
+            _share(secrets, "edge_cost_share"),
+            _share(secrets, "edge_f1"),
         ]
     return node("tr", *(_cell(name, text) for name, text in zip(names, cells, strict=True)))
 
@@ -206,6 +209,21 @@ def _trends(report: Report) -> ET.Element:
     tiles = [
         _trend(
             "Cost", oldest_first, lambda s: s.cost_over("copies"), "of k disjoint copies", "{:.1%}"
+        ),
+        _trend(
+            "F1 of edges",
+            oldest_first,
+            lambda s: s.worth.get("edge_f1"),
+            "1: the release shows all true ties, and no others",
+            "{:.2f}",
+        ),
+        _trend(
+            "Edge cost over true ties",
+            oldest_first,
+            lambda s: s.worth.get("edge_cost_share"),
+            "dashed: 1, the cost of publishing nothing",
+            "{:.2f}",
+            level=1.0,
         ),
         _trend(
             "Cost over the lower bound",
@@ -286,6 +304,11 @@ def _least(secrets: Secrets | None, *names: str) -> int | None:
         if secrets is not None and (found := secrets.candidates.get(name)):
             return found.least
     return None
+
+
+def _share(secrets: Secrets | None, name: str) -> str:
+    share = None if secrets is None else secrets.worth.get(name)
+    return UNKNOWN if share is None else f"{share:.2f}"
 
 
 def _count(value: int | None) -> str:

@@ -7,6 +7,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Final
 
+from stream.files.figures import ReleaseFigures
 from stream.observer import Observer
 
 PUBLISHED_MAX: Final = 1_000
@@ -25,6 +26,8 @@ class Counts:
         The phase of a release that ended last, at first "cut"; empty when none is in flight.
     held_back:
         What the last release of a sequence holds back, for the private display.
+    worth:
+        What the last staged release shares with the true graph (`Secrets.worth`). SECRET.
     """
 
     applied: int = 0
@@ -42,6 +45,7 @@ class Counts:
     edges: int = 0
     phase: str = ""
     held_back: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    worth: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
 
     @property
     def records(self) -> int:
@@ -103,6 +107,10 @@ class Summary(Observer):
         """Keep what the last staged release of a sequence holds back; others hold nothing back."""
         if "cohorts" in counts:
             self.counts.held_back = counts
+
+    def release_audited(self, figures: ReleaseFigures) -> None:
+        """Keep what the release is worth, for the private display."""
+        self.counts.worth = figures.secrets.worth if figures.secrets else {}
 
     def release_withheld(self, reason: str) -> None:
         """Count releases withheld by reason."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Schema
 
-SCHEMA = Schema(("kind",), "state", frozenset({"ill"}))
+SCHEMA = Schema(("kind",), "state", frozenset({"ill"}), expect_absent={"ill"})
 
 
 def graph_of(kinds, is_ill, edges):

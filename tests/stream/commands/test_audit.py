@@ -61,6 +61,16 @@ def write_csv(path, header, rows):
         writer.writerows(rows)
 
 
+def check_usefulness(found, step):
+    """Compare the figures of a release with sets of pairs of people."""
+    plain, true = step.release, step.truth()
+    ties = {frozenset((true.people[a], true.people[b])) for a, b in true.edges.tolist()}
+    shown = {frozenset(plain.owners[v] or f"nobody {v}" for v in edge) for edge in plain.edges}
+    edges = found["edges"]
+    assert (edges["true"], edges["released"]) == (len(ties), len(shown))
+    assert (edges["shared"], edges["cost"]) == (len(ties & shown), len(ties ^ shown))
+
+
 def test_a_safe_history_is_told_so(tmp_path, capsys):
     """Exit code 0, the promise of the manifests, and how it was decided."""
     arguments = write(tmp_path, sticky())
@@ -71,6 +81,8 @@ def test_a_safe_history_is_told_so(tmp_path, capsys):
     assert "age 0.500, survival 0.500" in text
     assert "VIOLATION" not in text
     assert "not checked" not in text
+    assert "last release: edges: precision" in text
+    assert "dearer than nothing" in text
     assert run_command([*arguments, "--json"]) == Exit.OK
     report = json.loads(capsys.readouterr().out)
     assert report["safe"]
@@ -78,6 +90,8 @@ def test_a_safe_history_is_told_so(tmp_path, capsys):
     assert sequence["published"]["candidates"]["below_k"] == 0
     assert sequence["published"]["sensitive_share"]["above_alpha"] == 0
     assert sequence["changes"]["visible"] > 0
+    for row, step in zip(sequence["by_release"], sticky(), strict=True):
+        check_usefulness(row["usefulness"], step)
     assert sequence["changes"]["k_delta_min"] >= SIZE
     assert [row["safe"] for row in sequence["by_release"]] == [True] * 5
 

@@ -67,6 +67,10 @@ def test_a_grid_becomes_a_private_file_and_json(tmp_path, data, capsys):
         assert row["released_edges"] == kept + row["inserted_edges"]
         vertices = abs(row["released_vertices"] - row["vertices"])
         assert row["cost"] == vertices + row["deleted_edges"] + row["inserted_edges"]
+        wrong = row["deleted_edges"] + row["inserted_edges"]
+        assert row["edge_cost_share"] == pytest.approx(wrong / row["edges"], abs=1e-6)
+        shared = row["edges"] - row["deleted_edges"]
+        assert row["edge_recall"] == pytest.approx(shared / row["edges"], abs=1e-6)
         assert 20 < row["peak_mib"] < 4_000
         assert row["mean_degree_original"] == 2 * row["edges"] / row["vertices"]
     every, fewer = found

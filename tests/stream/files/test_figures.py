@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.sequence import SequenceOptions
-from stream.files.figures import COST_PARTS, recent_releases, secrets_of
+from stream.files.figures import COST_PARTS, recent_releases, secrets_of, worth_in_words
 from stream.watching.board import Board, Setting
 from stream.watching.summary import Counts
 from tests.stream.service.simulation import PARAMS, World, event
@@ -37,6 +37,11 @@ def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOption
         secrets = figures.secrets
         assert secrets is not None
         assert secrets.total_cost == audit["cost"]["total"]
+        edges, vertices = audit["usefulness"]["edges"], audit["usefulness"]["vertices"]
+        assert secrets.worth["edge_f1"] == edges["f1"]
+        assert secrets.worth["edge_cost_share"] == edges["cost_share"]
+        assert secrets.worth["vertex_precision"] == vertices["precision"]
+        assert len(secrets.worth) == 8
         assert secrets.candidates["real"].least == audit["privacy"]["all"]["k_real"]["min"]
         assert ("sequence" in secrets.candidates) == (sequence is not None)
         claimed = secrets.candidates["claimed"]
@@ -87,5 +92,7 @@ def test_shares_of_both_audits_mean_the_same() -> None:
     secrets = secrets_of(audit)
     found = {name: one.share for name, one in secrets.candidates.items()}
     assert found == {"real": 0.25, "sequence": 0.25, "change": None}
+    assert set(secrets.worth.values()) == {None}, "audits of former versions do not tell"
+    assert worth_in_words(secrets.worth) == ""
     assert secrets.cost_over("copies") is None
     assert secrets.cost_over("lower_bound") is None

@@ -26,14 +26,18 @@ from connectors.memory import (
 )
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.sequence import SequenceOptions
+from state.ledger import PendingCut
+from state.ledger import Sequence as Series
 from state.memory import MemoryStore
 from state.rocksdb import RocksDBStore
+from state.snapshot import GraphSnapshot
 from state.store import GraphStore
+from stream.files.releases_write import release_id
 from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
-from stream.release.mechanism import Mechanism
+from stream.release.mechanism import Built, Mechanism
 from stream.release.snapshotter import BuildSettings
 from stream.service.loop import LoopSettings
 from stream.service.service import Inline, run_service
@@ -140,11 +144,15 @@ class World:
         self.open_dead_letters: Callable[[], DeadLetterSink] = lambda: MemoryDeadLetterSink(
             self.letters, self.faults
         )
+        self.min_f1 = 0.0
+        """The owner's floor at the gate."""
         self.now_s = 0.0
         self.wall_ahead_s = 0.0
         """How far the wall clock is ahead; set it anew and the clock jumps."""
         self.mappings: dict[str, dict[str, str]] = {}
         """Who was who when a release was built; the files forget who is deleted later."""
+        self.cuts: dict[str, feeds.Graph] = {}
+        """The true graph that every release was built from: a release may hide some of it."""
 
     def extend(self, partition: int, events: Sequence[feeds.Event | bytes | None]) -> None:
         """Append events to the log."""
@@ -186,10 +194,11 @@ class World:
             loop=LoopSettings(**({"slots": self.slots, "drain": True} | (loop or {}))),
             build=BuildSettings(
                 params=self.params,
-                mechanism=self.mechanism(),
+                mechanism=_Watched(self, self.mechanism()),
                 staging_dir=self.folder / "staging",
                 audit_dir=self.folder / "audit",
                 seed=self.seed,
+                min_f1=self.min_f1,
                 frozen={"options": self.sequence.to_mapping() if self.sequence else None},
             ),
             observer=Observers(summary, _Mappings(self), observer or Observer()),
@@ -217,27 +226,21 @@ class World:
         """Return the true graph, in the form of `feeds.fold`."""
         store = self.open_store()
         try:
-            snapshot = store.snapshot()
+            return _folded(store.snapshot())
         finally:
             store.close()
-        vertices = {name: snapshot.graph.values(v) for v, name in enumerate(snapshot.ids)}
-        named = ((snapshot.ids[u], snapshot.ids[v]) for u, v in snapshot.graph.edges.tolist())
-        return vertices, {(min(pair), max(pair)) for pair in named}
 
     def digests(self) -> dict[str, str]:
         """Return the manifest of every release published so far, by id."""
         return {
-            release_id: files["manifest.json"].decode()
-            for release_id, (_, files) in self.releases.releases.items()
+            name: files["manifest.json"].decode()
+            for name, (_, files) in self.releases.releases.items()
         }
 
-    def released_people(self, release_id: str) -> feeds.Graph:
-        """Return a release under the true ids of the private mapping, inserted vertices left out.
-
-        Insert-only releases contain the true graph of their slot, and ties beyond it.
-        """
-        files = self.releases.releases[release_id][1]
-        mapping = self.mappings[release_id]
+    def released_people(self, name: str) -> feeds.Graph:
+        """Return a release under true ids, by the private mapping, without inserted vertices."""
+        files = self.releases.releases[name][1]
+        mapping = self.mappings[name]
         vertices = {
             mapping[row[0]]: dict(zip(self.schema.attributes, row[1:], strict=True))
             for row in _rows(files["vertices.csv"].decode())
@@ -265,6 +268,30 @@ def disk_store(path: Path, schema: Schema) -> Callable[[], GraphStore]:
         return former[0]
 
     return opened
+
+
+class _Watched:
+    """Makes releases as another mechanism does, and keeps the true graph of each."""
+
+    def __init__(self, world: World, mechanism: Mechanism) -> None:
+        self._world = world
+        self._mechanism = mechanism
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._mechanism, name)
+
+    def build(
+        self, index: int, series: Series, cut: PendingCut, snapshot: GraphSnapshot, progress: Any
+    ) -> Built:
+        self._world.cuts[release_id(index, cut.slot_us)] = _folded(snapshot)
+        return self._mechanism.build(index, series, cut, snapshot, progress)
+
+
+def _folded(snapshot: GraphSnapshot) -> feeds.Graph:
+    """Return a true graph in the form of `feeds.fold`."""
+    vertices = {name: snapshot.graph.values(v) for v, name in enumerate(snapshot.ids)}
+    named = ((snapshot.ids[u], snapshot.ids[v]) for u, v in snapshot.graph.edges.tolist())
+    return vertices, {(min(pair), max(pair)) for pair in named}
 
 
 class _Mappings(Observer):

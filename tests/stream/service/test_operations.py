@@ -133,12 +133,12 @@ def test_release_now_brings_the_next_slot_forward(tmp_path):
     assert commands.results == [{"slot": "1970-01-01T00:00:40Z"}]
     assert slots(world) == [10, 20, 30, 40]
     last = max(world.releases.releases)
-    assert world.released_people(last)[0].keys() == {"ann", "bob", "cyd", "dan", "eve"}
+    assert world.cuts[last][0].keys() == {"ann", "bob", "cyd", "dan", "eve"}
     more = [event("edge.add", 39, "dan", "ann"), *LATER]
     world.extend(0, more)
     run(world, Commands())
     assert slots(world) == [10, 20, 30, 40, 50]
-    assert ("ann", "dan") in world.released_people(max(world.releases.releases))[1]
+    assert ("ann", "dan") in world.cuts[max(world.releases.releases)][1]
     assert world.graph() == feeds.fold([[*EVENTS, *more]], SCHEMA.attributes)
 
 

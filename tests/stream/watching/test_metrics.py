@@ -51,6 +51,7 @@ SECRETS = Secrets(
     {"copies": 240, "lower_bound": None},
     {"claimed": Candidates(10, 0, 0.0), "real": Candidates(7, 2, 0.1)},
     {"claimed": 0.2, "real": 0.25},
+    {"edge_f1": 0.62, "edge_precision": None},
 )
 AUDITED = ReleaseFigures(
     release_id="r1", nominal_us=0, vertices=12, edges=34, is_published=False, secrets=SECRETS
@@ -133,6 +134,9 @@ def test_hooks_reach_their_metric(name: str, labels: dict[str, str], expected: f
         ("ktsafe_release_cost_elements", {"part": "inserted_edges"}, 20),
         ("ktsafe_release_cost_yardstick_elements", {"yardstick": "copies"}, 240),
         ("ktsafe_release_cost_yardstick_elements", {"yardstick": "lower_bound"}, math.nan),
+        ("ktsafe_release_usefulness_ratio", {"figure": "edge_f1"}, 0.62),
+        ("ktsafe_release_usefulness_ratio", {"figure": "edge_precision"}, math.nan),
+        ("ktsafe_release_usefulness_ratio", {"figure": "vertex_recall"}, math.nan),
         ("ktsafe_release_candidates_min", {"of": "real"}, 7),
         ("ktsafe_release_candidates_min", {"of": "sequence"}, math.nan),
         ("ktsafe_release_below_k_ratio", {"of": "real"}, 0.1),

@@ -22,6 +22,7 @@ SECRETS = Secrets(
     {"copies": 240, "lower_bound": None},
     {"sequence": Candidates(10, 0, 0.0), "sequence_real": Candidates(7, 2, 0.1)},
     {"claimed": 0.2},
+    {"edge_f1": 0.625, "edge_cost_share": 0.4375},
 )
 
 
@@ -155,6 +156,9 @@ def test_the_page_tells_what_the_report_does() -> None:
         "56,789",
         "verified, published",
         "10.0%",
+        "F1 of edges",
+        "0.62",
+        "0.44",
         "1 d 3 h",
         "4,321",
         "98,765",
@@ -169,7 +173,7 @@ def test_the_page_tells_what_the_report_does() -> None:
 def test_secrets_are_not_on_a_page_without_them() -> None:
     """Neither true sizes nor cost nor candidates, and no claim that the page was private."""
     page = status_page(report(secrets_shown=False))
-    for secret in ("4,321", "98,765", "cost", "Cost", "candidates", PRIVATE):
+    for secret in ("4,321", "98,765", "cost", "Cost", "F1", "0.62", "candidates", PRIVATE):
         assert secret not in page, secret
     assert "1,234" in page
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from stream.commands.run import describe
+from stream.files.figures import ReleaseFigures, Secrets
 from stream.watching.summary import Summary
 
 
@@ -13,6 +14,24 @@ def test_a_release_by_itself_holds_nothing_back() -> None:
     assert "held back" not in describe(summary.counts, {}, "")
     summary.sequence({"withheld_vertices": 2, "held_edges": 5, "cohorts": 1})
     assert "held back 2 people, 5 ties" in describe(summary.counts, {}, "")
+
+
+def test_what_a_release_is_worth_is_told_to_its_operator_alone() -> None:
+    """On a terminal the last release's usefulness stands beside its size; a log never has it."""
+    summary = Summary()
+    worth: dict[str, float | None] = {"edge_f1": 0.625, "edge_precision": 0.75}
+    figures = ReleaseFigures(
+        release_id="r1",
+        nominal_us=0,
+        vertices=1,
+        edges=1,
+        is_published=False,
+        secrets=Secrets({}, {}, {}, {}, worth),
+    )
+    summary.release_audited(figures)
+    summary.release_published("r1", 0, 1, 1)
+    assert "precision 0.75, recall -, F1 0.62" in describe(summary.counts, {}, "")
+    assert "F1" not in describe(summary.counts, {}, "", is_private=False)
 
 
 def test_a_release_is_in_flight_from_its_cut_on() -> None:

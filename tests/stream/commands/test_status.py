@@ -1,0 +1,34 @@
+"""What `ktsafe status` prints of a service's report."""
+
+from __future__ import annotations
+
+import msgspec
+
+from stream.commands.status import _lines
+from stream.files.figures import ReleaseFigures, Secrets
+
+
+def release(secrets: Secrets | None) -> dict[str, object]:
+    """Return a release as the running service sends it."""
+    figures = ReleaseFigures(
+        release_id="r1", nominal_us=0, vertices=12, edges=34, is_published=True, secrets=secrets
+    )
+    built: dict[str, object] = msgspec.to_builtins(figures)
+    return built
+
+
+def test_usefulness_stands_beside_the_size() -> None:
+    """Each release says what it is worth where the audit tells, and nothing where it does not."""
+    told = release(Secrets({}, {}, {}, {}, {"edge_f1": 0.625, "edge_cost_share": 0.75}))
+    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    assert "r1: 12 vertices, 34 edges" in text
+    assert "F1 0.62, cost 0.75 of the ties" in text
+    for secrets in (None, Secrets({}, {}, {}, {})):
+        text = "\n".join(_lines({"state": "x", "releases": [release(secrets)], "problems": []}))
+        assert "F1" not in text
+
+
+def test_withheld_releases_are_told_by_reason() -> None:
+    """The owner's floor shows where the operator looks first."""
+    report = {"state": "ready", "releases": [], "problems": [], "withheld": {"below_min_f1": 2}}
+    assert "withheld  2 below_min_f1; the last release stands" in "\n".join(_lines(report))
