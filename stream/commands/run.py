@@ -112,6 +112,6 @@ def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: b
     lines += [f"{name:<9} {place}" for name, place in places.items()]
     if counts.held_back:
         people, ties = counts.held_back["withheld_vertices"], counts.held_back["held_edges"]
-        lines.append(f"held back {people:,} people, {ties:,} ties, until enough others are alike")
+        lines.append(f"not shown {people:,} people, {ties:,} ties, while too few others are alike")
     lines.append(f"note      {note}")
     return "\n".join(lines)

@@ -94,10 +94,10 @@ def describe_worth(found: Mapping[str, Any]) -> str:
     share = _figure(ties["cost_share"])
     lines += [
         f"cost      {ties['cost']:,} ties hidden or inserted: {share} of the true ones",
-        f"rebase    ties with {_shares(found['afresh']['edges'])}: what a new beginning gave now",
+        f"rebase    {_shares(found['afresh']['edges'])}: ties, if it began anew now",
     ]
     lines += [
-        f"          ties with {_shares(figures['edges'])}: likewise, without {name}"
+        f"          {_shares(figures['edges'])}: likewise, without {name}"
         for name, figures in found["without"].items()
     ]
     return "\n".join(lines)
