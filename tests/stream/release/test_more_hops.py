@@ -119,18 +119,21 @@ def test_the_service_keeps_a_sequence_safe_at_two_hops(
     assert report["releases"] > 2
     assert report["promise"] == {"window": "all", "cover": True}
     (sequence,) = report["sequences"]
-    assert sequence["published"]["candidates"]["min"] >= 4
+    assert sequence["published"]["candidates"]["min"] >= 2
     assert run_command(["verify", str(releases)]) == Exit.OK
 
 
 def two_hops(folder: Path, window: str, people: int) -> running.Site:
-    """Return a service whose attackers know two hops."""
+    """Return a service whose attackers know two hops.
+
+    An orbit of two edges inserts one at most, so that no release costs more than nothing.
+    """
     feed = services.small_feed(people=people)
     # One quasi-identifier, so that newcomers soon find others of their kind.
     attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
     site = running.files_site(folder / "site", [feed], attributes, "month")
     text = site.config.read_text()
-    asked = f"[privacy]\nwindow = {window}\nk = 4\nn_hops = 2\n"
+    asked = f"[privacy]\nwindow = {window}\nk = 2\nalpha = 0.5\nn_hops = 2\n"
     site.config.write_text(re.sub(r"\[privacy\]\nwindow = .*\n", asked, text))
     return site
 

@@ -22,9 +22,10 @@ MECHANISMS = pytest.mark.parametrize(
 PEOPLE = Overlap(4, 4, 4)
 FEED = [
     *(event("vertex.upsert", 1 + i, f"p{i}", gender="f", health="well") for i in range(8)),
-    *(event("edge.add", 9.1 + i / 10, f"p{i}", f"p{i + 1}") for i in range(5)),
-    event("edge.add", 15, "p5", "p6"),
-    event("edge.add", 25, "p6", "p7"),
+    # Nobody is as well connected as p0: not all that is true can be shown.
+    *(event("edge.add", 9.1 + i / 10, "p0", f"p{i}") for i in range(1, 6)),
+    event("edge.add", 15, "p0", "p6"),
+    event("edge.add", 25, "p0", "p7"),
 ]
 
 
@@ -75,9 +76,10 @@ def test_a_release_dearer_than_nothing_is_withheld(
     counts = world.run()
     assert counts.withheld == {"costs_more_than_nothing": 1}
     assert [time // 1000 for time, _ in world.releases.releases.values()] == [20, 30]
-    assert "costs_more_than_nothing" in caplog.text
+    told = [str(vars(record)["fields"]) for record in caplog.records]
+    assert any("costs_more_than_nothing" in fields for fields in told)
     for figure in ("317", "421", "692"):
-        assert figure not in caplog.text
+        assert not [fields for fields in told if figure in fields]
 
 
 @MECHANISMS
@@ -92,12 +94,13 @@ def test_the_owners_floor_holds_releases_back(
     assert not world.releases.releases
     assert not list((tmp_path / "audit").glob("*/audit.json"))
     world.min_f1 = 0.0
-    world.extend(0, [event("edge.add", 35, "p0", "p7")])
-    assert world.run().n_published == 1
-    (audit,) = (tmp_path / "audit").glob("*/audit.json")
-    told = json.loads(audit.read_text())
-    assert told["min_f1"] == 0.0
-    assert not told["usefulness"]["costs_more_than_nothing"]
+    world.extend(0, [event("edge.add", 35, "p1", "p7")])
+    n_published = world.run().n_published
+    audits = [json.loads(path.read_text()) for path in (tmp_path / "audit").glob("*/audit.json")]
+    assert len(audits) == n_published > 0
+    for audit in audits:
+        assert audit["min_f1"] == 0.0
+        assert not audit["usefulness"]["costs_more_than_nothing"]
 
 
 @MECHANISMS

@@ -264,8 +264,15 @@ def test_names_follow_the_conventions() -> None:
 
 
 def test_no_edit_statistic_is_a_metric() -> None:
-    """Without leave neither inserted counts nor cost can be read off: nothing speaks of them."""
-    lines = samples(told())
+    """Without leave neither inserted counts nor cost can be read off: nothing speaks of them.
+
+    But for why a release was withheld: such a reason says on which side of a bound it was.
+    """
+    worth = {f'reason="{reason}"' for reason in ("costs_more_than_nothing", "below_min_f1")}
+    withheld = {f"ktsafe_releases_withheld_total{{{reason}}} 0.0" for reason in worth}
+    lines = set(samples(told()))
+    assert withheld <= lines
+    lines -= withheld
     assert not [s for s in lines if re.search("insert|fake|cost|dummy|copies|edit|_min|below", s)]
 
 
@@ -276,7 +283,7 @@ def test_secrets_are_marked_and_nothing_else_is() -> None:
         _, body = told(secrets=secrets).exposition()
         help_of[secrets] = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
     added = help_of[True].keys() - help_of[False].keys()
-    assert len(added) == 5
+    assert len(added) == 6
     assert {name for name, text in help_of[True].items() if "SECRET" in text} == added
 
 
