@@ -31,6 +31,7 @@ ATTRIBUTES = {
     "quasi_identifiers": list(bad_input.SCHEMA.quasi_identifiers),
     "sensitive": bad_input.SCHEMA.sensitive,
     "sensitive_values": sorted(bad_input.SCHEMA.sensitive_values),
+    "expect_absent": sorted(bad_input.SCHEMA.expect_absent),
 }
 REST = """
 [attributes.buckets]

@@ -28,11 +28,14 @@ from tests.stream.service.simulation import World, event
 from tests.trials import running
 
 MARK = "zqx"
-SCHEMA = Schema(("gender", "age"), "health", frozenset({f"{MARK}-ill"}), {"age": (18.0, 65.0)})
+ILL = frozenset({f"{MARK}-ill"})
+ABSENT = ILL | {"gender", "age", "health"}
+SCHEMA = Schema(("gender", "age"), "health", ILL, {"age": (18.0, 65.0)}, expect_absent=ABSENT)
 ATTRIBUTES = {
     "quasi_identifiers": ["gender"],
     "sensitive": "health",
     "sensitive_values": [f"{MARK}-ill"],
+    "expect_absent": sorted(ABSENT),
 }
 
 

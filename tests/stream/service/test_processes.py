@@ -224,7 +224,7 @@ def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):
 def test_an_unexpected_error_shows_its_place_and_not_its_text(tmp_path):
     """Exit 3 and one log line; the text of the error, which may hold an id, stays inside."""
     code = (
-        "import sys; from stream import cli, config\n"
+        "import sys; from stream import cli; from stream.config import settings as config\n"
         "def broken(*a, **k): raise RuntimeError('secret-person')\n"
         "config.load = broken; sys.argv[1:] = ['config', 'check', 'x']; cli.main()"
     )
