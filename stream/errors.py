@@ -8,7 +8,6 @@
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
 | refuse to start, name the other side (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
 | withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `Worthless`          |
-| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`                       |
 | withhold the first release; CLI: (2)     | `AbsentFromGraph`                               |
 """  # noqa: E501 -- a table
 
