@@ -141,27 +141,6 @@ def cohorts_of(
     )
 
 
-def cohorts_of_class(
-    rows: NDArray[np.int32],
-    is_sensitive: NDArray[np.bool_],
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    effort: Effort = "balanced",
-) -> NDArray[np.int32]:
-    """Return the cohort of each member of one class, given their neighbour counts.
-
-    Parameters
-    ----------
-    rows:
-        int32, shape (members, columns).
-    is_sensitive:
-        bool, shape (members,).
-    """
-    leaves = _leaves(rows, is_sensitive, params)
-    return _swapped(rows, is_sensitive, leaves, params, rng, effort)[0]
-
-
 def neighbour_counts(graph: AttributedGraph) -> csr_array:
     """Return how many neighbours of each class each vertex has: csr, int32, (n, classes)."""
     n, classes = graph.n_vertices, graph.qi_classes

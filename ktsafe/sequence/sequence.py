@@ -121,7 +121,8 @@ class Sequence:
             If the release does not satisfy the certificate: it must not be published.
         """
         state = self._state
-        before = (state.release, state.n_cohorts, dict(state.counts), list(state.classes))
+        before = (state.release, state.n_cohorts, dict(state.counts), dict(state.stale))
+        classes = list(state.classes)
         texts = [list(known) for known in state.categories]
         first_place = state.places.n
         try:
@@ -131,7 +132,7 @@ class Sequence:
         except BaseException:
             for table in state.tables:
                 table.undo()
-            state.release, state.n_cohorts, state.counts, classes = before
+            state.release, state.n_cohorts, state.counts, state.stale = before
             state.set_classes(classes)
             state.categories = texts
             state.rebuild()

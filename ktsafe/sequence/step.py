@@ -109,12 +109,13 @@ def _remove_ties(state: State, changes: Changes) -> None:
         held = state.held_of.get(u, {}).get(v)
         if held is not None:
             state.unhold(held)
+            _note_tie(state, u, v)
             continue
         p, q = state.place(u), state.place(v)
         edge = state.adjacent[p].get(q) if st.NOBODY not in (p, q) else None
         if edge is None or not state.is_true(edge):
             raise InvalidGraph("A tie is removed that is not there.")
-        state.edges.set(edge, st.IS_TRUE, st.FALSE)
+        state.label(edge, st.FALSE)
 
 
 def _depart(state: State, frame: Frame, changes: Changes) -> set[int]:
@@ -164,8 +165,16 @@ def _add_ties(state: State, changes: Changes) -> None:
         if v in state.held_of.get(u, {}) or (edge is not None and state.is_true(edge)):
             raise InvalidGraph("A tie is added that is there already.")
         held = state.hold(u, v)
+        _note_tie(state, u, v)
         if edge is not None:
             relabel(state, held, edge)
+
+
+def _note_tie(state: State, u: int, v: int) -> None:
+    """Note that a hidden tie came or went, if both people are published."""
+    p, q = state.place(u), state.place(v)
+    if st.NOBODY not in (p, q):
+        state.note_change(state.class_pair(p, q))
 
 
 def _remove_bare(state: State) -> list[int]:

@@ -16,11 +16,13 @@ from numpy.typing import NDArray
 class EdgeAges:
     """Ages of the published ties, carried from release to release.
 
-    An age is the number of releases without a gap that show the tie, this one included.
+    An age is the number of releases that show the tie, this one included, whether or not there were
+    gaps: a tie that comes back again and again tells as much as one that stays.
     """
 
     def __init__(self) -> None:
         self._keys = np.zeros(0, dtype=np.int64)
+        self._ever = np.zeros(0, dtype=np.int64)
         self._ages = np.zeros(0, dtype=np.int64)
         self._is_true: NDArray[np.bool_] | None = None
         self._survival = np.zeros((2, 2), dtype=np.int64)
@@ -28,7 +30,8 @@ class EdgeAges:
     def copy(self) -> EdgeAges:
         """Return ages that go on from here by themselves."""
         other = EdgeAges()
-        other._keys, other._ages, other._is_true = self._keys, self._ages, self._is_true
+        other._keys, other._is_true = self._keys, self._is_true
+        other._ever, other._ages = self._ever, self._ages
         other._survival = self._survival.copy()
         return other
 
@@ -48,18 +51,17 @@ class EdgeAges:
             `age_auc` of this release and `survival_auc` over all releases so far, None where
             there is nothing to compare.
         """
-        place = np.searchsorted(self._keys, keys)
-        is_old = np.zeros(len(keys), dtype=np.bool_)
-        inside = place < len(self._keys)
-        is_old[inside] = self._keys[place[inside]] == keys[inside]
-        ages = np.ones(len(keys), dtype=np.int64)
-        ages[is_old] += self._ages[place[is_old]]
         if self._is_true is not None:
-            survives = np.zeros(len(self._keys), dtype=np.bool_)
-            survives[place[is_old]] = True
+            survives = np.isin(self._keys, keys, assume_unique=True)
             cells = 2 * self._is_true + survives
             self._survival += np.bincount(cells, minlength=4).reshape(2, 2)
-        self._keys, self._ages, self._is_true = keys, ages, is_true
+        ever = np.union1d(self._ever, keys)
+        ages = np.zeros(len(ever), dtype=np.int64)
+        ages[np.searchsorted(ever, self._ever)] = self._ages
+        now = np.searchsorted(ever, keys)
+        ages[now] += 1
+        self._keys, self._ever, self._ages, self._is_true = keys, ever, ages, is_true
+        ages = ages[now]
         return {
             "age_auc": None if is_true is None else _auc(ages[is_true], ages[~is_true]),
             "survival_auc": _survival_auc(self._survival),

@@ -1,14 +1,17 @@
-"""The release cut by event time: where each partition stops for the next slot.
+"""The release cut: when the next slot is due, and where each partition stops for it.
 
-For slot T the cut of partition p is its first offset whose event time lies beyond T. The partition
-waits there. When every partition has arrived, or has nothing more to give, the graph is exactly
-what the slot should show, whatever the speeds of the partitions.
+By event time the cut of partition p for slot T is its first offset whose event time lies beyond T.
+The partition waits there. When every partition has arrived, or has nothing more to give, the graph
+is exactly what the slot should show, whatever the speeds of the partitions.
+
+By the wall clock no partition waits: the cut is wherever they are when the time has come.
 """
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Collection
+from collections.abc import Callable, Collection
+from typing import Protocol
 
 from stream.slots import Slots
 
@@ -29,8 +32,31 @@ class Cut:
     collapsed: int
 
 
+class ReleaseCut(Protocol):
+    """Says when the next slot is due; `EventTimeCut` and `WallClockCut` are those."""
+
+    @property
+    def slot_us(self) -> int | None:
+        """The slot being collected for; None while none is known."""
+
+    @property
+    def arrived(self) -> Collection[tuple[str, int]]:
+        """The partitions that wait at their cut."""
+
+    def admits(self, partition: tuple[str, int], time_us: int) -> bool:
+        """Whether an event belongs to the current slot; if not, its partition has arrived."""
+
+    def due(
+        self, partitions: Collection[tuple[str, int]], finished: Collection[tuple[str, int]]
+    ) -> bool:
+        """Whether the slot is to be cut now; `finished` are partitions with nothing to give."""
+
+    def take(self) -> Cut | None:
+        """Return the cut to make, if need be before its time, and move on to the next slot."""
+
+
 class EventTimeCut:
-    """Watches event times against the next slot.
+    """Watches event times against the next slot. Implements `ReleaseCut`.
 
     Parameters
     ----------
@@ -89,6 +115,59 @@ class EventTimeCut:
             return None
         last = self._slots.before(head)
         return Cut(last, collapsed=self._slots.distance(slot, last))
+
+
+class WallClockCut:
+    """Watches the wall clock against the next slot. Implements `ReleaseCut`.
+
+    Parameters
+    ----------
+    slots:
+        The series of slots.
+    wall_us:
+        The wall clock, microseconds since the epoch.
+    last_slot_us:
+        The slot of the last cut, if there was one. Slots that passed since are not made up for.
+    """
+
+    def __init__(
+        self, slots: Slots, wall_us: Callable[[], int], *, last_slot_us: int | None
+    ) -> None:
+        self._slots = slots
+        self._wall_us = wall_us
+        now_us = wall_us()
+        self._slot_us = slots.at_or_after(
+            now_us if last_slot_us is None else max(now_us, last_slot_us + 1)
+        )
+
+    @property
+    def slot_us(self) -> int:
+        """The slot whose time is awaited."""
+        return self._slot_us
+
+    @property
+    def arrived(self) -> Collection[tuple[str, int]]:
+        """None: no partition waits."""
+        return ()
+
+    def admits(self, partition: tuple[str, int], time_us: int) -> bool:
+        """Every event belongs to the current slot."""
+        del partition, time_us
+        return True
+
+    def due(
+        self, partitions: Collection[tuple[str, int]], finished: Collection[tuple[str, int]]
+    ) -> bool:
+        """Whether the slot's time has come."""
+        del partitions, finished
+        return self._wall_us() >= self._slot_us
+
+    def take(self) -> Cut:
+        """Return the last slot whose time has come, or else the next one, and move on."""
+        last = max(self._slot_us, self._slots.before(self._wall_us() + 1))
+        cut = Cut(last, collapsed=self._slots.distance(self._slot_us, last))
+        self._slot_us = self._slots.at_or_after(last + 1)
+        return cut
 
 
 def resume_slot(

@@ -19,7 +19,7 @@ from state.store import GraphStore
 from stream.ingest.ingest import Ingest
 from stream.observer import Observer
 from stream.process.logs import get_logger
-from stream.release.cut import Cut, EventTimeCut, resume_slot
+from stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
 from stream.release.publish import Publisher
 from stream.slots import Slots
 from stream.upkeep.erasure import Eraser
@@ -108,23 +108,13 @@ class Loop:
         self._eraser = eraser
         self._settings = settings
         self._observer = observer
-        self._wall_us = wall_us
         self._monotonic = monotonic
         self._sleep = sleep
         self._stopping = stopping
         self._report_at_s = 0.0
         self._prune_at_us: int | None = None
         self._last_cut = self._offsets_of_last_cut()
-        last_slot_us = self._last_slot_us()
-        clocks = [position.time_us_max for position in store.positions().values()]
-        self._event_cut = EventTimeCut(
-            settings.slots,
-            resume_slot(settings.slots, last_slot_us=last_slot_us, clocks=clocks),
-        )
-        now_us = wall_us()
-        self._wall_slot_us = settings.slots.at_or_after(
-            now_us if last_slot_us is None else max(now_us, last_slot_us + 1)
-        )
+        self._release_cut = self._resumed_cut(wall_us)
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
         """Go round until stopped, or with `drain` until the feed has ended and is released.
@@ -143,7 +133,7 @@ class Loop:
             self._observer.alive()
             self._publisher.advance()
             between_rounds()
-            taken = self._ingest.round(self._admits)
+            taken = self._ingest.round(self._release_cut.admits)
             if self._ingest.checkpoint_due():
                 self.checkpoint()
             self._release_if_due()
@@ -174,10 +164,8 @@ class Loop:
         assert not self._publisher.busy
         if self._ingest_offsets() in ({}, self._last_cut):
             return None
-        if self._settings.clock is Clock.WALL:
-            self._cut_next_wall_slot()
-        elif self._event_cut.slot_us is not None or self._event_cut.arrived:
-            self._cut_by_event()
+        if self._release_cut.slot_us is not None or self._release_cut.arrived:
+            self._take_cut()
         pending = self._store.ledger.pending_cut()
         return None if pending is None else pending.slot_us
 
@@ -193,55 +181,38 @@ class Loop:
     def _ingest_offsets(self) -> dict[str, int]:
         return {f"{topic}/{p}": o for (topic, p), o in self._ingest.offsets.items()}
 
-    def _admits(self, partition: tuple[str, int], time_us: int) -> bool:
+    def _resumed_cut(self, wall_us: Callable[[], int]) -> ReleaseCut:
+        """Return what watches the slots, from the one after the last cut on."""
+        slots, last_slot_us = self._settings.slots, self._last_slot_us()
         if self._settings.clock is Clock.WALL:
-            return True
-        return self._event_cut.admits(partition, time_us)
+            return WallClockCut(slots, wall_us, last_slot_us=last_slot_us)
+        clocks = [position.time_us_max for position in self._store.positions().values()]
+        return EventTimeCut(slots, resume_slot(slots, last_slot_us=last_slot_us, clocks=clocks))
 
     def _release_if_due(self) -> None:
-        if self._settings.clock is Clock.WALL:
-            self._release_by_wall()
-        elif self._event_slot_due():
-            self._release_by_event()
-
-    def _event_slot_due(self) -> bool:
-        if not self._event_cut.arrived:
-            return False
-        finished = self._ingest.idle(self._settings.idle_s)
-        if self._settings.drain:
-            finished |= self._ingest.ended()
-        return self._event_cut.due(self._source.partitions(), finished)
-
-    def _release_by_event(self) -> None:
-        if self._publisher.busy and self._settings.when_busy is WhenBusy.WAIT:
+        if not self._release_cut.due(self._source.partitions(), self._finished()):
+            return
+        must_wait = self._publisher.busy and self._settings.when_busy is WhenBusy.WAIT
+        if must_wait and self._release_cut.arrived:
             return  # The partitions wait at their cut: backpressure, nothing is lost.
-        self._cut_by_event()
+        self._take_cut()
 
-    def _cut_by_event(self) -> None:
+    def _finished(self) -> set[tuple[str, int]]:
+        """Return the partitions that have nothing more to give, where others wait for them."""
+        if not self._release_cut.arrived:
+            return set()
+        finished = self._ingest.idle(self._settings.idle_s)
+        return finished | self._ingest.ended() if self._settings.drain else finished
+
+    def _take_cut(self) -> None:
         """Take the cut of the slot being collected for, and let every partition go on."""
-        arrived = list(self._event_cut.arrived)
-        cut = self._event_cut.take()
+        arrived = list(self._release_cut.arrived)
+        cut = self._release_cut.take()
         if cut is not None:
             self._cut(cut)
         for partition in self._source.partitions():
             if partition in arrived:
                 self._source.resume(partition)
-
-    def _cut_next_wall_slot(self) -> None:
-        """Take the cut of a slot whose time has not come."""
-        slot = self._wall_slot_us
-        self._wall_slot_us = self._settings.slots.at_or_after(slot + 1)
-        self._cut(Cut(slot, collapsed=0))
-
-    def _release_by_wall(self) -> None:
-        now = self._wall_us()
-        if now < self._wall_slot_us:
-            return
-        slots = self._settings.slots
-        slot = slots.before(now + 1)
-        cut = Cut(slot, collapsed=slots.distance(self._wall_slot_us, slot))
-        self._wall_slot_us = slots.at_or_after(slot + 1)
-        self._cut(cut)
 
     def _cut(self, cut: Cut) -> None:
         """Take a release cut here and start building, unless nothing changed or one is in flight.
@@ -284,21 +255,16 @@ class Loop:
     def _drained(self) -> bool:
         """Whether the feed has ended and its last release has reached the sink."""
         partitions = self._source.partitions()
-        if self._event_cut.arrived or self._ingest.ended() != set(partitions):
+        if self._release_cut.arrived or self._ingest.ended() != set(partitions):
             return False
         if self._publisher.busy:
             self._sleep(0.01)
             return False
         if self._ingest_offsets() in ({}, self._last_cut):
             return True
-        if self._settings.clock is Clock.WALL:
-            self._cut_next_wall_slot()
-        elif self._event_cut.slot_us is None:
+        if self._release_cut.slot_us is None:
             return True  # Nothing but dead letters: there is no event time to release at.
-        else:
-            cut = self._event_cut.take()
-            assert cut is not None
-            self._cut(cut)
+        self._take_cut()
         return False
 
     def _erase(self, *, now: bool = False) -> None:

@@ -133,6 +133,7 @@ def _publish_class(state: State, label: int, cls: int) -> None:
     for row in edges.tolist():
         low, high = state.edges.get(row, st.LOW), state.edges.get(row, st.HIGH)
         state.between[state.class_pair(low, high)].discard(row)
+        state.n_inserted[state.class_pair(low, high)] -= not state.is_true(row)
     state.cohorts_of[state.cls(members[0])].discard(label)
     for place in members:
         state.places.set(place, st.CLS, cls)

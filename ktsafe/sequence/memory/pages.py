@@ -14,7 +14,7 @@ from ktsafe.errors import KtsafeError
 from ktsafe.sequence.memory.state import State
 
 META = "meta"
-VERSION = 2
+VERSION = 3
 
 
 class SequenceCorrupted(KtsafeError):
@@ -29,6 +29,7 @@ def state_pages(state: State, fixed: Mapping[str, Any], *, dirty: bool) -> dict[
         "release": state.release,
         "n_cohorts": state.n_cohorts,
         "counts": state.counts,
+        "stale": [[*classes, n] for classes, n in sorted(state.stale.items())],
         "classes": state.classes,
         "categories": state.categories,
         "rows": {table.name: table.n for table in state.tables},
@@ -55,6 +56,7 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
         state.release = meta["release"]
         state.n_cohorts = meta["n_cohorts"]
         state.counts = meta["counts"]
+        state.stale = {(a, b): n for a, b, n in meta["stale"]}
         state.set_classes([tuple(codes) for codes in meta["classes"]])
         state.categories = meta["categories"]
         for table in state.tables:

@@ -1,6 +1,6 @@
 """What a sequence remembers: places, people, released edges, ties held back, and cohorts.
 
-Four tables are the state; everything else here is derived from them, kept in step by the methods
+Five tables are the state; everything else here is derived from them, kept in step by the methods
 below, and rebuilt from them after recovery or an undone release.
 """
 
@@ -22,6 +22,7 @@ KEY, PLACE, TRUE_CLS, TRUE_SENSITIVE, SINCE, GROUP = range(6)
 LOW, HIGH, IS_TRUE, ADDED = range(4)
 # Columns of `held`: true ties that are not released, by rows of `people`.
 FIRST, SECOND, HELD_SINCE = range(3)
+# Columns of `former`, LOW and HIGH: what a pair of classes showed before it was cleared, by places.
 
 NOBODY = NEVER = -1
 FALSE, TRUE, RESIDUAL = range(3)
@@ -53,6 +54,15 @@ class State:
         For each of those cohorts the number of members that were ever published sensitive.
     between:
         For two classes, ascending, the rows of the released edges between them.
+    former_between:
+        Likewise the rows of `former`.
+    n_inserted:
+        For two classes the number of released edges between them that are no true ties.
+    stale:
+        For two classes how many true ties between them came or went since it was last decided what
+        they show. Remembered, as the tables are.
+    changed, opened:
+        Those of them in which this happened in this release, and because somebody was published.
     held_of:
         For each row of people the rows of people it has a tie with that is not released, and the
         row of `held`.
@@ -64,6 +74,7 @@ class State:
         self.people = Table("people", ("key", "place", "cls", "sensitive", "since", "group"))
         self.edges = Table("edges", ("low", "high", "is_true", "added"))
         self.held = Table("held", ("first", "second", "since"))
+        self.former = Table("former", ("low", "high"))
         self.categories: list[list[str]] = [[] for _ in range(n_attributes)]
         self.classes: list[tuple[int, ...]] = []
         self._class_numbers: dict[tuple[int, ...], int] = {}
@@ -79,6 +90,11 @@ class State:
         self.held_of: defaultdict[int, dict[int, int]] = defaultdict(dict)
         self.held_between: defaultdict[Tie, set[int]] = defaultdict(set)
         self.between: defaultdict[Tie, set[int]] = defaultdict(set)
+        self.former_between: defaultdict[Tie, set[int]] = defaultdict(set)
+        self.n_inserted: defaultdict[Tie, int] = defaultdict(int)
+        self.stale: dict[Tie, int] = {}
+        self.changed: set[Tie] = set()
+        self.opened: set[Tie] = set()
         self.withheld: set[int] = set()
         self.differing: set[int] = set()
         self.gained: dict[Tie, None] = {}
@@ -87,8 +103,8 @@ class State:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The four tables."""
-        return (self.places, self.people, self.edges, self.held)
+        """The five tables."""
+        return (self.places, self.people, self.edges, self.held, self.former)
 
     # -- derived state ---------------------------------------------------------------------------
 
@@ -103,7 +119,12 @@ class State:
             self.adjacent[low][high] = row
             self.adjacent[high][low] = row
         self.between.clear()
+        self.n_inserted.clear()
         self.index_edges(used)
+        self.former_between.clear()
+        for row in self.former.used().tolist():
+            low, high = self.former.get(row, LOW), self.former.get(row, HIGH)
+            self.former_between[self.class_pair(low, high)].add(row)
         self._rebuild_cohorts()
         rows = self.people.used()
         keys = self.people.rows[rows]
@@ -143,6 +164,8 @@ class State:
         self.gained.clear()
         self.lost.clear()
         self.touched.clear()
+        self.changed.clear()
+        self.opened.clear()
 
     def count(self, what: str, times: int = 1) -> None:
         """Count a private figure over the whole sequence."""
@@ -189,6 +212,7 @@ class State:
         self.adjacent[low][high] = row
         self.adjacent[high][low] = row
         self.between[self.class_pair(low, high)].add(row)
+        self.n_inserted[self.class_pair(low, high)] += not is_true
         if (low, high) in self.lost:
             del self.lost[low, high]
         else:
@@ -198,9 +222,12 @@ class State:
 
     def index_edges(self, rows: NDArray[np.int64]) -> None:
         """Note between which classes many new edges lie."""
-        classes = np.sort(self.places.rows[self.edges.rows[rows][:, : HIGH + 1], CLS], axis=1)
-        for row, low, high in zip(rows.tolist(), *classes.T.tolist(), strict=True):
+        edges = self.edges.rows[rows]
+        classes = np.sort(self.places.rows[edges[:, : HIGH + 1], CLS], axis=1)
+        inserted = (edges[:, IS_TRUE] != TRUE).tolist()
+        for row, low, high, n in zip(rows.tolist(), *classes.T.tolist(), inserted, strict=True):
             self.between[low, high].add(row)
+            self.n_inserted[low, high] += n
 
     def class_pair(self, u: int, v: int) -> Tie:
         """Return the published classes of two places, ascending."""
@@ -213,12 +240,36 @@ class State:
         del self.adjacent[low][high]
         del self.adjacent[high][low]
         self.between[self.class_pair(low, high)].discard(row)
+        self.n_inserted[self.class_pair(low, high)] -= not self.is_true(row)
         self.edges.free(row)
         if (low, high) in self.gained:
             del self.gained[low, high]
         else:
             self.lost[low, high] = None
         self._touch(low, high)
+
+    def label(self, row: int, what: int) -> None:
+        """Note whether a released edge is a true tie; nothing visible happens."""
+        classes = self.class_pair(self.edges.get(row, LOW), self.edges.get(row, HIGH))
+        self.n_inserted[classes] += (what != TRUE) - (not self.is_true(row))
+        self.edges.set(row, IS_TRUE, what)
+        self.note_change(classes)
+
+    def note_change(self, classes: Tie) -> None:
+        """Note that a true tie between two classes came or went."""
+        self.stale[classes] = self.stale.get(classes, 0) + 1
+        self.changed.add(classes)
+
+    def remember(self, classes: Tie) -> None:
+        """Note what a pair of classes shows, which will be shown no longer."""
+        for edge in sorted(self.between[classes]):
+            ends = self.edges.get(edge, LOW), self.edges.get(edge, HIGH)
+            self.former_between[classes].add(self.former.add(ends))
+
+    def forget_former(self, classes: Tie) -> None:
+        """Remember no longer what a pair of classes showed before it was cleared."""
+        for row in sorted(self.former_between.pop(classes, ())):
+            self.former.free(row)
 
     def _touch(self, *places: int) -> None:
         self.touched.update(self.cohort(place) for place in places)
@@ -261,7 +312,7 @@ class State:
         self.differing.discard(row)
         for other, edge in sorted(self.adjacent[place].items()):
             if self.is_true(edge):
-                self.edges.set(edge, IS_TRUE, RESIDUAL)
+                self.label(edge, RESIDUAL)
                 self.hold(row, self.places.get(other, OWNER))
         return place
 
@@ -290,6 +341,12 @@ class State:
         """Remove a cohort whose places have no edges; return their published ids."""
         gone = self.members.pop(label)
         del self.ever[label]
+        vanished = set(gone)
+        for rows in self.former_between.values():
+            ends = {row: {self.former.get(row, LOW), self.former.get(row, HIGH)} for row in rows}
+            for row in [row for row in sorted(rows) if ends[row] & vanished]:
+                rows.discard(row)
+                self.former.free(row)
         self.cohorts_of[self.cls(gone[0])].discard(label)
         published = [self.places.get(place, PUBLISHED) for place in gone]
         for place in gone:
@@ -364,6 +421,8 @@ class State:
         pair = self._class_pair(row)
         if pair is not None:
             self.held_between[pair].add(row)
+            self.note_change(pair)
+            self.opened.add(pair)
             # Nobody could have published it before both ends were.
             self.held.set(row, HELD_SINCE, self.release)
 

@@ -11,9 +11,10 @@ from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from ktsafe.errors import Infeasible
-from ktsafe.exact.kt_tree import cohorts_of_class
+from ktsafe.exact.kt_tree import cohorts_of
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
@@ -55,13 +56,14 @@ def publish_block(
             filling = insert_places(state, frame, cls, lacking, rng) if lacking else []
             state.form_cohort(places.tolist() + filling)
             continue
-        cohort = cohorts_of_class(
-            _neighbour_counts(state, members),
+        cohort = cohorts_of(
+            np.zeros(len(members), dtype=np.int32),
             state.places.rows[places, st.EVER] == 1,
+            _neighbour_counts(state, members),
             frame.forming,
             rng=rng,
             effort=frame.effort,
-        )
+        ).of_vertex
         for label in range(int(cohort.max()) + 1):
             state.form_cohort(places[cohort == label].tolist())
 
@@ -73,12 +75,17 @@ def _lacking(frame: Frame, members: int, sensitive: int) -> int:
     return max(frame.forming.group_size_min, for_alpha, members) - members
 
 
-def _neighbour_counts(state: State, rows: list[int]) -> NDArray[np.int32]:
+def _neighbour_counts(state: State, rows: list[int]) -> csr_array:
     """Return how many true neighbours of each class withheld people have: (people, classes)."""
-    counts = np.zeros((len(rows), len(state.classes)), dtype=np.int32)
+    person, cls = [], []
     for i, row in enumerate(rows):
-        for other in state.held_of.get(row, ()):
-            counts[i, state.people.get(other, st.TRUE_CLS)] += 1
+        others = state.held_of.get(row, {})
+        person += [i] * len(others)
+        cls += [state.people.get(other, st.TRUE_CLS) for other in others]
+    counts = csr_array(
+        (np.ones(len(person), dtype=np.int32), (person, cls)), shape=(len(rows), len(state.classes))
+    )
+    counts.sum_duplicates()
     return counts
 
 

@@ -38,6 +38,8 @@ class PairOfClasses:
         bool, shape (x,): whether each of them is a true tie.
     hidden:
         True ties between these places that are not released.
+    former:
+        What was released before the pair was cleared; nothing if it was not, or shows edges again.
     """
 
     classes: Tie
@@ -48,6 +50,7 @@ class PairOfClasses:
     shown: Edges
     is_true: NDArray[np.bool_]
     hidden: Edges
+    former: Edges
 
     @classmethod
     def of(cls, state: State, classes: Tie) -> PairOfClasses:
@@ -65,6 +68,8 @@ class PairOfClasses:
         held = np.array(sorted(state.held_between.get(classes, ())), dtype=np.int64)
         owners = state.held.rows[held][:, : st.SECOND + 1]
         hidden = state.people.rows[owners, st.PLACE]
+        before = np.array(sorted(state.former_between.get(classes, ())), dtype=np.int64)
+        former = state.former.rows[before]
 
         def positions(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.rows[pairs[:, 0], st.CLS] != classes[0]
@@ -80,6 +85,7 @@ class PairOfClasses:
             shown=positions(shown[:, : st.HIGH + 1]),
             is_true=shown[:, st.IS_TRUE] == st.TRUE,
             hidden=positions(hidden),
+            former=positions(former),
         )
 
     @property
@@ -145,5 +151,5 @@ def show(state: State, u: int, v: int) -> None:
 def relabel(state: State, row: int, edge: int) -> None:
     """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
     state.unhold(row)
-    state.edges.set(edge, st.IS_TRUE, st.TRUE)
+    state.label(edge, st.TRUE)
     state.count("relabelled")

@@ -34,7 +34,7 @@ def test_areas_are_those_of_all_pairs(releases):
         if i:
             for tie, is_true in releases[i - 1].items():
                 survived[is_true].append(tie in ties)
-        ages = {tie: ages.get(tie, 0) + 1 for tie in ties}
+        ages |= {tie: ages.get(tie, 0) + 1 for tie in ties}
         keys = np.array(sorted(ties), dtype=np.int64)
         found = auditor.add(keys, np.array([ties[tie] for tie in sorted(ties)], dtype=np.bool_))
         expected = {

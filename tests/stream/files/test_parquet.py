@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from importlib import resources
 from pathlib import Path
 
 import networkx as nx
@@ -156,7 +157,7 @@ def test_arrays_for_other_libraries(tmp_path):
 
 def test_the_configuration_asks_for_parquet_beside_csv(tmp_path):
     """CSV is always there; Parquet only where it is asked for."""
-    text = (Path(config.__file__).parent / "example.toml").read_text()
+    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
     path = tmp_path / "ktsafe.toml"
     path.write_text(text)
     assert config.load(path).config.release.format == ("csv",)

@@ -1,9 +1,9 @@
-"""The release cut by event time."""
+"""The release cut, by event time and by the wall clock."""
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.release.cut import Cut, EventTimeCut, resume_slot
+from stream.release.cut import Cut, EventTimeCut, WallClockCut, resume_slot
 from stream.slots import FixedSlots
 
 SLOTS = FixedSlots(10)
@@ -71,3 +71,51 @@ def test_a_restart_goes_on_with_the_slot_it_was_collecting_for(times, stop_after
         clock = time if clock is None else max(clock, time)
     expected = cut.slot_us
     assert resume_slot(SLOTS, last_slot_us=last, clocks=[clock]) == expected
+
+
+class Wall:
+    """A clock that a test moves."""
+
+    def __init__(self, now_us):
+        self.now_us = now_us
+
+    def __call__(self):
+        return self.now_us
+
+
+def test_by_the_wall_clock_no_partition_waits():
+    """Events of any time are admitted; the slot is due when its time has come, not before."""
+    wall = Wall(25)
+    cut = WallClockCut(SLOTS, wall, last_slot_us=None)
+    assert cut.slot_us == 30
+    assert cut.admits(A, 1_000)
+    assert not cut.arrived
+    assert not cut.due([A], [A])
+    wall.now_us = 30
+    assert cut.due([A], [])
+    assert cut.take() == Cut(30, collapsed=0)
+    assert cut.slot_us == 40
+
+
+def test_slots_that_passed_collapse_to_the_last():
+    """A loop that was held up cuts once."""
+    wall = Wall(5)
+    cut = WallClockCut(SLOTS, wall, last_slot_us=None)
+    wall.now_us = 47
+    assert cut.take() == Cut(40, collapsed=3)
+    assert cut.slot_us == 50
+
+
+def test_a_slot_may_be_brought_forward():
+    """Taken before its time it is the next slot, also where the clock went back."""
+    wall = Wall(25)
+    cut = WallClockCut(SLOTS, wall, last_slot_us=None)
+    assert [cut.take(), cut.take()] == [Cut(30, collapsed=0), Cut(40, collapsed=0)]
+    wall.now_us = 3
+    assert cut.take() == Cut(50, collapsed=0)
+
+
+def test_after_a_restart_no_slot_is_cut_twice_and_none_is_made_up_for():
+    """The next slot follows the last cut and the present time."""
+    assert WallClockCut(SLOTS, Wall(25), last_slot_us=40).slot_us == 50
+    assert WallClockCut(SLOTS, Wall(77), last_slot_us=40).slot_us == 80
