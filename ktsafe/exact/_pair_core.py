@@ -316,19 +316,22 @@ def sweep(g: Board, order: NDArray[np.int64], nodes_max: int) -> int:
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def try_steps(g: Board, reach: int, nodes_max: int) -> NDArray[np.float64]:
+def try_steps(
+    g: Board, cohorts: NDArray[np.int64], reach: int, nodes_max: int
+) -> NDArray[np.float64]:
     """Return what 1 to `reach` steps down and up would change: shape (cohorts, 2 reach + 1)."""
-    change = np.full((len(g.degree), 2 * reach + 1), -np.inf)
-    for c in range(len(g.degree)):
+    change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
+    for i in range(len(cohorts)):
+        c = cohorts[i]
         before = g.value[0]
-        change[c, reach] = 0.0
+        change[i, reach] = 0.0
         for k in range(1, reach + 1):
             raise_degree(g, c, -np.inf, nodes_max)
-            change[c, reach + k] = g.value[0] - before
+            change[i, reach + k] = g.value[0] - before
         undo(g, 0)
         for k in range(1, min(reach, g.degree[c]) + 1):
             lower_degree(g, c, -np.inf, nodes_max)
-            change[c, reach - k] = g.value[0] - before
+            change[i, reach - k] = g.value[0] - before
         undo(g, 0)
     return change
 
@@ -369,11 +372,14 @@ def choose_steps(
 
 
 @njit(cache=True, fastmath=False, nogil=True)
-def take_steps(g: Board, steps: NDArray[np.int64], nodes_max: int) -> None:
-    """Change degrees by the given steps, lowering first."""
+def take_steps(
+    g: Board, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
+) -> None:
+    """Change the degrees of cohorts by the given steps, lowering first."""
     for sign in (-1, 1):
-        for c in range(len(steps)):
-            for _ in range(sign * steps[c]):
+        for i in range(len(steps)):
+            c = cohorts[i]
+            for _ in range(sign * steps[i]):
                 if sign > 0:
                     raise_degree(g, c, -np.inf, nodes_max)
                 else:

@@ -18,14 +18,20 @@ from ktsafe.exact import _likeness_core as core
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.options import Effort
 
-TRIALS: dict[Effort, int] = {"fast": 40, "balanced": 600, "thorough": 2000}
+TRIALS: dict[Effort, int] = {"fast": 40, "balanced": 1000, "thorough": 3000}
 """Exchanges that are tried, for each inserted edge."""
+
+TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 20_000_000, "thorough": 200_000_000}
+"""Exchanges that are tried at most."""
 
 ROUNDS = 20
 BLIND_ROUNDS = 5
 """Rounds in which inserted edges only gain common neighbours, whatever ties have."""
 
 BINS = 100
+
+SAMPLE = 20_000
+"""Edges of either kind from which it is estimated how likely one is a tie."""
 
 
 def disguised(
@@ -68,17 +74,22 @@ def disguised(
         worth=np.log(0.02 + share),
         mark=np.zeros(len(classes) + 1, dtype=np.int64),
     )
+    trials = min(TRIALS[effort] * len(inserted), TRIALS_MAX[effort])
     for i in range(ROUNDS):
         if i >= BLIND_ROUNDS:
             guise.worth[:] = _likelihood(guise, shown) + 0.01 * share
-        core.disguise(guise, TRIALS[effort] * len(inserted) // ROUNDS, rng)
+        core.disguise(guise, trials // ROUNDS, rng)
     return np.concatenate((shown, guise.ends))
 
 
 def _likelihood(guise: core.Guise, shown: NDArray[np.int32]) -> NDArray[np.float64]:
     """Return the log of shown ties over inserted edges in each bin of common neighbours."""
-    true = np.bincount(core.bins_of(guise, shown), minlength=BINS + 1) + 0.5
-    inserted = np.bincount(core.bins_of(guise, guise.ends), minlength=BINS + 1) + 0.5
+    counts = []
+    for edges in (shown, guise.ends):
+        sample = edges[:: max(1, len(edges) // SAMPLE)]
+        bins = np.bincount(core.bins_of(guise, sample), minlength=BINS + 1)
+        counts.append((bins + 0.5) * len(edges) / max(len(sample), 1))
+    true, inserted = counts
     likelihood: NDArray[np.float64] = np.log(true / inserted)
     return likelihood
 

@@ -39,13 +39,24 @@ TRIALS: dict[Effort, int] = {"fast": 0, "balanced": 10, "thorough": 40}
 PARTNERS = 8
 """Second steps that are tried with a first one."""
 
-SWEEPS = 8
+SWEEPS: dict[Effort, int] = {"fast": 3, "balanced": 8, "thorough": 16}
+"""Times that every cohort is raised or lowered."""
+
 NODES_MAX = 60
 """Vertices that a search for an alternating path may reach."""
+
+MORE_SWEEPS = 8
+"""Further ones, while the sides are far from balanced."""
 
 LEAN_MAX = 0.4
 OFF_LITTLE = 20
 """Ends by which the sides may differ before the price leans."""
+
+OFF_MUCH = 100
+"""Ends by which they differ much."""
+
+BALANCERS = 100
+"""Cohorts whose steps are considered to balance the sides."""
 
 BALANCING = ((2, 100), (4, 400), (12, 2000))
 """Steps of a cohort and greatest sums that the balance considers, tried in turn."""
@@ -157,7 +168,7 @@ def solve(
     core.show_all(board, order, NODES_MAX)
     core.exchange_all(board, NODES_MAX)
     if not keep_degrees:
-        _settle(board, pair)
+        _settle(board, pair, SWEEPS[effort])
         if not _balance(board, pair):
             return cleared(pair)
         weight = pair.signs * pair.sizes[pair.cohorts]
@@ -178,15 +189,17 @@ def cleared(pair: Pair) -> PairPlan:
     return PairPlan(nothing, other, np.zeros(len(pair.edges), dtype=np.bool_), 0.0)
 
 
-def _settle(board: core.Board, pair: Pair) -> None:
+def _settle(board: core.Board, pair: Pair, sweeps: int) -> None:
     """Raise and lower single cohorts while that pays, until the sides are nearly balanced."""
     sizes, signs = pair.sizes[pair.cohorts], pair.signs
     order = np.arange(len(sizes))
     lean = 0.0
-    for _ in range(SWEEPS):
+    for i in range(sweeps + MORE_SWEEPS):
         steps = core.sweep(board, order, NODES_MAX)
         ends = int((sizes * board.degree).sum())
         off = 0 if pair.is_one else int((signs * sizes * board.degree).sum())
+        if i >= sweeps - 1 and abs(off) <= OFF_MUCH:
+            break
         if ends == 0 or (abs(off) <= OFF_LITTLE and not steps):
             break
         if abs(off) > OFF_LITTLE:
@@ -207,24 +220,38 @@ def _balance(board: core.Board, pair: Pair) -> bool:
     off = int((weight * board.degree).sum())
     if pair.is_one:
         if off % 2:
-            change = core.try_steps(board, 1, NODES_MAX)
-            change[weight % 2 == 0] = -np.inf
+            odd = _some(np.flatnonzero(weight % 2), weight)
+            change = core.try_steps(board, odd, 1, NODES_MAX)
             change[:, 1] = -np.inf
-            c, step = np.unravel_index(np.argmax(change), change.shape)
-            steps = np.zeros(len(weight), dtype=np.int64)
-            steps[c] = step - 1
-            core.take_steps(board, steps, NODES_MAX)
+            i, step = np.unravel_index(np.argmax(change), change.shape)
+            core.take_steps(board, odd[i : i + 1], np.array([step - 1]), NODES_MAX)
         return True
-    for reach, span in BALANCING:
-        if off == 0:
-            break
-        if abs(off) <= span:
-            change = core.try_steps(board, reach, NODES_MAX)
-            steps = core.choose_steps(change, weight, -off, span)
+    every = np.arange(len(weight))
+    few = _some(every, weight)
+    for cohorts in (few,) if len(few) == len(every) else (few, every):
+        for reach, span in BALANCING:
+            if off == 0:
+                return True
+            if abs(off) > span:
+                continue
+            change = core.try_steps(board, cohorts, reach, NODES_MAX)
+            steps = core.choose_steps(change, weight[cohorts], -off, span)
             if steps.max() <= reach:
-                core.take_steps(board, steps, NODES_MAX)
+                core.take_steps(board, cohorts, steps, NODES_MAX)
                 off = 0
     return off == 0
+
+
+def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return at most `BALANCERS` of the cohorts: those of the rarest sizes, and others."""
+    if len(cohorts) <= BALANCERS:
+        return cohorts
+    # Where nearly all sizes are multiples of ten, only the others can balance the rest.
+    _, kind, count = np.unique(weight[cohorts], return_inverse=True, return_counts=True)
+    by_rarity = cohorts[np.argsort(count[kind], kind="stable")]
+    half = BALANCERS // 2
+    others = np.linspace(half, len(cohorts) - 1, BALANCERS - half).astype(np.int64)
+    return np.concatenate((by_rarity[:half], by_rarity[others]))
 
 
 def _board(pair: Pair, start: PairPlan | None) -> core.Board:

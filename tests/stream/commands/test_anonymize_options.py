@@ -68,6 +68,20 @@ def test_withheld_people_are_in_no_file(files, tmp_path, capsys) -> None:
     assert run_command(["verify", str(tmp_path / "release")]) == Exit.OK
 
 
+def test_it_says_what_the_release_is_worth(files, tmp_path, capsys) -> None:
+    """People and ties, true, released and both, with precision, recall and F1 beside the cost."""
+    assert run_command(["anonymize", *files]) == Exit.OK
+    lines = capsys.readouterr().out.splitlines()
+    told = json.loads((tmp_path / "private" / "audit.json").read_text())
+    assert any(f"cost {told['cost']['total']:,}, where" in line for line in lines)
+    for title, key in (("people", "vertices"), ("ties", "edges")):
+        (row,) = [line.split()[1:] for line in lines if line.split()[:1] == [title]]
+        found = told["usefulness"][key]
+        assert row[:3] == [f"{found[name]:,}" for name in ("true", "released", "shared")]
+        assert row[3:] == [f"{found[name]:.3f}" for name in ("precision", "recall", "f1")]
+    assert told["usefulness"]["edges"]["cost_share"] <= 1
+
+
 def test_t_as_l1_distance_is_halved(files, tmp_path) -> None:
     """`--distance l1` with t = 0.2 promises, and gives, what t = 0.1 does: the same bytes."""
     halved = [text.replace("/release", "/halved").replace("/private", "/other") for text in files]
