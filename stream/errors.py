@@ -48,8 +48,7 @@ class Worthless(KtsafeError):
         "costs_more_than_nothing" or "below_min_f1", without the figures.
     """
 
-    def __init__(self, reason: str) -> None:
-        hint = "Fewer quasi-identifiers or a smaller k let more ties be shown."
+    def __init__(self, reason: str, *, hint: str = "") -> None:
         super().__init__(f"The release is not worth publishing ({reason}).", hint=hint)
         self.reason = reason
 

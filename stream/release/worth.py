@@ -6,8 +6,12 @@ edge gives it away for nothing.
 
 from __future__ import annotations
 
+from typing import Final
+
 from ktsafe.audit import Usefulness
 from stream.errors import Worthless
+
+HINT: Final = "Fewer quasi-identifiers or a smaller k let more ties be shown."
 
 
 def check_worth(found: Usefulness, min_f1: float) -> None:
@@ -25,7 +29,7 @@ def check_worth(found: Usefulness, min_f1: float) -> None:
         If its edge cost exceeds the number of true ties, or its F1 falls below the floor.
     """
     if found.costs_more_than_nothing:
-        raise Worthless("costs_more_than_nothing")
+        raise Worthless("costs_more_than_nothing", hint=HINT)
     f1 = found.edges.f1
     if f1 is not None and f1 < min_f1:
-        raise Worthless("below_min_f1")
+        raise Worthless("below_min_f1", hint=HINT)
