@@ -1,0 +1,103 @@
+"""What pairs of classes show: equal for all of a cohort, never dearer than nothing, remembered."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.sequence import Sequence
+from ktsafe.sequence.memory import state as columns
+from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
+from tests.ktsafe.sequence.world import World
+
+
+def pairs_of(state: State) -> list[Tie]:
+    """Return all pairs of classes with ties or edges."""
+    return sorted(state.held_between.keys() | {p for p, edges in state.between.items() if edges})
+
+
+def cost_between(sequence: Sequence, classes: Tie) -> tuple[int, int]:
+    """Count, one by one, edges that differ from the truth between two classes, and true ties."""
+    state = sequence._state
+    shown = [state.is_true(edge) for edge in state.between.get(classes, ())]
+    hidden = len(state.held_between.get(classes, ()))
+    return hidden + shown.count(False), hidden + shown.count(True)
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_no_pair_costs_more_than_its_ties(seed: int) -> None:
+    """Whatever comes and goes, each pair of classes is at least as near to the truth as nothing."""
+    world, rng = World(50, 150, seed), np.random.default_rng(seed)
+    sequence = world.begin()
+    for _ in range(6):
+        sequence.advance(world.change(ties=25, joins=3, leaves=3), rng)
+        for classes in pairs_of(sequence._state):
+            cost, ties = cost_between(sequence, classes)
+            assert cost <= ties
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
+    """Places, cohorts, edges and ties as arrays equal what is counted from the tables."""
+    world, rng = World(40, 120, seed), np.random.default_rng(seed)
+    sequence = world.begin()
+    sequence.advance(world.change(ties=15, leaves=2), rng)
+    state = sequence._state
+    for classes in pairs_of(state):
+        pair = PairOfClasses.of(state, classes)
+        assert {state.cls(place) for place in pair.places.tolist()} == set(classes)
+        labels = [state.cohort(place) for place in pair.places.tolist()]
+        assert sorted(Counter(labels).values()) == sorted(pair.sizes.tolist())
+        assert len({(c, label) for c, label in zip(pair.cohort.tolist(), labels, strict=True)}) == (
+            len(pair.sizes)
+        )
+        edges = {frozenset(ends) for ends in pair.places[pair.shown].tolist()}
+        assert edges == {
+            frozenset((state.edges.get(row, columns.LOW), state.edges.get(row, columns.HIGH)))
+            for row in state.between.get(classes, ())
+        }
+        assert pair.n_inserted == state.n_inserted[classes]
+        assert (pair.n_hidden + pair.n_inserted, pair.n_ties) == cost_between(sequence, classes)
+        assert all(state.cls(u) == classes[0] for u in pair.places[pair.shown[:, 0]].tolist())
+
+
+def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
+    """The edges are kept, true or inserted, and forgotten with the next plan or their places."""
+    sequence = World(60, 200, 1).begin()
+    state = sequence._state
+    classes = max(pairs_of(state), key=lambda pair: len(state.between[pair]))
+    pair = PairOfClasses.of(state, classes)
+    state.remember(classes)
+    show_exactly(state, pair, pair.shown[:0])
+    cleared = PairOfClasses.of(state, classes)
+    assert not len(cleared.shown)
+    assert cleared.n_hidden == pair.n_ties
+    assert sorted(map(tuple, cleared.former.tolist())) == sorted(map(tuple, pair.shown.tolist()))
+    again = Sequence.from_pages(sequence.to_pages())._state
+    assert PairOfClasses.of(again, classes).former.tolist() == cleared.former.tolist()
+    state.forget_former(classes)
+    assert not len(PairOfClasses.of(state, classes).former)
+
+
+@pytest.mark.parametrize("share", [0.0, 0.5])
+def test_only_pairs_that_changed_are_planned_again(share: float) -> None:
+    """Without changes nothing is looked at, and nothing visibly happens."""
+    world, rng = World(60, 200, 2), np.random.default_rng(0)
+    sequence = world.begin()
+    for _ in range(9):
+        sequence.advance(world.change(ties=0), rng)
+    before = dict(sequence.figures().moves)
+    step = sequence.advance(world.change(ties=round(200 * share)), rng)
+    if not share:
+        assert not len(step.gained)
+        assert not len(step.lost)
+        assert sequence.figures().moves == before
+    else:
+        assert sequence._state.stale
