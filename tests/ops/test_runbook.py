@@ -65,9 +65,8 @@ def test_every_expected_error_has_a_row_with_its_exit_code():
     assert len(kinds) > 12
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \| .+ \|$", RUNBOOK, re.MULTILINE))
     assert set(rows) == set(kinds)
-    # What they become on their way out of the state (`stream.release.linked` and `.fresh`).
-    for remembered in ("SequenceCorrupted", "ReleaseCorrupted"):
-        kinds[remembered] = kinds["StateCorrupted"]
+    # What it becomes on its way out of the state (`stream.release.linked`).
+    kinds["SequenceCorrupted"] = kinds["StateCorrupted"]
     bare = {name: kind.__new__(kind) for name, kind in kinds.items() if kind is not Refused}
     found = {name: exit_code(error) for name, error in {**bare, "Refused": Refused("")}.items()}
     assert {name: int(code) for name, code in rows.items()} == found
