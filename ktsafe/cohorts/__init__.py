@@ -1,1 +1,1 @@
-"""Cohorts of equal targets: the default strategy for stars."""
+"""Cohorts within t and epsilon: strategy `tolerant`."""

@@ -88,7 +88,7 @@ def _likelihood(guise: core.Guise, shown: NDArray[np.int32]) -> NDArray[np.float
     for edges in (shown, guise.ends):
         sample = edges[:: max(1, len(edges) // SAMPLE)]
         bins = np.bincount(core.bins_of(guise, sample), minlength=BINS + 1)
-        counts.append((bins + 0.5) * len(edges) / max(len(sample), 1))
+        counts.append((bins + 0.5) * max(len(edges), 1) / max(len(sample), 1))
     true, inserted = counts
     likelihood: NDArray[np.float64] = np.log(true / inserted)
     return likelihood

@@ -36,6 +36,9 @@ from ktsafe.options import Effort
 TRIALS: dict[Effort, int] = {"fast": 0, "balanced": 10, "thorough": 40}
 """Pairs of steps that are tried, for each cohort."""
 
+TRIALS_MAX: dict[Effort, int] = {"fast": 0, "balanced": 1000, "thorough": 10_000}
+"""Pairs of steps that are tried at most; large pairs gain little by them."""
+
 PARTNERS = 8
 """Second steps that are tried with a first one."""
 
@@ -172,7 +175,7 @@ def solve(
         if not _balance(board, pair):
             return cleared(pair)
         weight = pair.signs * pair.sizes[pair.cohorts]
-        trials = TRIALS[effort] * len(weight)
+        trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
         core.double_steps(board, weight, pair.is_one, trials, PARTNERS, rng, NODES_MAX)
         core.show_all(board, order, NODES_MAX)
     value = float(board.value[0])
