@@ -226,7 +226,7 @@ def test_lost_staged_bytes_stop_the_service(tmp_path):
     with pytest.raises(Crash):
         world.run(wire=wire)
     for path in (tmp_path / "staging").glob("*/edges.csv"):
-        path.write_text("source,target\n")
+        path.write_text("source,target\nann,bob\n")
     with pytest.raises(StateCorrupted, match="ktsafe rebase"):
         world.run()
     assert not world.releases.releases
