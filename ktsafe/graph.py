@@ -11,7 +11,7 @@ import dataclasses
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 
 import networkx as nx
 import numpy as np
@@ -88,6 +88,14 @@ class Schema:
     def attributes(self) -> tuple[str, ...]:
         """All attribute names: the quasi-identifiers, then the sensitive one."""
         return (*self.quasi_identifiers, self.sensitive)
+
+    def expecting_nothing(self) -> Self:
+        """Return this schema for graphs in which nothing that it names need occur.
+
+        That is right for a graph that is judged, not published: nobody is protected by it.
+        """
+        named = frozenset(self.attributes) | self.sensitive_values
+        return dataclasses.replace(self, expect_absent=named)
 
     def category(self, attribute: str, value: object) -> str:
         """Return the category under which `value` is coded and published.

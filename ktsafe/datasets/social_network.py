@@ -114,7 +114,8 @@ class SocialNetwork:
         }
         ties = [(position[one], position[other]) for one, other in self._edges]
         edges = np.array(ties, dtype=np.int64).reshape(-1, 2)
-        graph = AttributedGraph.from_columns(SOCIAL_FEED_SCHEMA, columns, edges)
+        schema = SOCIAL_FEED_SCHEMA.expecting_nothing()  # a small network may lack rare values
+        graph = AttributedGraph.from_columns(schema, columns, edges)
         return graph, [_name(person) for person in order]
 
     def join(self) -> Event:

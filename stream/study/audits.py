@@ -87,8 +87,8 @@ def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | N
     place = {person: i for i, person in enumerate(true.people)}
     behind = [place.get(owners.get(name), -1) for name in release.ids]
     return Case(
-        AttributedGraph.from_columns(schema, columns, true.edges),
-        AttributedGraph.from_columns(schema, release.columns, release.edges),
+        AttributedGraph.from_columns(schema.expecting_nothing(), columns, true.edges),
+        AttributedGraph.from_columns(schema.expecting_nothing(), release.columns, release.edges),
         np.array(behind, dtype=np.int64),
     )
 
@@ -164,7 +164,7 @@ class Truth:
             return dataclasses.replace(true, left_since=left_since)
         place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
         files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
-        source = read_graph(files[0], files[1], schema)
+        source = read_graph(files[0], files[1], schema.expecting_nothing())
         texts = [
             [names[code] for code in source.graph.codes[:, j].tolist()]
             for j, names in enumerate(source.graph.categories)

@@ -47,7 +47,7 @@ def worth(
     InvalidGraph
         If graphs and mapping do not fit each other.
     """
-    schema = dataclasses.replace(truth.graph.schema, buckets={})
+    schema = dataclasses.replace(truth.graph.schema, buckets={}).expecting_nothing()
     released = AttributedGraph.from_columns(schema, release.columns, release.edges)
     position = {name: v for v, name in enumerate(truth.ids)}
     behind = [position.get(owners.get(name) or "", -1) for name in release.ids]

@@ -39,13 +39,14 @@ def test_the_default_release_is_safe_true_and_no_dearer_than_nothing(
     released, origin = outcome.graph, outcome.origin
     assert unsafe_by_definition(released, params) == []
     kind = Counter(kinds(graph))
-    assert origin.tolist() == [v for v, own in enumerate(kinds(graph)) if kind[own] >= params.k]
+    there = [v for v, own in enumerate(kinds(graph)) if kind[own] >= params.k]
+    assert sorted(origin.tolist()) == there
     for u, v in enumerate(origin.tolist()):
         shown, true = released.values(u), graph.values(v)
         assert all(shown[name] == true[name] for name in graph.schema.quasi_identifiers)
         assert shown[graph.schema.sensitive] in {true[graph.schema.sensitive], "-"}
     ties = {*map(tuple, graph.edges.tolist())}
-    shown_ties = {*map(tuple, origin[released.edges].tolist())}
+    shown_ties = {*map(tuple, np.sort(origin[released.edges], axis=1).tolist())}
     assert len(ties ^ shown_ties) <= len(ties)
 
 
@@ -92,8 +93,8 @@ def test_same_seed_same_release(
 def test_no_position_tells_who_somebody_is(strategy: str) -> None:
     """Nodes of networkx are in random order, inserted ones among the others; seeds repeat it."""
     graph = uniform(60, 90, n_tuples=4, rng=np.random.default_rng(1))
-    options = AnonymizeOptions(effort="fast", strategy=strategy)
-    params = PrivacyParams(k=8)
+    options = AnonymizeOptions(effort="fast", strategy=strategy, rare_qi="pad")
+    params = PrivacyParams(k=20)
     outcomes = [
         anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
         for seed in (1, 1, 2)

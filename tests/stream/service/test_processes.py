@@ -21,8 +21,12 @@ from tests.trials import running
 NO_FILES = ["--vertices=x", "--edges=x", "--schema=x"]
 
 
-def site_of(tmp_path, partitions):
-    return running.files_site(tmp_path / "site", partitions, services.ATTRIBUTES, "month")
+def site_of(tmp_path, partitions, attributes=services.ATTRIBUTES):
+    return running.files_site(tmp_path / "site", partitions, attributes, "month")
+
+
+# Classes that a small feed fills: nearly everybody is shown.
+BY_GENDER = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
 
 
 def ktsafe(*arguments):
@@ -105,7 +109,7 @@ def test_nothing_private_is_logged_or_published(tmp_path):
             ]
         )
     )
-    site = site_of(tmp_path, [secret])
+    site = site_of(tmp_path, [secret], BY_GENDER)
     text = site.config.read_text().replace('level = "warning"', 'level = "debug"')
     site.config.write_text(text)
     site.drain()
@@ -120,7 +124,7 @@ def test_nothing_private_is_logged_or_published(tmp_path):
 
 def test_an_untouched_verify_passes_and_a_touched_one_fails(tmp_path):
     """`ktsafe verify` exits 0 for what was published and says which vertices fail otherwise."""
-    site = site_of(tmp_path, [services.small_feed(people=80)])
+    site = site_of(tmp_path, [services.small_feed(people=80)], BY_GENDER)
     site.drain()
     folder = max((site.folder / "releases").iterdir())
     assert ktsafe("verify", folder).returncode == Exit.OK
@@ -224,9 +228,9 @@ def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):
 def test_an_unexpected_error_shows_its_place_and_not_its_text(tmp_path):
     """Exit 3 and one log line; the text of the error, which may hold an id, stays inside."""
     code = (
-        "import sys; from stream import cli; from stream.config import settings as config\n"
+        "import sys; from stream import cli; from stream.config import settings\n"
         "def broken(*a, **k): raise RuntimeError('secret-person')\n"
-        "config.load = broken; sys.argv[1:] = ['config', 'check', 'x']; cli.main()"
+        "settings.load = broken; sys.argv[1:] = ['config', 'check', 'x']; cli.main()"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == Exit.INTERNAL

@@ -11,9 +11,9 @@ def test_a_release_by_itself_holds_nothing_back() -> None:
     """Counts of how it was made are no sequence's; those of a sequence are told."""
     summary = Summary()
     summary.sequence({})
-    assert "held back" not in describe(summary.counts, {}, "")
+    assert "not shown" not in describe(summary.counts, {}, "")
     summary.sequence({"withheld_vertices": 2, "held_edges": 5, "cohorts": 1})
-    assert "held back 2 people, 5 ties" in describe(summary.counts, {}, "")
+    assert "not shown 2 people, 5 ties" in describe(summary.counts, {}, "")
 
 
 def test_what_a_release_is_worth_is_told_to_its_operator_alone() -> None:
