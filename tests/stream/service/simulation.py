@@ -50,6 +50,8 @@ SCHEMA = Schema(
 )
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SLOT_US = 10_000_000
+ALL_PEOPLE = AnonymizeOptions("fast", rare_qi="pad", over_alpha="pad")
+"""Small feeds would lose most of their people; their ties may be hidden."""
 
 
 def event(kind: str, seconds: float, *ends: str, **attributes: str) -> feeds.Event:
@@ -214,7 +216,7 @@ class World:
     def mechanism(self) -> Mechanism:
         """Return what makes the releases of one run."""
         if self.sequence is None:
-            return FreshReleases(self.params, AnonymizeOptions(effort="fast"))
+            return FreshReleases(self.params, ALL_PEOPLE)
         return LinkedReleases(
             self.params,
             self.sequence,

@@ -141,7 +141,9 @@ def site(tmp_path_factory):
         if one["type"] != "vertex.delete"
     ]
     folder = tmp_path_factory.mktemp("erasure")
-    made = running.files_site(folder / "site", [feed], services.ATTRIBUTES, "month")
+    # Classes that a small feed fills, so that the person is shown.
+    attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
+    made = running.files_site(folder / "site", [feed], attributes, "month")
     person = feed[0]["id"]
     with (folder / "feed" / "feed-0.jsonl").open("a") as file:
         file.write(json.dumps({"type": "vertex.upsert", "id": person, "time": "never"}) + "\n")
