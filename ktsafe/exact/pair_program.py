@@ -20,7 +20,7 @@ tie gains 2. The edge cost is (ties - objective).
     balance: the steps of all cohorts at once that lose least        (dynamic program)
     repeat: two steps that keep the balance, while that pays
 
-Integer programs take a hundred times as long and come no nearer to the linear bound.
+Integer programs took several times as long and came no nearer to the linear bound (decision 23).
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ class Told(NamedTuple):
     """What can be seen of the vertices of a release, and who is inserted.
 
     `alike` is, for each inserted vertex, the number of people with its quasi-identifiers and a
-    degree within the tolerance.
+    degree within the tolerance; in a sequence, with exactly its degree.
     """
 
     id: float
@@ -94,7 +94,7 @@ def linked(seed: int) -> Told:
     assert sequence is not None
     released = sequence.released()
     age = np.array([ages[published] for published in released.ids.tolist()])
-    return told(released.graph, released.keys < 0, released.ids, age)
+    return told(released.graph, released.keys < 0, released.ids, age, tolerance=0)
 
 
 def told(
@@ -102,14 +102,13 @@ def told(
     inserted: NDArray[np.bool_],
     ids: NDArray[np.int64],
     age: NDArray[np.int64],
+    tolerance: int = PARAMS.epsilon // 2,
 ) -> Told:
     """Return the areas, and how many people look like each inserted vertex."""
     degree = np.bincount(graph.edges.ravel(), minlength=graph.n_vertices)
     kind = graph.codes[:, 0]
     alike = [
-        np.count_nonzero(
-            ~inserted & (kind == kind[v]) & (abs(degree - degree[v]) <= PARAMS.epsilon // 2)
-        )
+        np.count_nonzero(~inserted & (kind == kind[v]) & (abs(degree - degree[v]) <= tolerance))
         for v in np.flatnonzero(inserted)
     ]
     areas = [area(figure[inserted], figure[~inserted]) for figure in (ids, degree, age)]
