@@ -26,9 +26,10 @@ def test_areas_are_chances() -> None:
 def test_no_inserted_vertex_stands_out(measure, degree_min) -> None:
     """There are people with its quasi-identifiers and a degree within the tolerance, always.
 
-    In a sequence they have exactly its degree. Ids tell nothing; degrees and ages, which are not promised, sort no release by itself. In a
-    sequence a cohort that was filled up shows few ties, its people no more than those inserted:
-    the degree tells which cohorts were, not who in them is inserted.
+    In a sequence they have exactly its degree. Ids tell nothing; degrees and ages, which are not
+    promised, sort no release by itself. In a sequence a cohort that was filled up shows few ties,
+    its people no more than those inserted: the degree tells which cohorts were, not who in them
+    is inserted.
     """
     found = [measure(seed) for seed in SEEDS]
     inserted = sum(told.inserted for told in found)
