@@ -13,10 +13,10 @@ from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence.gate import certificate, figures
 from ktsafe.sequence.memory import pages
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.changes import Changes
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.frame import Frame
 from ktsafe.sequence.step import Visible, make_release
@@ -138,7 +138,7 @@ class Sequence:
             state.rebuild()
             raise
         state.commit()
-        born = state.places.rows[first_place:, st.PUBLISHED].copy()
+        born = state.places.published[first_place:]
         return Step(
             state.release,
             visible.gained,
@@ -157,18 +157,17 @@ class Sequence:
         """Return the current release; a whole scan."""
         state = self._state
         order = self._order()
-        places = state.places.rows[order]
         position = np.full(state.places.n, -1, dtype=np.int64)
         position[order] = np.arange(len(order))
         classes = np.array(state.classes, dtype=np.int32).reshape(-1, len(state.categories) - 1)
         codes = np.empty((len(order), len(state.categories)), dtype=np.int32)
-        codes[:, :-1] = classes[places[:, st.CLS]]
-        codes[:, -1] = places[:, st.SENSITIVE]
-        edges = position[state.edges.rows[state.edges.used()][:, : st.HIGH + 1]]
-        owner = places[:, st.OWNER]
-        keys = np.where(owner == st.NOBODY, -1, state.people.rows[owner, st.KEY])
+        codes[:, :-1] = classes[state.places.cls[order]]
+        codes[:, -1] = state.places.sensitive[order]
+        edges = position[state.edges.pairs(state.edges.used())]
+        owner = state.places.owner[order]
+        keys = np.where(owner == NOBODY, -1, state.people.key[owner])
         graph = AttributedGraph.from_codes(self._schema, state.categories, codes, edges)
-        return Released(graph, places[:, st.PUBLISHED].copy(), keys)
+        return Released(graph, state.places.published[order], keys)
 
     def truth(self) -> tuple[AttributedGraph, NDArray[np.int64]]:
         """Return the true graph as of the last changes, and its keys, ascending; a whole scan."""
@@ -176,8 +175,7 @@ class Sequence:
 
     def cohorts(self) -> NDArray[np.int64]:
         """Return the cohort of every released vertex, in the order of `released`."""
-        labels: NDArray[np.int64] = self._state.places.rows[self._order(), st.COHORT]
-        return labels
+        return self._state.places.cohort[self._order()]
 
     def figures(self) -> figures.Figures:
         """Return private figures of the current release; a whole scan."""
@@ -232,7 +230,7 @@ class Sequence:
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""
         used = self._state.places.used()
-        return used[np.argsort(self._state.places.rows[used, st.PUBLISHED])]
+        return used[np.argsort(self._state.places.published[used])]
 
     def _fixed(self) -> dict[str, Any]:
         schema = self._schema

@@ -9,10 +9,10 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence.gate import certificate, cover
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.changes import Changes, Values
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.tables import FALSE, NOBODY
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
 from ktsafe.sequence.people.frame import Frame
@@ -68,7 +68,7 @@ def visible_edges(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
     Edges between two vertices that appeared with them are births, no gains.
     """
-    ids, born = state.places.rows[:, st.PUBLISHED], state.places.rows[:, st.BORN]
+    ids, born = state.places.published[:], state.places.born[:]
     gained, lost = (
         np.array(list(edges), dtype=np.int64).reshape(-1, 2) for edges in (state.gained, state.lost)
     )
@@ -112,10 +112,10 @@ def _remove_ties(state: State, changes: Changes) -> None:
             _note_tie(state, u, v)
             continue
         p, q = state.place(u), state.place(v)
-        edge = state.adjacent[p].get(q) if st.NOBODY not in (p, q) else None
+        edge = state.adjacent[p].get(q) if NOBODY not in (p, q) else None
         if edge is None or not state.is_true(edge):
             raise InvalidGraph("A tie is removed that is not there.")
-        state.label(edge, st.FALSE)
+        state.label(edge, FALSE)
 
 
 def _depart(state: State, frame: Frame, changes: Changes) -> set[int]:
@@ -161,7 +161,7 @@ def _add_ties(state: State, changes: Changes) -> None:
     for low, high in changes.ties_added.tolist():
         u, v = _row(state, low), _row(state, high)
         p, q = state.place(u), state.place(v)
-        edge = state.adjacent[p].get(q) if st.NOBODY not in (p, q) else None
+        edge = state.adjacent[p].get(q) if NOBODY not in (p, q) else None
         if v in state.held_of.get(u, {}) or (edge is not None and state.is_true(edge)):
             raise InvalidGraph("A tie is added that is there already.")
         held = state.hold(u, v)
@@ -173,7 +173,7 @@ def _add_ties(state: State, changes: Changes) -> None:
 def _note_tie(state: State, u: int, v: int) -> None:
     """Note that a hidden tie came or went, if both people are published."""
     p, q = state.place(u), state.place(v)
-    if st.NOBODY not in (p, q):
+    if NOBODY not in (p, q):
         state.note_change(state.class_pair(p, q))
 
 
@@ -183,6 +183,6 @@ def _remove_bare(state: State) -> list[int]:
     for label in sorted(state.touched):
         members = state.members.get(label, [])
         bare = not any(state.adjacent[place] for place in members)
-        if members and bare and all(state.places.get(p, st.OWNER) < 0 for p in members):
+        if members and bare and all(state.places.owner[p] == NOBODY for p in members):
             gone += state.remove_cohort(label)
     return gone

@@ -16,10 +16,8 @@ from numpy.typing import NDArray
 from ktsafe.anonymize import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.table import FREE
 from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.births import come_apart, is_sensitive, margin, shall_be_padded, waiting
 from ktsafe.sequence.people.blocks import draw_published
@@ -92,7 +90,7 @@ def _filling(
 def _true_graph(state: State, frame: Frame, rows: NDArray[np.int64]) -> AttributedGraph:
     """Return the true graph on the given people."""
     graph, keys = truth_of(state, frame.schema)
-    return graph.subgraph(np.searchsorted(keys, state.people.rows[rows, st.KEY]))
+    return graph.subgraph(np.searchsorted(keys, state.people.key[rows]))
 
 
 def _seated(
@@ -141,17 +139,13 @@ def _add_places(
     """Add a place without edges for each of the given vertices of a release, in their order."""
     for text in released.categories[-1][len(state.categories[-1]) :]:
         state.categories[-1].append(text)
-    n, codes = len(vertices), released.codes[vertices]
+    codes = released.codes[vertices]
     classes = released.qi_classes[vertices]
     _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
     numbers = [state.class_of(tuple(codes[i, :-1].tolist())) for i in first.tolist()]
-    values = np.empty((n, len(state.places.columns)), dtype=np.int64)
-    values[:, st.PUBLISHED] = draw_published(state, n, rng)
-    values[:, st.CLS] = np.array(numbers, dtype=np.int64)[inverse.reshape(-1)]
-    values[:, st.SENSITIVE] = codes[:, -1]
-    values[:, st.EVER] = released.is_sensitive[vertices]
-    values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
-    values[:, [st.BORN, st.LEFT]] = state.release, st.NEVER
-    state.adjacent.extend({} for _ in range(n))
-    state.cls_of.extend(values[:, st.CLS].tolist())
-    return state.places.add_many(values)
+    return state.add_places(
+        draw_published(state, len(vertices), rng),
+        np.array(numbers, dtype=np.int64)[inverse.reshape(-1)],
+        codes[:, -1].astype(np.int64),
+        released.is_sensitive[vertices],
+    )

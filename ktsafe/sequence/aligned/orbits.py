@@ -10,8 +10,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.memory.tables import TRUE
 
 
 def following(state: State, place: int) -> int:
@@ -40,12 +40,11 @@ def show(state: State, u: int, v: int) -> None:
 def drop_unneeded(state: State) -> int:
     """Release orbits no longer that hold no true tie; return how many. A whole scan."""
     rows = state.edges.used()
-    edges = state.edges.rows[rows]
-    keys = orbit_keys(state, edges[:, : st.HIGH + 1])
+    keys = orbit_keys(state, state.edges.pairs(rows))
     _, number = np.unique(keys, axis=0, return_inverse=True)
     number = number.reshape(-1)
     is_needed = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.bool_)
-    is_needed[number[edges[:, st.IS_TRUE] == st.TRUE]] = True
+    is_needed[number[state.edges.is_true[rows] == TRUE]] = True
     for row in rows[~is_needed[number]].tolist():
         state.drop_edge(row)
     return int(np.count_nonzero(~is_needed))
@@ -64,7 +63,7 @@ def orbit_keys(state: State, ends: NDArray[np.int64]) -> NDArray[np.int64]:
     int64, shape (x, 3)
         Equal rows iff the pairs lie in one orbit.
     """
-    group = state.places.rows[ends, st.COHORT]
+    group = state.places.cohort[ends]
     first, size = _layout(state)
     position = ends - first[group]
     is_turned = group[:, 0] > group[:, 1]
@@ -83,7 +82,7 @@ def shift_of(state: State, places: NDArray[np.int64]) -> NDArray[np.int32]:
     position = np.full(state.places.n, -1, dtype=np.int64)
     position[places] = np.arange(len(places))
     first, size = _layout(state)
-    group = state.places.rows[places, st.COHORT]
+    group = state.places.cohort[places]
     image = first[group] + (places - first[group] + 1) % np.maximum(size[group], 1)
     shift: NDArray[np.int32] = position[image].astype(np.int32)
     return shift

@@ -10,10 +10,11 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.aligned.groups import publish_ready
 from ktsafe.sequence.aligned.orbits import drop_unneeded, following, show
 from ktsafe.sequence.gate import cover
-from ktsafe.sequence.memory import state as st
+from ktsafe.sequence.gate.certificate import is_one
 from ktsafe.sequence.memory.changes import Changes
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.departures import leave_place, retire_hollow
 from ktsafe.sequence.people.frame import Frame
 from ktsafe.sequence.step import Visible, apply, visible_edges
@@ -58,7 +59,7 @@ def show_held(state: State) -> None:
     """Show every tie whose ends are both published."""
     for row in state.held.used().tolist():
         u, v = state.held_places(row)
-        if st.NOBODY in (u, v):
+        if NOBODY in (u, v):
             continue
         edge = state.adjacent[u].get(v)
         if edge is not None:
@@ -76,7 +77,7 @@ def move_agreed(state: State) -> None:
     """
     for label in sorted({state.cohort(state.place(row)) for row in state.differing}):
         people = _people(state, label)
-        classes = {state.people.get(row, st.TRUE_CLS) for row in people}
+        classes = {state.people.cls[row] for row in people}
         if len(classes) == 1:
             _publish_class(state, label, classes.pop())
             state.differing.difference_update(people)
@@ -96,12 +97,11 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
         members = state.members.get(label)
         if not members:
             continue
-        places = state.places.rows[members]
         if len(members) != frame.forming.group_size_min:
             raise NotKTSafe("A group has too few places or too many.")
-        if (places[:, [st.BORN, st.CLS]] != places[0, [st.BORN, st.CLS]]).any():
+        if not (is_one(state.places.born[members]) and is_one(state.places.cls[members])):
             raise NotKTSafe("The places of a group differ in age or class.")
-        ever = int(places[:, st.EVER].sum())
+        ever = int(state.places.ever[members].sum())
         if ever * params.alpha.denominator > len(members) * params.alpha.numerator:
             raise NotKTSafe("A group has too many sensitive members.")
         for place in members:
@@ -121,8 +121,8 @@ def _reborn(state: State, frame: Frame) -> set[int]:
 
 def _people(state: State, label: int) -> list[int]:
     """Return the rows of the people of a group."""
-    owners = [state.places.get(place, st.OWNER) for place in state.members[label]]
-    return [row for row in owners if row != st.NOBODY]
+    owners = [state.places.owner[place] for place in state.members[label]]
+    return [row for row in owners if row != NOBODY]
 
 
 def _publish_class(state: State, label: int, cls: int) -> None:
@@ -131,12 +131,12 @@ def _publish_class(state: State, label: int, cls: int) -> None:
         sorted({row for place in members for row in state.adjacent[place].values()}), dtype=np.int64
     )
     for row in edges.tolist():
-        low, high = state.edges.get(row, st.LOW), state.edges.get(row, st.HIGH)
-        state.between[state.class_pair(low, high)].discard(row)
-        state.n_inserted[state.class_pair(low, high)] -= not state.is_true(row)
+        classes = state.class_pair(*state.edges.pair(row))
+        state.between[classes].discard(row)
+        state.n_inserted[classes] -= not state.is_true(row)
     state.cohorts_of[state.cls(members[0])].discard(label)
     for place in members:
-        state.places.set(place, st.CLS, cls)
+        state.places.cls[place] = cls
         state.cls_of[place] = cls
     state.cohorts_of[cls].add(label)
     state.index_edges(edges)

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Frame
 
@@ -34,14 +34,13 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
     for members in cohorts:
         if len(members) < params.group_size_min:
             raise NotKTSafe("A cohort has too few members.")
-        places = state.places.rows[members]
-        ever = int(places[:, st.EVER].sum())
+        ever = int(state.places.ever[members].sum())
         if ever * params.alpha.denominator > len(members) * params.alpha.numerator:
             raise NotKTSafe("A cohort has too many sensitive members.")
         # A part of a cohort is as old as the cohort; members are added to none.
-        if (places[:, st.BORN] != places[0, st.BORN]).any():
+        if not is_one(state.places.born[members]):
             raise NotKTSafe("The members of a cohort were not published together.")
-        if (places[:, st.CLS] != places[0, st.CLS]).any():
+        if not is_one(state.places.cls[members]):
             raise NotKTSafe("The members of a cohort differ in class.")
     width = len(state.classes)
     batch: list[list[int]] = []
@@ -53,6 +52,11 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
     _check_locations(state, batch, width)
 
 
+def is_one(values: NDArray[np.int64]) -> bool:
+    """Whether all of some values are equal."""
+    return bool((values == values[0]).all())
+
+
 def _check_locations(state: State, cohorts: list[list[int]], width: int) -> None:
     """Raise unless the members of each cohort have equal neighbour counts."""
     places = [place for members in cohorts for place in members]
@@ -61,7 +65,7 @@ def _check_locations(state: State, cohorts: list[list[int]], width: int) -> None
     neighbours = [list(state.adjacent[place]) for place in places]
     row = np.repeat(np.arange(len(places)), [len(others) for others in neighbours])
     flat = np.array([other for others in neighbours for other in others], dtype=np.int64)
-    cells = row * width + state.places.rows[flat, st.CLS]
+    cells = row * width + state.places.cls[flat]
     table = np.bincount(cells, minlength=len(places) * width).reshape(len(places), width)
     sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
     first = np.repeat(np.cumsum(sizes) - sizes, sizes)

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections import defaultdict
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
 
 Change = tuple[tuple[int, ...], tuple[int, ...]]
@@ -27,7 +26,7 @@ def visible_changes(state: State) -> dict[int, Change]:
     return {
         place: (tuple(sorted(gained[place])), tuple(sorted(lost[place])))
         for place in sorted(gained.keys() | lost.keys())
-        if state.places.get(place, st.BORN) < state.release
+        if state.places.born[place] < state.release
     }
 
 

@@ -8,8 +8,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.tables import (
+    COUNTERFEIT,
+    FALSE,
+    INSERTED,
+    NEVER,
+    NOBODY,
+    REAL,
+    RESIDUAL,
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -68,22 +76,22 @@ class Figures:
 
 def figures_of(state: State) -> Figures:
     """Count; a scan of all tables."""
-    places = state.places.rows[state.places.used()]
-    edges = state.edges.rows[state.edges.used()]
-    people = state.people.rows[state.people.used()]
-    held = state.held.rows[state.held.used()]
-    away = state.people.rows[:, st.PLACE] == st.NOBODY
-    waits = away[held[:, st.FIRST]] | away[held[:, st.SECOND]]
-    stays = _residual_ages(state, edges[edges[:, st.IS_TRUE] == st.RESIDUAL])
-    since = held[~waits, st.HELD_SINCE]
-    came = people[people[:, st.PLACE] == st.NOBODY, st.SINCE]
-    real = np.bincount(places[:, st.COHORT], places[:, st.KIND] == st.REAL)
+    places, edges, people, held = (
+        table.used() for table in (state.places, state.edges, state.people, state.held)
+    )
+    kind, is_true = state.places.kind[places], state.edges.is_true[edges]
+    away = state.people.place[:] == NOBODY
+    waits = away[state.held.pairs(held)].any(axis=1)
+    stays = _residual_ages(state, edges[is_true == RESIDUAL])
+    since = state.held.since[held[~waits]]
+    came = state.people.since[people[away[people]]]
+    real = np.bincount(state.places.cohort[places], kind == REAL)
     return Figures(
         release=state.release,
-        inserted_vertices=int((places[:, st.KIND] == st.INSERTED).sum()),
-        counterfeit_vertices=int((places[:, st.KIND] == st.COUNTERFEIT).sum()),
+        inserted_vertices=int((kind == INSERTED).sum()),
+        counterfeit_vertices=int((kind == COUNTERFEIT).sum()),
         withheld_vertices=len(came),
-        inserted_edges=int((edges[:, st.IS_TRUE] == st.FALSE).sum()),
+        inserted_edges=int((is_true == FALSE).sum()),
         residual_edges=len(stays),
         residual_age_max=int(stays.max(initial=0)),
         residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,
@@ -104,7 +112,7 @@ def _residual_ages(state: State, edges: NDArray[np.int64]) -> NDArray[np.int64]:
 
     A true tie becomes residual when the first of its ends is left.
     """
-    left = state.places.rows[edges[:, : st.HIGH + 1], st.LEFT]
-    first = np.where(left == st.NEVER, state.release, left).min(axis=1, initial=state.release)
+    left = state.places.left[state.edges.pairs(edges)]
+    first = np.where(left == NEVER, state.release, left).min(axis=1, initial=state.release)
     ages: NDArray[np.int64] = state.release - first + 1
     return ages

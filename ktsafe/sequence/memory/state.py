@@ -12,23 +12,21 @@ from collections.abc import Iterable
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.table import FREE, Table
-
-# Columns of `places`: who is published. A place is never reused. LEFT: when its owner left it.
-PUBLISHED, CLS, SENSITIVE, EVER, COHORT, OWNER, KIND, BORN, LEFT = range(9)
-# Columns of `people`: the true graph's vertices. A row is reused after its person left.
-KEY, PLACE, TRUE_CLS, TRUE_SENSITIVE, SINCE, GROUP = range(6)
-# Columns of `edges`: what is released, by places.
-LOW, HIGH, IS_TRUE, ADDED = range(4)
-# Columns of `held`: true ties that are not released, by rows of `people`.
-FIRST, SECOND, HELD_SINCE = range(3)
-# Columns of `former`, LOW and HIGH: what a pair of classes showed before it was cleared, by places.
-
-NOBODY = NEVER = -1
-FALSE, TRUE, RESIDUAL = range(3)
-"""Of a released edge: inserted, a true tie, a former tie of somebody who left the place."""
-INSERTED, REAL, COUNTERFEIT = range(3)
-"""Kinds of place: never anybody's, somebody's, formerly somebody's."""
+from ktsafe.sequence.memory.paged_table import FREE, PagedTable
+from ktsafe.sequence.memory.tables import (
+    COUNTERFEIT,
+    INSERTED,
+    NEVER,
+    NOBODY,
+    REAL,
+    RESIDUAL,
+    TRUE,
+    FormerEdgeTable,
+    HeldTieTable,
+    PersonTable,
+    PlaceTable,
+    ReleasedEdgeTable,
+)
 
 Tie = tuple[int, int]
 Cell = tuple[int, int]
@@ -69,12 +67,11 @@ class State:
     """
 
     def __init__(self, n_attributes: int) -> None:
-        columns = "published cls sensitive ever cohort owner kind born left"
-        self.places = Table("places", tuple(columns.split()))
-        self.people = Table("people", ("key", "place", "cls", "sensitive", "since", "group"))
-        self.edges = Table("edges", ("low", "high", "is_true", "added"))
-        self.held = Table("held", ("first", "second", "since"))
-        self.former = Table("former", ("low", "high"))
+        self.places = PlaceTable()
+        self.people = PersonTable()
+        self.edges = ReleasedEdgeTable()
+        self.held = HeldTieTable()
+        self.former = FormerEdgeTable()
         self.categories: list[list[str]] = [[] for _ in range(n_attributes)]
         self.classes: list[tuple[int, ...]] = []
         self._class_numbers: dict[tuple[int, ...], int] = {}
@@ -102,7 +99,7 @@ class State:
         self.touched: set[int] = set()
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[PagedTable, ...]:
         """The five tables."""
         return (self.places, self.people, self.edges, self.held, self.former)
 
@@ -111,11 +108,9 @@ class State:
     def rebuild(self) -> None:
         """Derive every index from the tables."""
         self.adjacent = [{} for _ in range(self.places.n)]
-        self.cls_of = self.places.rows[:, CLS].tolist()
+        self.cls_of = self.places.cls[:].tolist()
         used = self.edges.used()
-        for row, low, high in zip(
-            used.tolist(), *self.edges.rows[used][:, :2].T.tolist(), strict=True
-        ):
+        for row, (low, high) in zip(used.tolist(), self.edges.pairs(used).tolist(), strict=True):
             self.adjacent[low][high] = row
             self.adjacent[high][low] = row
         self.between.clear()
@@ -123,16 +118,15 @@ class State:
         self.index_edges(used)
         self.former_between.clear()
         for row in self.former.used().tolist():
-            low, high = self.former.get(row, LOW), self.former.get(row, HIGH)
-            self.former_between[self.class_pair(low, high)].add(row)
+            self.former_between[self.class_pair(*self.former.pair(row))].add(row)
         self._rebuild_cohorts()
         rows = self.people.used()
-        keys = self.people.rows[rows]
-        self.row_of = dict(zip(keys[:, KEY].tolist(), rows.tolist(), strict=True))
-        self.withheld = set(rows[keys[:, PLACE] == NOBODY].tolist())
-        placed = rows[keys[:, PLACE] != NOBODY]
-        shown = self.places.rows[self.people.rows[placed, PLACE], CLS]
-        self.differing = set(placed[shown != self.people.rows[placed, TRUE_CLS]].tolist())
+        self.row_of = dict(zip(self.people.key[rows].tolist(), rows.tolist(), strict=True))
+        is_placed = self.people.place[rows] != NOBODY
+        self.withheld = set(rows[~is_placed].tolist())
+        placed = rows[is_placed]
+        shown = self.places.cls[self.people.place[placed]]
+        self.differing = set(placed[shown != self.people.cls[placed]].tolist())
         self.held_of.clear()
         self.held_between.clear()
         for row in self.held.used().tolist():
@@ -144,14 +138,14 @@ class State:
         self.ever.clear()
         self.cohorts_of.clear()
         used = self.places.used()
-        cohort = self.places.rows[used, COHORT]
+        cohort = self.places.cohort[used]
         order = np.argsort(cohort, kind="stable")
         labels, starts = np.unique(cohort[order], return_index=True)
         for label, part in zip(
             labels.tolist(), np.split(used[order], starts[1:]), strict=len(labels) > 0
         ):
             self.members[label] = part.tolist()
-            self.ever[label] = int(self.places.rows[part, EVER].sum())
+            self.ever[label] = int(self.places.ever[part].sum())
             self.cohorts_of[self.cls(self.members[label][0])].add(label)
 
     def set_classes(self, classes: list[tuple[int, ...]]) -> None:
@@ -184,15 +178,15 @@ class State:
 
     def cohort(self, place: int) -> int:
         """Return the cohort of a place."""
-        return self.places.get(place, COHORT)
+        return self.places.cohort[place]
 
     def place(self, row: int) -> int:
         """Return the place of a person, `NOBODY` while withheld."""
-        return self.people.get(row, PLACE)
+        return self.people.place[row]
 
     def is_true(self, edge: int) -> bool:
         """Whether a released edge is a true tie."""
-        return self.edges.get(edge, IS_TRUE) == TRUE
+        return self.edges.is_true[edge] == TRUE
 
     def class_of(self, codes: tuple[int, ...]) -> int:
         """Return the number of a class, a new one if it was never seen."""
@@ -208,7 +202,7 @@ class State:
     def add_edge(self, u: int, v: int, *, is_true: bool) -> int:
         """Release an edge between two places that have none."""
         low, high = (u, v) if u < v else (v, u)
-        row = self.edges.add((low, high, int(is_true), self.release))
+        row = self.edges.add(low=low, high=high, is_true=int(is_true), added=self.release)
         self.adjacent[low][high] = row
         self.adjacent[high][low] = row
         self.between[self.class_pair(low, high)].add(row)
@@ -222,9 +216,8 @@ class State:
 
     def index_edges(self, rows: NDArray[np.int64]) -> None:
         """Note between which classes many new edges lie."""
-        edges = self.edges.rows[rows]
-        classes = np.sort(self.places.rows[edges[:, : HIGH + 1], CLS], axis=1)
-        inserted = (edges[:, IS_TRUE] != TRUE).tolist()
+        classes = np.sort(self.places.cls[self.edges.pairs(rows)], axis=1)
+        inserted = (self.edges.is_true[rows] != TRUE).tolist()
         for row, low, high, n in zip(rows.tolist(), *classes.T.tolist(), inserted, strict=True):
             self.between[low, high].add(row)
             self.n_inserted[low, high] += n
@@ -236,7 +229,7 @@ class State:
 
     def drop_edge(self, row: int) -> None:
         """Release an edge no longer."""
-        low, high = self.edges.get(row, LOW), self.edges.get(row, HIGH)
+        low, high = self.edges.pair(row)
         del self.adjacent[low][high]
         del self.adjacent[high][low]
         self.between[self.class_pair(low, high)].discard(row)
@@ -250,9 +243,9 @@ class State:
 
     def label(self, row: int, what: int) -> None:
         """Note whether a released edge is a true tie; nothing visible happens."""
-        classes = self.class_pair(self.edges.get(row, LOW), self.edges.get(row, HIGH))
+        classes = self.class_pair(*self.edges.pair(row))
         self.n_inserted[classes] += (what != TRUE) - (not self.is_true(row))
-        self.edges.set(row, IS_TRUE, what)
+        self.edges.is_true[row] = what
         self.note_change(classes)
 
     def note_change(self, classes: Tie) -> None:
@@ -263,8 +256,8 @@ class State:
     def remember(self, classes: Tie) -> None:
         """Note what a pair of classes shows, which will be shown no longer."""
         for edge in sorted(self.between[classes]):
-            ends = self.edges.get(edge, LOW), self.edges.get(edge, HIGH)
-            self.former_between[classes].add(self.former.add(ends))
+            low, high = self.edges.pair(edge)
+            self.former_between[classes].add(self.former.add(low=low, high=high))
 
     def forget_former(self, classes: Tie) -> None:
         """Remember no longer what a pair of classes showed before it was cleared."""
@@ -276,21 +269,39 @@ class State:
 
     # -- places and cohorts ----------------------------------------------------------------------
 
-    def add_place(self, published: int, cls: int, sensitive: int, *, ever: bool) -> int:
-        """Add an inserted place without cohort; `form_cohort` gives it one."""
-        shown = (published, cls, sensitive, int(ever))
-        values = (*shown, FREE, NOBODY, INSERTED, self.release, NEVER)
+    def add_places(
+        self,
+        published: NDArray[np.int64],
+        classes: NDArray[np.int64],
+        sensitive: NDArray[np.int64],
+        ever: NDArray[np.bool_],
+    ) -> NDArray[np.int64]:
+        """Add inserted places without edges and without cohort; `form_cohort` gives them one.
+
+        Returns their numbers, ascending.
+        """
+        count = len(published)
+        self.adjacent.extend({} for _ in range(count))
+        self.cls_of.extend(classes.tolist())
         # Never a freed row: a place is an identity.
-        place = int(self.places.add_many(np.array([values], dtype=np.int64))[0])
-        self.adjacent.append({})
-        self.cls_of.append(cls)
-        return place
+        return self.places.add_many(
+            count,
+            published=published,
+            cls=classes,
+            sensitive=sensitive,
+            ever=ever.astype(np.int64),
+            cohort=FREE,
+            owner=NOBODY,
+            kind=INSERTED,
+            born=self.release,
+            left=NEVER,
+        )
 
     def settle(self, row: int, place: int) -> None:
         """Give a place to a person."""
-        self.people.set(row, PLACE, place)
-        self.places.set(place, OWNER, row)
-        self.places.set(place, KIND, REAL)
+        self.people.place[row] = place
+        self.places.owner[place] = row
+        self.places.kind[place] = REAL
         self.withheld.discard(row)
         for other in self.held_of[row]:
             self._reindex_held(self.held_of[row][other])
@@ -303,17 +314,17 @@ class State:
         place = self.place(row)
         for other in self.held_of[row]:
             self._unindex_held(self.held_of[row][other])
-        self.people.set(row, PLACE, NOBODY)
-        self.places.set(place, OWNER, NOBODY)
-        self.places.set(place, KIND, COUNTERFEIT)
-        self.places.set(place, LEFT, self.release)
-        self.people.set(row, SINCE, self.release)
+        self.people.place[row] = NOBODY
+        self.places.owner[place] = NOBODY
+        self.places.kind[place] = COUNTERFEIT
+        self.places.left[place] = self.release
+        self.people.since[row] = self.release
         self.withheld.add(row)
         self.differing.discard(row)
         for other, edge in sorted(self.adjacent[place].items()):
             if self.is_true(edge):
                 self.label(edge, RESIDUAL)
-                self.hold(row, self.places.get(other, OWNER))
+                self.hold(row, self.places.owner[other])
         return place
 
     def form_cohort(self, places: Iterable[int]) -> int:
@@ -327,8 +338,8 @@ class State:
             self.members[source] = [p for p in self.members[source] if p not in inside]
             self.touched.add(source)
         for place in chosen:
-            self.places.set(place, COHORT, label)
-        ever = int(self.places.rows[chosen, EVER].sum())
+            self.places.cohort[place] = label
+        ever = int(self.places.ever[chosen].sum())
         if source != FREE:
             self.ever[source] -= ever
         self.members[label] = chosen
@@ -343,24 +354,24 @@ class State:
         del self.ever[label]
         vanished = set(gone)
         for rows in self.former_between.values():
-            ends = {row: {self.former.get(row, LOW), self.former.get(row, HIGH)} for row in rows}
+            ends = {row: set(self.former.pair(row)) for row in rows}
             for row in [row for row in sorted(rows) if ends[row] & vanished]:
                 rows.discard(row)
                 self.former.free(row)
         self.cohorts_of[self.cls(gone[0])].discard(label)
-        published = [self.places.get(place, PUBLISHED) for place in gone]
+        published = [self.places.published[place] for place in gone]
         for place in gone:
-            for column in range(len(self.places.columns)):
-                self.places.set(place, column, FREE)
+            for column in self.places.columns:
+                column[place] = FREE
             self.cls_of[place] = FREE
         self.touched.discard(label)
         return published
 
     def publish_sensitive(self, place: int, code: int, *, is_sensitive: bool) -> None:
         """Change the published sensitive value of a place."""
-        self.places.set(place, SENSITIVE, code)
-        if is_sensitive and not self.places.get(place, EVER):
-            self.places.set(place, EVER, 1)
+        self.places.sensitive[place] = code
+        if is_sensitive and not self.places.ever[place]:
+            self.places.ever[place] = 1
             self.ever[self.cohort(place)] += 1
         self.touched.add(self.cohort(place))
 
@@ -368,7 +379,9 @@ class State:
 
     def add_person(self, key: int, cls: int, sensitive: int) -> int:
         """Add a withheld person; return the row."""
-        row = self.people.add((key, NOBODY, cls, sensitive, self.release, NOBODY))
+        row = self.people.add(
+            key=key, place=NOBODY, cls=cls, sensitive=sensitive, since=self.release, group=NOBODY
+        )
         self.row_of[key] = row
         self.withheld.add(row)
         return row
@@ -378,7 +391,7 @@ class State:
         for other in list(self.held_of[row]):
             self.unhold(self.held_of[row][other])
         del self.held_of[row]
-        del self.row_of[self.people.get(row, KEY)]
+        del self.row_of[self.people.key[row]]
         self.withheld.discard(row)
         self.people.free(row)
 
@@ -386,24 +399,25 @@ class State:
 
     def hold(self, u: int, v: int) -> int:
         """Hold a tie between two rows of people back."""
-        row = self.held.add((min(u, v), max(u, v), self.release))
+        row = self.held.add(first=min(u, v), second=max(u, v), since=self.release)
         self._index_held(row)
         return row
 
     def unhold(self, row: int) -> None:
         """Hold a tie back no longer."""
         self._unindex_held(row)
-        u, v = self.held.get(row, FIRST), self.held.get(row, SECOND)
+        u, v = self.held.pair(row)
         del self.held_of[u][v]
         del self.held_of[v][u]
         self.held.free(row)
 
     def held_places(self, row: int) -> Tie:
         """Return the places of a tie that is held back."""
-        return self.place(self.held.get(row, FIRST)), self.place(self.held.get(row, SECOND))
+        first, second = self.held.pair(row)
+        return self.place(first), self.place(second)
 
     def _index_held(self, row: int) -> None:
-        u, v = self.held.get(row, FIRST), self.held.get(row, SECOND)
+        u, v = self.held.pair(row)
         self.held_of[u][v] = row
         self.held_of[v][u] = row
         pair = self._class_pair(row)
@@ -424,7 +438,7 @@ class State:
             self.note_change(pair)
             self.opened.add(pair)
             # Nobody could have published it before both ends were.
-            self.held.set(row, HELD_SINCE, self.release)
+            self.held.since[row] = self.release
 
     def _class_pair(self, row: int) -> Tie | None:
         """Return the published classes of the ends, ascending; None while one is withheld."""

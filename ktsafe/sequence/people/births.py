@@ -6,7 +6,6 @@ from collections import defaultdict
 
 import numpy as np
 
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.blocks import publish_block
@@ -38,13 +37,13 @@ def waiting(state: State) -> list[list[int]]:
     """Return the rows of those who are not published yet, a list for each class."""
     by_class: defaultdict[int, list[int]] = defaultdict(list)
     for row in sorted(state.withheld):
-        by_class[state.people.get(row, st.TRUE_CLS)].append(row)
+        by_class[state.people.cls[row]].append(row)
     return [rows for _, rows in sorted(by_class.items())]
 
 
 def come_apart(state: State, rows: list[int]) -> bool:
     """Whether the newcomers of a class came over enough releases; the first one asks for none."""
-    slots = {state.people.get(row, st.SINCE) for row in rows}
+    slots = {state.people.since[row] for row in rows}
     return state.release == 0 or len(slots) >= SLOTS_MIN
 
 
@@ -58,7 +57,7 @@ def shall_be_padded(state: State, options: SequenceOptions, rows: list[int]) -> 
 
     In the first release everybody counts as having waited.
     """
-    oldest = min(state.people.get(row, st.SINCE) for row in rows)
+    oldest = min(state.people.since[row] for row in rows)
     is_overdue = state.release == 0 or state.release - oldest >= options.birth_wait_max
     return options.births == "pad" and is_overdue
 
@@ -78,7 +77,7 @@ def under_alpha(state: State, frame: Frame, rows: list[int], rng: np.random.Gene
 
 def is_sensitive(state: State, frame: Frame, row: int) -> bool:
     """Whether the true sensitive value of a person is a sensitive one."""
-    return frame.is_sensitive(state.categories[-1][state.people.get(row, st.TRUE_SENSITIVE)])
+    return frame.is_sensitive(state.categories[-1][state.people.sensitive[row]])
 
 
 def _ready(

@@ -16,9 +16,7 @@ from scipy.sparse import csr_array
 from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of
 from ktsafe.graph import MISSING
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.table import FREE
 from ktsafe.sequence.people.frame import Frame
 
 PUBLISHED_END = 2**62
@@ -44,21 +42,21 @@ def publish_block(
     """
     by_class: defaultdict[int, list[int]] = defaultdict(list)
     for row in rows.tolist():
-        by_class[state.people.get(row, st.TRUE_CLS)].append(row)
+        by_class[state.people.cls[row]].append(row)
     for cls, members in sorted(by_class.items()):
         people = np.array(members, dtype=np.int64)
-        codes = state.people.rows[people, st.TRUE_SENSITIVE]
+        codes = state.people.sensitive[people]
         places = _add_places(state, frame, np.full(len(people), cls), codes, rng)
         for row, place in zip(members, places.tolist(), strict=True):
             state.settle(row, place)
-        lacking = _lacking(frame, len(people), int(state.places.rows[places, st.EVER].sum()))
+        lacking = _lacking(frame, len(people), int(state.places.ever[places].sum()))
         if together or lacking:
             filling = insert_places(state, frame, cls, lacking, rng) if lacking else []
             state.form_cohort(places.tolist() + filling)
             continue
         cohort = cohorts_of(
             np.zeros(len(members), dtype=np.int32),
-            state.places.rows[places, st.EVER] == 1,
+            state.places.ever[places] == 1,
             _neighbour_counts(state, members),
             frame.forming,
             rng=rng,
@@ -81,7 +79,7 @@ def _neighbour_counts(state: State, rows: list[int]) -> csr_array:
     for i, row in enumerate(rows):
         others = state.held_of.get(row, {})
         person += [i] * len(others)
-        cls += [state.people.get(other, st.TRUE_CLS) for other in others]
+        cls += [state.people.cls[other] for other in others]
     counts = csr_array(
         (np.ones(len(person), dtype=np.int32), (person, cls)), shape=(len(rows), len(state.classes))
     )
@@ -97,19 +95,10 @@ def _add_places(
     rng: np.random.Generator,
 ) -> NDArray[np.int64]:
     """Add a place without edges and cohort for each class and code of the sensitive attribute."""
-    n = len(classes)
     texts = state.categories[-1]
     is_sensitive = np.array([frame.is_sensitive(text) for text in texts], dtype=np.bool_)
-    values = np.empty((n, len(state.places.columns)), dtype=np.int64)
-    values[:, st.PUBLISHED] = draw_published(state, n, rng)
-    values[:, st.CLS] = classes
-    values[:, st.SENSITIVE] = codes
-    values[:, st.EVER] = is_sensitive[codes]
-    values[:, [st.COHORT, st.OWNER, st.KIND]] = FREE, st.NOBODY, st.INSERTED
-    values[:, [st.BORN, st.LEFT]] = state.release, st.NEVER
-    state.adjacent.extend({} for _ in range(n))
-    state.cls_of.extend(values[:, st.CLS].tolist())
-    return state.places.add_many(values)
+    published = draw_published(state, len(classes), rng)
+    return state.add_places(published, classes, codes, is_sensitive[codes])
 
 
 def draw_published(state: State, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -119,7 +108,7 @@ def draw_published(state: State, count: int, rng: np.random.Generator) -> NDArra
     certificate; ids of removed places are not kept for comparison.
     """
     drawn = rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
-    taken = state.places.rows[:, st.PUBLISHED]
+    taken = state.places.published[:]
     while len(np.unique(drawn)) < count or np.isin(drawn, taken).any():
         drawn = rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
     return drawn

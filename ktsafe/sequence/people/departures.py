@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.blocks import harmless_codes
 from ktsafe.sequence.people.frame import Frame
 from ktsafe.sequence.people.sensitive_updates import is_kept_missing
@@ -16,7 +16,7 @@ def depart(state: State, frame: Frame, row: int) -> int | None:
     The counterfeit shows its cohort's reserve value; its edges are residual until dropped.
     """
     label = None
-    if state.place(row) != st.NOBODY:
+    if state.place(row) != NOBODY:
         label = leave_place(state, frame, row)
     state.remove_person(row)
     return label
@@ -38,8 +38,8 @@ def retire_hollow(state: State, frame: Frame, options: SequenceOptions, labels: 
     if floor is None:
         return
     for label in sorted(labels):
-        owners = [state.places.get(place, st.OWNER) for place in state.members[label]]
-        people = [owner for owner in owners if owner != st.NOBODY]
+        owners = [state.places.owner[place] for place in state.members[label]]
+        people = [owner for owner in owners if owner != NOBODY]
         if 0 < len(people) < floor:
             for row in people:
                 leave_place(state, frame, row)
@@ -50,7 +50,7 @@ def _reserve_value(state: State, frame: Frame, label: int) -> int:
     """Return the harmless value that most members show, the least code of several."""
     shown: dict[int, int] = {}
     for place in state.members[label]:
-        code = state.places.get(place, st.SENSITIVE)
+        code = state.places.sensitive[place]
         if not frame.is_sensitive(state.categories[-1][code]):
             shown[code] = shown.get(code, 0) + 1
     if not shown:

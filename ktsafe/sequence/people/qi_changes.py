@@ -6,9 +6,9 @@ from collections import defaultdict
 
 import numpy as np
 
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.options import SequenceOptions
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.births import under_alpha
 from ktsafe.sequence.people.blocks import publish_block
 from ktsafe.sequence.people.departures import leave_place
@@ -17,9 +17,9 @@ from ktsafe.sequence.people.frame import Frame
 
 def note_class(state: State, row: int, cls: int) -> None:
     """Record a person's true class."""
-    state.people.set(row, st.TRUE_CLS, cls)
+    state.people.cls[row] = cls
     place = state.place(row)
-    if place != st.NOBODY and state.cls(place) != cls:
+    if place != NOBODY and state.cls(place) != cls:
         state.differing.add(row)
     else:
         state.differing.discard(row)
@@ -42,7 +42,7 @@ def move_groups(
         return left
     groups: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     for row in sorted(state.differing):
-        target = state.people.get(row, st.TRUE_CLS)
+        target = state.people.cls[row]
         groups[state.cohort(state.place(row)), target].append(row)
     for (label, _), rows in sorted(groups.items()):
         movers = under_alpha(state, frame, rows, rng)

@@ -15,8 +15,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from ktsafe.graph import MISSING
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.blocks import harmless_codes
 from ktsafe.sequence.people.frame import Frame
 
@@ -26,13 +26,13 @@ def note_sensitive(state: State, frame: Frame, row: int, code: int) -> int | Non
 
     Returns the cohort if the value had to be hidden: it needs `keep_company`.
     """
-    state.people.set(row, st.TRUE_SENSITIVE, code)
+    state.people.sensitive[row] = code
     place = state.place(row)
-    if place == st.NOBODY or state.places.get(place, st.SENSITIVE) == code:
+    if place == NOBODY or state.places.sensitive[place] == code:
         return None
     label = state.cohort(place)
     is_sensitive = frame.is_sensitive(state.categories[-1][code])
-    has_room = state.places.get(place, st.EVER) or _has_room(state, frame, label)
+    has_room = state.places.ever[place] or _has_room(state, frame, label)
     if is_sensitive and not has_room:
         state.count("sensitive_suppressed")
         state.publish_sensitive(place, _suppressed(state, frame), is_sensitive=False)
@@ -44,7 +44,7 @@ def note_sensitive(state: State, frame: Frame, row: int, code: int) -> int | Non
 
 def is_kept_missing(state: State, frame: Frame, place: int) -> bool:
     """Whether a place shows "-" and goes on to, since others of its cohort may hide values."""
-    shown = state.categories[-1][state.places.get(place, st.SENSITIVE)]
+    shown = state.categories[-1][state.places.sensitive[place]]
     return (
         shown == MISSING
         and not frame.is_sensitive(MISSING)
@@ -67,13 +67,13 @@ def keep_company(
         masked = hidden = 0
         others = []
         for place in state.members[label]:
-            shown = state.places.get(place, st.SENSITIVE)
-            owner = state.places.get(place, st.OWNER)
+            shown = state.places.sensitive[place]
+            owner = state.places.owner[place]
             if shown != missing:
                 if not frame.is_sensitive(state.categories[-1][shown]):
                     others.append(place)
-            elif owner != st.NOBODY:
-                true = state.people.get(owner, st.TRUE_SENSITIVE)
+            elif owner != NOBODY:
+                true = state.people.sensitive[owner]
                 masked += true != missing
                 hidden += frame.is_sensitive(state.categories[-1][true])
         wanted = max(0, math.ceil(hidden / frame.params.alpha) - masked)

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.memory.tables import NOBODY, TRUE
 
 Edges = NDArray[np.int32]
 """int32, shape (x, 2): positions of places, the first end in the first class."""
@@ -64,15 +64,11 @@ class PairOfClasses:
         places = np.array([place for group in groups for place in group], dtype=np.int64)
         order = np.argsort(places)
         rows = np.array(sorted(state.between.get(classes, ())), dtype=np.int64)
-        shown = state.edges.rows[rows]
         held = np.array(sorted(state.held_between.get(classes, ())), dtype=np.int64)
-        owners = state.held.rows[held][:, : st.SECOND + 1]
-        hidden = state.people.rows[owners, st.PLACE]
         before = np.array(sorted(state.former_between.get(classes, ())), dtype=np.int64)
-        former = state.former.rows[before]
 
         def positions(pairs: NDArray[np.int64]) -> Edges:
-            wrong = state.places.rows[pairs[:, 0], st.CLS] != classes[0]
+            wrong = state.places.cls[pairs[:, 0]] != classes[0]
             turned = np.where(wrong[:, None], pairs[:, ::-1], pairs)
             return order[np.searchsorted(places, turned, sorter=order)].astype(np.int32)
 
@@ -82,10 +78,10 @@ class PairOfClasses:
             cohort=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
             sizes=sizes,
             n_first=firsts,
-            shown=positions(shown[:, : st.HIGH + 1]),
-            is_true=shown[:, st.IS_TRUE] == st.TRUE,
-            hidden=positions(hidden),
-            former=positions(former),
+            shown=positions(state.edges.pairs(rows)),
+            is_true=state.edges.is_true[rows] == TRUE,
+            hidden=positions(state.people.place[state.held.pairs(held)]),
+            former=positions(state.former.pairs(before)),
         )
 
     @property
@@ -136,13 +132,13 @@ def hide(state: State, u: int, v: int) -> None:
     is_true = state.is_true(edge)
     state.drop_edge(edge)
     if is_true:
-        state.hold(state.places.get(u, st.OWNER), state.places.get(v, st.OWNER))
+        state.hold(state.places.owner[u], state.places.owner[v])
 
 
 def show(state: State, u: int, v: int) -> None:
     """Release an edge between two places that have none: a hidden tie of theirs, or inserted."""
-    first, second = state.places.get(u, st.OWNER), state.places.get(v, st.OWNER)
-    hidden = state.held_of.get(first, {}).get(second) if st.NOBODY not in (first, second) else None
+    first, second = state.places.owner[u], state.places.owner[v]
+    hidden = state.held_of.get(first, {}).get(second) if NOBODY not in (first, second) else None
     if hidden is not None:
         state.unhold(hidden)
     state.add_edge(u, v, is_true=hidden is not None)
@@ -151,5 +147,5 @@ def show(state: State, u: int, v: int) -> None:
 def relabel(state: State, row: int, edge: int) -> None:
     """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
     state.unhold(row)
-    state.label(edge, st.TRUE)
+    state.label(edge, TRUE)
     state.count("relabelled")

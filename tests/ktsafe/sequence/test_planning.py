@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.sequence import Sequence
-from ktsafe.sequence.memory import state as columns
 from ktsafe.sequence.memory.state import State, Tie
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
 from tests.ktsafe.sequence.world import World
@@ -59,10 +58,7 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
             len(pair.sizes)
         )
         edges = {frozenset(ends) for ends in pair.places[pair.shown].tolist()}
-        assert edges == {
-            frozenset((state.edges.get(row, columns.LOW), state.edges.get(row, columns.HIGH)))
-            for row in state.between.get(classes, ())
-        }
+        assert edges == {frozenset(state.edges.pair(row)) for row in state.between.get(classes, ())}
         assert pair.n_inserted == state.n_inserted[classes]
         assert (pair.n_hidden + pair.n_inserted, pair.n_ties) == cost_between(sequence, classes)
         assert all(state.cls(u) == classes[0] for u in pair.places[pair.shown[:, 0]].tolist())

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, step
-from ktsafe.sequence.memory import state as columns
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.ties.planning import plan_ties
 from ktsafe.verify import verify_graph
@@ -187,7 +186,7 @@ def test_merged_cohorts_fail_the_certificate() -> None:
     state = sequence._state
     one, *others = sorted(state.cohorts_of[state.cls(state.members[0][0])])
     for place in state.members[others[0]]:
-        state.places.set(place, columns.COHORT, one)
+        state.places.cohort[place] = one
     state.rebuild()
     with pytest.raises(NotKTSafe):
         sequence.check()

@@ -14,7 +14,6 @@ from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
 from ktsafe.sequence.aligned import AlignedSequence, orbits, step
-from ktsafe.sequence.memory import state as st
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
@@ -294,7 +293,7 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     sequence = begun(World(40, 60, 4))
     state, frame = sequence._state, sequence._frame
     sequence.check()
-    label = state.cohort(state.edges.get(int(state.edges.used()[0]), st.LOW))
+    label = state.cohort(state.edges.low[int(state.edges.used()[0])])
     place = state.members[label][0]
     if harm == "edge":
         state.drop_edge(int(state.edges.used()[0]))
@@ -302,9 +301,10 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
         state.members[label].pop()
     elif harm == "ever":
         for other in state.members[label][:2]:
-            state.places.set(other, st.EVER, 1)
+            state.places.ever[other] = 1
     else:
-        state.places.set(place, {"class": st.CLS, "born": st.BORN}[harm], 99)
+        column = {"class": state.places.cls, "born": state.places.born}[harm]
+        column[place] = 99
     with pytest.raises(NotKTSafe):
         step.check(state, frame, state.members)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+from typing import ClassVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,27 +16,54 @@ FREE = -1
 Numbers = set[int]
 
 
-class Table:
+class Column:
+    """One column of a table: `column[row]` is a number, `column[rows]` an array of a copy."""
+
+    __slots__ = ("_number", "_table")
+
+    def __init__(self, table: PagedTable, number: int) -> None:
+        self._table = table
+        self._number = number
+
+    @overload
+    def __getitem__(self, rows: int) -> int: ...
+    @overload
+    def __getitem__(self, rows: NDArray[np.int64] | list[int] | slice) -> NDArray[np.int64]: ...
+    def __getitem__(self, rows: int | NDArray[np.int64] | list[int] | slice) -> object:
+        if isinstance(rows, int):
+            return self._table.get(rows, self._number)
+        return self._table.rows[rows, self._number].copy()
+
+    def __setitem__(self, row: int, value: int) -> None:
+        self._table.set(row, self._number, value)
+
+
+class PagedTable:
     """Rows of int64; a row is free where its first column is -1.
 
-    Every write is journaled, so that `undo` restores the table as of the last `commit`, and marks
-    its page, so that only changed pages need saving. A new row takes the least free number: what
-    a table does next depends on its rows alone.
+    A table is a subclass whose annotations are its columns, in their order. Every write is
+    journaled, so that `undo` restores the table as of the last `commit`, and marks its page, so
+    that only changed pages need saving. A new row takes the least free number: what a table does
+    next depends on its rows alone.
 
-    Parameters
+    Attributes
     ----------
     name:
         Prefix of the page names.
     columns:
-        Names of the columns.
+        The columns by number.
     """
 
-    def __init__(self, name: str, columns: tuple[str, ...]) -> None:
-        self.name = name
-        self.columns = columns
+    name: ClassVar[str]
+
+    def __init__(self) -> None:
+        self._names = tuple(type(self).__annotations__)
+        self.columns = tuple(Column(self, number) for number in range(len(self._names)))
+        for name, column in zip(self._names, self.columns, strict=True):
+            setattr(self, name, column)
         self.n = 0
         self.dirty: Numbers = set()
-        self._rows = np.full((ROWS_PER_PAGE, len(columns)), FREE, dtype=np.int64)
+        self._rows = np.full((ROWS_PER_PAGE, len(self.columns)), FREE, dtype=np.int64)
         self._free: list[int] = []
         self._journal: list[tuple[int, NDArray[np.int64]]] = []
         self._n_committed = 0
@@ -49,24 +77,30 @@ class Table:
         """Return the numbers of the rows in use, ascending."""
         return np.flatnonzero(self.rows[:, 0] != FREE)
 
-    def add(self, values: tuple[int, ...]) -> int:
-        """Write a new row; return its number."""
+    def add(self, **values: int) -> int:
+        """Write a new row, given by all its columns; return its number."""
         if self._free:
             row = heapq.heappop(self._free)
         else:
             row = self.n
             self._reserve(row + 1)
             self.n += 1
+        assert len(values) == len(self._names)
         self._note(row)
-        self._rows[row] = values
+        self._rows[row] = [values[name] for name in self._names]
         return row
 
-    def add_many(self, values: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Append rows, shape (x, columns), without reusing free ones; return their numbers."""
-        first, more = self.n, len(values)
-        self._reserve(first + more)
-        self._rows[first : first + more] = values
-        self.n += more
+    def add_many(self, count: int, **values: int | NDArray[np.int64]) -> NDArray[np.int64]:
+        """Append rows without reusing free ones, each column a number for all or one for each.
+
+        Returns their numbers, ascending.
+        """
+        assert len(values) == len(self._names)
+        first = self.n
+        self._reserve(first + count)
+        for number, name in enumerate(self._names):
+            self._rows[first : first + count, number] = values[name]
+        self.n += count
         numbers = np.arange(first, self.n)
         self.dirty.update((numbers // ROWS_PER_PAGE).tolist())
         return numbers
