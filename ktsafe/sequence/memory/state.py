@@ -202,7 +202,7 @@ class State:
     def add_edge(self, u: int, v: int, *, is_true: bool) -> int:
         """Release an edge between two places that have none."""
         low, high = (u, v) if u < v else (v, u)
-        row = self.edges.add(low=low, high=high, is_true=int(is_true), added=self.release)
+        row = self.edges.add(low=low, high=high, is_true=int(is_true))
         self.adjacent[low][high] = row
         self.adjacent[high][low] = row
         self.between[self.class_pair(low, high)].add(row)
@@ -380,7 +380,7 @@ class State:
     def add_person(self, key: int, cls: int, sensitive: int) -> int:
         """Add a withheld person; return the row."""
         row = self.people.add(
-            key=key, place=NOBODY, cls=cls, sensitive=sensitive, since=self.release, group=NOBODY
+            key=key, place=NOBODY, cls=cls, sensitive=sensitive, since=self.release
         )
         self.row_of[key] = row
         self.withheld.add(row)

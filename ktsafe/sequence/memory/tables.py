@@ -58,8 +58,6 @@ class PersonTable(PagedTable):
         The true class, and the code of the true sensitive value.
     since:
         The release since which the person waits, or waited.
-    group:
-        Always `NOBODY`; kept since pages have it.
     """
 
     name = "people"
@@ -68,7 +66,6 @@ class PersonTable(PagedTable):
     cls: Column
     sensitive: Column
     since: Column
-    group: Column
 
 
 class _PairTable(PagedTable):
@@ -92,15 +89,12 @@ class ReleasedEdgeTable(_PairTable):
         The places of its ends, ascending.
     is_true:
         `FALSE`, `TRUE` or `RESIDUAL`.
-    added:
-        The release in which the edge appeared.
     """
 
     name = "edges"
     low: Column
     high: Column
     is_true: Column
-    added: Column
 
 
 class HeldTieTable(_PairTable):
