@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence.gate import certificate, figures
+from ktsafe.sequence.gate import cohort_certificate, cost_figures
 from ktsafe.sequence.memory import pages
-from ktsafe.sequence.memory.changes import Changes
-from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.memory.graph_changes import Changes
+from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.memory.truth import truth_of
@@ -177,9 +177,9 @@ class Sequence:
         """Return the cohort of every released vertex, in the order of `released`."""
         return self._state.places.cohort[self._order()]
 
-    def figures(self) -> figures.Figures:
+    def figures(self) -> cost_figures.Figures:
         """Return private figures of the current release; a whole scan."""
-        return figures.figures_of(self._state)
+        return cost_figures.figures_of(self._state)
 
     def check(self) -> None:
         """Check the certificate of all cohorts; a whole scan.
@@ -189,7 +189,7 @@ class Sequence:
         NotKTSafe
             If it does not hold.
         """
-        certificate.check(self._state, self._frame, self._state.members)
+        cohort_certificate.check(self._state, self._frame, self._state.members)
 
     def to_pages(self) -> dict[str, bytes]:
         """Return the whole state as named pages."""

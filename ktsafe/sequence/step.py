@@ -8,9 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.sequence.gate import certificate, cover
-from ktsafe.sequence.memory.changes import Changes, Values
-from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.gate import cohort_certificate, cover
+from ktsafe.sequence.memory.graph_changes import Changes, Values
+from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.tables import FALSE, NOBODY
 from ktsafe.sequence.people.births import publish_ready
@@ -55,7 +55,7 @@ def make_release(
     # Step 3: ties, pair of classes by pair of classes.
     plan_ties(state, rng)
     # Step 4: the gate.
-    certificate.check(state, frame, state.touched)
+    cohort_certificate.check(state, frame, state.touched)
     cover.check_cover(state)
     gained, lost = visible_edges(state)
     # Only now: what cohorts without edges lost in this release was looked at above.

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ktsafe.anonymize import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
-from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.births import come_apart, is_sensitive, margin, shall_be_padded, waiting

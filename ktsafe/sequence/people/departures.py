@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.blocks import harmless_codes

@@ -6,7 +6,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.births import under_alpha

@@ -18,7 +18,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.graph import Schema
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence import Changes, Released, Sequence, SequenceOptions
-from ktsafe.sequence.aligned import step
+from ktsafe.sequence.aligned import aligned_step
 from ktsafe.sequence.aligned.orbits import shift_of
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.step import Visible
@@ -63,7 +63,7 @@ class AlignedSequence(Sequence):
         NotKTSafe
             If it does not hold.
         """
-        step.check(self._state, self._frame, self._state.members)
+        aligned_step.check(self._state, self._frame, self._state.members)
 
     def _make(self, changes: Changes, rng: np.random.Generator) -> Visible:
-        return step.make_release(self._state, self._frame, self.options, changes, rng)
+        return aligned_step.make_release(self._state, self._frame, self.options, changes, rng)

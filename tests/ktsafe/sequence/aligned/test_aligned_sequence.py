@@ -13,7 +13,7 @@ from hypothesis import strategies as some
 from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
-from ktsafe.sequence.aligned import AlignedSequence, orbits, step
+from ktsafe.sequence.aligned import AlignedSequence, aligned_step, orbits
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
@@ -306,7 +306,7 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
         column = {"class": state.places.cls, "born": state.places.born}[harm]
         column[place] = 99
     with pytest.raises(NotKTSafe):
-        step.check(state, frame, state.members)
+        aligned_step.check(state, frame, state.members)
 
 
 def test_the_gate_refuses_half_an_orbit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,9 +10,9 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.aligned.groups import publish_ready
 from ktsafe.sequence.aligned.orbits import drop_unneeded, following, show
 from ktsafe.sequence.gate import cover
-from ktsafe.sequence.gate.certificate import is_one
-from ktsafe.sequence.memory.changes import Changes
-from ktsafe.sequence.memory.options import SequenceOptions
+from ktsafe.sequence.gate.cohort_certificate import is_one
+from ktsafe.sequence.memory.graph_changes import Changes
+from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.departures import leave_place, retire_hollow
