@@ -1,9 +1,9 @@
 """Event files as a source; folders as a sink of releases; a file of dead letters."""
 
-from connectors.files.dead_letters import FileDeadLetterSink, blank_dead_letters
+from connectors.files.dead_letter_files import FileDeadLetterSink, blank_dead_letters
+from connectors.files.file_source import FileSource
 from connectors.files.reader import FileReleaseReader
 from connectors.files.sink import FileReleaseSink
-from connectors.files.source import FileSource
 
 __all__ = [
     "FileDeadLetterSink",

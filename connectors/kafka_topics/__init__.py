@@ -1,12 +1,12 @@
 """Kafka topics as event source, release sink and dead-letter sink, on kafka-python."""
 
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import _quiet_import
-from connectors.kafka_topics.dead_letters import KafkaDeadLetterSink
+from connectors.kafka_topics.dead_letter_topic import KafkaDeadLetterSink
+from connectors.kafka_topics.kafka_source import KafkaSource
 from connectors.kafka_topics.release_reader import KafkaReleaseReader
 from connectors.kafka_topics.release_sink import KafkaReleaseSink
-from connectors.kafka_topics.source import KafkaSource
 from connectors.kafka_topics.topics import Role, TopicSpec, check_topics, create_topics
-from connectors.settings import KafkaSettings
 
 __all__ = [
     "KafkaDeadLetterSink",

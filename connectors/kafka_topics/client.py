@@ -16,8 +16,8 @@ from kafka import KafkaAdminClient
 from kafka import errors as kafka_errors
 
 from connectors.errors import ConnectorError, Misconfigured, Unavailable
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics.handshake import reach_some_broker
-from connectors.settings import KafkaSettings
 
 T = TypeVar("T")
 

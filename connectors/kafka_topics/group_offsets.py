@@ -14,8 +14,8 @@ from kafka import errors as kafka_errors
 from kafka.structs import OffsetAndMetadata
 
 from connectors.base import TopicPartition
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
-from connectors.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
 

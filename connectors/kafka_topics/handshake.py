@@ -19,7 +19,7 @@ from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
 from connectors.errors import Misconfigured
-from connectors.settings import KafkaSettings
+from connectors.kafka_settings import KafkaSettings
 
 _BLOCK_BYTES: Final = 65_536
 _ROUNDS_MAX: Final = 4

@@ -19,11 +19,11 @@ from kafka import errors as kafka_errors
 from connectors import bundles
 from connectors.base import MANIFEST, ReleaseBundle
 from connectors.errors import Misconfigured, SinkConflict, Unavailable
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
 from connectors.kafka_topics.chunks import Marker, Part
 from connectors.kafka_topics.tail import reading_options
 from connectors.regular_files import is_safe_name
-from connectors.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
 

@@ -14,10 +14,10 @@ from kafka import errors as kafka_errors
 from connectors import bundles
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
 from connectors.errors import Misconfigured, Unavailable
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
 from connectors.kafka_topics.chunks import Part
 from connectors.kafka_topics.tail import last_release
-from connectors.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
 

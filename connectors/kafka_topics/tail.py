@@ -11,8 +11,8 @@ from kafka import errors as kafka_errors
 
 from connectors.base import PublishedRelease
 from connectors.errors import Unavailable
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
-from connectors.settings import KafkaSettings
 
 WINDOW: Final = 16
 """Offsets looked at first; each further step back looks at twice as many."""

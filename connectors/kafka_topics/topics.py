@@ -11,9 +11,9 @@ from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
 from connectors.errors import Misconfigured
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
 from connectors.kafka_topics.client import TopicInfo
-from connectors.settings import KafkaSettings
 
 FOREVER: Final = -1
 _LONG_MAX: Final = str(2**63 - 1)

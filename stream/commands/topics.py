@@ -8,8 +8,8 @@ from typing import Annotated
 
 import typer
 
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import Role, TopicSpec, check_topics, create_topics
-from connectors.settings import KafkaSettings
 from stream.config import settings as configuration
 from stream.errors import ConfigError, Exit
 

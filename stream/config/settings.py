@@ -13,8 +13,8 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
+from connectors.kafka_settings import KafkaSettings
 from connectors.letters import Payload
-from connectors.settings import KafkaSettings
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, OverAlpha, RareQi

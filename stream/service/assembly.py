@@ -15,8 +15,8 @@ import msgspec
 
 from connectors import files, kafka_topics
 from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from connectors.kafka_settings import KafkaSettings
 from connectors.letters import BareLetters
-from connectors.settings import KafkaSettings
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore

@@ -27,7 +27,7 @@ import numpy as np
 
 from connectors.base import TopicPartition
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
-from connectors.memory import MemoryDeadLetterSink
+from connectors.memory_connectors import MemoryDeadLetterSink
 from ktsafe import Schema
 from ops.broker.broker import Broker
 from state.database import Database

@@ -18,10 +18,10 @@ from hypothesis import strategies as st
 
 from connectors.base import MANIFEST
 from connectors.errors import SinkConflict
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks
 from connectors.kafka_topics.chunks import Marker, Part
 from connectors.kafka_topics.release_reader import SETS_MAX, KafkaReleaseReader, _Set, _split
-from connectors.settings import KafkaSettings
 
 
 @settings(deadline=None)

@@ -10,9 +10,9 @@ import pytest
 
 from connectors.base import DeadLetter, Record, TopicPartition
 from connectors.errors import Misconfigured, SinkConflict, Unavailable
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import KafkaDeadLetterSink, KafkaSource, client, topics
 from connectors.kafka_topics.topics import Role, TopicSpec
-from connectors.settings import KafkaSettings
 
 from kafka import errors as kafka_errors  # isort: skip
 

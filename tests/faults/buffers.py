@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from connectors.files import lines
-from connectors.kafka_topics import release_sink, source
+from connectors.kafka_topics import kafka_source, release_sink
 from connectors.letters import DEAD_LETTER_BYTES_MAX
 from state import database, rocksdb
 from stream.ingest import ingest
@@ -18,7 +18,7 @@ _LOOP = loop.LoopSettings(FixedSlots(1))
 
 def rows() -> list[tuple[str, str, str]]:
     """Return for each buffer what it is, its bound, and what happens when it is full."""
-    fetch = source.FETCH
+    fetch = kafka_source.FETCH
     return [
         (
             "records taken in, not yet durable",

@@ -6,7 +6,7 @@ import errno
 from collections.abc import Callable
 
 from connectors.errors import ConnectorError, Unavailable
-from connectors.memory import Crash
+from connectors.memory_connectors import Crash
 from state.errors import StateError, StateUnusable
 
 ENDS = (Crash, StateError, ConnectorError, OSError, RuntimeError)

@@ -19,7 +19,7 @@ import atheris
 
 with atheris.instrument_imports(
     include=[
-        "connectors.settings",
+        "connectors.kafka_settings",
         "stream.ingest.judge",
         "stream.config.settings",
         "stream.ingest.envelopes",
@@ -32,7 +32,7 @@ with atheris.instrument_imports(
     from connectors.base import DeadLetter, Record
     from ktsafe.errors import KtsafeError
     from ktsafe.verify import verify
-    from state.memory import MemoryStore
+    from state.memory_store import MemoryStore
     from state.store import Position
     from stream.config import settings
     from stream.files.releases_read import read_release

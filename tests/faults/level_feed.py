@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.base import Record
-from connectors.memory import MemoryLog
+from connectors.memory_connectors import MemoryLog
 from ktsafe import Schema
 from tests.feeds import Graph
 

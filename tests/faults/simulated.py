@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from connectors.memory import unavailable
+from connectors.memory_connectors import unavailable
 from state.errors import StateUnusable
 from stream.files import releases_write
 from stream.service.loop import Clock

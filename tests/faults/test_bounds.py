@@ -4,8 +4,8 @@ import pytest
 
 from connectors.base import DeadLetter
 from connectors.errors import Unavailable
-from connectors.memory import MemoryDeadLetterSink, MemoryLog, MemorySource
-from state.memory import MemoryStore
+from connectors.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
+from state.memory_store import MemoryStore
 from stream.ingest import ingest
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer

@@ -4,7 +4,7 @@ import dataclasses
 
 import pytest
 
-from connectors.memory import MemorySource, unavailable
+from connectors.memory_connectors import MemorySource, unavailable
 from tests.faults import simulated, trials
 
 

@@ -11,7 +11,7 @@ import pytest
 from connectors.base import Source, TopicPartition
 from connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
 from connectors.kafka_topics import KafkaSettings, KafkaSource
-from connectors.kafka_topics import source as source_module
+from connectors.kafka_topics import kafka_source as source_module
 from ops.broker.broker import Broker, free_ports
 from tests.connectors.source_contract import (
     N_PARTITIONS,

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.settings import KafkaSettings
+from connectors.kafka_settings import KafkaSettings
 from stream.config import settings as config
 from stream.errors import Exit
 from stream.watching.status import StatusServer

@@ -10,7 +10,7 @@ import pytest
 
 from connectors.base import DeadLetter, Record
 from connectors.letters import BareLetters, without_content
-from connectors.memory import Faults, MemoryDeadLetterSink
+from connectors.memory_connectors import Faults, MemoryDeadLetterSink
 from stream.cli import run_command
 from stream.errors import Exit
 from stream.service import assembly

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe import Schema
-from state.memory import MemoryStore
+from state.memory_store import MemoryStore
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
 from tests.state.support import SCHEMA

@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from connectors.memory import Crash
+from connectors.memory_connectors import Crash
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import SequenceOptions

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from connectors.memory import Crash
+from connectors.memory_connectors import Crash
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.verify import verify

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from connectors.base import DeadLetter, DeadLetterSink, Source
-from connectors.memory import (
+from connectors.memory_connectors import (
     Crash,
     Faults,
     MemoryDeadLetterSink,
@@ -28,7 +28,7 @@ from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.sequence import SequenceOptions
 from state.ledger import PendingCut
 from state.ledger import Sequence as Series
-from state.memory import MemoryStore
+from state.memory_store import MemoryStore
 from state.rocksdb import RocksDBStore
 from state.snapshot import GraphSnapshot
 from state.store import GraphStore

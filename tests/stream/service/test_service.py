@@ -7,7 +7,7 @@ import json
 import pytest
 
 from connectors.errors import SinkConflict
-from connectors.memory import Crash, unavailable
+from connectors.memory_connectors import Crash, unavailable
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch

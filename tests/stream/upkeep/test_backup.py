@@ -9,7 +9,7 @@ import sys
 
 import pytest
 
-from connectors.memory import Crash
+from connectors.memory_connectors import Crash
 from state.errors import StateCorrupted, StateUnusable
 from state.folder import hold
 from state.inspection import examine

@@ -14,9 +14,9 @@ from kafka import errors as kafka_errors
 
 from connectors.base import Record, TopicPartition
 from connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
 from connectors.kafka_topics.group_offsets import GroupOffsets
-from connectors.settings import KafkaSettings
 
 log = logging.getLogger(__name__)
 

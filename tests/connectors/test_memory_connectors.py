@@ -9,7 +9,7 @@ import pytest
 from connectors.base import DeadLetter, TopicPartition
 from connectors.errors import OffsetLost, SinkConflict, Unavailable
 from connectors.letters import keep
-from connectors.memory import (
+from connectors.memory_connectors import (
     Crash,
     Faults,
     MemoryDeadLetterSink,

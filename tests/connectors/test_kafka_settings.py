@@ -10,8 +10,8 @@ import msgspec
 import pytest
 
 from connectors.errors import Misconfigured
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
-from connectors.settings import KafkaSettings
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer  # isort: skip
 

@@ -10,9 +10,9 @@ from kafka import errors as kafka_errors
 
 from connectors.base import DeadLetter
 from connectors.errors import Misconfigured
+from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
 from connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
-from connectors.settings import KafkaSettings
 
 HEADER_BYTES_MAX: Final = 32 * 1024
 """Original headers beyond this are left out, and counted."""
