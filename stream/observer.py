@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from stream.files.figures import ReleaseFigures
+from stream.files.release_figures import ReleaseFigures
 
 
 class Observer:

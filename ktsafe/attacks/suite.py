@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 from ktsafe.attacks.age import age
 from ktsafe.attacks.alignment import alignment
 from ktsafe.attacks.case import Case
-from ktsafe.attacks.changes import changes
 from ktsafe.attacks.denoised import denoised
 from ktsafe.attacks.history import History
 from ktsafe.attacks.intersection import intersection
+from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.membership_of_ties import membership_of_ties
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.attacks.one_hop import one_hop

@@ -5,10 +5,10 @@ imports nothing of the anonymizer or of the sequence engine, and of the verifier
 verdict on single releases.
 """
 
+from ktsafe.sequence_audit.audited_release import AuditedRelease
 from ktsafe.sequence_audit.auditor import Promise, SequenceAuditor, Window
 from ktsafe.sequence_audit.containment import Declared, TrueGraph
 from ktsafe.sequence_audit.findings import KINDS, Findings, Violation
-from ktsafe.sequence_audit.release import AuditedRelease
 
 __all__ = [
     "KINDS",

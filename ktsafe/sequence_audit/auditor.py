@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures, windows
+from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, stable_codes
 from ktsafe.sequence_audit.candidates import Candidates, Stage
 from ktsafe.sequence_audit.change_history import ChangeHistory
 from ktsafe.sequence_audit.containment import Containment, TrueGraph
@@ -25,7 +26,6 @@ from ktsafe.sequence_audit.findings import Findings, Violation
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.sequence_audit.profiles import Profiler, Structure, edge_keys
-from ktsafe.sequence_audit.release import AuditedRelease, Numbering, stable_codes
 from ktsafe.sequence_audit.symmetry import SymmetryReader, is_symmetry, orbits_of
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify

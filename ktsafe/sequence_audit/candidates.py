@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence_audit import _candidates_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
-from ktsafe.sequence_audit.release import grown
+from ktsafe.sequence_audit.audited_release import grown
 
 ABSENT = -1
 

@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import MISSING
-from ktsafe.sequence_audit.release import AuditedRelease, Numbering
+from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

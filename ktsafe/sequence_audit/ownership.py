@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence_audit.release import Numbering, grown
+from ktsafe.sequence_audit.audited_release import Numbering, grown
 
 NOBODY = -1
 

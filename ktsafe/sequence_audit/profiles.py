@@ -21,7 +21,7 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
-from ktsafe.sequence_audit.release import grown
+from ktsafe.sequence_audit.audited_release import grown
 
 SIZE_MAX = 10_000_000
 """Neighbourhoods beyond which the exact comparison could leave int64."""

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
+from ktsafe.sequence_audit.audited_release import grown
 from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
-from ktsafe.sequence_audit.release import grown
 
 
 def is_symmetry(

@@ -187,7 +187,7 @@ def _written_and_verified(
     from ktsafe.verify import verify
     from stream.files import releases_write
     from stream.files.certificates import in_order
-    from stream.files.composite import CompositeSchema, declaring_what_is_shown
+    from stream.files.composite_schema import CompositeSchema, declaring_what_is_shown
     from stream.files.releases_read import read_release
 
     ids = releases_write.random_ids(result.graph.n_vertices, seed=seed)

@@ -10,7 +10,7 @@ import typer
 
 from stream.commands.progress import phases
 from stream.errors import ConfigError, Exit
-from stream.files.figures import worth_in_words, worth_of
+from stream.files.release_figures import worth_in_words, worth_of
 from stream.process import kernels
 
 

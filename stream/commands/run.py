@@ -12,7 +12,7 @@ import typer
 
 from stream.commands.progress import live_display
 from stream.errors import Exit
-from stream.files.figures import worth_in_words
+from stream.files.release_figures import worth_in_words
 from stream.watching.summary import Counts, Summary
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from stream.errors import Exit
-from stream.files.figures import worth_in_words
+from stream.files.release_figures import worth_in_words
 
 RELEASES_SHOWN = 5
 

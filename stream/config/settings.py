@@ -23,9 +23,9 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence.aligned import check_options
 from ktsafe.strategies import default_strategy
 from stream.config.loopback import is_loopback
-from stream.config.secrets import refuse_secrets
+from stream.config.secret_keys import refuse_secrets
 from stream.errors import ConfigError
-from stream.files.composite import CompositeSchema
+from stream.files.composite_schema import CompositeSchema
 from stream.files.graphs import AttributesTable, read_schema
 from stream.files.releases_write import Format as ReleaseFormat
 from stream.ingest.debezium import Tables

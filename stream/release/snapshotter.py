@@ -21,13 +21,13 @@ from state.ledger import Sequence as Series
 from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import write_certificate
-from stream.files.figures import ReleaseFigures, release_figures
+from stream.files.release_figures import ReleaseFigures, release_figures
 from stream.files.releases_read import Release, read_release
 from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.guesses import best_guesses
 from stream.release.mechanism import Built, Mechanism
-from stream.release.worth import check_worth
+from stream.release.worth_gate import check_worth
 from stream.slots import rfc3339
 
 log = get_logger(__name__)
@@ -54,7 +54,7 @@ class BuildSettings:
     formats:
         In which formats releases are written.
     min_f1:
-        The owner's floor for the F1 of edges, see `stream.release.worth`.
+        The owner's floor for the F1 of edges, see `stream.release.worth_gate`.
     """
 
     params: PrivacyParams

@@ -21,7 +21,7 @@ from typing import TypeVar
 from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
 from ktsafe import Schema
 from state.store import GraphStore
-from stream.files.figures import recent_releases
+from stream.files.release_figures import recent_releases
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 from stream.process.logs import get_logger

@@ -24,7 +24,7 @@ from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.options import Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
-from stream.files.figures import WORTH, worth_of
+from stream.files.release_figures import WORTH, worth_of
 from stream.process import logs
 from stream.process.workers import pool
 

@@ -16,7 +16,7 @@ from typing import Final
 import msgspec
 
 from ktsafe import PrivacyParams
-from stream.files.figures import HISTORY_MAX, ReleaseFigures
+from stream.files.release_figures import HISTORY_MAX, ReleaseFigures
 from stream.observer import Observer
 from stream.process.version import VERSION
 from stream.watching.diagnosis import Moment, diagnose

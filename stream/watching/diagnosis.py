@@ -10,7 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from stream.files.figures import ReleaseFigures
+from stream.files.release_figures import ReleaseFigures
 from stream.watching.remedies import REMEDIES
 from stream.watching.report import Problem
 

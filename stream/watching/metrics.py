@@ -24,7 +24,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
 
 from ktsafe import PrivacyParams
-from stream.files.figures import ReleaseFigures
+from stream.files.release_figures import ReleaseFigures
 from stream.ingest.events import EVENT_TYPES, REASONS
 from stream.observer import Observer
 from stream.process.version import VERSION

@@ -11,7 +11,14 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from stream.files.figures import CANDIDATES, COST_PARTS, SENSITIVE, WORTH, YARDSTICKS, Secrets
+from stream.files.release_figures import (
+    CANDIDATES,
+    COST_PARTS,
+    SENSITIVE,
+    WORTH,
+    YARDSTICKS,
+    Secrets,
+)
 
 UNKNOWN: Final = float("nan")
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from stream.files.figures import ReleaseFigures, Secrets
+from stream.files.release_figures import ReleaseFigures, Secrets
 from stream.slots import rfc3339
 from stream.watching.remedies import REMEDIES
 from stream.watching.report import Feed, Problem, Report

@@ -7,7 +7,7 @@ from collections import Counter, deque
 from collections.abc import Mapping
 from typing import Final
 
-from stream.files.figures import ReleaseFigures
+from stream.files.release_figures import ReleaseFigures
 from stream.observer import Observer
 
 PUBLISHED_MAX: Final = 1_000

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.files.figures import Candidates, ReleaseFigures, Secrets
+from stream.files.release_figures import Candidates, ReleaseFigures, Secrets
 from stream.observer import Observers
 from stream.watching.board import Board, Setting
 from stream.watching.metrics import PrometheusMetrics

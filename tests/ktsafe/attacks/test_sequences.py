@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ktsafe import AttributedGraph, InvalidGraph, InvalidParams, PrivacyParams
 from ktsafe.attacks import Case, History, ids_removed, run_sequence
 from ktsafe.attacks.age import age
-from ktsafe.attacks.changes import changes
 from ktsafe.attacks.intersection import intersection
+from ktsafe.attacks.known_changes import changes
 from tests.ktsafe.attacks import naive
 from tests.ktsafe.attacks.releases import CATEGORIES, SCHEMA, graph_of, noisy, random_graph
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stream.commands.status import _lines
-from stream.files.figures import ReleaseFigures, Secrets
+from stream.files.release_figures import ReleaseFigures, Secrets
 
 
 def release(secrets: Secrets | None) -> dict[str, object]:

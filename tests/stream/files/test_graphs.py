@@ -6,7 +6,7 @@ import pytest
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
-from stream.files.composite import declaring_what_is_shown
+from stream.files.composite_schema import declaring_what_is_shown
 from stream.files.graphs import read_graph, read_schema
 
 SCHEMA = Schema(("gender",), "health", frozenset({"ill"}))

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.files.figures import HISTORY_MAX, Candidates, ReleaseFigures, Secrets
+from stream.files.release_figures import HISTORY_MAX, Candidates, ReleaseFigures, Secrets
 from stream.observer import Observers
 from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, Board, Setting
 from stream.watching.remedies import REMEDIES

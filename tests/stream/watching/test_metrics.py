@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
-from stream.files.figures import Candidates, ReleaseFigures, Secrets
+from stream.files.release_figures import Candidates, ReleaseFigures, Secrets
 from stream.observer import Observer
 from stream.watching.metrics import (
     DEAD_LETTER_REASONS,

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream.files.figures import Candidates, ReleaseFigures, Secrets
+from stream.files.release_figures import Candidates, ReleaseFigures, Secrets
 from stream.watching.report import Feed, Problem, Report, Sample, TrueGraph
 from stream.watching.status_html import prose, size, span, sparkline
 from stream.watching.status_page import POLICY, PRIVATE, runbook_page, status_page

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stream.commands.run import describe
-from stream.files.figures import ReleaseFigures, Secrets
+from stream.files.release_figures import ReleaseFigures, Secrets
 from stream.watching.summary import Summary
 
 

@@ -15,7 +15,7 @@ from connectors.errors import Misconfigured
 from stream.config import settings as config
 from stream.config.settings import MetricsTable
 from stream.errors import ConfigError
-from stream.files.figures import ReleaseFigures, Secrets
+from stream.files.release_figures import ReleaseFigures, Secrets
 from stream.files.releases_write import Guarantee
 from stream.watching.access import Gate, is_loopback
 from stream.watching.report import Report

@@ -13,7 +13,7 @@ from ktsafe.audit import Overlap, Usefulness
 from ktsafe.sequence import SequenceOptions
 from stream.errors import Worthless
 from stream.release import snapshotter
-from stream.release.worth import check_worth
+from stream.release.worth_gate import check_worth
 from tests.stream.service.simulation import World, event
 
 MECHANISMS = pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.sequence import SequenceOptions
-from stream.files.figures import COST_PARTS, recent_releases, secrets_of, worth_in_words
+from stream.files.release_figures import COST_PARTS, recent_releases, secrets_of, worth_in_words
 from stream.watching.board import Board, Setting
 from stream.watching.summary import Counts
 from tests.stream.service.simulation import PARAMS, World, event
