@@ -104,7 +104,7 @@ class Entry:
 
 STRATEGIES: dict[str, Entry] = {
     "exact": Entry(
-        "ktsafe.exact.strategy",
+        "ktsafe.exact.exact_strategy",
         "exact",
         "cohorts whose members have equal neighbours, ties hidden and inserted alike",
         is_safe=True,
@@ -116,7 +116,7 @@ STRATEGIES: dict[str, Entry] = {
         is_safe=True,
     ),
     "aligned": Entry(
-        "ktsafe.alignment.strategy",
+        "ktsafe.alignment.aligned_strategy",
         "aligned",
         "groups under one shift: safe for any number of hops and both readings",
         is_safe=True,
@@ -124,7 +124,7 @@ STRATEGIES: dict[str, Entry] = {
     ),
     **{
         name: Entry(
-            "ktsafe.paper.strategies", function, summary, is_safe=False, zero_hops=zero_hops
+            "ktsafe.paper.paper_strategies", function, summary, is_safe=False, zero_hops=zero_hops
         )
         for name, function, summary, zero_hops in (
             ("none", "none", "the paper's algorithm, not optimized, unsafe", True),

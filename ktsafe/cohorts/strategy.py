@@ -11,7 +11,7 @@ from concurrent.futures import Executor
 
 import numpy as np
 
-from ktsafe.alignment.strategy import aligned
+from ktsafe.alignment.aligned_strategy import aligned
 from ktsafe.cohorts.deletion import cheapest_release
 from ktsafe.cohorts.search import copies_cost
 from ktsafe.graph import AttributedGraph

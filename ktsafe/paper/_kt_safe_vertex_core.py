@@ -27,7 +27,12 @@ from ktsafe.paper._growing_core import (
     resembles,
     star_distance,
 )
-from ktsafe.paper._kt_tree_core import KtTree, note_change, scan_candidates, tree_candidates
+from ktsafe.paper._kt_tree_as_published_core import (
+    KtTree,
+    note_change,
+    scan_candidates,
+    tree_candidates,
+)
 
 PASSES_MAX = 8
 """How often a vertex is topped up; later edits of one pass may cost it an earlier member."""

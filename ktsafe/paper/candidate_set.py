@@ -6,9 +6,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.paper import _growing_core as growing_core
-from ktsafe.paper import _kt_tree_core as core
+from ktsafe.paper import _kt_tree_as_published_core as core
 from ktsafe.paper.kt_safe_vertex import Setting, empty_subgraph
-from ktsafe.paper.kt_tree import build_kt_tree
+from ktsafe.paper.kt_tree_as_published import build_kt_tree
 from ktsafe.paper.subgraph import ExpandedSubgraph
 
 

@@ -2,7 +2,7 @@
 
 A newcomer waits until a whole group can be filled with people of one class, or, where inserted
 places may fill it, for `birth_wait_max` releases. Within the groups that appear together people
-are seated so that their ties share orbits (`ktsafe.alignment.strategy`); seats never change
+are seated so that their ties share orbits (`ktsafe.alignment.aligned_strategy`); seats never change
 afterwards.
 """
 

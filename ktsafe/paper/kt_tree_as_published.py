@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.paper._kt_tree_core import KtTree
+from ktsafe.paper._kt_tree_as_published_core import KtTree
 
 BITS = 64
 """Size B of a bit vector."""

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact.strategy import exact_release
+from ktsafe.exact.exact_strategy import exact_release
 from ktsafe.verify import verify_graph
 from tests.ktsafe.exact.graphs import as_set, graph_of, graphs, rows
 

@@ -21,7 +21,7 @@ from ktsafe import (
 )
 from ktsafe.alignment import _alignment_core as core
 from ktsafe.alignment import parts as alignment_parts
-from ktsafe.alignment.strategy import seated
+from ktsafe.alignment.aligned_strategy import seated
 from ktsafe.anonymize import Anonymized
 from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.datasets import uniform
