@@ -1,8 +1,9 @@
 """How far inserted vertices can be told from people by id, degree and age.
 
 Areas under the ROC curve: the chance that an inserted vertex has the greater id (degree, number of
-releases) than a person, ties counting half; 0.5 tells nothing, 0 and 1 tell all. The network grows
-by a tenth with each release of a sequence.
+releases) than a person, ties counting half; 0.5 tells nothing, 0 and 1 tell all. The detector is
+`ktsafe.attacks.membership_of_vertices`, which learns from the sequence of the next seed who is
+inserted. The network grows by a tenth with each release of a sequence.
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe.attacks.case import Case
+from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.sequence import Changes, Sequence, SequenceOptions, changes_between
 from stream.files.releases_write import random_ids
 
@@ -73,8 +76,8 @@ def fresh(seed: int) -> Told:
     return told(release.graph, release.origin < 0, ids, np.zeros(len(ids), dtype=np.int64))
 
 
-def linked(seed: int) -> Told:
-    """Return what the last release of a sequence tells, to whoever has all of them."""
+def grown(seed: int) -> tuple[Sequence, dict[int, int]]:
+    """Return a sequence of a growing network, and how many releases show each published id."""
     rng = np.random.default_rng(seed)
     whole = network(seed)
     keys = np.arange(whole.n_vertices)
@@ -92,9 +95,29 @@ def linked(seed: int) -> Told:
         for published in sequence.released().ids.tolist():
             ages[published] = ages.get(published, 0) + 1
     assert sequence is not None
+    return sequence, ages
+
+
+def linked(seed: int) -> Told:
+    """Return what the last release of a sequence tells, to whoever has all of them."""
+    sequence, ages = grown(seed)
     released = sequence.released()
     age = np.array([ages[published] for published in released.ids.tolist()])
     return told(released.graph, released.keys < 0, released.ids, age, tolerance=0)
+
+
+def detected(seed: int) -> float:
+    """Return how well a detector that learnt from the next seed tells people from inserted."""
+    case, another = case_of(grown(seed)[0]), case_of(grown(seed + 1)[0])
+    found = membership_of_vertices(case, np.random.default_rng(seed), another)
+    return found[0].value
+
+
+def case_of(sequence: Sequence) -> Case:
+    """Return the last release of a sequence, and the truth behind it."""
+    released, (truth, keys) = sequence.released(), sequence.truth()
+    behind = np.where(released.keys < 0, -1, np.searchsorted(keys, released.keys))
+    return Case(truth, released.graph, behind)
 
 
 def told(
@@ -139,6 +162,9 @@ def main() -> None:
             f"  inserted: {share:.0%} of the people; people alike: fewest {alike.min()}, "
             f"median {np.median(alike):.0f}, none {np.mean(alike == 0):.1%}"
         )
+    areas = [detected(seed) for seed in SEEDS]
+    digest.update(repr([round(a, 6) for a in areas]).encode())
+    print(f"  detector {np.mean(areas):.2f} ({min(areas):.2f} to {max(areas):.2f})")
     print("result", digest.hexdigest()[:16])
 
 

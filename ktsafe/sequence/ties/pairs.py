@@ -10,10 +10,14 @@ from numpy.typing import NDArray
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.state import State, Tie
-from ktsafe.sequence.memory.tables import NOBODY, TRUE
+from ktsafe.sequence.memory.tables import INSERTED, NOBODY, TRUE
 
 Edges = NDArray[np.int32]
 """int32, shape (x, 2): positions of places, the first end in the first class."""
+
+IMAGINED_WEIGHT = 2.0
+"""For how many ties one of an inserted member counts (`ktsafe.sequence.ties.imagined`). Where half
+of a cohort is inserted, its edges then pay as if all were people."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -28,6 +32,8 @@ class PairOfClasses:
         int64, shape (n,): the places of both classes, those of the first one first.
     cohort:
         int32, shape (n,): position of each place's cohort; those of the first class come first.
+    is_inserted:
+        bool, shape (n,): whether the place is an inserted one, never anybody's.
     sizes:
         int64, shape (cohorts,): their members.
     n_first:
@@ -45,6 +51,7 @@ class PairOfClasses:
     classes: Tie
     places: NDArray[np.int64]
     cohort: NDArray[np.int32]
+    is_inserted: NDArray[np.bool_]
     sizes: NDArray[np.int64]
     n_first: int
     shown: Edges
@@ -76,6 +83,7 @@ class PairOfClasses:
             classes=classes,
             places=places,
             cohort=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
+            is_inserted=state.places.kind[places] == INSERTED,
             sizes=sizes,
             n_first=firsts,
             shown=positions(state.edges.pairs(rows)),
@@ -85,19 +93,29 @@ class PairOfClasses:
         )
 
     @property
+    def ties(self) -> Edges:
+        """True ties between the two classes, among published people: the shown, then the hidden."""
+        return np.concatenate((self.shown[self.is_true], self.hidden))
+
+    @property
     def n_ties(self) -> int:
-        """True ties between the two classes, among published people."""
+        """How many there are."""
         return int(self.is_true.sum()) + len(self.hidden)
 
-    @property
-    def n_hidden(self) -> int:
-        """True ties that are not shown."""
-        return len(self.hidden)
+    def is_tie(self, edges: Edges) -> NDArray[np.bool_]:
+        """Return whether each of the given edges is a true tie."""
+        return np.isin(edge_keys(edges), edge_keys(self.ties))
 
-    @property
-    def n_inserted(self) -> int:
-        """Shown edges that are no true ties."""
-        return int((~self.is_true).sum())
+    def weight(self, ties: Edges) -> NDArray[np.float64]:
+        """Return for how many ties each of the given ties counts."""
+        is_imagined = self.is_inserted[ties].any(axis=1)
+        return np.where(is_imagined, IMAGINED_WEIGHT, 1.0)
+
+    def cost(self, edges: Edges) -> float:
+        """Return what it costs to show exactly these edges: ties hidden, others inserted."""
+        ties = self.ties
+        is_hidden = ~np.isin(edge_keys(ties), edge_keys(edges))
+        return float(self.weight(ties)[is_hidden].sum()) + int((~self.is_tie(edges)).sum())
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
         """Return the program that shows some of the given candidates."""
@@ -110,11 +128,6 @@ class PairOfClasses:
         """Return how many shown edges each member of each cohort has: int64, shape (cohorts,)."""
         ends = np.bincount(self.cohort[self.shown].reshape(-1), minlength=len(self.sizes))
         return ends // self.sizes
-
-    def n_true(self, edges: Edges) -> int:
-        """Return how many of the given edges are true ties."""
-        true = np.concatenate((self.shown[self.is_true], self.hidden))
-        return int(np.isin(edge_keys(edges), edge_keys(true)).sum())
 
 
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:

@@ -8,7 +8,9 @@
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
 or lose. In between a pair stays as it is, and a tie that ends stays as an inserted edge. No pair
-ever costs more than its ties, so that no release costs more than one without edges.
+ever costs more than its ties, so that no release costs more than one without edges. Inserted
+members count as people with ties (`imagined`); pairs are cleared if that makes the whole release
+cost more.
 """
 
 from __future__ import annotations
@@ -21,6 +23,8 @@ from ktsafe.exact.filling import fill
 from ktsafe.exact.pair_program import solve
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.memory.tables import INSERTED
+from ktsafe.sequence.ties.imagined import with_imagined
 from ktsafe.sequence.ties.pairs import Edges, PairOfClasses, show_exactly
 
 PERIOD = 4
@@ -42,14 +46,76 @@ def plan_ties(state: State, rng: np.random.Generator) -> None:
     """Choose what pairs of classes show, where enough changed; the others stay as they are."""
     due = {classes for classes in state.stale if _is_due(state, classes)}
     due |= {classes for classes in state.changed if _is_too_dear(state, classes)}
+    padded = []
     for classes in sorted(due | state.opened):
         del state.stale[classes]
-        _plan(state, PairOfClasses.of(state, classes), rng)
+        pair = PairOfClasses.of(state, classes)
+        if pair.is_inserted.any():
+            padded.append(pair)
+        else:
+            _do(state, pair, *_best(pair, rng))
+    for pair in padded:
+        _plan_padded(state, pair, rng)
+    if padded or (state.places.kind[:] == INSERTED).any():
+        _clear_dearest(state)
+
+
+def _plan_padded(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
+    """Plan a pair with inserted members: as if they had ties, while the release can bear it.
+
+    They get as many edges for a tie as people were given so far.
+    """
+    n_edges = sum(map(len, state.between.values()))
+    n_true = n_edges - sum(state.n_inserted.values())
+    n_ties = n_true + sum(map(len, state.held_between.values()))
+    likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
+    what, edges = _best(likely, rng)
+    more = _worth(pair, edges) - _worth(pair, pair.shown)
+    if what != "kept" and 2 * n_true - n_edges + more < 0:
+        what, edges = _best(pair, rng)
+    _do(state, pair, what, edges)
+
+
+def _worth(pair: PairOfClasses, edges: Edges) -> int:
+    """Return by how much edges cost less than none."""
+    return 2 * int(pair.is_tie(edges).sum()) - len(edges)
 
 
 def _is_too_dear(state: State, classes: Tie) -> bool:
     """Whether the edges between two classes cost more than none would."""
-    return 2 * state.n_inserted[classes] > len(state.between[classes])
+    n_inserted, shown = state.n_inserted[classes], state.between[classes]
+    if 2 * n_inserted <= len(shown):
+        return False
+    ends = state.edges.pairs(np.array(sorted(shown), dtype=np.int64))
+    imagined = (state.places.kind[ends] == INSERTED).any(axis=1).sum()
+    return bool(2 * (n_inserted - imagined) > len(shown))
+
+
+def _clear_dearest(state: State) -> None:
+    """Clear pairs of classes until all edges together cost no more than none would."""
+    worth = {
+        classes: len(shown) - 2 * state.n_inserted[classes]
+        for classes, shown in state.between.items()
+    }
+    total = sum(worth.values())
+    for classes in sorted(worth, key=lambda classes: (worth[classes], classes)):
+        if total >= 0:
+            return
+        pair = PairOfClasses.of(state, classes)
+        _do(state, pair, "cleared", pair.shown[:0])
+        total -= worth[classes]
+
+
+def _do(state: State, pair: PairOfClasses, what: str, edges: Edges) -> None:
+    """Let a pair show exactly these edges."""
+    if what == "kept":
+        return
+    state.forget_former(pair.classes)
+    if what == "cleared":
+        state.remember(pair.classes)
+        state.stale[pair.classes] = pair.n_ties
+    show_exactly(state, pair, edges)
+    state.count(f"pairs_{what}")
 
 
 def _is_due(state: State, classes: Tie) -> bool:
@@ -62,29 +128,21 @@ def _is_due(state: State, classes: Tie) -> bool:
     return n_hidden > 0 and state.stale[classes] >= STALE_MIN * n_ties
 
 
-def _plan(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
-    """Do what costs least within the horizon."""
+def _best(pair: PairOfClasses, rng: np.random.Generator) -> tuple[str, Edges]:
+    """Return what costs least within the horizon, and the edges that are shown then."""
     nothing = pair.shown[:0]
-    now = pair.n_hidden + pair.n_inserted
-    ways = [("kept", pair.shown, HORIZON * now if now <= pair.n_ties else math.inf)]
+    now, dark = pair.cost(pair.shown), pair.cost(nothing)
+    ways = [("kept", pair.shown, HORIZON * now if now <= dark else math.inf)]
     raised = _raised(pair, rng) if len(pair.shown) else _afresh(pair, rng)
-    if raised is not None and (planned := _planned(pair, raised)) is not None:
+    if raised is not None and (planned := pair.cost(raised)) <= dark:
         ways.append(("raised", raised, HORIZON * planned))
     if len(pair.shown):
         afresh = _afresh(pair, rng)
-        later = _planned(pair, afresh) if afresh is not None else None
-        dark = pair.n_ties
-        if later is not None:
+        if afresh is not None and (later := pair.cost(afresh)) <= dark:
             ways.append(("cleared", nothing, dark + (HORIZON - 1) * later))
         ways.append(("cleared", nothing, HORIZON * dark))
     what, edges, _ = min(ways, key=lambda way: way[2])
-    if what != "kept":
-        state.forget_former(pair.classes)
-        if what == "cleared":
-            state.remember(pair.classes)
-            state.stale[pair.classes] = pair.n_ties
-        show_exactly(state, pair, edges)
-        state.count(f"pairs_{what}")
+    return what, edges
 
 
 def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
@@ -93,11 +151,12 @@ def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     Edges that were shown last are shown again where they fit, true or inserted.
     """
     last = pair.shown if len(pair.shown) else pair.former
-    ties = np.concatenate((pair.shown[pair.is_true], pair.hidden))
+    ties = pair.ties
     is_last = np.isin(edge_keys(ties), edge_keys(last))
     others = last[~np.isin(edge_keys(last), edge_keys(ties))]
     edges = np.concatenate((ties, others))
-    gain = np.concatenate((2 + 2 * RHO * is_last, np.full(len(others), 2 * RHO)))
+    worth = 2 * pair.weight(ties) + 2 * RHO * is_last
+    gain = np.concatenate((worth, np.full(len(others), 2 * RHO)))
     program = pair.program(edges, gain, 1 + RHO if len(last) else 1.0)
     plan = solve(program, rng=rng, effort="fast")
     return fill(program, plan.r, plan.s, edges[plan.shown], rng=rng) if plan.value > 0 else None
@@ -105,7 +164,7 @@ def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
 
 def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     """Return what a pair shows if hidden ties come in, all members of a cohort gaining alike."""
-    program = pair.program(pair.hidden, np.full(pair.n_hidden, 2.0), 1.0)
+    program = pair.program(pair.hidden, 2 * pair.weight(pair.hidden), 1.0)
     plan = solve(program, rng=rng)
     if plan.value <= 0:
         return None
@@ -116,10 +175,3 @@ def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     if edges is None or not np.isin(edge_keys(pair.shown), edge_keys(edges)).all():
         return None
     return edges
-
-
-def _planned(pair: PairOfClasses, edges: Edges) -> int | None:
-    """Return what it costs that a pair shows these edges; None where that is more than its ties."""
-    true = pair.n_true(edges)
-    hidden, inserted = pair.n_ties - true, len(edges) - true
-    return hidden + inserted if hidden + inserted <= pair.n_ties else None

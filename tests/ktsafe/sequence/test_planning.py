@@ -59,8 +59,9 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
         )
         edges = {frozenset(ends) for ends in pair.places[pair.shown].tolist()}
         assert edges == {frozenset(state.edges.pair(row)) for row in state.between.get(classes, ())}
-        assert pair.n_inserted == state.n_inserted[classes]
-        assert (pair.n_hidden + pair.n_inserted, pair.n_ties) == cost_between(sequence, classes)
+        assert np.count_nonzero(~pair.is_true) == state.n_inserted[classes]
+        assert (pair.cost(pair.shown), pair.n_ties) == cost_between(sequence, classes)
+        assert pair.cost(pair.shown[:0]) == len(pair.ties) == pair.n_ties
         assert all(state.cls(u) == classes[0] for u in pair.places[pair.shown[:, 0]].tolist())
 
 
@@ -74,7 +75,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
-    assert cleared.n_hidden == pair.n_ties
+    assert len(cleared.hidden) == pair.n_ties
     assert sorted(map(tuple, cleared.former.tolist())) == sorted(map(tuple, pair.shown.tolist()))
     again = Sequence.from_pages(sequence.to_pages())._state
     assert PairOfClasses.of(again, classes).former.tolist() == cleared.former.tolist()

@@ -1,0 +1,78 @@
+"""Inserted members of padded cohorts are planned as people with ties, within measure."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.graph import edge_keys
+from ktsafe.sequence import Sequence
+from ktsafe.sequence.memory.tables import INSERTED, TRUE
+from ktsafe.sequence.ties.imagined import with_imagined
+from ktsafe.sequence.ties.pairs import PairOfClasses
+from tests.ktsafe.sequence.test_planning import pairs_of
+from tests.ktsafe.sequence.world import World
+
+
+def padded(seed: int, releases: int) -> Sequence:
+    """Return a sequence of a small world in which newcomers wait for one release at most."""
+    world, rng = World(30, 120, seed, sensitive=0.25), np.random.default_rng(seed)
+    sequence = world.begin(births="pad", birth_wait_max=1)
+    for _ in range(releases):
+        sequence.advance(world.change(ties=6, joins=3, leaves=1), rng)
+    return sequence
+
+
+@settings(max_examples=10, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_no_padded_release_costs_more_than_nothing(seed: int) -> None:
+    """At most half of the edges are inserted, and the whole certificate holds."""
+    world, rng = World(30, 120, seed, sensitive=0.25), np.random.default_rng(seed)
+    sequence = world.begin(births="pad", birth_wait_max=1)
+    for _ in range(6):
+        sequence.advance(world.change(ties=20, joins=3, leaves=1), rng)
+        edges = sequence._state.edges
+        is_true = edges.is_true[edges.used()] == TRUE
+        assert np.count_nonzero(~is_true) <= np.count_nonzero(is_true)
+        sequence.check()
+
+
+def test_inserted_members_have_edges() -> None:
+    """In most padded sequences some inserted vertex has a released edge."""
+    shown = 0
+    for seed in range(8):
+        state = padded(seed, 4)._state
+        inserted = np.flatnonzero(state.places.kind[:] == INSERTED)
+        shown += any(state.adjacent[place] for place in inserted.tolist())
+    assert shown >= 6
+
+
+@settings(max_examples=15, deadline=None)
+@given(seed=st.integers(0, 10_000), share=st.sampled_from([0.0, 0.5, 1.0]))
+def test_imagined_ties_are_those_of_inserted_members(seed: int, share: float) -> None:
+    """People keep their ties; what is added is new, simple, between the classes, and in measure.
+
+    Edges that inserted members show count as ties, so that a plan need not give them others.
+    """
+    state, rng = padded(seed, 2)._state, np.random.default_rng(seed)
+    for classes in pairs_of(state):
+        pair = PairOfClasses.of(state, classes)
+        likely = with_imagined(pair, share, rng)
+        n_hidden = len(pair.hidden)
+        assert likely.hidden[:n_hidden].tolist() == pair.hidden.tolist()
+        assert not (pair.is_true & ~likely.is_true).any()
+        now_true = likely.is_true & ~pair.is_true
+        assert pair.is_inserted[pair.shown[now_true]].any(axis=1).all()
+        imagined = likely.hidden[n_hidden:]
+        assert pair.is_inserted[imagined].any(axis=1).all()
+        everything = edge_keys(np.concatenate((pair.shown, likely.hidden)))
+        assert len(np.unique(everything)) == len(everything)
+        assert (imagined[:, 0] != imagined[:, 1]).all()
+        ends = np.array([state.cls(place) for place in pair.places.tolist()])[imagined]
+        assert (np.sort(ends, axis=1) == classes).all()
+        most = np.bincount(pair.ties.reshape(-1), minlength=len(pair.cohort)).max(initial=0)
+        drawn = np.bincount(imagined[:, 0], minlength=len(pair.cohort))
+        drawn += np.bincount(imagined[:, 1], minlength=len(pair.cohort))
+        assert drawn[pair.is_inserted].sum() <= 2 * most * pair.is_inserted.sum()
+        assert share > 0 or not len(imagined) or len(pair.former)
