@@ -77,7 +77,8 @@ def _drawn(
         drawn.append(np.column_stack(ends).astype(np.int32))
     edges = np.concatenate(drawn)
     edges = edges[(edges[:, 0] != edges[:, 1]) & ~np.isin(edge_keys(edges), edge_keys(taken))]
-    return edges[np.sort(np.unique(edge_keys(edges), return_index=True)[1])]
+    found: Edges = edges[np.sort(np.unique(edge_keys(edges), return_index=True)[1])]
+    return found
 
 
 def _neighbours(
