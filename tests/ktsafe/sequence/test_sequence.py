@@ -169,7 +169,7 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_plan(
     sequence = world.begin()
     history = [naive.published(sequence)]
     with monkeypatch.context() as patched:
-        patched.setattr(step.certificate, "check", lambda *_: None)
+        patched.setattr(step.cohort_certificate, "check", lambda *_: None)
         patched.setattr(step.cover, "check_cover", lambda *_: None)
         patched.setattr(step, "plan_ties", careless)
         sequence.advance(world.change(ties=1), np.random.default_rng(0))
