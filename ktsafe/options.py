@@ -25,7 +25,7 @@ class AnonymizeOptions:
         A name of `ktsafe.strategies.STRATEGIES`.
     edits:
         For strategy `tolerant`: whether ties may be hidden too, or edges only inserted, as in the
-        paper. The other strategies leave no choice: `exact` hides and inserts, `aligned` inserts.
+        paper. The other strategies leave no choice: they hide and insert.
     rare_qi:
         What is done to the members of quasi-identifier classes of fewer than k: they are not
         published, or as many of their quasi-identifiers become missing as they need to share a
@@ -33,9 +33,6 @@ class AnonymizeOptions:
     over_alpha:
         What is done to classes more than a share alpha of which is sensitive: sensitive attributes
         become missing, of harmless members too, or inserted vertices make up the number.
-    real_per_group:
-        For strategy `aligned`: at most so many members of a group are originals. Fewer cost more
-        and keep degrees nearer to the true ones. None: as many as there are places.
     """
 
     effort: Effort = "balanced"
@@ -43,7 +40,6 @@ class AnonymizeOptions:
     edits: Edits = "insert+delete"
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
-    real_per_group: int | None = None
 
     def __post_init__(self) -> None:
         if self.edits == "insert" and self.strategy != "tolerant":

@@ -34,14 +34,13 @@ class Plan(NamedTuple):
     """Who stands where.
 
     `group[v]` and `position[v]` place vertex v; `occupant[g * m + p]` is who stands there or
-    `EMPTY`. The groups of class c are `first[c]:first[c + 1]`. `real` and `sensitive` count the
-    vertices of each group and must not exceed `caps` = (m, real, sensitive).
+    `EMPTY`. The groups of class c are `first[c]:first[c + 1]`. `caps` is (m, the most sensitive
+    vertices that a group may have), and `sensitive` counts those of each group.
     """
 
     group: NDArray[np.int32]
     position: NDArray[np.int32]
     occupant: NDArray[np.int32]
-    real: NDArray[np.int32]
     sensitive: NDArray[np.int32]
     first: NDArray[np.int64]
     caps: NDArray[np.int64]
@@ -96,14 +95,17 @@ def free_slot(table: NDArray[np.int64], slot: int) -> None:
 def count_edge(plan: Plan, table: NDArray[np.int64], u: int, v: int, step: int) -> int:
     """Put the edge (u, v) into its orbit (step 1) or take it out (-1).
 
+    An orbit of s pairs that holds c edges is mixed by c * (s - c): nothing if it can be shown or
+    hidden at no cost, most if half of it is true. Unlike the cost itself, min(c, s - c), this
+    draws edges into orbits that already hold some, long before those are worth showing.
+
     Returns
     -------
     int
-        The edges that the completed graph has more (or fewer) for it: the size of the orbit if it
-        was (or becomes) empty, else 0.
+        By how much the mixture of the orbit grows (step 1) or shrinks (-1).
     """
     m = plan.caps[0]
-    n_groups = plan.real.shape[0]
+    n_groups = plan.sensitive.shape[0]
     g = np.int64(plan.group[u])
     h = np.int64(plan.group[v])
     distance = np.int64(plan.position[v]) - plan.position[u]
@@ -119,22 +121,20 @@ def count_edge(plan: Plan, table: NDArray[np.int64], u: int, v: int, step: int) 
             size = distance
     key = (g * n_groups + h) * m + distance
     slot = slot_of(table, key)
+    held = table[slot] & COUNT_MASK
     if step > 0:
-        if table[slot] == 0:
-            table[slot] = ((key + 1) << COUNT_BITS) | 1
-            return size
-        table[slot] += 1
-        return 0
-    if table[slot] & COUNT_MASK == 1:
+        table[slot] = ((key + 1) << COUNT_BITS) | (held + 1)
+        return size - 2 * held - 1
+    if held == 1:
         free_slot(table, slot)
-        return size
-    table[slot] -= 1
-    return 0
+    else:
+        table[slot] -= 1
+    return size - 2 * held + 1
 
 
 @njit(cache=True, fastmath=False, nogil=True)
 def count_all(problem: Problem, plan: Plan, table: NDArray[np.int64]) -> int:
-    """Put every edge into the empty table; return how many edges the completed graph has."""
+    """Put every edge into the empty table; return the mixture of all orbits."""
     total = 0
     for u in range(problem.cls.shape[0]):
         for e in range(problem.indptr[u], problem.indptr[u + 1]):
@@ -154,7 +154,7 @@ def place(plan: Plan, v: int, slot: int) -> None:
 
 @njit(cache=True, fastmath=False, nogil=True)
 def swap(problem: Problem, plan: Plan, table: NDArray[np.int64], slot_1: int, slot_2: int) -> int:
-    """Exchange the occupants of two positions; return the change of the completed edges.
+    """Exchange the occupants of two positions; return the change of the mixture.
 
     Doing it twice undoes it.
     """
@@ -193,30 +193,23 @@ def is_allowed(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> bool:
     h = slot_2 // m
     if g == h:
         return True
-    real = np.int64(y != EMPTY) - np.int64(x != EMPTY)
     flagged = np.int64(y != EMPTY and problem.is_sensitive[y])
     flagged -= np.int64(x != EMPTY and problem.is_sensitive[x])
     return (
-        plan.real[g] + real <= plan.caps[1]
-        and plan.real[h] - real <= plan.caps[1]
-        and plan.sensitive[g] + flagged <= plan.caps[2]
-        and plan.sensitive[h] - flagged <= plan.caps[2]
+        plan.sensitive[g] + flagged <= plan.caps[1] and plan.sensitive[h] - flagged <= plan.caps[1]
     )
 
 
 @njit(cache=True, fastmath=False, nogil=True)
 def settle_counts(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> None:
-    """Count the groups of two positions anew after their occupants were exchanged for good."""
+    """Count who is sensitive in two positions' groups after their occupants changed for good."""
     m = plan.caps[0]
     g = slot_1 // m
     h = slot_2 // m
     x = plan.occupant[slot_1]
     y = plan.occupant[slot_2]
-    real = np.int64(x != EMPTY) - np.int64(y != EMPTY)
     flagged = np.int64(x != EMPTY and problem.is_sensitive[x])
     flagged -= np.int64(y != EMPTY and problem.is_sensitive[y])
-    plan.real[g] += real
-    plan.real[h] -= real
     plan.sensitive[g] += flagged
     plan.sensitive[h] -= flagged
 
@@ -253,7 +246,7 @@ def shared_slot(problem: Problem, plan: Plan, v: int, state: NDArray[np.uint64])
 
 @njit(cache=True, fastmath=False, nogil=True)
 def rotate(problem: Problem, plan: Plan, table: NDArray[np.int64], g: int, step: int) -> int:
-    """Shift the members of one group by `step`; return the change of the completed edges."""
+    """Shift the members of one group by `step`; return the change of the mixture."""
     m = plan.caps[0]
     change = 0
     members = plan.occupant[g * m : (g + 1) * m]
@@ -292,7 +285,7 @@ def anneal(
     Returns
     -------
     int
-        The change of the completed edges.
+        The change of the mixture.
     """
     m = plan.caps[0]
     n = problem.cls.shape[0]

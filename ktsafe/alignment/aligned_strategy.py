@@ -1,15 +1,15 @@
 """Alignment: one shift that maps the whole release onto itself, so that it is safe at any radius.
 
 Vertices of one class stand in groups of m positions, with inserted vertices where nobody stands.
-Every edge is completed to its orbit under the shift of all groups by one position: its m - 1
-translates are inserted. The shift is then an automorphism whose orbits are the groups. A group
-has m >= k members of one quasi-identifier and at most alpha * m sensitive ones, so the release is
-kt-safe for every n, in both readings, at epsilon = 0 and t = 0; `ktsafe.verify.certificate` says
-why.
+The shift of all groups by one position takes every edge through its orbit of m translates. An
+orbit is shown whole if at least half of it is true, else it is hidden whole. The shift is then an
+automorphism whose orbits are the groups. A group has m >= k members of one quasi-identifier and at
+most alpha * m sensitive ones, so the release is kt-safe for every n, in both readings, at
+epsilon = 0 and t = 0; `ktsafe.verify.certificate` says why.
 
-The cost is the edges of all orbits, less the original ones, plus the inserted vertices, and never
-above that of disjoint copies. The search moves vertices between positions of their class so that
-edges share orbits. It counts moves, not seconds: the same seed gives the same release.
+Edges never cost more than publishing none: what is inserted stands beside as much that is true.
+The search moves vertices between positions of their class so that edges share orbits. It counts
+moves, not seconds: the same seed gives the same release.
 
 Source: not of the paper, whose n >= 2 has no algorithm of its own.
 """
@@ -28,7 +28,7 @@ from scipy.sparse.csgraph import reverse_cuthill_mckee
 
 from ktsafe.alignment import _alignment_core as core
 from ktsafe.alignment.parts import Part, cut_into_parts, put_back
-from ktsafe.errors import InvalidGraph, InvalidParams
+from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions, Effort
 from ktsafe.params import PrivacyParams
@@ -84,15 +84,15 @@ def aligned(
     1. Seat every vertex in a group of its class.
     2. Search within parts of a large graph, each on its own.
     3. Search over the whole graph, across the borders of parts, too.
-    4. Complete all orbits.
+    4. Show the orbits at least half of which is true, and hide the others.
 
     With n = 0 nobody sees an edge, and none is inserted: a protection set is a whole class.
     """
     if params.n_hops == 0:
         return padded(graph, params)
     problem = core.Problem(graph.indptr, graph.indices, graph.qi_classes, graph.is_sensitive)
-    seats = seated(graph, params, options.real_per_group)
-    if len(seats.real) ** 2 * params.group_size_min >= KEYS_MAX:
+    seats = seated(graph, params)
+    if len(seats.sensitive) ** 2 * params.group_size_min >= KEYS_MAX:
         raise InvalidGraph("The graph has too many groups to be aligned.")
     report("aligning", 0.0)
     parts = cut_into_parts(problem, seats)
@@ -106,7 +106,7 @@ def aligned(
     # After the parts only the edges between them are out of order, which takes less heat.
     hot = SETTLED if parts else HOT
     search(problem, seats, options.effort, seeds[0], hot, report)
-    return completed(problem, seats)
+    return half_true(problem, seats)
 
 
 def padded(graph: AttributedGraph, params: PrivacyParams) -> Plan:
@@ -123,33 +123,24 @@ def padded(graph: AttributedGraph, params: PrivacyParams) -> Plan:
 def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:
     """Search within a part; return who stands at each of its positions."""
     # A thread must not move what the whole holds; a process works on a copy anyway.
-    moved = ("group", "position", "occupant", "real", "sensitive")
+    moved = ("group", "position", "occupant", "sensitive")
     seats = part.seats._replace(**{name: getattr(part.seats, name).copy() for name in moved})
     search(part.problem, seats, effort, seed, HOT)
     return seats.occupant
 
 
-def seated(graph: AttributedGraph, params: PrivacyParams, real_per_group: int | None) -> core.Plan:
+def seated(graph: AttributedGraph, params: PrivacyParams) -> core.Plan:
     """Seat every vertex: neighbours in the graph near each other, sensitive ones spread.
 
-    A class gets as few groups as hold its members (at most `real_per_group` in each) and its
-    sensitive members (at most alpha * m in each); its members are spread evenly over them.
-
-    Raises
-    ------
-    InvalidParams
-        If `real_per_group` is not between 1 and m.
+    A class gets as few groups as hold its members (at most m in each) and its sensitive members
+    (at most alpha * m in each); its members are spread evenly over them.
     """
     m = params.group_size_min
     sensitive_max = math.floor(params.alpha * m)
-    most = m if real_per_group is None else real_per_group
-    if not 1 <= most <= m:
-        msg = f"There are {m} places in a group, so that 1 to {m} of them can be real."
-        raise InvalidParams(msg, hint="That is k, or 1 / alpha if greater.")
     classes, flags = graph.qi_classes, graph.is_sensitive
     members = np.bincount(classes)
     flagged = np.bincount(classes[flags], minlength=len(members))
-    groups = np.maximum(-(-members // most), -(-flagged // sensitive_max))
+    groups = np.maximum(-(-members // m), -(-flagged // sensitive_max))
     first = np.concatenate(([0], np.cumsum(groups))).astype(np.int64)
     group = np.zeros(graph.n_vertices, dtype=np.int32)
     near = _along_edges(graph)
@@ -158,7 +149,7 @@ def seated(graph: AttributedGraph, params: PrivacyParams, real_per_group: int | 
     for c in range(len(members)):
         own = order[begin[c] : begin[c + 1]]
         group[own] = first[c] + _dealt(flags[own], int(groups[c]))
-    return _plan(group, flags, first, np.array([m, most, sensitive_max], dtype=np.int64))
+    return _plan(group, flags, first, np.array([m, sensitive_max], dtype=np.int64))
 
 
 def _dealt(flags: NDArray[np.bool_], groups: int) -> NDArray[np.int64]:
@@ -201,13 +192,12 @@ def _plan(
     occupant = np.full(n_groups * m, core.EMPTY, dtype=np.int32)
     occupant[group.astype(np.int64) * m + position] = np.arange(len(group))
     sensitive = np.bincount(group[flags], minlength=n_groups)
-    if np.any(real > caps[1]) or np.any(sensitive > caps[2]):
+    if np.any(real > m) or np.any(sensitive > caps[1]):
         raise AssertionError("A group has more members than it may.")
     return core.Plan(
         group,
         position,
         occupant,
-        real.astype(np.int32),
         sensitive.astype(np.int32),
         first,
         caps,
@@ -254,9 +244,9 @@ def orbit_table(problem: core.Problem, seats: core.Plan) -> NDArray[np.int64]:
     return table
 
 
-def completed(problem: core.Problem, seats: core.Plan) -> Plan:
-    """Return the plan with all orbits complete, and the shift that certifies it."""
-    m, n, n_groups = int(seats.caps[0]), len(problem.cls), len(seats.real)
+def half_true(problem: core.Problem, seats: core.Plan) -> Plan:
+    """Return the plan that shows the orbits worth it, and the shift that certifies it."""
+    m, n, n_groups = int(seats.caps[0]), len(problem.cls), len(seats.sensitive)
     vertex = seats.occupant.copy()
     empty = vertex == core.EMPTY
     vertex[empty] = n + np.arange(np.count_nonzero(empty))
@@ -267,12 +257,14 @@ def completed(problem: core.Problem, seats: core.Plan) -> Plan:
     shift[vertex] = vertex[np.roll(following, -1, axis=1).reshape(-1)]
 
     table = orbit_table(problem, seats)
-    key = np.sort(table[table != 0] >> core.COUNT_BITS) - 1
-    pair, distance = np.divmod(key, m)
+    entry = np.sort(table[table != 0])
+    pair, distance = np.divmod((entry >> core.COUNT_BITS) - 1, m)
     one, two = np.divmod(pair, n_groups)
     # An orbit within a group at half the way round meets each of its edges from both ends.
     size = np.where((one == two) & (2 * distance == m), m // 2, m)
-    orbit = np.repeat(np.arange(len(key)), size)
+    worth = 2 * (entry & core.COUNT_MASK) >= size
+    one, two, distance, size = one[worth], two[worth], distance[worth], size[worth]
+    orbit = np.repeat(np.arange(len(size)), size)
     start = np.arange(len(orbit)) - np.repeat(np.cumsum(size) - size, size)
     near = one[orbit] * m + start
     far = two[orbit] * m + (start + distance[orbit]) % m

@@ -64,7 +64,6 @@ def put_back(seats: core.Plan, part: Part, occupant: NDArray[np.int32]) -> None:
     seats.position[vertices] = slots[taken] % m
     flagged = np.zeros(len(slots), dtype=np.int64)
     flagged[taken] = part.problem.is_sensitive[occupant[taken]]
-    seats.real[part.groups] = taken.reshape(-1, m).sum(axis=1)
     seats.sensitive[part.groups] = flagged.reshape(-1, m).sum(axis=1)
 
 
@@ -96,7 +95,6 @@ def _part(problem: core.Problem, seats: core.Plan, chosen: NDArray[np.bool_]) ->
             local_group[seats.group[vertices]].astype(np.int32),
             seats.position[vertices],
             occupant,
-            seats.real[groups],
             seats.sensitive[groups],
             np.concatenate(([0], np.cumsum(in_class))),
             seats.caps,

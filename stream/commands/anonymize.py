@@ -61,10 +61,6 @@ def anonymize_files(
     strategy: Annotated[
         str, typer.Option(help="How to anonymize; default: exact, aligned for --hops 2 and so on.")
     ] = "",
-    real_per_group: Annotated[
-        int | None,
-        typer.Option(help="aligned: originals per group, at most; fewer cost more."),
-    ] = None,
     effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
     edits: Annotated[
         Edits, typer.Option(help="tolerant: whether ties may be hidden, too; exact always does.")
@@ -91,7 +87,6 @@ def anonymize_files(
         edits=edits,
         rare_qi=rare_qi,
         over_alpha=over_alpha,
-        real_per_group=real_per_group,
     )
     check_strategy(options.strategy, params)
     _check_folders(out, audit)

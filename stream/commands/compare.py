@@ -80,7 +80,6 @@ def compare(
     over_alpha: Annotated[str, typer.Option(help="Of suppress, pad.")] = "suppress",
     hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
     reading: Annotated[str, typer.Option(help="Of walk, induced.")] = "walk",
-    real_per_group: Annotated[str, typer.Option(help="For aligned; default: all places.")] = "",
     drop_qi: Annotated[
         list[str] | None,
         typer.Option(
@@ -118,9 +117,6 @@ def compare(
         "k": _numbers(k, "--k"),
         "t": _listed(t, "--t"),
         "epsilon": _numbers(epsilon, "--epsilon"),
-        "real_per_group": _numbers(real_per_group, "--real-per-group")
-        if real_per_group
-        else [None],
     }
     cells, excluded = _grid(lists)
     if excluded:
@@ -166,8 +162,6 @@ def _grid(lists: Mapping[str, Sequence[Any]]) -> tuple[list[Cell], int]:
             cell = dataclasses.replace(cell, strategy=default_strategy(params))
         elif cell.strategy not in STRATEGIES:
             _ = cell.options
-        if cell.strategy != "aligned":
-            cell = dataclasses.replace(cell, real_per_group=None)
         if cell.strategy != "tolerant":
             cell = dataclasses.replace(cell, edits="insert+delete")
         try:

@@ -6,7 +6,6 @@ state wherever it is started from.
 
 from __future__ import annotations
 
-import dataclasses
 import tomllib
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -20,7 +19,6 @@ from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
-from ktsafe.sequence.aligned import check_options
 from ktsafe.strategies import default_strategy
 from stream.config.loopback import is_loopback
 from stream.config.secret_keys import refuse_secrets
@@ -144,7 +142,6 @@ class ReleaseTable(Table, frozen=True):
     idle_s: Seconds = 60.0
     retry_s: Seconds = 5.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
-    real_per_group: Annotated[int, msgspec.Meta(ge=1)] | None = None
     min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     format: tuple[ReleaseFormat, ...] = ("csv",)
@@ -302,7 +299,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
             raise InvalidParams(msg, hint="Let the feed send the combined value.")
         _check_columns(config.source, schema)
         params = _params(config.privacy)
-        sequence = _sequence_options(config, params)
+        sequence = _sequence_options(config)
         anonymize = _anonymize_options(config, params)
     except KtsafeError as error:
         msg = f"{name}: {error.message}"
@@ -435,27 +432,16 @@ def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOption
         msg = "[anonymize] is for privacy.window = 1."
         raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')
     release, strategy = config.release, default_strategy(params)
-    return AnonymizeOptions(
-        effort=release.effort, strategy=strategy, real_per_group=release.real_per_group, **table
-    )
+    return AnonymizeOptions(effort=release.effort, strategy=strategy, **table)
 
 
-def _sequence_options(config: Config, params: PrivacyParams) -> SequenceOptions:
+def _sequence_options(config: Config) -> SequenceOptions:
     """Return the options of a sequence of releases.
 
     Raises
     ------
     InvalidParams
-        If an option is out of range, or asks for people per group where there are no groups.
+        If an option is out of range.
     """
     table = msgspec.structs.asdict(config.sequence)
-    options = SequenceOptions.from_mapping({**table, "effort": config.release.effort})
-    asked = config.release.real_per_group
-    if config.privacy.window != "all" or asked is None:
-        return options
-    if params.sees_stars:
-        msg = "release.real_per_group is for groups, which one hop in the walk reading has not."
-        raise InvalidParams(msg, hint="Leave it out, or protect more than stars.")
-    options = dataclasses.replace(options, real_per_group=asked)
-    check_options(params, options)
-    return options
+    return SequenceOptions.from_mapping({**table, "effort": config.release.effort})

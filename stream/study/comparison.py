@@ -36,7 +36,6 @@ OPTIONS = (
     "edits",
     "rare_qi",
     "over_alpha",
-    "real_per_group",
 )
 COST_PARTS = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
 Outcome = Literal["kt-safe", "unsafe", "infeasible", "failed"]
@@ -50,7 +49,7 @@ class Cell:
     ----------
     k, t, alpha, epsilon, distance:
         The parameters, rationals as they were written; `distance` says what t bounds.
-    effort, strategy, edits, rare_qi, over_alpha, real_per_group:
+    effort, strategy, edits, rare_qi, over_alpha:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
         Which neighbourhoods an attacker knows.
@@ -69,7 +68,6 @@ class Cell:
     over_alpha: OverAlpha = "suppress"
     hops: int = 1
     reading: Reading = "walk"
-    real_per_group: int | None = None
     without: tuple[str, ...] = ()
     distance: Distance = "emd"
 

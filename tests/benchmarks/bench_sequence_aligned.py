@@ -1,6 +1,6 @@
 """Sequences beyond one hop: `python -m tests.benchmarks.bench_sequence_aligned [--small]`.
 
-    [--data FOLDER] [--releases 20] [--share 0.01] [--k 10] [--effort balanced] [--real-per-group r]
+    [--data FOLDER] [--releases 20] [--share 0.01] [--k 10] [--effort balanced]
 
 Permanent groups on cora of FOLDER, or on a synthetic graph; in each release half of the changed
 ties are removed and half are added, all drawn uniformly. Every release is judged by the strict
@@ -42,14 +42,13 @@ def main() -> int:
     parser.add_argument("--share", type=float, default=0.01, help="of ties changed per release")
     parser.add_argument("--k", type=int, default=10)
     parser.add_argument("--effort", choices=["fast", "balanced", "thorough"], default="balanced")
-    parser.add_argument("--real-per-group", type=int)
     parser.add_argument("--small", action="store_true", help="only a small synthetic graph")
     a = parser.parse_args()
     n, releases = (400, 3) if a.small else (a.vertices, a.releases)
     effort = "fast" if a.small else a.effort
     graph = cora(a.data) if a.data else power_law(n, SEED)
     params = PrivacyParams(k=a.k, n_hops=2)
-    options = SequenceOptions(effort=effort, real_per_group=a.real_per_group)
+    options = SequenceOptions(effort=effort)
     return run(graph, params, options, releases, a.share)
 
 
@@ -124,7 +123,6 @@ def fresh_cost(graph: AttributedGraph, params: PrivacyParams, options: SequenceO
         "aligned",
         rare_qi="pad",
         over_alpha="pad",
-        real_per_group=options.real_per_group,
     )
     made = anonymize(graph, params, rng=np.random.default_rng(SEED), options=chosen).graph
     return made.n_vertices - graph.n_vertices + made.n_edges - graph.n_edges

@@ -14,28 +14,10 @@ import dataclasses
 
 import numpy as np
 
-from ktsafe.errors import InvalidParams
-from ktsafe.graph import Schema
-from ktsafe.params import PrivacyParams
-from ktsafe.sequence import Changes, Released, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, Released, Sequence
 from ktsafe.sequence.aligned import aligned_step
 from ktsafe.sequence.aligned.orbits import shift_of
-from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.step import Visible
-
-
-def check_options(params: PrivacyParams, options: SequenceOptions) -> None:
-    """Raise unless groups have room for as many people as the options ask for.
-
-    Raises
-    ------
-    InvalidParams
-    """
-    alpha = params.alpha * (1 - options.alpha_reserve)
-    m = dataclasses.replace(params, alpha=alpha).group_size_min
-    if options.real_per_group is not None and not 1 <= options.real_per_group <= m:
-        msg = f"There are {m} places in a group, so that 1 to {m} of them can be real."
-        raise InvalidParams(msg, hint="That is k, or 1 / alpha if greater.")
 
 
 class AlignedSequence(Sequence):
@@ -44,12 +26,6 @@ class AlignedSequence(Sequence):
     `qi_change = "hold"` shows another quasi-identifier once all people of a group have changed to
     it.
     """
-
-    def __init__(
-        self, state: State, schema: Schema, params: PrivacyParams, options: SequenceOptions
-    ) -> None:
-        super().__init__(state, schema, params, options)
-        check_options(params, options)
 
     def released(self) -> Released:
         """Return the current release with its shift; a whole scan."""

@@ -8,7 +8,7 @@ import numpy as np
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.aligned.groups import publish_ready
-from ktsafe.sequence.aligned.orbits import drop_unneeded, following, show
+from ktsafe.sequence.aligned.orbits import following, show_what_is_half_true
 from ktsafe.sequence.gate import cover
 from ktsafe.sequence.gate.cohort_certificate import is_one
 from ktsafe.sequence.memory.graph_changes import Changes
@@ -18,7 +18,6 @@ from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.people.departures import leave_place, retire_hollow
 from ktsafe.sequence.people.frame import Frame
 from ktsafe.sequence.step import Visible, apply, visible_edges
-from ktsafe.sequence.ties.pairs import relabel
 
 
 def make_release(
@@ -44,30 +43,14 @@ def make_release(
         left |= _reborn(state, frame)
     retire_hollow(state, frame, options, left)
     publish_ready(state, frame, options, rng)
-    # Step 3: ties. An orbit is shown for its first true tie, and goes with its last one.
-    show_held(state)
+    # Step 3: ties.
     move_agreed(state)
-    state.count("orbits_dropped", drop_unneeded(state))
+    show_what_is_half_true(state)
     # Step 4: the gate.
     check(state, frame, state.touched)
     cover.check_cover(state)
     gained, lost = visible_edges(state)
     return Visible(gained, lost, np.array(sorted(_remove_deserted(state, left)), dtype=np.int64))
-
-
-def show_held(state: State) -> None:
-    """Show every tie whose ends are both published."""
-    for row in state.held.used().tolist():
-        u, v = state.held_places(row)
-        if NOBODY in (u, v):
-            continue
-        edge = state.adjacent[u].get(v)
-        if edge is not None:
-            relabel(state, row, edge)
-            continue
-        state.unhold(row)
-        show(state, u, v)
-        state.count("orbits_shown")
 
 
 def move_agreed(state: State) -> None:

@@ -35,19 +35,18 @@ def publish_ready(
             chosen = rows
         ready += chosen
     if ready:
-        publish_groups(state, frame, options, sorted(ready), rng)
+        publish_groups(state, frame, sorted(ready), rng)
 
 
 def publish_groups(
     state: State,
     frame: Frame,
-    options: SequenceOptions,
     rows: list[int],
     rng: np.random.Generator,
 ) -> None:
     """Give people places in new groups; empty places are filled with inserted ones."""
     order = np.array(rows, dtype=np.int64)[rng.permutation(len(rows))]
-    seated = _seated(_true_graph(state, frame, order), frame, options, rng)
+    seated = _seated(_true_graph(state, frame, order), frame, rng)
     assert seated.shift is not None
     groups = _groups(seated.shift)
     # Places of a group ascend in the order of the shift, so the state need not know positions.
@@ -69,19 +68,18 @@ def _filling(
 ) -> list[int]:
     """Return people of one class who fill whole groups, as many as possible; the others wait."""
     m = frame.forming.group_size_min
-    size = options.real_per_group or m
-    if len(rows) < size + margin(state, options) or not come_apart(state, rows):
+    if len(rows) < m + margin(state, options) or not come_apart(state, rows):
         return []
     flags = [is_sensitive(state, frame, row) for row in rows]
     flagged, cap = sum(flags), int(frame.forming.alpha * m)
     harmless = len(rows) - flagged
-    n_groups = len(rows) // size
-    while harmless + min(flagged, n_groups * cap) < n_groups * size:
+    n_groups = len(rows) // m
+    while harmless + min(flagged, n_groups * cap) < n_groups * m:
         n_groups -= 1
     chosen: list[int] = []
     room = n_groups * cap
     for i in rng.permutation(len(rows)).tolist():
-        if len(chosen) < n_groups * size and (not flags[i] or room > 0):
+        if len(chosen) < n_groups * m and (not flags[i] or room > 0):
             chosen.append(rows[i])
             room -= flags[i]
     return chosen
@@ -93,9 +91,7 @@ def _true_graph(state: State, frame: Frame, rows: NDArray[np.int64]) -> Attribut
     return graph.subgraph(np.searchsorted(keys, state.people.key[rows]))
 
 
-def _seated(
-    graph: AttributedGraph, frame: Frame, options: SequenceOptions, rng: np.random.Generator
-) -> Anonymized:
+def _seated(graph: AttributedGraph, frame: Frame, rng: np.random.Generator) -> Anonymized:
     """Return the graph on groups, with the shift that takes each place to the next."""
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(frame.forming, n_hops=max(frame.forming.n_hops, 1))
@@ -105,7 +101,6 @@ def _seated(
         strategy="aligned",
         rare_qi="pad",
         over_alpha="pad",
-        real_per_group=options.real_per_group,
     )
     return anonymize_in_order(graph, params, rng=rng, options=chosen)
 

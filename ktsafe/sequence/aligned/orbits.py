@@ -2,7 +2,8 @@
 
 A group is a cohort of m places with ascending numbers that never changes its members. The shift
 takes each place to the next one of its group, the last one to the first. An edge is released with
-its whole orbit or not at all, so the shift maps every release onto itself.
+its whole orbit or not at all, so the shift maps every release onto itself. An orbit is shown while
+at least half of it is true: then what is inserted costs no more than hiding what is true.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.state import State, Tie
-from ktsafe.sequence.memory.tables import TRUE
+from ktsafe.sequence.memory.tables import NOBODY, TRUE
+from ktsafe.sequence.ties.pairs import hide, relabel, show
 
 
 def following(state: State, place: int) -> int:
@@ -31,23 +33,44 @@ def orbit(state: State, u: int, v: int) -> list[Tie]:
     return list(pairs)
 
 
-def show(state: State, u: int, v: int) -> None:
-    """Release the orbit of a true tie between two places that have no edge."""
-    for low, high in orbit(state, u, v):
-        state.add_edge(low, high, is_true={low, high} == {u, v})
-
-
-def drop_unneeded(state: State) -> int:
-    """Release orbits no longer that hold no true tie; return how many. A whole scan."""
-    rows = state.edges.used()
-    keys = orbit_keys(state, state.edges.pairs(rows))
-    _, number = np.unique(keys, axis=0, return_inverse=True)
+def show_what_is_half_true(state: State) -> None:
+    """Show the orbits at least half of which is true, and no others. A whole scan."""
+    for row in state.held.used().tolist():
+        edge = _edge_between(state, *state.held_places(row))
+        if edge is not None:
+            relabel(state, row, edge)
+    edges = state.edges.used()
+    hidden = state.people.place[state.held.pairs(state.held.used())]
+    hidden = np.sort(hidden[(hidden != NOBODY).all(axis=1)], axis=1)
+    ends = np.concatenate((state.edges.pairs(edges), hidden))
+    keys, first, number = np.unique(
+        orbit_keys(state, ends), axis=0, return_index=True, return_inverse=True
+    )
     number = number.reshape(-1)
-    is_needed = np.zeros(int(number.max(initial=-1)) + 1, dtype=np.bool_)
-    is_needed[number[state.edges.is_true[rows] == TRUE]] = True
-    for row in rows[~is_needed[number]].tolist():
-        state.drop_edge(row)
-    return int(np.count_nonzero(~is_needed))
+    is_true = np.concatenate((state.edges.is_true[edges] == TRUE, np.ones(len(hidden), dtype=bool)))
+    true = np.bincount(number[is_true], minlength=len(keys))
+    shown = np.bincount(number[: len(edges)], minlength=len(keys)) > 0
+    worth = 2 * true >= _sizes(state, keys)
+    for at in np.flatnonzero(shown & ~worth).tolist():
+        for low, high in orbit(state, *ends[first[at]].tolist()):
+            hide(state, low, high)
+    for at in np.flatnonzero(worth & ~shown).tolist():
+        for low, high in orbit(state, *ends[first[at]].tolist()):
+            show(state, low, high)
+    state.count("orbits_dropped", int(np.count_nonzero(shown & ~worth)))
+    state.count("orbits_shown", int(np.count_nonzero(worth & ~shown)))
+
+
+def _edge_between(state: State, u: int, v: int) -> int | None:
+    """Return the released edge between two places, if both are places and there is one."""
+    return None if NOBODY in (u, v) else state.adjacent[u].get(v)
+
+
+def _sizes(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return how many pairs of places each orbit has, by what names it."""
+    m = _layout(state)[1][keys[:, 0]]
+    # Within a group, half the way round, each pair is met from both ends.
+    return np.where((keys[:, 0] == keys[:, 1]) & (2 * keys[:, 2] == m), m // 2, m)
 
 
 def orbit_keys(state: State, ends: NDArray[np.int64]) -> NDArray[np.int64]:

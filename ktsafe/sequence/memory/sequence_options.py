@@ -38,9 +38,6 @@ class SequenceOptions:
         None: no cohort is retired; the audit tells how many of a cohort are people.
     effort:
         How hard the first release is searched; what it saves is saved for ever.
-    real_per_group:
-        For `AlignedSequence` alone: at most so many members of a group are people. None: as many
-        as there are places.
     """
 
     sybil_margin: int = 2
@@ -50,7 +47,6 @@ class SequenceOptions:
     alpha_reserve: Fraction = Fraction(0)
     real_floor: int | None = None
     effort: Effort = "balanced"
-    real_per_group: int | None = None
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha_reserve", exact(self.alpha_reserve, "alpha_reserve"))
@@ -63,10 +59,9 @@ class SequenceOptions:
         ):
             if getattr(self, name) not in known:
                 raise InvalidParams(f"{name} must be one of {', '.join(known)}.")
-        names = ("sybil_margin", "birth_wait_max", "real_floor", "real_per_group")
-        for name in names:
+        for name in ("sybil_margin", "birth_wait_max", "real_floor"):
             value = getattr(self, name)
-            if name in {"real_floor", "real_per_group"} and value is None:
+            if name == "real_floor" and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidParams(f"{name} must be a whole number of at least 0.")

@@ -68,7 +68,6 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.t", 1.5, "t must be"),
         ("privacy.distance", "l2", "privacy.distance"),
         ("privacy.n_hops", -1, "n_hops must be"),
-        ("release.real_per_group", 3, "real_per_group is for groups"),
         ("privacy.reading", "both", "privacy.reading"),
         ("privacy.window", 2, "privacy.window"),
         ("privacy.window", "ever", "privacy.window"),
@@ -115,7 +114,7 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
     for name in tables.split():
         table = getattr(settings.config, name)
         shown = set(document[name]) - {"kind"}
-        optional = {"seed", "real_per_group", "real_floor", "debezium"}
+        optional = {"seed", "real_floor", "debezium"}
         optional |= {"token_file", "token_env", "figures"}
         optional -= shown
         assert shown == set(table.__struct_fields__) - optional
@@ -129,17 +128,6 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     table = {"alpha_reserve": "1/10", "real_floor": 4}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)
-
-
-def test_real_per_group_arrives_where_there_are_groups(tmp_path):
-    """Beyond one hop it is an option of the sequence, and at most the size of a group."""
-    document = {**MINIMAL, "privacy": {"n_hops": 2}}
-    document["release"] = {**MINIMAL["release"], "real_per_group": 10}
-    settings = config.check(document, tmp_path, "here")
-    assert settings.sequence == SequenceOptions(real_per_group=10)
-    document["release"]["real_per_group"] = 11
-    with pytest.raises(ConfigError, match="1 to 10"):
-        config.check(document, tmp_path, "here")
 
 
 def test_t_may_be_given_as_l1_distance(tmp_path):

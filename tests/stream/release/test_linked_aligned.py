@@ -130,13 +130,3 @@ def test_a_touched_release_is_found(undisturbed, tmp_path, capsys):
     (tmp_path / "nothing").mkdir()
     with pytest.raises(ReleaseUnreadable, match=CERTIFICATE):
         read_shift(tmp_path / "nothing", release)
-
-
-def test_real_per_group_is_frozen_and_kept(tmp_path):
-    """Groups of the service hold as many people as asked for."""
-    options = dataclasses.replace(OPTIONS, real_per_group=1)
-    world = world_of(tmp_path, options=options)
-    assert not world.run().withheld
-    last = json.loads((max((tmp_path / "audit").iterdir()) / "audit.json").read_text())
-    assert last["sequence"]["k_real_min"] == 1
-    assert last["sequence"]["inserted_vertices"] >= last["sequence"]["cohorts"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
@@ -124,10 +123,7 @@ def test_the_service_keeps_a_sequence_safe_at_two_hops(
 
 
 def two_hops(folder: Path, window: str, people: int) -> running.Site:
-    """Return a service whose attackers know two hops.
-
-    An orbit of two edges inserts one at most, so that no release costs more than nothing.
-    """
+    """Return a service whose attackers know two hops."""
     feed = services.small_feed(people=people)
     # One quasi-identifier, so that newcomers soon find others of their kind.
     attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
@@ -136,16 +132,3 @@ def two_hops(folder: Path, window: str, people: int) -> running.Site:
     asked = f"[privacy]\nwindow = {window}\nk = 2\nalpha = 0.5\nn_hops = 2\n"
     site.config.write_text(re.sub(r"\[privacy\]\nwindow = .*\n", asked, text))
     return site
-
-
-def test_compare_shows_what_real_members_per_group_cost(files: list[str], tmp_path: Path) -> None:
-    """Fewer originals per group cost more and keep degrees lower; each is safe."""
-    table = tmp_path / "table.csv"
-    options = ["--k=4", "--hops=2", "--effort=fast", "--real-per-group=1,4", "--no-utility"]
-    assert run_command(["compare", *files[:6], *options, f"--csv={table}"]) == Exit.OK
-    with table.open(newline="") as file:
-        alone, together = csv.DictReader(file)
-    assert (alone["real_per_group"], together["real_per_group"]) == ("1", "4")
-    assert alone["outcome"] == together["outcome"] == "kt-safe"
-    assert int(alone["cost"]) > int(together["cost"])
-    assert float(alone["share_of_k_copies"]) == 1

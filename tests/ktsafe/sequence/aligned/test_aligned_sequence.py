@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections import defaultdict
 
 import numpy as np
@@ -104,7 +105,7 @@ def test_streams_stay_safe_and_true(
     qi_change: str,
 ) -> None:
     """Whatever happens: each release is safe, all are together, the truth is kept, pages read."""
-    world, rng = World(60, 80, seed), np.random.default_rng(seed)
+    world, rng = World(40, 200, seed), np.random.default_rng(seed)
     sequence = begun(world, params, births=births, qi_change=qi_change, birth_wait_max=1)
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
     history = []
@@ -120,27 +121,27 @@ def test_streams_stay_safe_and_true(
         truth, keys = sequence.truth()
         assert set(keys.tolist()) == set(world.people)
         assert {tuple(sorted(tie)) for tie in keys[truth.edges].tolist()} == world.ties
-        assert_shows_all_ties(history[-1], world)
+        assert_shows_what_is_half_true(history[-1], world)
         twin = AlignedSequence.from_pages(sequence.to_pages())
         assert twin.to_pages() == sequence.to_pages()
     assert_safe_together(history, params)
 
 
-def assert_shows_all_ties(released: Released, world: World) -> None:
-    """A tie between published people is shown, and every shown orbit holds one."""
+def assert_shows_what_is_half_true(released: Released, world: World) -> None:
+    """An orbit is shown whole if at least half of its pairs are true ties, else not at all."""
     keys = released.keys.tolist()
-    shown = {tuple(sorted((keys[u], keys[v]))) for u, v in released.graph.edges.tolist()}
-    there = {key for key in keys if key >= 0}
-    due = {tie for tie in world.ties if set(tie) <= there}
-    assert due <= shown
+    shown = {frozenset(edge) for edge in released.graph.edges.tolist()}
     assert released.shift is not None
-    reached = set()
-    for u, v in released.graph.edges.tolist():
-        if tuple(sorted((keys[u], keys[v]))) in due:
-            while tuple(sorted((u, v))) not in reached:
-                reached.add(tuple(sorted((u, v))))
-                u, v = int(released.shift[u]), int(released.shift[v])  # noqa: PLW2901
-    assert reached == {tuple(sorted(edge)) for edge in released.graph.edges.tolist()}
+    todo = set(map(frozenset, itertools.combinations(range(len(keys)), 2)))
+    while todo:
+        u, v = todo.pop()
+        orbit = set()
+        while frozenset((u, v)) not in orbit:
+            orbit.add(frozenset((u, v)))
+            u, v = int(released.shift[u]), int(released.shift[v])
+        todo -= orbit
+        true = sum(tuple(sorted(keys[end] for end in pair)) in world.ties for pair in orbit)
+        assert orbit & shown == (orbit if 2 * true >= len(orbit) else set())
 
 
 def test_a_small_release_is_safe_without_the_certificate() -> None:
@@ -224,46 +225,25 @@ def test_a_group_changes_its_class_when_its_people_agree() -> None:
     assert twin._state.between == {k: v for k, v in sequence._state.between.items() if v}
 
 
-def test_an_orbit_goes_with_its_last_true_tie() -> None:
-    """While a tie of the orbit is true all of it is shown; then none of it."""
+def test_an_orbit_is_shown_while_at_least_half_of_it_is_true() -> None:
+    """One tie of three is hidden, two show all three, and with one of them gone all go."""
     joined = {"joined": np.arange(6), "joined_values": [("x", "1", "well")] * 6}
     options = SequenceOptions(effort="fast")
-    first = Changes(ties_added=[[0, 3]], **joined)  # type: ignore[arg-type]
     rng = np.random.default_rng(0)
-    sequence = AlignedSequence.begin(SCHEMA, TWO_HOPS, options, first, rng)
-    shown = sequence.released()
-    size = shown.graph.n_edges
-    assert size in {3, 6}  # 3 translates, within a group or between two
-    keys = shown.keys.tolist()
-    others = [sorted((keys[u], keys[v])) for u, v in shown.graph.edges.tolist()]
-    other = next(tie for tie in others if tie != [0, 3])
+    sequence = AlignedSequence.begin(SCHEMA, TWO_HOPS, options, Changes(**joined), rng)
+    released = sequence.released()
+    shift, keys = released.shift, released.keys.tolist()
+    assert shift is not None
+    images = [0, int(shift[0])]
+    other = next(v for v in range(6) if v not in {*images, int(shift[images[1]])})
+    ties = [[keys[0], keys[other]], [keys[images[1]], keys[int(shift[other])]]]
     for changes, expected in (
-        (Changes(ties_added=[other]), size),
-        (Changes(ties_removed=[[0, 3]]), size),
-        (Changes(ties_removed=[other]), 0),
+        (Changes(ties_added=[ties[0]]), 0),
+        (Changes(ties_added=[ties[1]]), 3),
+        (Changes(ties_removed=[ties[0]]), 0),
     ):
-        made = sequence.advance(changes, rng)
+        sequence.advance(changes, rng)
         assert sequence.released().graph.n_edges == expected
-        assert len(made.lost) == (size if expected == 0 else 0)
-
-
-def test_real_per_group_leaves_places_for_nobody() -> None:
-    """Groups hold as many people as asked for, and the rest is inserted."""
-    world, rng = World(60, 60, 8), np.random.default_rng(0)
-    sequence = begun(world, real_per_group=2)
-    for i in range(4):
-        sequence.advance(world.change(**KINDS[i]), rng)
-    real = np.bincount(sequence.cohorts(), sequence.released().keys >= 0)
-    assert real.max() == 2
-    assert verify_graph(
-        sequence.released().graph, TWO_HOPS, certificate=sequence.released().shift
-    ).is_safe
-
-
-def test_more_people_than_places_are_refused() -> None:
-    """`real_per_group` above m is no option."""
-    with pytest.raises(InvalidParams, match="1 to 3"):
-        begun(World(10, 5, 1), real_per_group=4)
 
 
 def test_newcomers_wait_until_a_group_is_full() -> None:
