@@ -13,9 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import inner_kernel, kernel
 from ktsafe.working._random_core import below, uniform
 
 EMPTY = -1
@@ -55,14 +55,14 @@ class Problem(NamedTuple):
     is_sensitive: NDArray[np.bool_]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def _home(key: int, mask: int) -> int:
     """Return the slot where the search for a key begins."""
     mixed = np.uint64(key) * np.uint64(0x9E3779B97F4A7C15)
     return np.int64(mixed >> np.uint64(20)) & mask
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def slot_of(table: NDArray[np.int64], key: int) -> int:
     """Return the slot that holds `key`, or the free one where it belongs."""
     mask = table.shape[0] - 1
@@ -72,7 +72,7 @@ def slot_of(table: NDArray[np.int64], key: int) -> int:
     return slot
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def free_slot(table: NDArray[np.int64], slot: int) -> None:
     """Empty a slot and move up the entries that probing would otherwise miss."""
     mask = table.shape[0] - 1
@@ -91,7 +91,7 @@ def free_slot(table: NDArray[np.int64], slot: int) -> None:
     table[hole] = 0
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def count_edge(plan: Plan, table: NDArray[np.int64], u: int, v: int, step: int) -> int:
     """Put the edge (u, v) into its orbit (step 1) or take it out (-1).
 
@@ -132,7 +132,7 @@ def count_edge(plan: Plan, table: NDArray[np.int64], u: int, v: int, step: int) 
     return size - 2 * held + 1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def count_all(problem: Problem, plan: Plan, table: NDArray[np.int64]) -> int:
     """Put every edge into the empty table; return the mixture of all orbits."""
     total = 0
@@ -143,7 +143,7 @@ def count_all(problem: Problem, plan: Plan, table: NDArray[np.int64]) -> int:
     return total
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def place(plan: Plan, v: int, slot: int) -> None:
     """Let v, unless it is `EMPTY`, stand at a position; counts are the caller's business."""
     plan.occupant[slot] = v
@@ -152,7 +152,7 @@ def place(plan: Plan, v: int, slot: int) -> None:
         plan.position[v] = slot % plan.caps[0]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def swap(problem: Problem, plan: Plan, table: NDArray[np.int64], slot_1: int, slot_2: int) -> int:
     """Exchange the occupants of two positions; return the change of the mixture.
 
@@ -183,7 +183,7 @@ def swap(problem: Problem, plan: Plan, table: NDArray[np.int64], slot_1: int, sl
     return change
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def is_allowed(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> bool:
     """Return whether exchanging two positions of one class keeps both groups within the caps."""
     m = plan.caps[0]
@@ -200,7 +200,7 @@ def is_allowed(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> bool:
     )
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def settle_counts(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> None:
     """Count who is sensitive in two positions' groups after their occupants changed for good."""
     m = plan.caps[0]
@@ -214,7 +214,7 @@ def settle_counts(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> Non
     plan.sensitive[h] -= flagged
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def shared_slot(problem: Problem, plan: Plan, v: int, state: NDArray[np.uint64]) -> int:
     """Return a position where an edge of v would lie in an orbit that another edge has, or -1.
 
@@ -244,7 +244,7 @@ def shared_slot(problem: Problem, plan: Plan, v: int, state: NDArray[np.uint64])
     return -1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def rotate(problem: Problem, plan: Plan, table: NDArray[np.int64], g: int, step: int) -> int:
     """Shift the members of one group by `step`; return the change of the mixture."""
     m = plan.caps[0]
@@ -268,7 +268,7 @@ def rotate(problem: Problem, plan: Plan, table: NDArray[np.int64], g: int, step:
     return change
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def anneal(
     problem: Problem,
     plan: Plan,

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
 from ktsafe.index._table_core import Rule, Table, _nobody_tips, shift
+from ktsafe.kernels import kernel
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def turn(
     table: Table,
     rule: Rule,

@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 NO, YES, UNDECIDED = 0, 1, 2
 
@@ -37,7 +38,7 @@ class Ego(NamedTuple):
     rows: NDArray[np.bool_]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def ego(graph: Labelled, v: int) -> Ego:
     """Return the neighbours of v and the ties among them."""
     near = graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
@@ -62,7 +63,7 @@ def ego(graph: Labelled, v: int) -> Ego:
     return Ego(near[order], graph.label[near][order], ties[order], sorted_rows)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def may_contain(small: Ego, large: Ego) -> bool:
     """Return whether, label by label, the i-th most tied one has a counterpart as tied."""
     j = 0
@@ -79,7 +80,7 @@ def may_contain(small: Ego, large: Ego) -> bool:
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def search_order(small: Ego) -> NDArray[np.int64]:
     """Return the tied neighbours, each next one with most ties to those before it."""
     n = small.ties.shape[0]
@@ -95,7 +96,7 @@ def search_order(small: Ego) -> NDArray[np.int64]:
     return order
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def contains(small: Ego, large: Ego, steps: int) -> int:
     """Return whether `large` holds a copy of `small`: labels equal, every tie present.
 
@@ -140,7 +141,7 @@ def contains(small: Ego, large: Ego, steps: int) -> int:
     return YES if depth >= 0 else NO
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def count_candidates(
     true: Labelled,
     released: Labelled,

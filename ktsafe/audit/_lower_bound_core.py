@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import kernel
 
-@njit(cache=True, fastmath=False, nogil=True)
+
+@kernel
 def cheapest_blocks(degrees: NDArray[np.int64], k: int, slack: int) -> int:
     """Return the least cost, in edge ends, of a block partition of descending `degrees`.
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import kernel
 from ktsafe.verify._stars_core import WideRows, scaled_limit, wide_similar
 
 
@@ -27,7 +27,7 @@ class Candidates(NamedTuple):
     stop: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def neighbour_runs(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -65,7 +65,7 @@ def neighbour_runs(
     return pointer, column[:filled].copy(), count[:filled].copy()
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def contains(have: Multisets, row: int, want: Multisets, v: int) -> bool:
     """Return whether multiset `row` of `have` contains multiset `v` of `want`."""
     x = have.pointer[row]
@@ -80,7 +80,7 @@ def contains(have: Multisets, row: int, want: Multisets, v: int) -> bool:
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def known_candidates(
     asked: NDArray[np.int64],
     row_of: NDArray[np.int64],

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import inner_kernel, kernel
 
-@njit(cache=True, fastmath=False, nogil=True)
+
+@kernel
 def triangles(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return in how many triangles each vertex is, int64, shape (n,).
 
@@ -34,7 +35,7 @@ def triangles(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[
     return found
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def _later_neighbours(
     indptr: NDArray[np.int64], indices: NDArray[np.int32]
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -55,7 +56,7 @@ def _later_neighbours(
     return later, start
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def distances(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -99,7 +100,7 @@ def distances(
     return found
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def move_vertices(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

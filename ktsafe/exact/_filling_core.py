@@ -1,6 +1,6 @@
 """Edges are added until every vertex of a pair of classes has its number of neighbours."""
 
-# mypy: disable-error-code="no-any-return,return-value"
+# mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
 
 from __future__ import annotations
@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 
 class Wiring(NamedTuple):
@@ -42,7 +43,7 @@ class Wiring(NamedTuple):
     n_first: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def adjacent(g: Wiring, u: int, v: int) -> bool:
     """Return whether u and v are one vertex or neighbours."""
     if u == v:
@@ -56,14 +57,14 @@ def adjacent(g: Wiring, u: int, v: int) -> bool:
     return False
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def attach(g: Wiring, v: int, e: int) -> None:
     """Note edge e at v."""
     g.at[g.first[v] + g.held[v]] = e
     g.held[v] += 1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def detach(g: Wiring, v: int, e: int) -> None:
     """Forget edge e at v."""
     last = g.first[v] + g.held[v] - 1
@@ -74,7 +75,7 @@ def detach(g: Wiring, v: int, e: int) -> None:
     g.held[v] -= 1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def join(g: Wiring, u: int, v: int, is_kept: bool) -> None:
     """Add an edge."""
     e = g.size[0]
@@ -85,18 +86,18 @@ def join(g: Wiring, u: int, v: int, is_kept: bool) -> None:
     g.size[0] += 1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def move_end(g: Wiring, e: int, side: int, to: int) -> None:
     """Let edge e end in another vertex."""
-    detach(g, g.ends[e, side], e)
+    detach(g, np.int64(g.ends[e, side]), e)
     g.ends[e, side] = to
     g.is_kept[e] = False
     attach(g, to, e)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def fill(
-    g: Wiring, kept: NDArray[np.int32], wanting: NDArray[np.int32], rng: np.random.Generator
+    g: Wiring, kept: NDArray[np.int64], wanting: NDArray[np.int64], rng: np.random.Generator
 ) -> int:
     """Load the kept edges, then add others; return how many find no place.
 
@@ -105,14 +106,14 @@ def fill(
     g:
         Empty; filled in place.
     kept:
-        int32, shape (k, 2): edges that are there.
+        int64, shape (k, 2): edges that are there.
     wanting:
-        int32, shape (f, 2): vertices that lack an edge, once for each edge; in random order.
+        int64, shape (f, 2): vertices that lack an edge, once for each edge; in random order.
     rng:
         Draws the edges with which partners are exchanged.
     """
     for i in range(len(kept)):
-        join(g, kept[i, 0], kept[i, 1], True)
+        join(g, kept[i, 0], kept[i, 1], np.bool_(True))
     late = np.empty(len(wanting), np.int64)
     n_late = 0
     for i in range(len(wanting)):
@@ -121,20 +122,20 @@ def fill(
             late[n_late] = i
             n_late += 1
         else:
-            join(g, u, v, False)
+            join(g, u, v, np.bool_(False))
     missing = 0
     for i in range(n_late):
         u, v = wanting[late[i], 0], wanting[late[i], 1]
         if not (
             exchanged(g, u, v, len(kept), rng)
-            or along_path(g, u, v, False)
-            or along_path(g, u, v, True)
+            or along_path(g, u, v, np.bool_(False))
+            or along_path(g, u, v, np.bool_(True))
         ):
             missing += 1
     return missing
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def exchanged(g: Wiring, u: int, v: int, n_kept: int, rng: np.random.Generator) -> bool:
     """Connect u and v through an added edge (x, y): it becomes (u, y), and (x, v) is new."""
     n_added = g.size[0] - n_kept
@@ -142,16 +143,16 @@ def exchanged(g: Wiring, u: int, v: int, n_kept: int, rng: np.random.Generator) 
     for _ in range(min(4 * n_added, 400)):
         e = n_kept + int(rng.random() * n_added)
         flip = int(is_one and rng.random() < 0.5)
-        x, y = g.ends[e, flip], g.ends[e, 1 - flip]
+        x, y = np.int64(g.ends[e, flip]), np.int64(g.ends[e, 1 - flip])
         if adjacent(g, u, y) or adjacent(g, x, v):
             continue
         move_end(g, e, flip, u)
-        join(g, x, v, False)
+        join(g, x, v, np.bool_(False))
         return True
     return False
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
     """Connect u and v by a shortest alternating path of edges that come and edges that go.
 
@@ -174,7 +175,7 @@ def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
     queue[0], head, tail = u, 0, 1
     former[u] = u
     while head < tail:
-        x = queue[head]
+        x = np.int64(queue[head])
         head += 1
         if not adjacent(g, x, v):
             return apply_path(g, x, u, v, by_edge, former)
@@ -192,7 +193,7 @@ def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
     return False
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def apply_path(
     g: Wiring,
     x: int,
@@ -204,9 +205,9 @@ def apply_path(
     """Shift edges along the path that ends in x, and connect x with v."""
     end = x
     while x != u:
-        e, w = by_edge[x], former[x]
+        e, w = np.int64(by_edge[x]), np.int64(former[x])
         side = 0 if g.ends[e, 0] == x else 1
-        y = g.ends[e, 1 - side]
+        y = np.int64(g.ends[e, 1 - side])
         if adjacent(g, w, y):
             # In one class a path may cross itself; its shifts are valid only together.
             undo_path(g, end, x, by_edge, former)
@@ -216,16 +217,16 @@ def apply_path(
     if adjacent(g, end, v):
         undo_path(g, end, u, by_edge, former)
         return False
-    join(g, end, v, False)
+    join(g, end, v, np.bool_(False))
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def undo_path(
     g: Wiring, end: int, x: int, by_edge: NDArray[np.int32], former: NDArray[np.int32]
 ) -> None:
     """Take back the shifts of `apply_path` from the end of the path to x."""
     while end != x:
-        e, w = by_edge[end], former[end]
+        e, w = np.int64(by_edge[end]), np.int64(former[end])
         move_end(g, e, 0 if g.ends[e, 0] == w else 1, end)
         end = w

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 
 class Places(NamedTuple):
@@ -46,7 +47,7 @@ class Places(NamedTuple):
     middle: NDArray[np.int32]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def find_middle(p: Places, i: int) -> None:
     """Count the middle values of cohort i anew."""
     low, high = p.first[i], p.first[i + 1]
@@ -71,7 +72,7 @@ def find_middle(p: Places, i: int) -> None:
             p.middle[i, 2, j] = values[half]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def replacing(p: Places, i: int, out: int, into: int) -> int:
     """Return by how much the deviation of cohort i grows if `into` takes the place of `out`."""
     is_odd = (p.first[i + 1] - p.first[i]) % 2
@@ -92,7 +93,7 @@ def replacing(p: Places, i: int, out: int, into: int) -> int:
     return more
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def swap_members(
     p: Places,
     bearable: NDArray[np.int64],
@@ -121,7 +122,7 @@ def swap_members(
     total = 0
     for _ in range(n_swaps):
         u, v = int(rng.random() * n), int(rng.random() * n)
-        c, d = p.cohort[u], p.cohort[v]
+        c, d = np.int64(p.cohort[u]), np.int64(p.cohort[v])
         if c == d:
             continue
         moved = int(p.is_sensitive[v]) - int(p.is_sensitive[u])

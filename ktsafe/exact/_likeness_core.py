@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 
 class Guise(NamedTuple):
@@ -42,7 +43,7 @@ class Guise(NamedTuple):
     mark: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def mark_neighbours(g: Guise, u: int) -> int:
     """Mark the neighbours of u; return the mark."""
     g.mark[-1] += 1
@@ -51,7 +52,7 @@ def mark_neighbours(g: Guise, u: int) -> int:
     return g.mark[-1]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def share_bin(g: Guise, u: int, v: int, common: int) -> int:
     """Return the bin of u and v with so many common neighbours."""
     degrees = (g.first[u + 1] - g.first[u]) * (g.first[v + 1] - g.first[v])
@@ -59,7 +60,7 @@ def share_bin(g: Guise, u: int, v: int, common: int) -> int:
     return min(int(common / np.sqrt(max(degrees, 1)) * bins), bins)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def count_marked(g: Guise, v: int, mark: int) -> int:
     """Return how many neighbours of v carry a mark."""
     count = 0
@@ -68,7 +69,7 @@ def count_marked(g: Guise, v: int, mark: int) -> int:
     return count
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def bins_of(g: Guise, edges: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the bin of each edge, shape (m,)."""
     bins = np.empty(len(edges), np.int64)
@@ -78,7 +79,7 @@ def bins_of(g: Guise, edges: NDArray[np.int32]) -> NDArray[np.int64]:
     return bins
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def replace(g: Guise, u: int, old: int, new: int) -> None:
     """Let u have another neighbour in place of an old one."""
     for i in range(g.first[u], g.first[u + 1]):
@@ -87,7 +88,7 @@ def replace(g: Guise, u: int, old: int, new: int) -> None:
             return
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def hand_over(g: Guise, old: int, new: int, e: int, f: int) -> None:
     """Let edge e, that ended in `old`, end in `new`, and edge f the other way round."""
     for i in range(g.own_first[old], g.own_first[old + 1]):
@@ -100,7 +101,7 @@ def hand_over(g: Guise, old: int, new: int, e: int, f: int) -> None:
             break
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def disguise(g: Guise, n_trials: int, rng: np.random.Generator) -> int:
     """Try exchanges of ends; keep those after which the edges look more like ties.
 

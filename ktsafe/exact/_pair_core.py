@@ -5,7 +5,7 @@ raises or lowers the degree of one cohort, then finds shown candidates along alt
 is taken back where it does not pay.
 """
 
-# mypy: disable-error-code="no-any-return,return-value"
+# mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
 
 from __future__ import annotations
@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 LITTLE = 1e-9
 """Less than this is no gain."""
@@ -82,14 +83,14 @@ class Board(NamedTuple):
     net: NDArray[np.float64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def note(g: Board, what: int) -> None:
     """Remember a step."""
     g.log[g.log_size[0]] = what
     g.log_size[0] += 1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def flip(g: Board, e: int) -> None:
     """Show a hidden candidate or hide a shown one."""
     more = 1 if g.is_shown[e] else -1
@@ -100,7 +101,7 @@ def flip(g: Board, e: int) -> None:
         g.hidden[g.ends[e, side]] += more
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def shift(g: Board, c: int, more: int) -> None:
     """Change the degree of cohort c, rooms of members included; these may fall below 0."""
     g.degree[c] += more
@@ -109,12 +110,12 @@ def shift(g: Board, c: int, more: int) -> None:
         g.room[g.members[i]] += more
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def undo(g: Board, mark: int) -> None:
     """Take steps back until the log is as long as it was."""
     while g.log_size[0] > mark:
         g.log_size[0] -= 1
-        what = g.log[g.log_size[0]]
+        what = np.int64(g.log[g.log_size[0]])
         if what >= 0:
             flip(g, what)
         else:
@@ -122,7 +123,7 @@ def undo(g: Board, mark: int) -> None:
             shift(g, c, -1 if (-what) % 2 else 1)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def augment(g: Board, u: int, nodes_max: int) -> None:
     """Show more at u, which has room: by a candidate or a short alternating path of them."""
     if g.log_size[0] + 2 * nodes_max + 30 * len(g.room) > len(g.log):
@@ -135,18 +136,20 @@ def augment(g: Board, u: int, nodes_max: int) -> None:
     g.stamp[0, u], g.net[u] = now, 0.0
     best, best_at = LITTLE, -1
     while head < tail:
-        x = queue[head]
+        x = np.int64(queue[head])
         head += 1
         if g.hidden[x] == 0:
             continue
         for i in range(g.first[x], g.first[x + 1]):
-            e = g.at[i]
+            e = np.int64(g.at[i])
             if g.is_shown[e]:
                 continue
             v = g.ends[e, 0] if g.ends[e, 1] == x else g.ends[e, 1]
             with_e = g.net[x] + g.gain[e]
             if g.room[v] > int(v == u) and with_e > LITTLE:
-                walk_back(g, u, x, e)
+                flip(g, e)
+                note(g, e)
+                walk_back(g, u, x)
                 return
             if g.stamp[1, v] == now or g.stamp[0, v] == now:
                 continue
@@ -166,34 +169,31 @@ def augment(g: Board, u: int, nodes_max: int) -> None:
                     queue[tail] = w
                     tail += 1
     if best_at >= 0:
-        walk_back(g, u, best_at, -1)
+        walk_back(g, u, best_at)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
-def walk_back(g: Board, u: int, x: int, e: int) -> None:
-    """Flip e, if any, and the path from u to x."""
-    if e >= 0:
-        flip(g, e)
-        note(g, e)
+@inner_kernel
+def walk_back(g: Board, u: int, x: int) -> None:
+    """Flip the path from u to x."""
     while x != u:
-        for f in (g.by_shown[x], g.by_hidden[x]):
+        for f in (np.int64(g.by_shown[x]), np.int64(g.by_hidden[x])):
             flip(g, f)
             note(g, f)
-        x = g.parent[x]
+        x = np.int64(g.parent[x])
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def raise_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
     """Raise cohort c and show what then fits; stop early where value cannot rise by `least`."""
     before = g.value[0]
-    shift(g, c, 1)
+    shift(g, c, np.int64(1))
     note(g, -2 * c - 1)
     able = 0
     for i in range(g.member_first[c], g.member_first[c + 1]):
         able += g.hidden[g.members[i]] > 0
     top = g.gain.max()
     for i in range(g.member_first[c], g.member_first[c + 1]):
-        v = g.members[i]
+        v = np.int64(g.members[i])
         if g.value[0] + able * top <= before + least:
             break
         if g.hidden[v] > 0:
@@ -203,11 +203,11 @@ def raise_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
     return g.value[0] - before
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def lower_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
     """Lower cohort c, which has a degree; hide what no longer fits, show what then does."""
     before = g.value[0]
-    shift(g, c, -1)
+    shift(g, c, np.int64(-1))
     note(g, -2 * c - 2)
     for i in range(g.member_first[c], g.member_first[c + 1]):
         v = g.members[i]
@@ -215,7 +215,7 @@ def lower_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
         if g.room[v] >= 0:
             continue
         f = cheapest_shown(g, v)
-        w = g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1]
+        w = np.int64(g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1])
         flip(g, f)
         note(g, f)
         if g.room[w] > 0:
@@ -225,7 +225,7 @@ def lower_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
     return g.value[0] - before
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def cheapest_shown(g: Board, v: int) -> int:
     """Return the shown candidate at v that can be hidden at the least loss."""
     best, found = np.inf, -1
@@ -249,7 +249,7 @@ def cheapest_shown(g: Board, v: int) -> int:
     return found
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def show_all(g: Board, order: NDArray[np.int64], nodes_max: int) -> None:
     """Show as much as the degrees allow."""
     for v in order:
@@ -261,7 +261,7 @@ def show_all(g: Board, order: NDArray[np.int64], nodes_max: int) -> None:
                 break
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def exchange_all(g: Board, nodes_max: int) -> None:
     """Show hidden candidates that gain more than those which must be hidden for them."""
     if len(g.gain) == 0 or g.gain.max() - g.gain.min() <= LITTLE:
@@ -275,7 +275,7 @@ def exchange_all(g: Board, nodes_max: int) -> None:
             if g.room[v] > 0 or g.hidden[v] == g.first[v + 1] - g.first[v]:
                 continue
             f = cheapest_shown(g, v)
-            w = g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1]
+            w = np.int64(g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1])
             flip(g, f)
             note(g, f)
             if w != g.ends[e, 1 - side] and g.room[w] > 0:
@@ -284,11 +284,11 @@ def exchange_all(g: Board, nodes_max: int) -> None:
             flip(g, e)
             note(g, e)
         if g.value[0] <= before + LITTLE:
-            undo(g, 0)
+            undo(g, np.int64(0))
         g.log_size[0] = 0
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def sweep(g: Board, order: NDArray[np.int64], nodes_max: int) -> int:
     """Raise or lower each cohort while that pays; return the number of steps."""
     steps = 0
@@ -301,13 +301,13 @@ def sweep(g: Board, order: NDArray[np.int64], nodes_max: int) -> int:
                 if gained > LITTLE:
                     direction = 1
                 else:
-                    undo(g, 0)
+                    undo(g, np.int64(0))
             if direction <= 0 and gained <= LITTLE and g.degree[c] > 0:
                 gained = lower_degree(g, c, LITTLE, nodes_max)
                 if gained > LITTLE:
                     direction = -1
                 else:
-                    undo(g, 0)
+                    undo(g, np.int64(0))
             g.log_size[0] = 0
             if gained <= LITTLE:
                 break
@@ -315,7 +315,7 @@ def sweep(g: Board, order: NDArray[np.int64], nodes_max: int) -> int:
     return steps
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def try_steps(
     g: Board, cohorts: NDArray[np.int64], reach: int, nodes_max: int
 ) -> NDArray[np.float64]:
@@ -328,15 +328,15 @@ def try_steps(
         for k in range(1, reach + 1):
             raise_degree(g, c, -np.inf, nodes_max)
             change[i, reach + k] = g.value[0] - before
-        undo(g, 0)
+        undo(g, np.int64(0))
         for k in range(1, min(reach, g.degree[c]) + 1):
             lower_degree(g, c, -np.inf, nodes_max)
             change[i, reach - k] = g.value[0] - before
-        undo(g, 0)
+        undo(g, np.int64(0))
     return change
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def choose_steps(
     change: NDArray[np.float64], weight: NDArray[np.int64], target: int, span: int
 ) -> NDArray[np.int64]:
@@ -371,7 +371,7 @@ def choose_steps(
     return steps
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def take_steps(
     g: Board, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
 ) -> None:
@@ -387,7 +387,7 @@ def take_steps(
                 g.log_size[0] = 0
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def step(g: Board, c: int, more: int, least: float, nodes_max: int) -> None:
     """Raise or lower cohort c by one."""
     if more > 0:
@@ -396,7 +396,7 @@ def step(g: Board, c: int, more: int, least: float, nodes_max: int) -> None:
         lower_degree(g, c, least, nodes_max)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def double_steps(
     g: Board,
     weight: NDArray[np.int64],
@@ -440,6 +440,6 @@ def double_steps(
         if done:
             taken += 1
         else:
-            undo(g, 0)
+            undo(g, np.int64(0))
         g.log_size[0] = 0
     return taken

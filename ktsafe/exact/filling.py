@@ -76,6 +76,6 @@ def fill(
         n_first=np.array([n_a], dtype=np.int64),
     )
     wanting = np.column_stack((near, far))
-    if core.fill(wiring, ends, wanting, rng):
+    if core.fill(wiring, ends.astype(np.int64), wanting.astype(np.int64), rng):
         return None
     return vertices[wiring.ends]

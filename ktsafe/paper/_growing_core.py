@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 N, M, FIRST_FAKE, PENDING = range(4)
 """Positions in `Growing.size`."""
@@ -105,13 +106,13 @@ class Growing(NamedTuple):
     mark: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def star_distance(degree_1: int, degree_2: int) -> int:
     """Return ged(HN(u, 1), HN(v, 1)) of two stars: a vertex and an edge per leaf more."""
     return 2 * abs(np.int64(degree_1) - np.int64(degree_2))
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def att_similar(
     hist: NDArray[np.int32],
     v: int,
@@ -136,7 +137,7 @@ def att_similar(
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def resembles(g: Growing, rule: Rule, v: int, hist: NDArray[np.int32], degree: int) -> bool:
     """Return whether v's neighbourhood is similar to one of this histogram and degree."""
     if rule.hops == 0:
@@ -147,7 +148,7 @@ def resembles(g: Growing, rule: Rule, v: int, hist: NDArray[np.int32], degree: i
     return att_similar(g.hist, v, hist, (own + 1, np.int64(degree) + 1), g.offsets, rule)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def is_safe(rule: Rule, members: int, sensitive: int) -> bool:
     """Return whether a protection set is large and harmless enough (Definition 4)."""
     return members >= rule.k and sensitive * rule.alpha[1] <= members * rule.alpha[0]
@@ -157,7 +158,7 @@ def is_safe(rule: Rule, members: int, sensitive: int) -> bool:
 # than comparing the pair.
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def count_members(
     g: Growing, rule: Rule, v: int, other: NDArray[np.int32], other_degree: int
 ) -> tuple[int, int]:
@@ -184,7 +185,7 @@ def count_members(
     return members, sensitive
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def affects_privacy(
     g: Growing, rule: Rule, v: int, other: NDArray[np.int32], other_degree: int
 ) -> bool:
@@ -231,7 +232,7 @@ def affects_privacy(
     return False
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def count_in(g: Growing, rule: Rule, v: int, step: int) -> None:
     """Add (step 1) or take away (step -1) v in the protection sets of other prior vertices.
 
@@ -256,7 +257,7 @@ def count_in(g: Growing, rule: Rule, v: int, step: int) -> None:
         ps_size[v], ps_sensitive[v] = count_members(g, rule, v, row, degree[v])
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def add_vertex(g: Growing, cls: int, dup_of: int, layer: int) -> int:
     """Append an isolated non-sensitive vertex, not counted in yet; the caller reserved room."""
     v = g.size[N]
@@ -279,7 +280,7 @@ def add_vertex(g: Growing, cls: int, dup_of: int, layer: int) -> int:
     return v
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def add_edge(g: Growing, u: int, v: int) -> None:
     """Insert an edge that does not exist; protection sets are the caller's business."""
     e = g.size[M]
@@ -294,13 +295,13 @@ def add_edge(g: Growing, u: int, v: int) -> None:
         g.hist[v, g.columns[g.cls[u], j]] += 1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def far_end(g: Growing, arc: int) -> int:
     """Return the vertex that an arc leads to."""
     return np.int64(g.edges[arc >> 1, 1 - (arc & 1)])
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def load(g: Growing, classes: NDArray[np.int32], edges: NDArray[np.int32]) -> None:
     """Fill an empty subgraph with given vertices and edges."""
     g.size[PENDING] = -1

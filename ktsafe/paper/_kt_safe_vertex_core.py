@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import inner_kernel, kernel
 from ktsafe.paper._growing_core import (
     HOSTLESS,
     PENDING,
@@ -65,7 +65,7 @@ class Work(NamedTuple):
     attached: bool
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def anonymize_queue(g: Growing, tree: KtTree, rule: Rule, work: Work, begin: int) -> int:
     """Make queued vertices kt-safe from `begin` on; return where it stopped for lack of room."""
     for position in range(begin, len(work.queue)):
@@ -103,7 +103,7 @@ def anonymize_queue(g: Growing, tree: KtTree, rule: Rule, work: Work, begin: int
     return len(work.queue)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def has_room(g: Growing, rule: Rule, work: Work, v: int, members: int, sensitive: int) -> bool:
     """Return whether the arrays hold whatever making v safe can insert."""
     if is_safe(rule, members, sensitive):
@@ -116,7 +116,7 @@ def has_room(g: Growing, rule: Rule, work: Work, v: int, members: int, sensitive
     return g.size[N] + needed <= len(g.cls) and g.size[M] + needed <= len(g.edges)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def convert(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, u: int) -> bool:
     """Rehearse fake neighbours of u that make it a member of v.PS, and insert them (17-23).
 
@@ -158,14 +158,14 @@ def convert(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, u: int) ->
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def shift_class(g: Growing, hist: NDArray[np.int32], cls: int, step: int) -> None:
     """Add a vertex of a class to a histogram, or take one away."""
     for j in range(g.columns.shape[1]):
         hist[g.columns[cls, j]] += step
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def closest_class(g: Growing, work: Work, v: int, degree: int) -> int:
     """Return the class in HN(v, 1) whose addition to the trial brings it closest to v."""
     trial, wanted = work.trial[0], g.hist[v]
@@ -187,7 +187,7 @@ def closest_class(g: Growing, work: Work, v: int, degree: int) -> int:
         arc = g.next_arc[arc]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def copy_in_layer(g: Growing, v: int, layer: int) -> int:
     """Return v's duplicate in a layer, -1 without one."""
     u = g.dup_head[v]
@@ -198,7 +198,7 @@ def copy_in_layer(g: Growing, v: int, layer: int) -> int:
     return np.int64(-1)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def free_layer(g: Growing, v: int) -> int:
     """Return the first layer in which v has no duplicate."""
     layer = np.int64(0)
@@ -207,7 +207,7 @@ def free_layer(g: Growing, v: int) -> int:
     return layer
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def duplicate(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, count: int) -> None:
     """Add `count` fake duplicates of v with non-sensitive values (lines 25 and 28).
 
@@ -236,7 +236,7 @@ def duplicate(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, count: i
         layer += 1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def is_part_of(g: Growing, v: int, copy: int) -> bool:
     """Return whether each neighbour of the copy stands for another neighbour of v.
 
@@ -259,7 +259,7 @@ def is_part_of(g: Growing, v: int, copy: int) -> bool:
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def connect_like(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, copy: int) -> None:
     """Give a duplicate of v the edges of v that it lacks; the duplicate is not counted in."""
     if rule.hops == 0:
@@ -284,7 +284,7 @@ def connect_like(g: Growing, tree: KtTree, rule: Rule, work: Work, v: int, copy:
     g.size[PENDING] = -1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def free_host(g: Growing, rule: Rule, work: Work, w: int, copy: int, layer: int) -> int:
     """Return a vertex that can stand for w beside the copy without affecting anybody, or -1.
 
@@ -306,7 +306,7 @@ def free_host(g: Growing, rule: Rule, work: Work, w: int, copy: int, layer: int)
     return host
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def is_adjacent(g: Growing, u: int, v: int) -> bool:
     """Return whether an edge joins u and v."""
     if g.degree[u] > g.degree[v]:

@@ -7,9 +7,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import inner_kernel, kernel
 from ktsafe.paper._growing_core import Growing, N, Rule, star_distance
 
 
@@ -52,7 +52,7 @@ class KtTree(NamedTuple):
     distances: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def note_change(tree: KtTree, g: Growing, v: int) -> None:
     """Bring v's pivot distances up to date, and widen the intervals above it."""
     if len(tree.pivots) == 0:
@@ -67,7 +67,7 @@ def note_change(tree: KtTree, g: Growing, v: int) -> None:
         node = tree.parent[node]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def pruned_by_pivots(one: NDArray[np.int64], two: NDArray[np.int64], epsilon: int) -> bool:
     """Return whether some pivot tells two vertices apart (Lemma 5.1), from their distances."""
     apart = False
@@ -76,7 +76,7 @@ def pruned_by_pivots(one: NDArray[np.int64], two: NDArray[np.int64], epsilon: in
     return apart
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def scan_candidates(g: Growing, rule: Rule, v: int, found: NDArray[np.int64]) -> int:
     """Write v.CS, ascending, by looking at every vertex (Algorithm initial_candidate)."""
     count = np.int64(0)
@@ -89,7 +89,7 @@ def scan_candidates(g: Growing, rule: Rule, v: int, found: NDArray[np.int64]) ->
     return count
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def tree_candidates(tree: KtTree, g: Growing, rule: Rule, v: int, found: NDArray[np.int64]) -> int:
     """Write v.CS, ascending, by descending the kt-tree; the same set as the scan's."""
     count, top = np.int64(0), np.int64(1)

@@ -5,11 +5,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import kernel
 
-@njit(cache=True, fastmath=False, nogil=True)
+
+@kernel
 def cluster(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],
@@ -50,7 +51,7 @@ def cluster(
     return part
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def estimate(
     indptr: NDArray[np.int64],
     indices: NDArray[np.int32],

@@ -5,13 +5,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import kernel
 from ktsafe.paper._growing_core import star_distance
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def pruned_pairs(degrees: NDArray[np.int64], pivot_degrees: NDArray[np.int64], epsilon: int) -> int:
     """Return the ordered pairs of vertices of which Lemma 5.1 rules one out for the other."""
     count = 0

@@ -8,8 +8,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import kernel
 
 
 class Rows(NamedTuple):
@@ -19,7 +20,7 @@ class Rows(NamedTuple):
     member: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def surviving_pairs(
     before: Rows,
     children: Rows,
@@ -76,7 +77,7 @@ def surviving_pairs(
             pointer[x + 1] = pointer[x] + count
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def similar_members(
     atom: int,
     members: NDArray[np.int64],

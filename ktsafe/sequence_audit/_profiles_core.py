@@ -13,8 +13,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 
 class Profiles(NamedTuple):
@@ -24,7 +25,7 @@ class Profiles(NamedTuple):
     flat: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the compressed adjacency of n vertices and an edge list, shape (m, 2)."""
     indptr = np.zeros(n + 1, dtype=np.int64)
@@ -45,7 +46,7 @@ def adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDAr
     return indptr, indices
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def difference(
     first: NDArray[np.int64], second: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -68,7 +69,7 @@ def difference(
     return only_first[:n_first].copy(), only_second[:n_second].copy()
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def profiles(
     vertices: NDArray[np.int64],
     indptr: NDArray[np.int64],
@@ -113,7 +114,7 @@ def profiles(
     return pointer, flat[:filled].copy()
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def are_similar(
     pointer: NDArray[np.int64],
     flat: NDArray[np.int64],
@@ -160,7 +161,7 @@ def are_similar(
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def similar_pairs(
     stored: Profiles,
     q: int,

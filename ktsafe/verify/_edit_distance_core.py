@@ -15,8 +15,8 @@ whose parity is that of |V2| - |V1| + |E1| + |E2|. Bounds are checked by the cal
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from ktsafe.kernels import inner_kernel, kernel
 from ktsafe.verify._partial_matching_core import (
     Matching,
     match,
@@ -34,14 +34,14 @@ STRONG_DEPTH_MAX = 64
 """Matched vertices up to which the dearer bound is worth its time: it prunes whole branches."""
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def size_bound(first: Rooted, second: Rooted) -> int:
     """Return the difference in vertices plus that in edges: a lower bound of the distance."""
     vertices = abs(first.level.shape[0] - second.level.shape[0])
     return vertices + abs(first.indices.shape[0] // 2 - second.indices.shape[0] // 2)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def degree_bound(first: Rooted, second: Rooted) -> int:
     """Return a lower bound of the distance from sorted degrees, the root's edges told apart.
 
@@ -65,7 +65,7 @@ def degree_bound(first: Rooted, second: Rooted) -> int:
     return vertices + abs(first.indptr[1] - second.indptr[1]) + (total + 1) // 2
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def same_colours(first: Rooted, second: Rooted) -> bool:
     """Return whether the finest colours agree as multisets, as they do at distance 0."""
     if first.level.shape[0] != second.level.shape[0]:
@@ -75,7 +75,7 @@ def same_colours(first: Rooted, second: Rooted) -> bool:
     return np.array_equal(one, two)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def agreement(first: Rooted, second: Rooted, u: int, w: int) -> int:
     """Return after how many rounds the colours of u and w still agree, from 0 to ROUNDS + 1."""
     r = 0
@@ -84,7 +84,7 @@ def agreement(first: Rooted, second: Rooted, u: int, w: int) -> int:
     return r
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def next_candidate(
     first: Rooted, second: Rooted, state: Matching, u: int, room: int, last: int
 ) -> int:
@@ -132,7 +132,7 @@ def next_candidate(
     return best
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def search(
     first: Rooted, second: Rooted, limit: int, nodes: int, strong: bool
 ) -> tuple[int, int, int]:
@@ -181,7 +181,7 @@ def search(
     return 1, UNKNOWN, nodes
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def bounded_distance(first: Rooted, second: Rooted, limit: int, nodes: int) -> tuple[int, int]:
     """Return a lower and an upper bound of the distance, as far as `limit` asks.
 

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import inner_kernel, kernel
 from ktsafe.verify._edit_distance_core import UNKNOWN, bounded_distance
 from ktsafe.verify._rooted_graph_core import Rooted, colours, mixed, prepared
 from ktsafe.verify._stars_core import scaled_limit
@@ -47,7 +47,7 @@ class Profiles(NamedTuple):
     offsets: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def collect(
     reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
 ) -> tuple[int, int]:
@@ -76,7 +76,7 @@ def collect(
     return filled, inner
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def profile_rows(
     reach: Reach, columns: NDArray[np.int32], begin: int, stop: int, profiles: Profiles
 ) -> None:
@@ -119,7 +119,7 @@ def profile_rows(
             local[members[i]] = -1
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def cut_out(
     reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
 ) -> tuple[NDArray[np.int64], NDArray[np.int32], NDArray[np.int32]]:
@@ -154,7 +154,7 @@ def cut_out(
     return indptr, indices, level
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def neighbourhood(
     reach: Reach, v: int, local: NDArray[np.int32], members: NDArray[np.int32]
 ) -> Rooted:
@@ -163,7 +163,7 @@ def neighbourhood(
     return prepared(indptr, indices, level)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def group_isomorphic(
     reach: Reach, vertices: NDArray[np.int64], bounds: NDArray[np.int64], nodes: int
 ) -> NDArray[np.int64]:
@@ -205,7 +205,7 @@ def group_isomorphic(
     return same_as
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def distributions_agree(profiles: Profiles, u: int, v: int, tolerance: tuple[int, int]) -> bool:
     """Return whether sum |c1 * n2 - c2 * n1| <= 2 * t * n1 * n2 for every attribute and radius."""
     width = profiles.offsets[-1]
@@ -224,7 +224,7 @@ def distributions_agree(profiles: Profiles, u: int, v: int, tolerance: tuple[int
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def candidate_pairs(
     profiles: Profiles,
     order: NDArray[np.int64],
@@ -266,7 +266,7 @@ def candidate_pairs(
     return pairs[:filled].copy()
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def decide_pairs(
     reach: Reach, pairs: NDArray[np.int64], epsilon: int, nodes: int
 ) -> NDArray[np.int8]:

@@ -12,9 +12,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from ktsafe.kernels import inlined_kernel, inner_kernel, kernel
 from ktsafe.verify._rooted_graph_core import Rooted, mixed
 
 
@@ -42,7 +42,7 @@ class Matching(NamedTuple):
     met_2: NDArray[np.uint64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def new_matching(first: Rooted, second: Rooted) -> Matching:
     """Return the empty matching."""
     n_1 = first.level.shape[0]
@@ -63,7 +63,7 @@ def new_matching(first: Rooted, second: Rooted) -> Matching:
     )
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def change_surplus(state: Matching, u: int, step: int) -> None:
     """Add `step` to the surplus of a matched vertex."""
     state.sums[1] -= abs(state.surplus[u])
@@ -72,7 +72,7 @@ def change_surplus(state: Matching, u: int, step: int) -> None:
 
 
 # Inlined, so that the compiler sees which step it is: as a call the search takes a tenth longer.
-@njit(cache=True, fastmath=False, nogil=True, inline="always")
+@inlined_kernel
 def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: int) -> int:
     """Tell the neighbours of u and w, which are not matched now, that they are (1) or were (-1).
 
@@ -98,7 +98,7 @@ def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: 
     return common
 
 
-@njit(cache=True, fastmath=False, nogil=True, inline="always")
+@inlined_kernel
 def _open_ends(first: Rooted, second: Rooted, state: Matching, u: int, w: int) -> tuple[int, int]:
     """Return how many unmatched neighbours u and w have."""
     rest_1 = first.indptr[u + 1] - first.indptr[u] - state.placed_1[u]
@@ -106,7 +106,7 @@ def _open_ends(first: Rooted, second: Rooted, state: Matching, u: int, w: int) -
     return rest_1, rest_2
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def match(first: Rooted, second: Rooted, state: Matching, u: int, w: int) -> None:
     """Match u with w."""
     common = _meet(first, second, state, u, w, 1)
@@ -120,7 +120,7 @@ def match(first: Rooted, second: Rooted, state: Matching, u: int, w: int) -> Non
     state.sums[3] -= rest_2
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def unmatch(first: Rooted, second: Rooted, state: Matching, u: int) -> None:
     """Undo the latest match, that of u."""
     w = state.image[u]
@@ -134,7 +134,7 @@ def unmatch(first: Rooted, second: Rooted, state: Matching, u: int) -> None:
     state.sums[0] -= state.placed_1[u] + state.placed_2[w] - 2 * common
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def matching_bound(first: Rooted, second: Rooted, state: Matching) -> int:
     """Return a lower bound of the distance by any completion of the matching; exact at its end.
 
@@ -146,7 +146,7 @@ def matching_bound(first: Rooted, second: Rooted, state: Matching) -> int:
     return vertices + sums[0] + sums[1] + abs(sums[2] - sums[3])
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def unmatched(
     graph: Rooted, partner: NDArray[np.int32], placed: NDArray[np.int32], met: NDArray[np.uint64]
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.int64]]:
@@ -175,7 +175,7 @@ def unmatched(
     return near, both, rest
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def without_equal(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> int:
     """Return how many of one side must be matched to something unequal, or inserted; the worse.
 
@@ -198,7 +198,7 @@ def without_equal(one: NDArray[np.uint64], two: NDArray[np.uint64]) -> int:
     return max(left_1, left_2)
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def unmatched_bound(first: Rooted, second: Rooted, state: Matching) -> int:
     """Return a greater lower bound than `matching_bound`, from what is still unmatched.
 

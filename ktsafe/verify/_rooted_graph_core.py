@@ -11,8 +11,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 ROUNDS = 3
 """Rounds of colour refinement that order the candidates of a vertex."""
@@ -37,7 +38,7 @@ class Rooted(NamedTuple):
     order: NDArray[np.int32]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def mixed(word: int) -> int:
     """Return a well mixed function of 64 bits."""
     z = np.uint64(word) + np.uint64(0x9E3779B97F4A7C15)
@@ -46,7 +47,7 @@ def mixed(word: int) -> int:
     return z ^ (z >> np.uint64(31))
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def levels_of(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return every vertex's distance from vertex 0; `FAR` for those out of reach."""
     n = indptr.shape[0] - 1
@@ -67,7 +68,7 @@ def levels_of(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[
     return level
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def colours(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], level: NDArray[np.int32]
 ) -> NDArray[np.uint64]:
@@ -85,7 +86,7 @@ def colours(
     return colour
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def same_neighbours(indptr: NDArray[np.int64], indices: NDArray[np.int32], u: int, v: int) -> bool:
     """Return whether u and v have the same neighbours, u and v aside; rows ascend."""
     if indptr[u + 1] - indptr[u] != indptr[v + 1] - indptr[v]:
@@ -105,7 +106,7 @@ def same_neighbours(indptr: NDArray[np.int64], indices: NDArray[np.int32], u: in
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def twins(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
     """Return each vertex's next lower twin, or -1; the root has none.
 
@@ -129,7 +130,7 @@ def twins(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.i
     return twin
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def anchored_order(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
     """Order the vertices: the root, then whoever has most neighbours before it, then most at all.
 
@@ -155,7 +156,7 @@ def anchored_order(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDA
     return order
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def prepared(
     indptr: NDArray[np.int64], indices: NDArray[np.int32], level: NDArray[np.int32]
 ) -> Rooted:

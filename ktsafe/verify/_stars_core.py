@@ -14,8 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
 
 NARROW_SIZE_MAX = 127
 """Greatest size whose scaled distance, at most 2 * size * size, stays inside int16."""
@@ -52,7 +53,7 @@ class Locations(NamedTuple):
     row: NDArray[np.int64]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def neighbourhood_hashes(
     edges: NDArray[np.int32], columns: NDArray[np.int32], weights: NDArray[np.uint64]
 ) -> NDArray[np.uint64]:
@@ -74,7 +75,7 @@ def neighbourhood_hashes(
     return hashes
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def narrow_histograms(
     edges: NDArray[np.int32],
     columns: NDArray[np.int32],
@@ -103,7 +104,7 @@ def narrow_histograms(
     return histograms
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def wide_rows(
     vertices: NDArray[np.int64],
     indptr: NDArray[np.int64],
@@ -144,7 +145,7 @@ def wide_rows(
     return pointer, column[:filled].copy(), count[:filled].copy()
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def starts_location(
     order: NDArray[np.int64],
     key: NDArray[np.int64],
@@ -188,7 +189,7 @@ def starts_location(
     return starts
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def scaled_limit(size_1: int, size_2: int, numerator: int, denominator: int) -> int:
     """Return floor(2 * t * size_1 * size_2) for t = numerator / denominator <= 1, exactly.
 
@@ -198,7 +199,7 @@ def scaled_limit(size_1: int, size_2: int, numerator: int, denominator: int) -> 
     return (twice // denominator) * numerator + (twice % denominator) * numerator // denominator
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def wide_similar(
     wide: WideRows, q: int, row_1: int, row_2: int, size_1: int, size_2: int, limit: int
 ) -> bool:
@@ -225,7 +226,7 @@ def wide_similar(
     return True
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def narrow_distances(
     locations: Locations,
     i: int,
@@ -257,7 +258,7 @@ def narrow_distances(
             worst[j] = max(worst[j], total[j])
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def scan_narrow(
     locations: Locations,
     i: int,
@@ -288,7 +289,7 @@ def scan_narrow(
         begin += length
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@inner_kernel
 def add_pair(locations: Locations, i: int, j: int, found: NDArray[np.int64]) -> None:
     """Count location j into the protection set of i and the other way round."""
     found[0, i] += locations.multiplicity[j]
@@ -298,7 +299,7 @@ def add_pair(locations: Locations, i: int, j: int, found: NDArray[np.int64]) -> 
         found[f + 1, j] += locations.flagged[f, i]
 
 
-@njit(cache=True, fastmath=False, nogil=True)
+@kernel
 def scan_bands(
     locations: Locations,
     wide: WideRows,

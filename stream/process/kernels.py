@@ -25,6 +25,8 @@ COLD_NOTICE = "kernels are compiled once now, which takes some minutes"
 
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
 _OWN_NAME: Final = re.compile(r"kernels-[0-9a-f]{16}")
+_COMPILES: Final = re.compile(rb"^from (numba|[\w.]+\.kernels) import ", re.MULTILINE)
+"""What a file of kernels holds; the options of the compiler are in a file of kernels, too."""
 
 
 def settle_cache(package: str = "ktsafe") -> str:
@@ -62,7 +64,7 @@ def kernel_files(package: str) -> list[Path]:
     spec = find_spec(package)
     folders = [] if spec is None else spec.submodule_search_locations or []
     files = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
-    return [path for path in files if b"njit" in path.read_bytes()]
+    return [path for path in files if _COMPILES.search(path.read_bytes())]
 
 
 def digest_of(files: Iterable[Path]) -> str:

@@ -1,0 +1,74 @@
+"""Kernels are compiled in one way, and what only kernels call is called by no one else."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from ktsafe import kernels
+
+ROOT = Path(__file__).parents[2]
+CORES = sorted((ROOT / "ktsafe").rglob("_*_core.py"))
+INNER = {"inner_kernel", "inlined_kernel"}
+
+
+def named(path: Path, modules: set[str]) -> Iterator[tuple[str, str]]:
+    """Yield module and name of all that a file takes from some modules, functions included."""
+    aliases = {}
+    for node in ast.walk(tree := ast.parse(path.read_text())):
+        match node:
+            case ast.ImportFrom(module=str(module), names=names) if module in modules:
+                yield from ((module, alias.name) for alias in names)
+            case ast.ImportFrom(module=str(module), names=names):
+                whole = {alias: f"{module}.{alias.name}" for alias in names}
+                aliases |= {a.asname or a.name: w for a, w in whole.items() if w in modules}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=ast.Name(id=alias)) if alias in aliases:
+                yield aliases[alias], node.attr
+
+
+def test_python_calls_no_inner_kernel() -> None:
+    """They have no entry for Python; a kernel that Python or a test calls is no inner one."""
+    inner, modules = set(), set()
+    for path in CORES:
+        module = ".".join(path.relative_to(ROOT).with_suffix("").parts)
+        modules.add(module)
+        inner |= {
+            (module, node.name)
+            for node in ast.parse(path.read_text()).body
+            if isinstance(node, ast.FunctionDef)
+            and INNER & {ast.unparse(decorator) for decorator in node.decorator_list}
+        }
+    assert inner
+    callers = {*(ROOT / "ktsafe").rglob("*.py"), *(ROOT / "tests").rglob("*.py")} - {*CORES}
+    for path in sorted(callers):
+        assert inner.isdisjoint(named(path, modules)), path
+
+
+def test_options_are_all_that_kernels_share() -> None:
+    """What judges and searchers share imports numba alone, and holds decorators alone."""
+    tree = ast.parse(Path(kernels.__file__).read_text())
+    imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
+    assert imported == {"__future__", "collections.abc", "typing", "numba"}
+    assert not any(isinstance(node, ast.Import) for node in ast.walk(tree))
+    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+        _docstring, only = function.body
+        assert isinstance(only, ast.Return), function.name
+
+
+def test_options() -> None:
+    """Kernels are kept, add up in the order that is written, and let other threads run."""
+    assert kernels.OPTIONS["cache"] is True
+    assert kernels.OPTIONS["fastmath"] is False
+    assert kernels.OPTIONS["nogil"] is True
+
+
+def test_a_kernel_is_its_function() -> None:
+    """What a kernel returns is what its function returns."""
+
+    def doubled(number: int) -> int:
+        return 2 * number
+
+    assert kernels.kernel(doubled)(3) == doubled(3)
