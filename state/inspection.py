@@ -15,7 +15,7 @@ from state import keys
 from state.database import Database
 from state.errors import StateUnusable
 from state.folder import DATABASE, corrupted, make_folder, read_witness
-from state.ledger import ReleaseRecord, Sequence, Status
+from state.ledger import ReleaseRecord, SequenceRecord, Status
 from state.ledger_log import LedgerLog, Writes
 from state.recovery import read_positions, recover
 from state.store import Position
@@ -26,7 +26,7 @@ class Overview:
     """What a store holds beside the graph."""
 
     positions: Mapping[tuple[str, int], Position]
-    sequence: Sequence | None
+    sequence: SequenceRecord | None
     releases: list[ReleaseRecord]
 
 

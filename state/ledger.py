@@ -26,7 +26,7 @@ class Status(enum.StrEnum):
     PUBLISHED = "published"
 
 
-class Sequence(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class SequenceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is fixed for a sequence of releases; any change needs a new sequence.
 
     `secret` (hexadecimal, private) is what the randomness of its releases is drawn from, so that a
@@ -78,10 +78,10 @@ class Ledger(Protocol):
     the same write, and go when another sequence starts.
     """
 
-    def sequence(self) -> Sequence | None:
+    def sequence(self) -> SequenceRecord | None:
         """Return the current sequence, None before the first."""
 
-    def start_sequence(self, sequence: Sequence) -> None:
+    def start_sequence(self, sequence: SequenceRecord) -> None:
         """Record the sequence that following releases belong to; the former one's pages go."""
 
     def pages(self) -> dict[str, bytes]:

@@ -15,7 +15,7 @@ from typing import Final, Protocol
 
 import msgspec
 
-from state.ledger import NO_PAGES, PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import NO_PAGES, PendingCut, ReleaseRecord, SequenceRecord, Status
 
 CUT: Final = b"cut"
 COUNT: Final = b"count"
@@ -73,14 +73,14 @@ class LedgerLog:
         self._storage = storage
         self._damaged = damaged
         self._page_digests: dict[str, bytes] = {}
-        self._sequences: list[Sequence] = []
+        self._sequences: list[SequenceRecord] = []
         self._releases: list[ReleaseRecord] = []
         self._cut: PendingCut | None = None
         for key, value in sorted(entries.items()):
             if key == CUT:
                 self._cut = msgspec.json.decode(value, type=PendingCut)
             elif key.startswith(SEQUENCE):
-                self._sequences.append(msgspec.json.decode(value, type=Sequence))
+                self._sequences.append(msgspec.json.decode(value, type=SequenceRecord))
             elif key.startswith(RELEASE):
                 self._releases.append(msgspec.json.decode(value, type=ReleaseRecord))
             elif key == PAGES:
@@ -90,11 +90,11 @@ class LedgerLog:
         if entries.get(COUNT) != self._count(0, 0, len(self._page_digests)):
             raise ValueError("the ledger lacks entries")
 
-    def sequence(self) -> Sequence | None:
+    def sequence(self) -> SequenceRecord | None:
         """Return the current sequence, None before the first."""
         return self._sequences[-1] if self._sequences else None
 
-    def start_sequence(self, sequence: Sequence) -> None:
+    def start_sequence(self, sequence: SequenceRecord) -> None:
         """Record the sequence that following releases belong to; the former one's pages go.
 
         Raises

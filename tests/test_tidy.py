@@ -5,7 +5,8 @@ from __future__ import annotations
 import ast
 import re
 import tomllib
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -78,6 +79,46 @@ def test_functions_are_short() -> None:
     }
     limits = {where: LONGER.get(where, FUNCTION_LINES_MAX) for where in lengths}
     assert {where: n for where, n in lengths.items() if n > limits[where]} == {}
+
+
+LEAVING = {"cohorts", "polish", "index", "working", "_alignment_core.py", "_profiles_core.py"}
+"""Folders that are being replaced, and files whose names are still to be found."""
+
+
+def named_twice(names: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
+    """Return each name that several files give to something, with these files."""
+    where = defaultdict(list)
+    for name, path in names:
+        if LEAVING & {path.parent.name, path.name}:
+            continue
+        where[name].append(str(path.relative_to(ROOT)))
+    return {name: paths for name, paths in where.items() if len(paths) > 1}
+
+
+def test_no_two_modules_share_a_name() -> None:
+    """A module's name says which one it is, two kinds of name apart.
+
+    A command may be named after what it commands, and every package has `errors` of its own.
+    """
+    named = [
+        (path.stem, path)
+        for path in MODULES
+        if path.stem != "__init__"
+        and path.parent != ROOT / "stream" / "commands"
+        and (path.stem != "errors" or path.parent.parent != ROOT)
+    ]
+    assert named_twice(named) == {}
+
+
+def test_no_two_classes_share_a_name() -> None:
+    """A class's name says which one it is."""
+    named = [
+        (node.name, path)
+        for path in MODULES
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ClassDef)
+    ]
+    assert named_twice(named) == {}
 
 
 def test_kernels_declare_how_they_are_compiled() -> None:

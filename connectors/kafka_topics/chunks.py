@@ -49,7 +49,7 @@ class Marker(msgspec.Struct, frozen=True):
     files: list[tuple[str, int]]
 
 
-class Part(NamedTuple):
+class ReleasePart(NamedTuple):
     """One record of a release."""
 
     release_id: str
@@ -68,9 +68,9 @@ class Part(NamedTuple):
         ]
 
 
-def part(release_id: str, seq: int, kind: str, value: bytes) -> Part:
+def part(release_id: str, seq: int, kind: str, value: bytes) -> ReleasePart:
     """Return a record of a release."""
-    return Part(release_id, seq, kind, hashlib.sha256(value).hexdigest(), value)
+    return ReleasePart(release_id, seq, kind, hashlib.sha256(value).hexdigest(), value)
 
 
 def cut(folder: Path, names: Sequence[str], chunk_bytes: int) -> Iterator[bytes]:
@@ -87,14 +87,14 @@ def cut(folder: Path, names: Sequence[str], chunk_bytes: int) -> Iterator[bytes]
         yield rest.ljust(chunk_bytes, b"\0")
 
 
-def decode(record: Any) -> Part | None:
+def decode(record: Any) -> ReleasePart | None:
     """Return the release part that a consumed record holds, or None if it is something else.
 
     The sha256 is not checked here.
     """
     headers = {name: value for name, value in record.headers if value is not None}
     try:
-        found = Part(
+        found = ReleasePart(
             release_id=headers["release_id"].decode(),
             seq=int(headers["seq"]),
             kind=headers["kind"].decode(),
@@ -106,12 +106,12 @@ def decode(record: Any) -> Part | None:
     return found if 0 <= found.seq < SEQ_MAX else None
 
 
-def intact(found: Part) -> bool:
+def intact(found: ReleasePart) -> bool:
     """Whether the value is what its sha256 says."""
     return hashlib.sha256(found.value).hexdigest() == found.sha256
 
 
-def decode_marker(found: Part) -> Marker | None:
+def decode_marker(found: ReleasePart) -> Marker | None:
     """Return the marker a part holds, or None if it is damaged or of a later format."""
     if found.kind != MARKER or not intact(found):
         return None

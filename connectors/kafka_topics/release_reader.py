@@ -21,7 +21,7 @@ from connectors.base import MANIFEST, ReleaseBundle
 from connectors.errors import Misconfigured, SinkConflict, Unavailable
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
-from connectors.kafka_topics.chunks import Marker, Part
+from connectors.kafka_topics.chunks import Marker, ReleasePart
 from connectors.kafka_topics.tail import reading_options
 from connectors.regular_files import is_safe_name
 
@@ -42,7 +42,7 @@ class _Set:
     seqs: set[int] = dataclasses.field(default_factory=set)
     manifest: bytes = b""
 
-    def take(self, part: Part) -> None:
+    def take(self, part: ReleasePart) -> None:
         """Keep a part; one that comes again takes the place of the first.
 
         Chunks of another size than those before belong to another attempt, which began again.

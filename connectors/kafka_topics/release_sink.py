@@ -16,7 +16,7 @@ from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
 from connectors.errors import Misconfigured, Unavailable
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
-from connectors.kafka_topics.chunks import Part
+from connectors.kafka_topics.chunks import ReleasePart
 from connectors.kafka_topics.tail import last_release
 
 log = logging.getLogger(__name__)
@@ -177,7 +177,7 @@ class KafkaReleaseSink:
         }
 
     def _send_all(self, bundle: ReleaseBundle, release: PublishedRelease) -> None:
-        batch: list[Part] = []
+        batch: list[ReleasePart] = []
         size = 0
         for part in self._parts(bundle, release):
             closing = part.kind != chunks.CHUNK
@@ -188,7 +188,7 @@ class KafkaReleaseSink:
             size += len(part.value)
         self._transaction(batch, bundle)
 
-    def _parts(self, bundle: ReleaseBundle, release: PublishedRelease) -> Iterator[Part]:
+    def _parts(self, bundle: ReleaseBundle, release: PublishedRelease) -> Iterator[ReleasePart]:
         release_id, names = bundle.release_id, bundle.files[1:]
         seq = 0
         for value in chunks.cut(bundle.folder, names, self._chunk_bytes):
@@ -206,7 +206,7 @@ class KafkaReleaseSink:
         )
         yield chunks.part(release_id, seq + 1, chunks.MARKER, msgspec.json.encode(marker))
 
-    def _transaction(self, parts: list[Part], bundle: ReleaseBundle) -> None:
+    def _transaction(self, parts: list[ReleasePart], bundle: ReleaseBundle) -> None:
         """Send `parts` in one transaction.
 
         Ends, one way or the other, before the broker would abort it: a fenced error then means

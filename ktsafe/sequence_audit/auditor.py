@@ -19,7 +19,7 @@ from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures, windows
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, stable_codes
-from ktsafe.sequence_audit.candidates import Candidates, Stage
+from ktsafe.sequence_audit.candidates import CandidateSets, Stage
 from ktsafe.sequence_audit.change_history import ChangeHistory
 from ktsafe.sequence_audit.containment import Containment, TrueGraph
 from ktsafe.sequence_audit.findings import Findings, Violation
@@ -83,8 +83,8 @@ class SequenceAuditor:
         self._symmetry = SymmetryReader()
         self._ownership = Ownership()
         self._owners_known = True
-        self._published = Candidates()
-        self._linked: Candidates | None = None
+        self._published = CandidateSets()
+        self._linked: CandidateSets | None = None
         self._is_owned = np.zeros(0, dtype=np.bool_)
         self._is_owned_linked = np.zeros(0, dtype=np.bool_)
         self._ages = EdgeAges()
@@ -202,7 +202,7 @@ class SequenceAuditor:
         self._values = [Numbering() for _ in release.categories]
         self._profiler = Profiler(release.params, len(release.categories))
         self._symmetry = SymmetryReader()
-        self._published = Candidates()
+        self._published = CandidateSets()
         self._ages = EdgeAges()
         self._history = ChangeHistory()
 
@@ -246,7 +246,7 @@ class SequenceAuditor:
             self._is_owned_linked = _marked(linked[there & (owned.owner >= 0)], n_numbers)
 
     def _judge(
-        self, prefix: str, view: Candidates, objects: NDArray[np.int64], found: _Violations
+        self, prefix: str, view: CandidateSets, objects: NDArray[np.int64], found: _Violations
     ) -> dict[str, Any]:
         """Decide k and alpha for every set of releases that the promise speaks of."""
         window = self.promise.window
@@ -289,7 +289,7 @@ class SequenceAuditor:
             "k_still": figures.counts(changes.k_still, k),
         }
 
-    def _figures_of(self, view: Candidates, is_owned: NDArray[np.bool_]) -> dict[str, Any]:
+    def _figures_of(self, view: CandidateSets, is_owned: NDArray[np.bool_]) -> dict[str, Any]:
         was_owned = self._ownership.was_owned
         return figures.candidate_figures(view, self._params, is_owned, was_owned)
 

@@ -46,7 +46,7 @@ class Stage:
     is_sensitive: NDArray[np.bool_]
 
 
-class Candidates:
+class CandidateSets:
     """CS_all of every object, carried from release to release.
 
     Attributes
@@ -67,7 +67,7 @@ class Candidates:
         self.ever_sensitive = np.zeros(0, dtype=np.bool_)
         self.stages: list[Stage] = []
 
-    def copy(self) -> Candidates:
+    def copy(self) -> CandidateSets:
         """Return candidate sets that go on from here by themselves."""
         other = copy.copy(self)
         other.stages = list(self.stages)

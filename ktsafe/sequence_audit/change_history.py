@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures
-from ktsafe.sequence_audit.candidates import Candidates
+from ktsafe.sequence_audit.candidates import CandidateSets
 
 UNKNOWN = np.iinfo(np.int64).max
 
@@ -54,7 +54,7 @@ class ChangeHistory:
         self._judged_by = np.concatenate((self._judged_by, unjudged))
         self._n_labels += int(label.max(initial=-1)) + 1
 
-    def judge(self, candidates: Candidates, k: int) -> NDArray[np.int64]:
+    def judge(self, candidates: CandidateSets, k: int) -> NDArray[np.int64]:
         """Judge with the candidates of all releases so far; return who lost cover only now.
 
         Returns
@@ -98,7 +98,7 @@ class ChangeHistory:
 
 
 def alike(
-    candidates: Candidates,
+    candidates: CandidateSets,
     vertices: NDArray[np.int64],
     label: NDArray[np.int64],
     weights: NDArray[np.int64],

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence_audit.candidates import Candidates
+from ktsafe.sequence_audit.candidates import CandidateSets
 
 
 def counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
@@ -41,14 +41,14 @@ def shares(values: NDArray[np.float64], n_above: int) -> dict[str, Any]:
     }
 
 
-def sizes(candidates: Candidates, objects: NDArray[np.int64]) -> NDArray[np.int64]:
+def sizes(candidates: CandidateSets, objects: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return |CS_all| of some objects."""
     per_atom = candidates.over_candidates(candidates.per_atom(candidates.known))
     found: NDArray[np.int64] = per_atom[candidates.atom_of[objects]]
     return found
 
 
-def sensitive_shares(candidates: Candidates, params: PrivacyParams) -> dict[str, Any]:
+def sensitive_shares(candidates: CandidateSets, params: PrivacyParams) -> dict[str, Any]:
     """Summarize, over all objects, the greatest sensitive share of CS_all at any release.
 
     Complexity: releases times (objects plus pairs of atoms).
@@ -68,7 +68,7 @@ def sensitive_shares(candidates: Candidates, params: PrivacyParams) -> dict[str,
 
 
 def candidate_figures(
-    candidates: Candidates,
+    candidates: CandidateSets,
     params: PrivacyParams,
     is_owned: NDArray[np.bool_],
     was_owned: NDArray[np.bool_],
@@ -96,7 +96,7 @@ def candidate_figures(
 
 
 def real_candidates(
-    candidates: Candidates,
+    candidates: CandidateSets,
     params: PrivacyParams,
     is_real: NDArray[np.bool_],
     objects: NDArray[np.int64],

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence_audit.candidates import Candidates
+from ktsafe.sequence_audit.candidates import CandidateSets
 from ktsafe.sequence_audit.change_history import alike
 from ktsafe.sequence_audit.profiles import Structure
 
@@ -43,7 +43,7 @@ class VisibleChanges:
 
 
 def visible_changes(
-    structure: Structure, candidates: Candidates, is_real: NDArray[np.bool_]
+    structure: Structure, candidates: CandidateSets, is_real: NDArray[np.bool_]
 ) -> VisibleChanges:
     """Count for each visibly changed vertex who changed alike.
 
@@ -83,7 +83,7 @@ def _labels(structure: Structure) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 
 
 def _still(
-    structure: Structure, candidates: Candidates, changed: NDArray[np.int64]
+    structure: Structure, candidates: CandidateSets, changed: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Return k_still of every vertex that has it.
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import _candidates_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
-from ktsafe.sequence_audit.candidates import Candidates, Stage, row_sums
+from ktsafe.sequence_audit.candidates import CandidateSets, Stage, row_sums
 
 SETS_MAX = 100_000
 """Distinct intersections looked at per audit before the rest is called undecided."""
@@ -75,7 +75,7 @@ class Decision:
         )
 
 
-def decide(candidates: Candidates, params: PrivacyParams, window: int | None) -> Decision:
+def decide(candidates: CandidateSets, params: PrivacyParams, window: int | None) -> Decision:
     """Return whether every |CS_W| >= k and every sensitive share <= alpha.
 
     Parameters
@@ -120,7 +120,9 @@ class _Found:
 class _Search:
     """The steps beyond the certificate."""
 
-    def __init__(self, candidates: Candidates, params: PrivacyParams, window: int | None) -> None:
+    def __init__(
+        self, candidates: CandidateSets, params: PrivacyParams, window: int | None
+    ) -> None:
         self._candidates = candidates
         self._params = params
         self._window = window
@@ -218,7 +220,7 @@ class _Search:
         return seen, True
 
 
-def _groups_of_atoms(candidates: Candidates, stage: Stage) -> NDArray[np.int64]:
+def _groups_of_atoms(candidates: CandidateSets, stage: Stage) -> NDArray[np.int64]:
     """Return the group of each atom in a release, -1 where it is absent."""
     group = np.full(candidates.n_atoms, -1, dtype=np.int64)
     group[candidates.atom_of[stage.objects]] = stage.group

@@ -26,7 +26,7 @@ def read(
 
     settings = configuration.load(config)
     table = settings.config.dead_letters
-    if not isinstance(table, configuration.FilesDeadLetters):
+    if not isinstance(table, configuration.FilesDeadLettersTable):
         msg = f"{config}: the dead letters are in topic {table.topic}."
         raise ConfigError(msg, hint="Read them with a Kafka client; this command reads files.")
     path = settings.path(table.path)

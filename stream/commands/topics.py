@@ -60,7 +60,9 @@ def _specs(path: Path, partitions: int, replication: int) -> tuple[KafkaSettings
     ):
         if isinstance(
             table,
-            configuration.KafkaSource | configuration.KafkaSink | configuration.KafkaDeadLetters,
+            configuration.KafkaSourceTable
+            | configuration.KafkaSinkTable
+            | configuration.KafkaDeadLettersTable,
         ):
             specs.append(
                 TopicSpec(

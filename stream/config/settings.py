@@ -37,11 +37,11 @@ Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
 Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
 
 
-class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
+class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
     """Base of every table: frozen, unknown keys refused."""
 
 
-class FilesSource(Table, frozen=True, tag_field="kind", tag="files"):
+class FilesSourceTable(Section, frozen=True, tag_field="kind", tag="files"):
     """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
 
     paths: Annotated[list[str], msgspec.Meta(min_length=1)]
@@ -51,7 +51,7 @@ class FilesSource(Table, frozen=True, tag_field="kind", tag="files"):
     debezium: Tables | None = None
 
 
-class KafkaSource(Table, frozen=True, tag_field="kind", tag="kafka"):
+class KafkaSourceTable(Section, frozen=True, tag_field="kind", tag="kafka"):
     """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
 
     topic: Name
@@ -59,20 +59,20 @@ class KafkaSource(Table, frozen=True, tag_field="kind", tag="kafka"):
     debezium: Tables | None = None
 
 
-class FilesSink(Table, frozen=True, tag_field="kind", tag="files"):
+class FilesSinkTable(Section, frozen=True, tag_field="kind", tag="files"):
     """`[sink] kind = "files"`: one folder per release."""
 
     folder: str
 
 
-class KafkaSink(Table, frozen=True, tag_field="kind", tag="kafka"):
+class KafkaSinkTable(Section, frozen=True, tag_field="kind", tag="kafka"):
     """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
 
     topic: Name
     transactional_id: Name = "ktsafe-releases"
 
 
-class FilesDeadLetters(Table, frozen=True, tag_field="kind", tag="files"):
+class FilesDeadLettersTable(Section, frozen=True, tag_field="kind", tag="files"):
     """`[dead_letters] kind = "files"`: one JSON line per letter."""
 
     path: str
@@ -80,7 +80,7 @@ class FilesDeadLetters(Table, frozen=True, tag_field="kind", tag="files"):
     payload: Payload = "full"
 
 
-class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
+class KafkaDeadLettersTable(Section, frozen=True, tag_field="kind", tag="kafka"):
     """`[dead_letters] kind = "kafka"`: a topic, with error headers in the manner of Connect."""
 
     topic: Name
@@ -88,14 +88,14 @@ class KafkaDeadLetters(Table, frozen=True, tag_field="kind", tag="kafka"):
     payload: Payload = "full"
 
 
-class StateTable(Table, frozen=True):
+class StateTable(Section, frozen=True):
     """`[state]`: the folder of the true graph, the ledger, staged bytes and private audits."""
 
     folder: str
     erase_within_s: Seconds = 3600.0
 
 
-class PrivacyTable(Table, frozen=True):
+class PrivacyTable(Section, frozen=True):
     """`[privacy]`: the parameters, and the guarantee over the sequence of releases."""
 
     k: int = 10
@@ -108,7 +108,7 @@ class PrivacyTable(Table, frozen=True):
     window: Literal[1, "all"] = "all"
 
 
-class SequenceTable(Table, frozen=True):
+class SequenceTable(Section, frozen=True):
     """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
 
     Names and defaults are those of `ktsafe.sequence.SequenceOptions`.
@@ -122,7 +122,7 @@ class SequenceTable(Table, frozen=True):
     real_floor: NotNegative | None = None
 
 
-class AnonymizeTable(Table, frozen=True):
+class AnonymizeTable(Section, frozen=True):
     """`[anonymize]`: how each release is made (privacy.window = 1).
 
     Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
@@ -133,7 +133,7 @@ class AnonymizeTable(Table, frozen=True):
     workers: Positive = 1
 
 
-class ReleaseTable(Table, frozen=True):
+class ReleaseTable(Section, frozen=True):
     """`[release]`: when releases are due, how much effort goes into one, and what it must show."""
 
     every: str
@@ -147,7 +147,7 @@ class ReleaseTable(Table, frozen=True):
     format: tuple[ReleaseFormat, ...] = ("csv",)
 
 
-class IngestTable(Table, frozen=True):
+class IngestTable(Section, frozen=True):
     """`[ingest]`: bounds of one checkpoint and of what is accepted."""
 
     checkpoint_records_max: Annotated[int, msgspec.Meta(ge=1, le=20_000)] = 10_000
@@ -156,7 +156,7 @@ class IngestTable(Table, frozen=True):
     lateness_max_s: Annotated[int, msgspec.Meta(ge=1, le=3_153_600_000)] = 604_800
 
 
-class MetricsTable(Table, frozen=True):
+class MetricsTable(Section, frozen=True):
     """`[metrics]`: where status page, metrics and health are served; loopback by default.
 
     `figures` admits the secrets of releases there; by default where readers show a token. On
@@ -177,19 +177,19 @@ class MetricsTable(Table, frozen=True):
         return self.token_file is not None or self.token_env is not None
 
 
-class LogTable(Table, frozen=True):
+class LogTable(Section, frozen=True):
     """`[log]`: what goes to standard error."""
 
     level: Literal["debug", "info", "warning", "error"] = "info"
     format: Literal["text", "json"] = "text"
 
 
-class Config(Table, frozen=True):
+class Config(Section, frozen=True):
     """The whole file."""
 
-    source: FilesSource | KafkaSource
-    sink: FilesSink | KafkaSink
-    dead_letters: FilesDeadLetters | KafkaDeadLetters
+    source: FilesSourceTable | KafkaSourceTable
+    sink: FilesSinkTable | KafkaSinkTable
+    dead_letters: FilesDeadLettersTable | KafkaDeadLettersTable
     state: StateTable
     release: ReleaseTable
     attributes: AttributesTable | None = None
@@ -327,19 +327,20 @@ def _check_together(config: Config, name: str) -> None:
         raise ConfigError(msg)
     users = (config.source, config.sink, config.dead_letters)
     if config.kafka is None and any(
-        isinstance(user, KafkaSource | KafkaSink | KafkaDeadLetters) for user in users
+        isinstance(user, KafkaSourceTable | KafkaSinkTable | KafkaDeadLettersTable)
+        for user in users
     ):
         msg = f"{name}: a connector of kind kafka needs a [kafka] table."
         raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
     if "csv" not in config.release.format:
         msg = f'{name}: release.format must contain "csv".'
         raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
-    if isinstance(config.source, FilesSource) and config.source.paths.count("-") > 1:
+    if isinstance(config.source, FilesSourceTable) and config.source.paths.count("-") > 1:
         msg = f"{name}: source.paths names standard input twice."
         raise ConfigError(msg)
 
 
-def wrapping(source: FilesSource | KafkaSource) -> Wrapping:
+def wrapping(source: FilesSourceTable | KafkaSourceTable) -> Wrapping:
     """Return how events are wrapped in the records of a source.
 
     Raises
@@ -356,7 +357,7 @@ def wrapping(source: FilesSource | KafkaSource) -> Wrapping:
     return source.debezium
 
 
-def _check_columns(source: FilesSource | KafkaSource, schema: Schema) -> None:
+def _check_columns(source: FilesSourceTable | KafkaSourceTable, schema: Schema) -> None:
     """Refuse to read columns that nobody asked for."""
     tables = wrapping(source)
     if isinstance(tables, Tables):
@@ -368,11 +369,11 @@ def _check_columns(source: FilesSource | KafkaSource, schema: Schema) -> None:
 
 def _check_private(config: Config, base: Path, name: str) -> None:
     """Refuse to keep what must not be published where releases are handed out."""
-    if not isinstance(config.sink, FilesSink):
+    if not isinstance(config.sink, FilesSinkTable):
         return
     public = _resolved(base, config.sink.folder)
     private = {"state.folder": config.state.folder}
-    if isinstance(config.dead_letters, FilesDeadLetters):
+    if isinstance(config.dead_letters, FilesDeadLettersTable):
         private["dead_letters.path"] = config.dead_letters.path
     for key, text in private.items():
         if _resolved(base, text).is_relative_to(public):

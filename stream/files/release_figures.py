@@ -46,7 +46,7 @@ HISTORY_MAX: Final = 30
 """Releases remembered for trends."""
 
 
-class Candidates(msgspec.Struct, frozen=True):
+class CandidateFigures(msgspec.Struct, frozen=True):
     """How many candidates the worst placed has, and how many people have fewer than k.
 
     `least` is None where nobody was asked (no visible change), `share` where nobody is there.
@@ -77,7 +77,7 @@ class Secrets(msgspec.Struct, frozen=True):
 
     cost: dict[str, int]
     yardsticks: dict[str, int | None]
-    candidates: dict[str, Candidates]
+    candidates: dict[str, CandidateFigures]
     sensitive: dict[str, float | None]
     worth: dict[str, float | None] = msgspec.field(default_factory=dict)
 
@@ -124,7 +124,7 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
     candidates, sensitive = {}, {}
     for name, path in CANDIDATES.items():
         if found := _at(audit, path):
-            candidates[name] = Candidates(found["min"], found["below_k"], _share_below(found))
+            candidates[name] = CandidateFigures(found["min"], found["below_k"], _share_below(found))
     for name, path in SENSITIVE.items():
         if found := _at(audit, path):
             sensitive[name] = found["max"]

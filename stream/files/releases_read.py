@@ -40,7 +40,7 @@ class ManifestSchema(msgspec.Struct, frozen=True):
     sensitive_values: list[str]
 
 
-class Guarantee(msgspec.Struct, frozen=True):
+class StatedGuarantee(msgspec.Struct, frozen=True):
     """The `guarantee` part of a manifest."""
 
     w: int | str
@@ -56,7 +56,7 @@ class Manifest(msgspec.Struct, frozen=True):
     sequence_id: str
     nominal_time: str | None
     params: dict[str, int | str]
-    guarantee: Guarantee
+    guarantee: StatedGuarantee
     schema: ManifestSchema
     vertices: int
     edges: int

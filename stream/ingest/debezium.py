@@ -32,7 +32,7 @@ Name = Annotated[str, msgspec.Meta(min_length=1)]
 Row = dict[str, Any]
 
 
-class VertexTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class PeopleColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of people.
 
     Attributes
@@ -50,7 +50,7 @@ class VertexTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     attributes: dict[str, Name] = {}
 
 
-class EdgeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class TieColumns(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A table of ties: the columns with the ids of both ends."""
 
     table: Name
@@ -61,8 +61,8 @@ class EdgeTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 class Tables(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Where in the database the graph is."""
 
-    vertices: Annotated[tuple[VertexTable, ...], msgspec.Meta(min_length=1)]
-    edges: tuple[EdgeTable, ...] = ()
+    vertices: Annotated[tuple[PeopleColumns, ...], msgspec.Meta(min_length=1)]
+    edges: tuple[TieColumns, ...] = ()
 
 
 class _Source(msgspec.Struct, frozen=True):
@@ -99,7 +99,7 @@ class _Envelope(_Change, frozen=True):
 _envelopes: Final = msgspec.json.Decoder(_Envelope)
 
 
-class Rows:
+class RowEvents:
     """Turns changes of rows into events.
 
     Parameters
@@ -137,7 +137,7 @@ class Rows:
         return None
 
 
-def _vertex(table: VertexTable, change: _Change) -> Event:
+def _vertex(table: PeopleColumns, change: _Change) -> Event:
     row, written = _row(change)
     vertex_id, time = _id(row, table.id), _time(change)
     if not written:
@@ -148,7 +148,7 @@ def _vertex(table: VertexTable, change: _Change) -> Event:
     return events.VertexUpsertEvent(vertex_id, attributes, time)
 
 
-def _edge(table: EdgeTable, change: _Change) -> Event:
+def _edge(table: TieColumns, change: _Change) -> Event:
     row, written = _row(change)
     source, target = _id(row, table.source), _id(row, table.target)
     if not written:

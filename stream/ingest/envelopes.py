@@ -56,7 +56,7 @@ def decoder(event_format: Wrapping) -> Decode:
     The returned function raises `MalformedEvent` with the reason why a record holds no event.
     """
     if isinstance(event_format, debezium.Tables):
-        return debezium.Rows(event_format).decode
+        return debezium.RowEvents(event_format).decode
     return _cloud_event if event_format == "cloudevents" else _plain
 
 

@@ -108,9 +108,9 @@ def configure(
     """
     assert level in LEVELS
     root = logging.getLogger()
-    for handler in [h for h in root.handlers if isinstance(h, _Handler)]:
+    for handler in [h for h in root.handlers if isinstance(h, _QuietHandler)]:
         root.removeHandler(handler)
-    handler = _Handler(stream or sys.stderr)
+    handler = _QuietHandler(stream or sys.stderr)
     handler.setFormatter(Formatter(format))
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
@@ -164,7 +164,7 @@ class Formatter(logging.Formatter):
         return self._render(line)
 
 
-class _Handler(logging.StreamHandler[TextIO]):
+class _QuietHandler(logging.StreamHandler[TextIO]):
     def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802
         """Drop the line: the standard way out would print the record's arguments."""
 

@@ -11,8 +11,7 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.verify import verify
-from state.ledger import Ledger, PendingCut
-from state.ledger import Sequence as Series
+from state.ledger import Ledger, PendingCut, SequenceRecord
 from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import in_order
@@ -49,7 +48,7 @@ class FreshReleases:
     def build(
         self,
         index: int,
-        series: Series,
+        series: SequenceRecord,
         cut: PendingCut,
         snapshot: GraphSnapshot,
         progress: Progress,

@@ -33,8 +33,7 @@ from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, TrueGraph, Violation
 from state.database import RESTORE
 from state.errors import StateCorrupted
-from state.ledger import Ledger, PendingCut, ReleaseRecord
-from state.ledger import Sequence as Series
+from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord
 from state.snapshot import GraphSnapshot
 from stream.files.certificates import in_order
 from stream.files.private_audits import read_shift
@@ -121,7 +120,7 @@ class LinkedReleases:
     def build(
         self,
         index: int,
-        series: Series,
+        series: SequenceRecord,
         cut: PendingCut,
         snapshot: GraphSnapshot,
         progress: Progress,

@@ -15,8 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
-from state.ledger import NO_PAGES, Ledger, PendingCut
-from state.ledger import Sequence as Series
+from state.ledger import NO_PAGES, Ledger, PendingCut, SequenceRecord
 from state.snapshot import GraphSnapshot
 from stream.files.releases_read import Release
 from stream.files.releases_write import Guarantee
@@ -74,7 +73,7 @@ class Mechanism(Protocol):
     def build(
         self,
         index: int,
-        series: Series,
+        series: SequenceRecord,
         cut: PendingCut,
         snapshot: GraphSnapshot,
         progress: Progress,

@@ -21,7 +21,7 @@ from connectors.errors import ConnectorError, SinkConflict, Unavailable
 from connectors.regular_files import digest_regular
 from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe
 from state.errors import StateCorrupted, StateError
-from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.snapshot import GraphSnapshot
 from stream.errors import Worthless
 from stream.observer import Observer
@@ -106,7 +106,7 @@ class Publisher:
         self._check_staged(last)
         self._staged = last
 
-    def begin(self, sequence: Sequence, cut: PendingCut, snapshot: GraphSnapshot) -> None:
+    def begin(self, sequence: SequenceRecord, cut: PendingCut, snapshot: GraphSnapshot) -> None:
         """Start building the release of a cut."""
         assert not self.busy
         last = self._ledger.last()

@@ -10,7 +10,7 @@ from typing import Any
 
 from ktsafe import PrivacyParams, Schema
 from state.errors import StateMismatch
-from state.ledger import Ledger, Sequence
+from state.ledger import Ledger, SequenceRecord
 
 
 def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
@@ -31,7 +31,7 @@ def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, An
 
 def ensure_sequence(
     ledger: Ledger, digest: str, now_us: int, *, seed: int | None = None
-) -> Sequence:
+) -> SequenceRecord:
     """Return the current sequence, started now if there is none.
 
     Raises
@@ -54,10 +54,10 @@ def ensure_sequence(
     return sequence
 
 
-def new_sequence(digest: str, now_us: int, *, seed: int | None = None) -> Sequence:
+def new_sequence(digest: str, now_us: int, *, seed: int | None = None) -> SequenceRecord:
     """Return a fresh sequence with a random id, and a random secret unless a test fixes it."""
     secret = secrets.token_bytes(32) if seed is None else hashlib.sha256(b"%d" % seed).digest()
-    return Sequence(
+    return SequenceRecord(
         sequence_id=secrets.token_hex(8),
         inputs_digest=digest,
         started_us=now_us,

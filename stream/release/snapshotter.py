@@ -16,8 +16,7 @@ from typing import Any
 from ktsafe import PrivacyParams
 from ktsafe.audit import Traced, audit_traced, trace, usefulness
 from ktsafe.errors import NotKTSafe
-from state.ledger import Ledger, PendingCut, ReleaseRecord, Status
-from state.ledger import Sequence as Series
+from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import write_certificate
@@ -127,7 +126,7 @@ class Snapshotter:
         return self._settings.staging_dir / release_id
 
     def build(
-        self, index: int, series: Series, cut: PendingCut, snapshot: GraphSnapshot
+        self, index: int, series: SequenceRecord, cut: PendingCut, snapshot: GraphSnapshot
     ) -> StagedRelease:
         """Anonymize, write, read back and verify one release.
 

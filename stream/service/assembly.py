@@ -20,7 +20,13 @@ from connectors.letters import BareLetters
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
-from stream.config.settings import FilesDeadLetters, FilesSink, FilesSource, Settings, wrapping
+from stream.config.settings import (
+    FilesDeadLettersTable,
+    FilesSinkTable,
+    FilesSourceTable,
+    Settings,
+    wrapping,
+)
 from stream.errors import ConfigError
 from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
@@ -35,7 +41,7 @@ from stream.service.loop import Clock, LoopSettings, WhenBusy
 from stream.service.notify import Notifier
 from stream.service.service import run_service
 from stream.service.standby import check_can_stand_by, take_over
-from stream.watching.board import Board
+from stream.watching.board import StatusBoard
 from stream.watching.summary import Summary
 from stream.watching.watching import status_board, status_server
 
@@ -112,7 +118,7 @@ def _stand_by(settings: Settings, stopping: threading.Event) -> GraphStore | Non
     )
 
 
-def status(board: Board) -> dict[str, Any]:
+def status(board: StatusBoard) -> dict[str, Any]:
     """Return the report of a board, JSON-ready. Who may read the state may see its secrets."""
     report: dict[str, Any] = msgspec.to_builtins(board.report(secrets=True))
     return report
@@ -141,7 +147,7 @@ def frozen_inputs(settings: Settings) -> dict[str, Any]:
 def source(settings: Settings) -> Source:
     """Return the configured source, not opened."""
     table = settings.config.source
-    if isinstance(table, FilesSource):
+    if isinstance(table, FilesSourceTable):
         paths = [path if path == "-" else str(settings.path(path)) for path in table.paths]
         return files.FileSource(
             paths,
@@ -155,7 +161,7 @@ def source(settings: Settings) -> Source:
 def release_sink(settings: Settings) -> ReleaseSink:
     """Return the configured release sink, not opened."""
     table = settings.config.sink
-    if isinstance(table, FilesSink):
+    if isinstance(table, FilesSinkTable):
         return files.FileReleaseSink(settings.path(table.folder))
     return kafka_topics.KafkaReleaseSink(
         _kafka(settings), table.topic, transactional_id=table.transactional_id
@@ -165,7 +171,7 @@ def release_sink(settings: Settings) -> ReleaseSink:
 def release_reader(settings: Settings) -> ReleaseReader:
     """Return a reader of what the configured sink publishes."""
     table = settings.config.sink
-    if isinstance(table, FilesSink):
+    if isinstance(table, FilesSinkTable):
         return files.FileReleaseReader(settings.path(table.folder))
     return kafka_topics.KafkaReleaseReader(_kafka(settings), table.topic)
 
@@ -174,7 +180,7 @@ def dead_letter_sink(settings: Settings) -> DeadLetterSink:
     """Return the configured dead-letter sink, open."""
     table = settings.config.dead_letters
     sink: DeadLetterSink
-    if isinstance(table, FilesDeadLetters):
+    if isinstance(table, FilesDeadLettersTable):
         sink = files.FileDeadLetterSink(
             settings.path(table.path), dead_letter_bytes_max=table.dead_letter_bytes_max
         )
@@ -226,7 +232,7 @@ def audit_folder(settings: Settings) -> Path:
 def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
     """Blank the dead letters that hold one of these ids; None where they are out of reach."""
     table = settings.config.dead_letters
-    if not isinstance(table, FilesDeadLetters):
+    if not isinstance(table, FilesDeadLettersTable):
         return None
     words = [name.encode() for name in ids]
     return files.blank_dead_letters(settings.path(table.path), words)
@@ -236,11 +242,11 @@ def places(settings: Settings) -> dict[str, str]:
     """Return where a service's things are, by name, for people."""
     config = settings.config
     found = {}
-    if isinstance(config.sink, FilesSink):
+    if isinstance(config.sink, FilesSinkTable):
         found["releases"] = str(settings.path(config.sink.folder))
     else:
         found["releases"] = f"topic {config.sink.topic}"
-    if isinstance(config.dead_letters, FilesDeadLetters):
+    if isinstance(config.dead_letters, FilesDeadLettersTable):
         found["dead"] = str(settings.path(config.dead_letters.path))
     else:
         found["dead"] = f"topic {config.dead_letters.topic}"

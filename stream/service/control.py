@@ -31,7 +31,7 @@ from stream.service.control_wire import (
     TRANSFER_S,
     VERSION,
     Answer,
-    Failure,
+    ControlFailure,
     address,
     decoded,
 )
@@ -100,7 +100,7 @@ class Control(Listener):
         try:
             self._path.unlink(missing_ok=True)
             with address(self._path) as place:
-                server = _Server(place, self)
+                server = _ControlServer(place, self)
             self._path.chmod(0o600)
         except OSError as error:
             hint = f"{error.strerror}. The folder must be on a file system that has sockets."
@@ -150,10 +150,10 @@ class Control(Listener):
             result = self._result(line)
         except EXPECTED as error:
             code = exit_code(error)
-            return msgspec.json.encode(Answer(VERSION, error=Failure(code, str(error))))
+            return msgspec.json.encode(Answer(VERSION, error=ControlFailure(code, str(error))))
         except Exception as error:  # noqa: BLE001 -- the loop raises it too, and logs its place
             message = f"{type(error).__name__}: see the service's log."
-            failure = Failure(Exit.INTERNAL, message)
+            failure = ControlFailure(Exit.INTERNAL, message)
             return msgspec.json.encode(Answer(VERSION, error=failure))
         return msgspec.json.encode(Answer(VERSION, result=result))
 
@@ -197,17 +197,17 @@ class Control(Listener):
         )
 
 
-class _Server(Bounded, socketserver.UnixStreamServer):
+class _ControlServer(Bounded, socketserver.UnixStreamServer):
     request_queue_size = CLIENTS_MAX
 
     def __init__(self, place: str, control: Control) -> None:
         self.control = control
-        super().__init__(place, _Handler)
+        super().__init__(place, _ControlHandler)
 
 
-class _Handler(socketserver.StreamRequestHandler):
+class _ControlHandler(socketserver.StreamRequestHandler):
     timeout = TRANSFER_S
-    server: _Server
+    server: _ControlServer
 
     def handle(self) -> None:
         line = self.rfile.readline(LINE_BYTES_MAX + 1)

@@ -39,7 +39,7 @@ class Question(msgspec.Struct, forbid_unknown_fields=True):
     patience_s: float = 60.0
 
 
-class Failure(msgspec.Struct):
+class ControlFailure(msgspec.Struct):
     """Why there is no result, with the exit code that a command ends with."""
 
     code: int
@@ -51,7 +51,7 @@ class Answer(msgspec.Struct, omit_defaults=True):
 
     version: int
     result: dict[str, Any] | None = None
-    error: Failure | None = None
+    error: ControlFailure | None = None
 
 
 def decoded(line: bytes) -> Question:

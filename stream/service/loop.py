@@ -14,7 +14,7 @@ from collections.abc import Callable
 from connectors.base import Source
 from connectors.errors import Unavailable
 from state.errors import StateUnusable
-from state.ledger import PendingCut, Sequence
+from state.ledger import PendingCut, SequenceRecord
 from state.store import GraphStore
 from stream.ingest.ingest import Ingest
 from stream.observer import Observer
@@ -174,7 +174,7 @@ class Loop:
         """Another sequence began: its first release shows what the last one showed, if need be."""
         self._last_cut = None
 
-    def _sequence(self) -> Sequence:
+    def _sequence(self) -> SequenceRecord:
         sequence = self._store.ledger.sequence()
         assert sequence is not None
         return sequence

@@ -16,7 +16,7 @@ from typing import Final
 from state.errors import StateLocked
 from state.folder import is_held
 from state.store import GraphStore
-from stream.config.settings import FilesSource, Settings
+from stream.config.settings import FilesSourceTable, Settings
 from stream.errors import ConfigError
 from stream.process.logs import get_logger
 
@@ -42,7 +42,9 @@ def check_can_stand_by(settings: Settings, private: Path, *, mounts: Path = MOUN
     ConfigError
     """
     source = settings.config.source
-    if isinstance(source, FilesSource) and any(_is_pipe(settings, path) for path in source.paths):
+    if isinstance(source, FilesSourceTable) and any(
+        _is_pipe(settings, path) for path in source.paths
+    ):
         msg = "A standby cannot take over standard input or a pipe."
         raise ConfigError(msg, hint="What the first service read of it is gone. Name files.")
     kind = file_system(private, mounts)

@@ -38,7 +38,7 @@ Progress = Callable[[str, float], None]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Feed:
+class FeedPosition:
     """Where the feed goes on after an import, and what tells it from another feed."""
 
     offsets: Mapping[TopicPartition, int]
@@ -108,7 +108,7 @@ def offsets_in(path: Path) -> dict[TopicPartition, int]:
     return found
 
 
-def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> Feed:
+def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> FeedPosition:
     """Return where a feed goes on: at these offsets, or by default at its ends as of now.
 
     Raises
@@ -124,7 +124,7 @@ def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> Fee
         if missing := sorted(set(source.partitions()) - set(found)):
             msg = f"The offsets leave out partition {missing[0].partition} of {missing[0].topic}."
             raise ConfigError(msg, hint="Name the next offset of every partition.")
-        return Feed(dict(found), source.identity())
+        return FeedPosition(dict(found), source.identity())
     finally:
         source.close()
 
@@ -136,7 +136,7 @@ def import_graph(
     edges: Path,
     *,
     at_us: int,
-    feed: Feed,
+    feed: FeedPosition,
     progress: Progress,
 ) -> Imported:
     """Fill a new store from two CSV files; it gets its name when it is complete.

@@ -20,7 +20,7 @@ from stream.files.release_figures import HISTORY_MAX, ReleaseFigures
 from stream.observer import Observer
 from stream.process.version import VERSION
 from stream.watching.diagnosis import Moment, diagnose
-from stream.watching.report import Feed, Report, Sample, TrueGraph
+from stream.watching.report import FeedReport, Report, Sample, TrueGraphReport
 from stream.watching.summary import Counts
 
 SAMPLE_INTERVAL_S: Final = 10.0
@@ -30,7 +30,7 @@ RATE_S: Final = 60.0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Setting:
+class Circumstances:
     """What of the configuration a report repeats, or judges by.
 
     Attributes
@@ -49,7 +49,7 @@ class Setting:
     healthy_within_s: float = 60.0
 
 
-class Board(Observer):
+class StatusBoard(Observer):
     """Remembers what it is told, and reports it.
 
     Parameters
@@ -62,7 +62,7 @@ class Board(Observer):
 
     def __init__(
         self,
-        setting: Setting,
+        setting: Circumstances,
         counts: Counts,
         *,
         wall_s: Callable[[], float] = time.time,
@@ -188,11 +188,11 @@ class Board(Observer):
             true_graph=self._true_graph() if secrets else None,
         )
 
-    def _feed(self, now: Moment) -> Feed:
+    def _feed(self, now: Moment) -> FeedReport:
         counts = self._counts
         before = next((m for m in self._trend if now.at_s - m.at_s <= RATE_S), None)
         past_s = now.at_s - before.at_s if before else 0.0
-        return Feed(
+        return FeedReport(
             records=now.records,
             applied=counts.applied,
             ignored=counts.ignored,
@@ -203,9 +203,9 @@ class Board(Observer):
             trend=[Sample(m.wall_s, m.records, m.lag) for m in self._trend],
         )
 
-    def _true_graph(self) -> TrueGraph:
+    def _true_graph(self) -> TrueGraphReport:
         counts = self._counts
-        return TrueGraph(
+        return TrueGraphReport(
             vertices=counts.vertices,
             edges=counts.edges,
             store_bytes=self._store_bytes,

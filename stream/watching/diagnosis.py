@@ -12,7 +12,7 @@ from typing import Final
 
 from stream.files.release_figures import ReleaseFigures
 from stream.watching.remedies import REMEDIES
-from stream.watching.report import Problem
+from stream.watching.report import ProblemReport
 
 START_MAX_S: Final = 600.0
 DEAD_LETTERS_MAX: Final = 0.01
@@ -53,7 +53,7 @@ def diagnose(
     release_interval_s: float | None,
     last: ReleaseFigures | None,
     k: int,
-) -> list[Problem]:
+) -> list[ProblemReport]:
     """Return what is wrong, the gravest first.
 
     Parameters
@@ -81,7 +81,7 @@ def diagnose(
     if release_interval_s is not None and release_age_s > 2 * release_interval_s:
         says = f"No release for {release_age_s:.0f} s, twice the interval."
         found.append(("KtsafeReleaseOverdue", says))
-    return [Problem(name, says, *REMEDIES[name]) for name, says in found]
+    return [ProblemReport(name, says, *REMEDIES[name]) for name, says in found]
 
 
 def _has_too_few(last: ReleaseFigures, k: int) -> bool:

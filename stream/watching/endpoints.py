@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import msgspec
 
 from stream.watching.access import CHALLENGE, Gate
-from stream.watching.board import Board
+from stream.watching.board import StatusBoard
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status_page import POLICY, runbook_page, status_page
 
@@ -24,7 +24,7 @@ GUARDED: Final = ("/", "/runbook", "/status.json", "/metrics")
 NOT_FOUND: Final = f"not found; there are {', '.join((*GUARDED, *PROBES))}\n"
 
 
-class Answer(NamedTuple):
+class HttpAnswer(NamedTuple):
     """One answer; `policy` is its Content-Security-Policy, `challenge` asks for a token."""
 
     code: HTTPStatus
@@ -52,7 +52,7 @@ class Endpoints:
     def __init__(
         self,
         metrics: PrometheusMetrics,
-        board: Board | None,
+        board: StatusBoard | None,
         gate: Gate,
         *,
         secrets: bool,
@@ -64,41 +64,43 @@ class Endpoints:
         self._gate = gate
         self._healthy_within_s = healthy_within_s
 
-    def answer(self, path: str, *, host: str, accept: str = "", authorization: str = "") -> Answer:
+    def answer(
+        self, path: str, *, host: str, accept: str = "", authorization: str = ""
+    ) -> HttpAnswer:
         """Return the answer for a path, its query already cut off, and these headers."""
         if path in PROBES:
             return self._health() if path == "/healthz" else self._readiness()
         if path not in GUARDED:
-            return Answer(HTTPStatus.NOT_FOUND, TEXT, NOT_FOUND.encode())
+            return HttpAnswer(HTTPStatus.NOT_FOUND, TEXT, NOT_FOUND.encode())
         if not self._gate.is_addressed(host):
             body = b"this address is served to this machine only, under a name of its own\n"
-            return Answer(HTTPStatus.MISDIRECTED_REQUEST, TEXT, body)
+            return HttpAnswer(HTTPStatus.MISDIRECTED_REQUEST, TEXT, body)
         if not self._gate.admits(authorization):
             body = b"a token is needed, see [metrics] token_file\n"
-            return Answer(HTTPStatus.UNAUTHORIZED, TEXT, body, challenge=CHALLENGE)
+            return HttpAnswer(HTTPStatus.UNAUTHORIZED, TEXT, body, challenge=CHALLENGE)
         if path == "/metrics":
             content_type, body = self._metrics.exposition(accept)
-            return Answer(HTTPStatus.OK, content_type, body)
+            return HttpAnswer(HTTPStatus.OK, content_type, body)
         if self._board is None:
-            return Answer(HTTPStatus.NOT_FOUND, TEXT, NOT_FOUND.encode())
+            return HttpAnswer(HTTPStatus.NOT_FOUND, TEXT, NOT_FOUND.encode())
         return self._page(self._board, path)
 
-    def _page(self, board: Board, path: str) -> Answer:
+    def _page(self, board: StatusBoard, path: str) -> HttpAnswer:
         if path == "/runbook":
-            return Answer(HTTPStatus.OK, HTML, runbook_page().encode(), POLICY)
+            return HttpAnswer(HTTPStatus.OK, HTML, runbook_page().encode(), POLICY)
         report = board.report(secrets=self._secrets)
         if path == "/status.json":
-            return Answer(HTTPStatus.OK, JSON, msgspec.json.encode(report) + b"\n")
-        return Answer(HTTPStatus.OK, HTML, status_page(report).encode(), POLICY)
+            return HttpAnswer(HTTPStatus.OK, JSON, msgspec.json.encode(report) + b"\n")
+        return HttpAnswer(HTTPStatus.OK, HTML, status_page(report).encode(), POLICY)
 
-    def _health(self) -> Answer:
+    def _health(self) -> HttpAnswer:
         silence_s = self._metrics.silence_s()
         if silence_s <= self._healthy_within_s:
-            return Answer(HTTPStatus.OK, TEXT, b"alive\n")
+            return HttpAnswer(HTTPStatus.OK, TEXT, b"alive\n")
         text = f"main loop silent for {silence_s:.0f} s; see the log\n"
-        return Answer(HTTPStatus.SERVICE_UNAVAILABLE, TEXT, text.encode())
+        return HttpAnswer(HTTPStatus.SERVICE_UNAVAILABLE, TEXT, text.encode())
 
-    def _readiness(self) -> Answer:
+    def _readiness(self) -> HttpAnswer:
         if self._metrics.is_ready:
-            return Answer(HTTPStatus.OK, TEXT, b"ready\n")
-        return Answer(HTTPStatus.SERVICE_UNAVAILABLE, TEXT, b"starting or stopping\n")
+            return HttpAnswer(HTTPStatus.OK, TEXT, b"ready\n")
+        return HttpAnswer(HTTPStatus.SERVICE_UNAVAILABLE, TEXT, b"starting or stopping\n")

@@ -15,7 +15,7 @@ class Sample(msgspec.Struct, frozen=True):
     lag: int | None
 
 
-class Feed(msgspec.Struct, frozen=True, kw_only=True):
+class FeedReport(msgspec.Struct, frozen=True, kw_only=True):
     """How far the feed has been consumed, since the process started.
 
     Attributes
@@ -38,7 +38,7 @@ class Feed(msgspec.Struct, frozen=True, kw_only=True):
     trend: list[Sample]
 
 
-class Problem(msgspec.Struct, frozen=True):
+class ProblemReport(msgspec.Struct, frozen=True):
     """Something an operator should know: the alert's name, what is the case, what to do."""
 
     name: str
@@ -47,7 +47,7 @@ class Problem(msgspec.Struct, frozen=True):
     do: str
 
 
-class TrueGraph(msgspec.Struct, frozen=True, kw_only=True):
+class TrueGraphReport(msgspec.Struct, frozen=True, kw_only=True):
     """Secrets of the state: sizes of the true graph, and what the last release holds back."""
 
     vertices: int
@@ -80,12 +80,12 @@ class Report(msgspec.Struct, frozen=True, kw_only=True):
     started_s: float
     guarantee: str
     params: dict[str, int | str]
-    feed: Feed
+    feed: FeedReport
     building: str
     releases: list[ReleaseFigures]
     published: int
     withheld: dict[str, int]
     slots_skipped: int
-    problems: list[Problem]
+    problems: list[ProblemReport]
     secrets_shown: bool
-    true_graph: TrueGraph | None
+    true_graph: TrueGraphReport | None

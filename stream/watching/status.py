@@ -16,8 +16,8 @@ from typing import Any, Final
 from connectors.errors import Misconfigured
 from stream.process.logs import get_logger
 from stream.watching.access import Gate
-from stream.watching.board import Board
-from stream.watching.endpoints import PROBES, TEXT, Answer, Endpoints
+from stream.watching.board import StatusBoard
+from stream.watching.endpoints import PROBES, TEXT, Endpoints, HttpAnswer
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.serving import CLIENTS_MAX, Bounded, Listener
 
@@ -62,7 +62,7 @@ class StatusServer(Listener):
         self,
         metrics: PrometheusMetrics,
         *,
-        board: Board | None = None,
+        board: StatusBoard | None = None,
         secrets: bool = False,
         token: str | None = None,
         host: str = "127.0.0.1",
@@ -99,7 +99,7 @@ class StatusServer(Listener):
         log.info("serving status, metrics and health", url=self.url)
 
 
-class _Server(Bounded, HTTPServer):
+class _StatusServer(Bounded, HTTPServer):
     clients_max = CONNECTIONS_MAX
     connection_s = REQUEST_TIMEOUT_S
     request_queue_size = CONNECTIONS_MAX
@@ -110,12 +110,12 @@ class _Server(Bounded, HTTPServer):
         self.server_name, self.server_port = self.server_address[:2]  # type: ignore[assignment]
 
 
-class _Server6(_Server):
+class _Server6(_StatusServer):
     address_family = socket.AF_INET6
 
 
-def _server_class(host: str) -> type[_Server]:
-    return _Server6 if ":" in host else _Server
+def _server_class(host: str) -> type[_StatusServer]:
+    return _Server6 if ":" in host else _StatusServer
 
 
 def _handler_class(endpoints: Endpoints) -> type[BaseHTTPRequestHandler]:
@@ -137,19 +137,19 @@ def _handler_class(endpoints: Endpoints) -> type[BaseHTTPRequestHandler]:
             answer = self._answer()
             if answer.code is not HTTPStatus.NOT_FOUND:
                 body = b"only GET and HEAD\n"
-                answer = Answer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, body)
+                answer = HttpAnswer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, body)
             self._send(answer)
 
         do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = refuse  # noqa: N815
 
-        def _answer(self) -> Answer:
+        def _answer(self) -> HttpAnswer:
             path = self.path.partition("?")[0]
             if path in PROBES:
                 return self._made(path)
             with making:
                 return self._made(path)
 
-        def _made(self, path: str) -> Answer:
+        def _made(self, path: str) -> HttpAnswer:
             return endpoints.answer(
                 path,
                 host=self.headers.get("Host", ""),
@@ -157,7 +157,7 @@ def _handler_class(endpoints: Endpoints) -> type[BaseHTTPRequestHandler]:
                 authorization=self.headers.get("Authorization", ""),
             )
 
-        def _send(self, answer: Answer) -> None:
+        def _send(self, answer: HttpAnswer) -> None:
             self.send_response(answer.code)
             self.send_header("Content-Type", answer.content_type)
             self.send_header("Content-Length", str(len(answer.body)))

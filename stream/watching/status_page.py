@@ -17,7 +17,7 @@ from xml.etree import ElementTree as ET
 from stream.files.release_figures import ReleaseFigures, Secrets
 from stream.slots import rfc3339
 from stream.watching.remedies import REMEDIES
-from stream.watching.report import Feed, Problem, Report
+from stream.watching.report import FeedReport, ProblemReport, Report
 from stream.watching.status_html import (
     Child,
     moment,
@@ -110,7 +110,7 @@ def _header(report: Report) -> ET.Element:
     )
 
 
-def _problems(problems: Sequence[Problem]) -> ET.Element:
+def _problems(problems: Sequence[ProblemReport]) -> ET.Element:
     section = node("section", node("h2", "What is wrong"))
     if not problems:
         section.append(node("p", "Nothing that the service knows of.", class_="fine"))
@@ -128,7 +128,7 @@ def _problems(problems: Sequence[Problem]) -> ET.Element:
     return section
 
 
-def _feed(feed: Feed) -> ET.Element:
+def _feed(feed: FeedReport) -> ET.Element:
     rates = [
         (later.records - earlier.records) / (later.at_s - earlier.at_s)
         for earlier, later in zip(feed.trend, feed.trend[1:], strict=False)

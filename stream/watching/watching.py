@@ -9,7 +9,7 @@ from stream.config.settings import MetricsTable, Settings
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
 from stream.watching.access import TOKEN_CHARS_MIN
-from stream.watching.board import Board, Setting
+from stream.watching.board import Circumstances, StatusBoard
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
 from stream.watching.summary import Counts
@@ -17,18 +17,18 @@ from stream.watching.summary import Counts
 log = get_logger(__name__)
 
 
-def status_board(settings: Settings, guarantee: Guarantee, counts: Counts) -> Board:
+def status_board(settings: Settings, guarantee: Guarantee, counts: Counts) -> StatusBoard:
     """Return the board of a service, not told anything yet."""
-    setting = Setting(
+    setting = Circumstances(
         params=settings.params,
         guarantee=str(guarantee.to_mapping()["text"]),
         release_interval_s=wall_interval_s(settings),
         healthy_within_s=settings.config.metrics.healthy_within_s,
     )
-    return Board(setting, counts)
+    return StatusBoard(setting, counts)
 
 
-def status_server(settings: Settings, board: Board) -> tuple[PrometheusMetrics, StatusServer]:
+def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMetrics, StatusServer]:
     """Return the metrics of a service, and what shows them and the board over HTTP.
 
     The address is bound, and nothing answered yet.

@@ -20,7 +20,7 @@ from connectors.base import MANIFEST
 from connectors.errors import SinkConflict
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks
-from connectors.kafka_topics.chunks import Marker, Part
+from connectors.kafka_topics.chunks import Marker, ReleasePart
 from connectors.kafka_topics.release_reader import SETS_MAX, KafkaReleaseReader, _Set, _split
 
 
@@ -119,7 +119,7 @@ def test_another_attempt_with_other_chunks(tmp_path: Path) -> None:
     assert (tmp_path / "spool").read_bytes() == b"abcdefg\0"
 
 
-def reader_of(parts: list[Part]) -> KafkaReleaseReader:
+def reader_of(parts: list[ReleasePart]) -> KafkaReleaseReader:
     """Return a reader of a topic that holds these parts."""
     records = [SimpleNamespace(headers=p.headers(), value=p.value, timestamp=7) for p in parts]
     reader = KafkaReleaseReader(KafkaSettings(bootstrap_servers=("nowhere:1",)), "releases")
@@ -127,7 +127,7 @@ def reader_of(parts: list[Part]) -> KafkaReleaseReader:
     return reader
 
 
-def release(content: bytes, *, release_id: str = "s-0001", **forged: object) -> list[Part]:
+def release(content: bytes, *, release_id: str = "s-0001", **forged: object) -> list[ReleasePart]:
     """Return the parts of a release of one file in chunks of four bytes, its marker forged."""
     manifest = msgspec.json.encode(
         {"format": 1, "sha256": {"a.csv": hashlib.sha256(content).hexdigest()}}

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import Candidates, ReleaseFigures, Secrets
+from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
 from stream.observer import Observers
-from stream.watching.board import Board, Setting
+from stream.watching.board import Circumstances, StatusBoard
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.remedies import REMEDIES
 from stream.watching.status import StatusServer
@@ -52,7 +52,7 @@ def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
 def url(window: Browser) -> Iterator[str]:
     """Give the address of a service that has much to say, some of it hostile."""
     summary = Summary()
-    board = Board(Setting(PrivacyParams(), HOSTILE), summary.counts)
+    board = StatusBoard(Circumstances(PrivacyParams(), HOSTILE), summary.counts)
     tell = Observers(summary, board)
     tell.ready(is_ready=True)
     tell.dead_letter(HOSTILE, 1_234_567)
@@ -72,7 +72,10 @@ def figures(index: int) -> ReleaseFigures:
     secrets = Secrets(
         {"inserted_edges": 1_000_000 + index},
         {"copies": 9_000_000, "lower_bound": 500_000},
-        {"sequence": Candidates(10, 0, 0.0), "sequence_real": Candidates(9 - index % 3, 5, 0.01)},
+        {
+            "sequence": CandidateFigures(10, 0, 0.0),
+            "sequence_real": CandidateFigures(9 - index % 3, 5, 0.01),
+        },
         {},
     )
     return ReleaseFigures(

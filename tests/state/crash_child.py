@@ -10,7 +10,7 @@ import random
 import sys
 
 from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from state.ledger import PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.rocksdb import RocksDBStore
 from state.store import Position
 from tests.state.support import SCHEMA
@@ -40,7 +40,7 @@ def main(path: str) -> None:
     """Commit batch after batch; cut, stage and publish now and then; prune now and then."""
     store = RocksDBStore.open(path, SCHEMA)
     if store.ledger.sequence() is None:
-        store.ledger.start_sequence(Sequence("s", "digest", 0))
+        store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
     # As the service does: a cut that no release has consumed is released first.
     release(store)
     position = store.positions().get(PARTITION)

@@ -11,7 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from state.changes import Change, EdgeAdd, EdgeRemove, VertexDelete, VertexUpsert
-from state.ledger import PendingCut, Sequence
+from state.ledger import PendingCut, SequenceRecord
 from state.store import GraphStore, Position
 from tests.state.conftest import Handle
 from tests.state.naive_fold import fold_with_waiting
@@ -315,9 +315,9 @@ def test_there_is_one_cut_at_a_time(handle: Handle) -> None:
 
 def test_the_ledger_outlives_the_process(handle: Handle) -> None:
     """Sequences started are there after a restart, the last one current."""
-    handle.store.ledger.start_sequence(Sequence("s1", "digest", 1))
-    handle.store.ledger.start_sequence(Sequence("s2", "other", 2))
-    assert handle.reopen().ledger.sequence() == Sequence("s2", "other", 2)
+    handle.store.ledger.start_sequence(SequenceRecord("s1", "digest", 1))
+    handle.store.ledger.start_sequence(SequenceRecord("s2", "other", 2))
+    assert handle.reopen().ledger.sequence() == SequenceRecord("s2", "other", 2)
 
 
 def test_a_tombstone_at_the_horizon_is_kept(handle: Handle) -> None:

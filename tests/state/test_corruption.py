@@ -11,7 +11,7 @@ import pytest
 
 from state.changes import EdgeAdd, VertexUpsert
 from state.errors import StateCorrupted, StateError
-from state.ledger import PendingCut, Sequence
+from state.ledger import PendingCut, SequenceRecord
 from state.rocksdb import RocksDBStore
 from state.store import Position
 from tests.state.support import SCHEMA, exactly, stamp
@@ -27,7 +27,7 @@ def crashed(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[objec
     """
     live = tmp_path_factory.mktemp("live") / "store"
     store = RocksDBStore.open(live, SCHEMA)
-    store.ledger.start_sequence(Sequence("s1", "digest", 1))
+    store.ledger.start_sequence(SequenceRecord("s1", "digest", 1))
     for batch in range(6):
         if batch == 3:
             for family in ("vertices", "edges", "meta"):
@@ -64,7 +64,7 @@ def open_damaged(folder: Path) -> tuple[object, ...] | str:
     positions, sequence = store.positions(), store.ledger.sequence()
     store.close()
     assert positions == {("t", 0): Position(5, 5)}
-    assert sequence == Sequence("s1", "digest", 1)
+    assert sequence == SequenceRecord("s1", "digest", 1)
     return graph
 
 

@@ -19,7 +19,7 @@ from state.database import Database
 from state.errors import StateCorrupted, StateUnusable
 from state.folder import Witness
 from state.frozen_cut import FrozenCut
-from state.ledger import PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.rocksdb import RocksDBStore
 from state.store import Position
 from tests.state.crash_child import PARTITION, event
@@ -164,7 +164,7 @@ def test_staging_that_ends_at_any_step(
     """A release is staged with its cut consumed, or not at all with its cut still readable."""
     name, replacement, is_durable = LEDGER_STEPS[step]
     store = RocksDBStore.open(path, SCHEMA)
-    store.ledger.start_sequence(Sequence("s", "digest", 0))
+    store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
     store.commit([VertexUpsert(stamp(1), "ann", {})], {}, cut=CUT)
     record = ReleaseRecord(1, "r1", "s", CUT.slot_us, CUT.offsets, {}, Status.STAGED, 1, 0)
     monkeypatch.setattr(Database, name, replacement)

@@ -9,7 +9,7 @@ import pytest
 
 from state.changes import Change, EdgeAdd, VertexDelete, VertexUpsert
 from state.database import Database
-from state.ledger import PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
 from tests.state.conftest import Handle
@@ -99,7 +99,7 @@ def test_a_frozen_state_keeps_its_own_until_it_goes(path: Path) -> None:
     """A pending cut shows the deleted; once it is consumed a scrub leaves nothing."""
     store = RocksDBStore.open(path, SCHEMA)
     gone = secrets.token_hex(12)
-    store.ledger.start_sequence(Sequence("s", "digest", 0))
+    store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
     store.commit([VertexUpsert(stamp(1), gone, {})], {}, cut=PendingCut(7, {}))
     store.commit([VertexDelete(stamp(8), gone)], {})
     store.scrub()
@@ -116,7 +116,7 @@ def test_a_frozen_state_keeps_its_own_until_it_goes(path: Path) -> None:
 def test_former_pages_go_too(path: Path) -> None:
     """What a page no longer holds is gone with the next scrub."""
     store = RocksDBStore.open(path, SCHEMA)
-    store.ledger.start_sequence(Sequence("s", "digest", 0))
+    store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
     former, current = secrets.token_bytes(40), secrets.token_bytes(40)
     for index, page in ((1, former), (2, current)):
         store.commit([], {}, cut=PendingCut(7 * index, {}))

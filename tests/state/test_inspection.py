@@ -15,7 +15,7 @@ from state.changes import EdgeAdd, VertexUpsert
 from state.database import Database
 from state.errors import StateCorrupted, StateUnusable
 from state.inspection import examine, overview
-from state.ledger import PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.rocksdb import RocksDBStore
 from state.store import Position
 from tests.state.support import SCHEMA, stamp
@@ -42,7 +42,7 @@ def release(index: int, **changed: Any) -> ReleaseRecord:
 def store(path: Path) -> RocksDBStore:
     """Return a store with a graph and three published releases, closed."""
     store = RocksDBStore.open(path, SCHEMA)
-    store.ledger.start_sequence(Sequence("s", "digest", 1))
+    store.ledger.start_sequence(SequenceRecord("s", "digest", 1))
     people = [VertexUpsert(stamp(1, i), name, {"gender": "f"}) for i, name in enumerate("abc")]
     store.commit([*people, EdgeAdd(stamp(2), "a", "b")], {("t", 0): Position(5, 7)})
     for index in (1, 2, 3):
@@ -82,7 +82,7 @@ def test_looking_tells_and_changes_nothing(store: RocksDBStore, path: Path) -> N
     before = bytes_of(path)
     seen = overview(path)
     assert seen.positions == {("t", 0): Position(5, 7)}
-    assert seen.sequence == Sequence("s", "digest", 1)
+    assert seen.sequence == SequenceRecord("s", "digest", 1)
     assert [record.index for record in seen.releases] == [1, 2, 3]
     found = examine(path, SCHEMA)
     assert (found.counts["vertices"], found.counts["edges"], found.pages) == (3, 1, 1)

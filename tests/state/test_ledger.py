@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from state.errors import StateCorrupted
-from state.ledger import Ledger, PendingCut, ReleaseRecord, Sequence, Status
+from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.ledger_log import CUT, EMPTY, LedgerLog, Writes
 from tests.state.conftest import Handle
 
@@ -46,7 +46,7 @@ class Storage:
 def storage() -> Storage:
     """Return a storage whose ledger has a sequence "s"."""
     storage = Storage()
-    storage.ledger().start_sequence(Sequence("s", "digest", 5))
+    storage.ledger().start_sequence(SequenceRecord("s", "digest", 5))
     return storage
 
 
@@ -155,10 +155,10 @@ def test_publishing_is_repeatable_and_known(storage: Storage) -> None:
 def test_a_sequence_starts_once(storage: Storage) -> None:
     """A sequence id is never used again, not even a former one."""
     ledger = storage.ledger()
-    ledger.start_sequence(Sequence("s2", "digest", 6))
+    ledger.start_sequence(SequenceRecord("s2", "digest", 6))
     with pytest.raises(ValueError, match="once"):
-        ledger.start_sequence(Sequence("s", "digest", 7))
-    assert storage.ledger().sequence() == Sequence("s2", "digest", 6)
+        ledger.start_sequence(SequenceRecord("s", "digest", 7))
+    assert storage.ledger().sequence() == SequenceRecord("s2", "digest", 6)
 
 
 def test_what_is_not_durable_did_not_happen(storage: Storage) -> None:
@@ -169,13 +169,13 @@ def test_what_is_not_durable_did_not_happen(storage: Storage) -> None:
     for attempt in (
         lambda: ledger.stage(record(1)),
         ledger.drop_cut,
-        lambda: ledger.start_sequence(Sequence("s2", "digest", 6)),
+        lambda: ledger.start_sequence(SequenceRecord("s2", "digest", 6)),
     ):
         with pytest.raises(OSError):  # noqa: PT011 -- the storage's own
             attempt()
     assert ledger.last() is None
     assert ledger.pending_cut() == PendingCut(10, {"t/0": 10})
-    assert ledger.sequence() == Sequence("s", "digest", 5)
+    assert ledger.sequence() == SequenceRecord("s", "digest", 5)
     assert storage.cuts_gone == 0
 
 
@@ -200,7 +200,7 @@ def test_an_unknown_entry_is_refused(storage: Storage) -> None:
 
 def test_every_store_keeps_the_ledger(handle: Handle) -> None:
     """Sequence, cut, staging and publication, with a restart after each."""
-    handle.store.ledger.start_sequence(Sequence("s", "digest", 5))
+    handle.store.ledger.start_sequence(SequenceRecord("s", "digest", 5))
     handle.reopen().commit([], {}, cut=PendingCut(10, {"t/0": 10}))
     assert handle.reopen().ledger.pending_cut() == PendingCut(10, {"t/0": 10})
     handle.store.ledger.stage(record(1))
@@ -208,13 +208,13 @@ def test_every_store_keeps_the_ledger(handle: Handle) -> None:
     assert handle.store.cut_snapshot() is None
     handle.store.ledger.mark_published("r1")
     assert handle.reopen().ledger.last() == record(1, status=Status.PUBLISHED)
-    assert handle.store.ledger.sequence() == Sequence("s", "digest", 5)
+    assert handle.store.ledger.sequence() == SequenceRecord("s", "digest", 5)
 
 
 def test_pages_change_with_the_release_that_changed_them(handle: Handle) -> None:
     """Pages are as of the last staged release: written with it, whole after a restart."""
     ledger = handle.store.ledger
-    ledger.start_sequence(Sequence("s", "digest", 5))
+    ledger.start_sequence(SequenceRecord("s", "digest", 5))
     assert ledger.pages() == {}
     expected: dict[str, bytes] = {}
     steps: list[dict[str, bytes | None]] = [
@@ -231,7 +231,7 @@ def test_pages_change_with_the_release_that_changed_them(handle: Handle) -> None
         expected = {name: page for name, page in wanted.items() if page is not None}
         assert handle.store.ledger.pages() == expected
         assert handle.reopen().ledger.pages() == expected
-    handle.store.ledger.start_sequence(Sequence("s2", "digest", 6))
+    handle.store.ledger.start_sequence(SequenceRecord("s2", "digest", 6))
     assert handle.store.ledger.pages() == {}
     assert handle.reopen().ledger.pages() == {}
 
@@ -262,7 +262,7 @@ def test_a_page_that_is_not_as_written_is_noticed(storage: Storage, damage: byte
     for opened in (ledger, storage.ledger()):
         with pytest.raises(StateCorrupted):
             opened.pages()
-    ledger.start_sequence(Sequence("s2", "digest", 6))
+    ledger.start_sequence(SequenceRecord("s2", "digest", 6))
     assert ledger.pages() == {}
 
 

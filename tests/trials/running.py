@@ -113,7 +113,7 @@ class Site:
         """Rebuild all releases in `into`: id to (manifest sha256, vertices)."""
         settings = self.settings
         if (
-            isinstance(settings.config.sink, config.FilesSink)
+            isinstance(settings.config.sink, config.FilesSinkTable)
             and not settings.path(settings.config.sink.folder).exists()
         ):
             return {}  # Killed before its sink was opened for the first time.

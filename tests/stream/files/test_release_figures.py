@@ -9,7 +9,7 @@ import pytest
 
 from ktsafe.sequence import SequenceOptions
 from stream.files.release_figures import COST_PARTS, recent_releases, secrets_of, worth_in_words
-from stream.watching.board import Board, Setting
+from stream.watching.board import Circumstances, StatusBoard
 from stream.watching.summary import Counts
 from tests.stream.service.simulation import PARAMS, World, event
 
@@ -27,7 +27,7 @@ def feed(slots: int) -> list[dict[str, object]]:
 def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOptions | None) -> None:
     """Every release reaches the board with the cost and the candidates that its audit tells."""
     world = World(tmp_path, [feed(3)], sequence=sequence)
-    board = Board(Setting(PARAMS, "promised"), Counts())
+    board = StatusBoard(Circumstances(PARAMS, "promised"), Counts())
     world.run(observer=board)
     releases = board.report(secrets=True).releases
     assert len(releases) >= 3
@@ -51,9 +51,9 @@ def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOption
 def test_a_restart_knows_the_last_releases(tmp_path: Path) -> None:
     """What the first process showed, the next one reads back from ledger and audits."""
     world = World(tmp_path, [feed(3)], sequence=LINKED)
-    before = Board(Setting(PARAMS, "promised"), Counts())
+    before = StatusBoard(Circumstances(PARAMS, "promised"), Counts())
     world.run(observer=before)
-    after = Board(Setting(PARAMS, "promised"), Counts())
+    after = StatusBoard(Circumstances(PARAMS, "promised"), Counts())
     world.run(observer=after)
     assert after.report(secrets=True).releases == before.report(secrets=True).releases != []
 

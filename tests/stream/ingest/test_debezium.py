@@ -257,7 +257,7 @@ def test_the_mapping_is_a_table_of_the_configuration(tmp_path) -> None:
     path.write_text(BASE + 'event_format = "debezium"\n' + MAPPED)
     wrapping = config.wrapping(config.load(path).config.source)
     assert isinstance(wrapping, debezium.Tables)
-    assert wrapping.edges == (debezium.EdgeTable("public.friends", "a", "b"),)
+    assert wrapping.edges == (debezium.TieColumns("public.friends", "a", "b"),)
 
 
 @pytest.mark.parametrize(

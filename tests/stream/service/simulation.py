@@ -26,8 +26,7 @@ from connectors.memory_connectors import (
 )
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.sequence import SequenceOptions
-from state.ledger import PendingCut
-from state.ledger import Sequence as Series
+from state.ledger import PendingCut, SequenceRecord
 from state.memory_store import MemoryStore
 from state.rocksdb import RocksDBStore
 from state.snapshot import GraphSnapshot
@@ -283,7 +282,12 @@ class _Watched:
         return getattr(self._mechanism, name)
 
     def build(
-        self, index: int, series: Series, cut: PendingCut, snapshot: GraphSnapshot, progress: Any
+        self,
+        index: int,
+        series: SequenceRecord,
+        cut: PendingCut,
+        snapshot: GraphSnapshot,
+        progress: Any,
     ) -> Built:
         self._world.cuts[release_id(index, cut.slot_us)] = _folded(snapshot)
         return self._mechanism.build(index, series, cut, snapshot, progress)

@@ -119,7 +119,7 @@ def small_import(
         folder / "v.csv",
         folder / "e.csv",
         at_us=5,
-        feed=state_import.Feed({TopicPartition("t", 0): 3}, {"t": "x"}),
+        feed=state_import.FeedPosition({TopicPartition("t", 0): 3}, {"t": "x"}),
         progress=progress,
     )
 

@@ -9,14 +9,16 @@ from pathlib import Path
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import HISTORY_MAX, Candidates, ReleaseFigures, Secrets
+from stream.files.release_figures import HISTORY_MAX, CandidateFigures, ReleaseFigures, Secrets
 from stream.observer import Observers
-from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, Board, Setting
+from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, Circumstances, StatusBoard
 from stream.watching.remedies import REMEDIES
 from stream.watching.summary import PUBLISHED_MAX, Summary
 
 PARAMS = PrivacyParams(k=2, alpha="1/2")
-SECRETS = Secrets({"inserted_edges": 3}, {"copies": 6}, {"claimed": Candidates(2, 0, 0.0)}, {})
+SECRETS = Secrets(
+    {"inserted_edges": 3}, {"copies": 6}, {"claimed": CandidateFigures(2, 0, 0.0)}, {}
+)
 
 
 class Service:
@@ -25,8 +27,8 @@ class Service:
     def __init__(self, **setting: object) -> None:
         self.now = 0.0
         self.summary = Summary()
-        self.board = Board(
-            Setting(PARAMS, "promised", **setting),  # type: ignore[arg-type]
+        self.board = StatusBoard(
+            Circumstances(PARAMS, "promised", **setting),  # type: ignore[arg-type]
             self.summary.counts,
             wall_s=lambda: self.now + 1e9,
             monotonic_s=lambda: self.now,
@@ -105,7 +107,7 @@ def skipped(service: Service) -> None:
 
 
 def too_few(service: Service) -> None:
-    few = Secrets({}, {}, {"sequence": Candidates(1, 1, 0.1)}, {})
+    few = Secrets({}, {}, {"sequence": CandidateFigures(1, 1, 0.1)}, {})
     service.audited("r1", few)
 
 
@@ -147,8 +149,8 @@ def test_a_silent_loop_is_stuck_and_a_long_start_is_told() -> None:
     )
     service.tell.alive()
     assert service.problems() == []
-    starting = Board(
-        Setting(PARAMS, "promised"),
+    starting = StatusBoard(
+        Circumstances(PARAMS, "promised"),
         Summary().counts,
         wall_s=lambda: 0.0,
         monotonic_s=iter([0.0, *[601.0] * 9]).__next__,

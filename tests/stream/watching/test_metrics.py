@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import Candidates, ReleaseFigures, Secrets
+from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
 from stream.observer import Observer
 from stream.watching.metrics import (
     DEAD_LETTER_REASONS,
@@ -49,7 +49,7 @@ def value(metrics: PrometheusMetrics, name: str, **labels: str) -> float:
 SECRETS = Secrets(
     {"inserted_vertices": 1, "inserted_edges": 20, "deleted_vertices": 0, "deleted_edges": 3},
     {"copies": 240, "lower_bound": None},
-    {"claimed": Candidates(10, 0, 0.0), "real": Candidates(7, 2, 0.1)},
+    {"claimed": CandidateFigures(10, 0, 0.0), "real": CandidateFigures(7, 2, 0.1)},
     {"claimed": 0.2, "real": 0.25},
     {"edge_f1": 0.62, "edge_precision": None},
 )

@@ -15,8 +15,8 @@ import pytest
 
 from connectors.errors import Misconfigured
 from ktsafe import PrivacyParams
-from stream.watching.board import Board, Setting
-from stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, Answer
+from stream.watching.board import Circumstances, StatusBoard
+from stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, HttpAnswer
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.remedies import REMEDIES
 from stream.watching.report import Report
@@ -46,13 +46,13 @@ def metrics(clock: Clock) -> PrometheusMetrics:
 
 
 @pytest.fixture
-def board(clock: Clock) -> Board:
+def board(clock: Clock) -> StatusBoard:
     params = PrivacyParams(k=2, alpha="1/2")
-    return Board(Setting(params, "promised"), Counts(), wall_s=clock, monotonic_s=clock)
+    return StatusBoard(Circumstances(params, "promised"), Counts(), wall_s=clock, monotonic_s=clock)
 
 
 @pytest.fixture
-def server(metrics: PrometheusMetrics, board: Board) -> Iterator[StatusServer]:
+def server(metrics: PrometheusMetrics, board: StatusBoard) -> Iterator[StatusServer]:
     with StatusServer(metrics, board=board, port=0, healthy_within_s=30.0) as server:
         yield server
 
@@ -115,7 +115,7 @@ def test_without_a_board_there_is_no_page(metrics: PrometheusMetrics) -> None:
         assert [ask(bare, path)[0] for path in ("/", "/status.json", "/metrics")] == [404, 404, 200]
 
 
-def test_the_page_and_its_twin_tell_the_same(server: StatusServer, board: Board) -> None:
+def test_the_page_and_its_twin_tell_the_same(server: StatusServer, board: StatusBoard) -> None:
     """/ shows and /status.json encodes one report; both may be read by programs, and neither kept.
 
     The page may load nothing but its own style sheet.
@@ -141,7 +141,7 @@ TOKEN = "correct horse battery"  # noqa: S105 -- of this test only
 
 
 @pytest.fixture
-def guarded(metrics: PrometheusMetrics, board: Board) -> Iterator[StatusServer]:
+def guarded(metrics: PrometheusMetrics, board: StatusBoard) -> Iterator[StatusServer]:
     with StatusServer(metrics, board=board, token=TOKEN, port=0) as server:
         yield server
 
@@ -322,7 +322,7 @@ def test_probes_are_answered_while_all_else_waits(
     release, begun = threading.Event(), threading.Semaphore(0)
     answer = server.endpoints.answer
 
-    def slow(path: str, **headers: str) -> Answer:
+    def slow(path: str, **headers: str) -> HttpAnswer:
         if path == "/metrics":
             begun.release()
             release.wait(20)

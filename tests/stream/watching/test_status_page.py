@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream.files.release_figures import Candidates, ReleaseFigures, Secrets
-from stream.watching.report import Feed, Problem, Report, Sample, TrueGraph
+from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
+from stream.watching.report import FeedReport, ProblemReport, Report, Sample, TrueGraphReport
 from stream.watching.status_html import prose, size, span, sparkline
 from stream.watching.status_page import POLICY, PRIVATE, runbook_page, status_page
 
@@ -20,7 +20,7 @@ HOSTILE = "</td></style><script>alert(1)</script><img src=x onerror=alert(2)>&\"
 SECRETS = Secrets(
     {"inserted_vertices": 1, "inserted_edges": 20, "deleted_vertices": 0, "deleted_edges": 3},
     {"copies": 240, "lower_bound": None},
-    {"sequence": Candidates(10, 0, 0.0), "sequence_real": Candidates(7, 2, 0.1)},
+    {"sequence": CandidateFigures(10, 0, 0.0), "sequence_real": CandidateFigures(7, 2, 0.1)},
     {"claimed": 0.2},
     {"edge_f1": 0.625, "edge_cost_share": 0.4375},
 )
@@ -46,7 +46,7 @@ def report(text: str = "unsafe", *, secrets_shown: bool = True) -> Report:
         started_s=1e9 - 100_000,
         guarantee=text,
         params={"k": 10, f"name {text}": text},
-        feed=Feed(
+        feed=FeedReport(
             records=123_456,
             applied=1,
             ignored=2,
@@ -61,9 +61,9 @@ def report(text: str = "unsafe", *, secrets_shown: bool = True) -> Report:
         published=5,
         withheld={text: 6},
         slots_skipped=7,
-        problems=[Problem("KtsafeLoopStuck", text, text, text)],
+        problems=[ProblemReport("KtsafeLoopStuck", text, text, text)],
         secrets_shown=secrets_shown,
-        true_graph=TrueGraph(
+        true_graph=TrueGraphReport(
             vertices=4_321,
             edges=98_765,
             store_bytes=2**21,
@@ -185,7 +185,7 @@ def test_a_quiet_start_has_a_page() -> None:
         state="starting",
         problems=[],
         releases=[],
-        feed=Feed(
+        feed=FeedReport(
             records=0,
             applied=0,
             ignored=0,
