@@ -7,6 +7,7 @@ from ktsafe.anonymize import Anonymized, AnonymizeOptions, anonymize
 from ktsafe.errors import Infeasible, InvalidGraph, InvalidParams, KtsafeError, NotKTSafe
 from ktsafe.graph import MISSING, AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
+from ktsafe.protection import Protected, protect
 
 __all__ = [
     "MISSING",
@@ -19,6 +20,8 @@ __all__ = [
     "KtsafeError",
     "NotKTSafe",
     "PrivacyParams",
+    "Protected",
     "Schema",
     "anonymize",
+    "protect",
 ]

@@ -1,0 +1,216 @@
+"""Graphs as networkx, igraph, scipy and data frames hold them: read, and written in kind.
+
+None of these libraries is imported: what a caller gives brings its own types along.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph import AttributedGraph
+
+NAMES = "id, source, target"
+"""Columns of data frames that name vertices, and the ends of edges."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Given:
+    """A graph as it was given.
+
+    Attributes
+    ----------
+    ids:
+        What its owner calls each vertex.
+    columns:
+        For each attribute of vertices its values, in the order of `ids`; None where missing.
+    edges:
+        int64, shape (m, 2): positions in `ids`.
+    of_edges:
+        Names of the attributes that edges have.
+    written:
+        Returns a released graph in the same kind.
+    """
+
+    ids: list[Hashable]
+    columns: dict[str, list[object]]
+    edges: NDArray[np.int64]
+    of_edges: frozenset[str]
+    written: Callable[[AttributedGraph], Any]
+
+
+def given(graph: Any, vertices: Any = None) -> Given:
+    """Read a graph of any known kind.
+
+    Raises
+    ------
+    InvalidGraph
+        If it is of no known kind, or not an undirected simple graph with named vertices.
+    """
+    if vertices is None:
+        if hasattr(graph, "nodes") and hasattr(graph, "is_multigraph"):
+            return _networkx(graph)
+        if hasattr(graph, "vs") and hasattr(graph, "es"):
+            return _igraph(graph)
+    elif hasattr(graph, "tocoo") and _is_table(vertices):
+        return _sparse(graph, vertices)
+    elif _is_table(graph) and _is_table(vertices):
+        return _tables(graph, vertices)
+    raise InvalidGraph(
+        "This is no graph of a kind that is known.",
+        hint="Give a networkx or igraph graph, or edges (a data frame or a sparse matrix) and "
+        "a data frame of vertices.",
+    )
+
+
+def _networkx(graph: Any) -> Given:
+    _refuse_directed(directed=graph.is_directed(), hint="Convert it with graph.to_undirected().")
+    if graph.is_multigraph():
+        raise InvalidGraph("Edges are repeated.", hint="Convert it with networkx.Graph(graph).")
+    ids = list(graph.nodes)
+    position = {node: i for i, node in enumerate(ids)}
+    names = dict.fromkeys(name for _, data in graph.nodes(data=True) for name in data)
+    columns = {name: [graph.nodes[node].get(name) for node in ids] for name in names}
+    edges = [(position[u], position[v]) for u, v in graph.edges]
+    of_edges = {name for _, _, data in graph.edges(data=True) for name in data}
+    return Given(ids, columns, _pairs(edges), frozenset(of_edges), AttributedGraph.to_networkx)
+
+
+def _igraph(graph: Any) -> Given:
+    _refuse_directed(directed=graph.is_directed(), hint="Convert it with graph.as_undirected().")
+    ids: list[Hashable] = list(range(graph.vcount()))
+    columns = {name: list(graph.vs[name]) for name in graph.vs.attributes()}
+    if "name" in columns:
+        ids = columns.pop("name")
+
+    def written(released: AttributedGraph) -> Any:
+        edges = released.edges.tolist()
+        return type(graph)(released.n_vertices, edges, vertex_attrs=_texts(released))
+
+    edges = _pairs(graph.get_edgelist())
+    return Given(ids, columns, edges, frozenset(graph.es.attributes()), written)
+
+
+def _sparse(matrix: Any, vertices: Any) -> Given:
+    columns = _columns(vertices)
+    n = len(next(iter(columns.values()), []))
+    if matrix.shape != (n, n):
+        raise InvalidGraph("The matrix must have a row and a column for each vertex.")
+    cells = matrix.tocoo()
+    cells.sum_duplicates()
+    there = cells.data != 0
+    row, column = cells.row[there].astype(np.int64), cells.col[there].astype(np.int64)
+    keys = np.sort(row * n + column)
+    _refuse_directed(
+        directed=not np.array_equal(keys, np.sort(column * n + row)),
+        hint="Give both directions of each edge: matrix + matrix.T.",
+    )
+    if np.any(row == column):
+        raise InvalidGraph("A vertex has an edge to itself.", hint="Set the diagonal to 0.")
+    once = row < column
+    weighted = frozenset({"weight"} if np.any(cells.data[there] != 1) else ())
+
+    def written(released: AttributedGraph) -> Any:
+        low, high = released.edges.T
+        ones = np.ones(2 * len(low), dtype=matrix.dtype)
+        ends = np.concatenate((low, high)), np.concatenate((high, low))
+        made = type(cells)((ones, ends), shape=(released.n_vertices, released.n_vertices))
+        return made.asformat(matrix.format), _table(vertices, _texts(released))
+
+    ids = columns.pop("id", None) or list(range(n))
+    return Given(ids, columns, np.column_stack((row[once], column[once])), weighted, written)
+
+
+def _tables(edges: Any, vertices: Any) -> Given:
+    columns, ends = _columns(vertices), _columns(edges)
+    if "id" not in columns or not {"source", "target"} <= ends.keys():
+        raise InvalidGraph(
+            "A column is missing.",
+            hint="Vertices have a column id, edges have source and target; rename yours.",
+        )
+    ids = columns.pop("id")
+    position = {name: i for i, name in enumerate(ids)}
+    try:
+        pairs = [
+            (position[u], position[v])
+            for u, v in zip(ends.pop("source"), ends.pop("target"), strict=True)
+        ]
+    except KeyError as error:
+        raise InvalidGraph("An edge ends at a vertex that is not among the vertices.") from error
+
+    def written(released: AttributedGraph) -> Any:
+        low, high = released.edges.T.tolist() if released.n_edges else ([], [])
+        named: dict[str, list[Any]] = {"id": list(range(released.n_vertices)), **_texts(released)}
+        return _table(edges, {"source": low, "target": high}), _table(vertices, named)
+
+    return Given(ids, columns, _pairs(pairs), frozenset(ends), written)
+
+
+def check_extra(given_: Given, published: Collection[str], ignore: Collection[str]) -> None:
+    """Refuse what would be dropped in silence.
+
+    Raises
+    ------
+    InvalidGraph
+        If vertices or edges have attributes that are neither published nor ignored, or one that
+        is to be ignored does not occur, or ids are not unique.
+    """
+    if len(set(given_.ids)) != len(given_.ids):
+        raise InvalidGraph("Two vertices have the same id.")
+    known = given_.columns.keys() | given_.of_edges
+    for whose, names in (("Vertices", given_.columns.keys()), ("Edges", given_.of_edges)):
+        if extra := sorted(str(name) for name in set(names) - set(published) - set(ignore)):
+            raise InvalidGraph(
+                f"{whose} have {', '.join(map(repr, extra))}, which a release would not show.",
+                hint=f"If that is meant, say ignore={extra!r}.",
+            )
+    if absent := sorted(set(ignore) - known):
+        raise InvalidGraph(f"Nothing has {absent[0]!r}, which is to be ignored.")
+
+
+def _refuse_directed(*, directed: bool, hint: str) -> None:
+    if directed:
+        raise InvalidGraph("The edges have directions, which a release cannot show.", hint=hint)
+
+
+def _pairs(edges: Sequence[tuple[int, int]]) -> NDArray[np.int64]:
+    return np.array(edges, dtype=np.int64).reshape(-1, 2)
+
+
+def _texts(released: AttributedGraph) -> dict[str, list[Any]]:
+    """Return the published values of each attribute."""
+    return {
+        name: [texts[code] for code in released.codes[:, j].tolist()]
+        for j, (name, texts) in enumerate(
+            zip(released.schema.attributes, released.categories, strict=True)
+        )
+    }
+
+
+def _is_table(table: Any) -> bool:
+    return hasattr(table, "columns") and (hasattr(table, "isna") or hasattr(table, "to_pydict"))
+
+
+def _columns(table: Any) -> dict[str, list[Any]]:
+    """Return the columns of a pandas or pyarrow table, None where a value is missing."""
+    if hasattr(table, "to_pydict"):
+        return dict(table.to_pydict())
+    there = table.notna()
+    return {
+        name: [
+            value if known else None
+            for value, known in zip(table[name].tolist(), there[name].tolist(), strict=True)
+        ]
+        for name in table.columns
+    }
+
+
+def _table(like: Any, columns: dict[str, list[Any]]) -> Any:
+    """Return a table of the same library."""
+    kind = type(like)
+    return kind.from_pydict(columns) if hasattr(kind, "from_pydict") else kind(columns)

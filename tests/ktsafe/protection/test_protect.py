@@ -1,0 +1,228 @@
+"""`protect`: every kind of graph in, a verified release of the same kind out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import igraph
+import networkx as nx
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+from scipy import sparse
+
+import ktsafe
+from ktsafe import InvalidGraph, InvalidParams, Protected
+from ktsafe.errors import AbsentFromGraph
+
+ASKED: dict[str, Any] = {
+    "quasi_identifiers": ["club"],
+    "sensitive": "health",
+    "sensitive_values": ["chronic"],
+    "k": 5,
+    "effort": "fast",
+}
+NAME = "secret-name-"
+
+
+def karate() -> nx.Graph:
+    """Return the karate club with a sensitive attribute, its members named."""
+    graph = nx.karate_club_graph()
+    for person, data in graph.nodes(data=True):
+        data["health"] = "chronic" if person % 11 == 0 else "well"
+    nx.set_edge_attributes(graph, None, "weight")
+    for _, _, data in graph.edges(data=True):
+        del data["weight"]
+    return nx.relabel_nodes(graph, {node: f"{NAME}{node}" for node in graph})
+
+
+def as_networkx() -> tuple[Any, ...]:
+    return (karate(),)
+
+
+def as_igraph() -> tuple[Any, ...]:
+    graph = karate()
+    nodes = list(graph)
+    position = {node: i for i, node in enumerate(nodes)}
+    columns = {name: [graph.nodes[node][name] for node in nodes] for name in ("club", "health")}
+    edges = [(position[u], position[v]) for u, v in graph.edges]
+    return (igraph.Graph(len(nodes), edges, vertex_attrs={"name": nodes, **columns}),)
+
+
+def as_pandas() -> tuple[Any, ...]:
+    graph = karate()
+    vertices = pd.DataFrame([{"id": node, **data} for node, data in graph.nodes(data=True)])
+    return pd.DataFrame(list(graph.edges), columns=["source", "target"]), vertices
+
+
+def as_pyarrow() -> tuple[Any, ...]:
+    return tuple(pa.Table.from_pandas(frame, preserve_index=False) for frame in as_pandas())
+
+
+def as_sparse() -> tuple[Any, ...]:
+    return sparse.csr_array(nx.to_scipy_sparse_array(karate(), dtype=np.int8)), as_pandas()[1]
+
+
+KINDS = [as_networkx, as_igraph, as_pandas, as_pyarrow, as_sparse]
+
+
+def protected(*graph: Any, seed: int = 1, **changes: Any) -> Protected:
+    return ktsafe.protect(*graph, rng=np.random.default_rng(seed), **{**ASKED, **changes})
+
+
+def everything_in(graph: Any) -> str:
+    """Return all that a release says, as text."""
+    match graph:
+        case nx.Graph():
+            return repr((list(graph.nodes(data=True)), list(graph.edges(data=True))))
+        case igraph.Graph():
+            columns = {name: graph.vs[name] for name in graph.vs.attributes()}
+            return repr((columns, graph.get_edgelist(), graph.es.attributes()))
+        case (one, two):
+            return everything_in(one) + everything_in(two)
+        case pd.DataFrame():
+            return str(graph.to_csv())
+        case pa.Table():
+            return repr(graph.to_pydict())
+        case _:
+            return repr(graph.toarray().tolist())
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_release_has_the_kind_of_the_graph_and_nobodys_name(
+    kind: Callable[[], tuple[Any, ...]],
+) -> None:
+    """Same types out, safe by the verifier, and no id of the owner in it."""
+    graph = kind()
+    safe = protected(*graph)
+    out = safe.graph if isinstance(safe.graph, tuple) else (safe.graph,)
+    assert [type(part) for part in out] == [type(part) for part in graph]
+    assert NAME not in everything_in(safe.graph)
+    assert NAME not in repr(safe) + safe.report() + repr(safe.private_mapping)
+    assert safe.verify().is_safe
+    assert all(str(name).startswith(NAME) for name in safe.private_mapping.values())
+
+
+def test_all_kinds_say_the_same() -> None:
+    """The same seed gives the same release, however the graph was given."""
+    seen = [protected(*kind()) for kind in KINDS]
+    first = seen[0]
+    edges = {tuple(sorted(edge)) for edge in first.graph.edges}
+    assert {tuple(edge) for edge in seen[1].graph.get_edgelist()} == edges
+    assert set(seen[2].graph[0].itertuples(index=False, name=None)) == edges
+    assert set(zip(*seen[3].graph[0].to_pydict().values(), strict=True)) == edges
+    assert set(nx.from_scipy_sparse_array(seen[4].graph[0]).edges) == edges
+    assert all(dict(one.private_mapping) == dict(first.private_mapping) for one in seen)
+    assert all(one.utility == first.utility for one in seen)
+    assert seen[2].graph[1]["club"].tolist() == [
+        first.graph.nodes[v]["club"] for v in range(first.graph.number_of_nodes())
+    ]
+
+
+def test_positions_tell_nothing() -> None:
+    """Where somebody stood is not where the release has them: over seeds, one in n stays."""
+    graph = karate()
+    order = {node: i for i, node in enumerate(graph)}
+    stayed = [
+        order[node] == published
+        for seed in range(20)
+        for published, node in protected(graph, seed=seed).private_mapping.items()
+    ]
+    assert np.mean(stayed) < 0.1
+
+
+def test_two_calls_without_rng_differ() -> None:
+    """Randomness comes from the system unless it is given."""
+    one, two = (ktsafe.protect(karate(), **ASKED) for _ in range(2))
+    assert dict(one.private_mapping) != dict(two.private_mapping)
+
+
+def test_utility_counts_what_is_true() -> None:
+    """Shared ties, counted with the mapping by hand."""
+    graph = karate()
+    safe = protected(graph)
+    who = safe.private_mapping
+    true = sum(
+        u in who and v in who and graph.has_edge(who[u], who[v]) for u, v in safe.graph.edges
+    )
+    assert safe.utility.edges.shared == true
+    assert safe.utility.edges.released == safe.graph.number_of_edges()
+    assert f"{graph.number_of_edges()} true" in safe.report()
+    assert "kt-safe" in safe._repr_html_()
+
+
+def test_two_hops_are_protected_when_asked_for() -> None:
+    """`hops = 2` gives a release that is safe there."""
+    safe = protected(karate(), hops=2, k=3, alpha="1/3")
+    assert safe.params.n_hops == 2
+    assert safe.verify().is_safe
+
+
+def with_weight() -> nx.Graph:
+    graph = karate()
+    nx.set_edge_attributes(graph, 2, "weight")
+    return graph
+
+
+def with_a_loop() -> nx.Graph:
+    graph = karate()
+    graph.add_edge(*[next(iter(graph))] * 2)
+    return graph
+
+
+def doubled(frames: tuple[Any, ...]) -> tuple[Any, ...]:
+    return frames[0], pd.concat([frames[1], frames[1]])
+
+
+def one_way() -> tuple[Any, ...]:
+    matrix, vertices = as_sparse()
+    return sparse.csr_array(sparse.triu(matrix)), vertices
+
+
+REFUSED: list[tuple[Callable[[], tuple[Any, ...]], dict[str, Any], str]] = [
+    (lambda: (with_weight(),), {}, r"'weight'.*ignore="),
+    (as_networkx, {"quasi_identifiers": []}, "'club'"),
+    (as_networkx, {"ignore": ["wieght"]}, "'wieght'"),
+    (as_networkx, {"quasi_identifiers": "club"}, "collection of texts"),
+    (as_networkx, {"sensitive_values": "chronic"}, "collection of texts"),
+    (as_networkx, {"sensitive_values": ["cronic"]}, "Did you mean 'chronic'"),
+    (lambda: (karate().to_directed(),), {}, "to_undirected"),
+    (lambda: (nx.MultiGraph(karate()),), {}, r"networkx\.Graph"),
+    (lambda: (with_a_loop(),), {}, "loop|itself"),
+    (lambda: ({"a": ["b"]},), {}, "no graph of a kind"),
+    (lambda: (as_pandas()[0],), {}, "no graph of a kind"),
+    (lambda: (as_pandas()[0], as_pandas()[1].rename(columns={"id": "name"})), {}, "column id"),
+    (lambda: (as_pandas()[0], as_pandas()[1].iloc[1:]), {}, "not among the vertices"),
+    (lambda: doubled(as_pandas()), {}, "same id"),
+    (lambda: (pd.concat([as_pandas()[0]] * 2), as_pandas()[1]), {}, "repeated|twice"),
+    (one_way, {}, r"matrix \+ matrix\.T"),
+    (lambda: (as_sparse()[0][1:], as_sparse()[1]), {}, "row and a column"),
+    (lambda: (as_sparse()[0] * 3, as_sparse()[1]), {}, "'weight'"),
+]
+
+
+@pytest.mark.parametrize(("graph", "changes", "words"), REFUSED)
+def test_what_a_release_cannot_show_is_refused(
+    graph: Callable[[], tuple[Any, ...]], changes: dict[str, Any], words: str
+) -> None:
+    """With words that say what to do, and without anybody's name."""
+    with pytest.raises((InvalidGraph, InvalidParams, AbsentFromGraph), match=words) as caught:
+        protected(*graph(), **changes)
+    assert NAME not in str(caught.value)
+
+
+def test_what_is_ignored_may_be_there() -> None:
+    """Weights and other columns that the owner named are left out."""
+    safe = protected(with_weight(), ignore=["weight"])
+    assert not any(data for _, _, data in safe.graph.edges(data=True))
+
+
+def test_missing_values_are_missing() -> None:
+    """None, NaN and pandas.NA alike are published as "-"."""
+    edges, vertices = as_pandas()
+    vertices["club"] = vertices["club"].astype(object)
+    vertices.loc[:6, "club"] = [None, float("nan"), pd.NA, None, None, pd.NA, None]
+    safe = protected(edges, vertices, k=2, alpha="1/2")
+    assert (safe.graph[1]["club"] == "-").sum() == 7
