@@ -25,8 +25,9 @@ TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 20_000_000, "tho
 """Exchanges that are tried at most."""
 
 ROUNDS = 20
-BLIND_ROUNDS = 5
-"""Rounds in which inserted edges only gain common neighbours, whatever ties have."""
+ROUNDS_MIN = 4
+"""Rounds, and where few of the inserted edges may exchange ends: what ties look like changes less.
+In the first quarter of them edges only gain common neighbours, whatever ties have."""
 
 BINS = 100
 
@@ -59,33 +60,62 @@ def disguised(
     """
     is_true = np.isin(edge_keys(edges), edge_keys(graph.edges))
     shown, inserted = edges[is_true], edges[~is_true]
+    return np.concatenate((shown, exchanged(classes, shown, inserted, rng=rng, effort=effort)))
+
+
+def exchanged(
+    classes: NDArray[np.int32],
+    shown: NDArray[np.int32],
+    inserted: NDArray[np.int32],
+    staying: NDArray[np.int32] | None = None,
+    *,
+    rng: np.random.Generator,
+    effort: Effort = "balanced",
+) -> NDArray[np.int32]:
+    """Return the inserted edges after they exchanged ends.
+
+    Parameters
+    ----------
+    classes:
+        int32, shape (n,): class of every released vertex.
+    shown, inserted:
+        int32, shape (x, 2): the released true ties, and the inserted edges that may exchange ends.
+    staying:
+        Likewise: inserted edges that may not.
+    rng, effort:
+        As in `disguised`.
+    """
     if not len(inserted):
-        return edges
-    first, near, _ = _by_vertex(edges, len(classes))
+        return inserted
+    others = inserted[:0] if staying is None else staying
+    first, near, _ = _by_vertex(np.concatenate((shown, others, inserted)), len(classes))
     own_first, _, own = _by_vertex(inserted, len(classes))
     share = np.arange(BINS + 1) / BINS
     guise = core.Guise(
         classes=classes,
         first=first,
         near=near,
-        ends=inserted,
+        ends=inserted.copy(),
         own_first=own_first,
         own=own,
         worth=np.log(0.02 + share),
         mark=np.zeros(len(classes) + 1, dtype=np.int64),
     )
     trials = min(TRIALS[effort] * len(inserted), TRIALS_MAX[effort])
-    for i in range(ROUNDS):
-        if i >= BLIND_ROUNDS:
-            guise.worth[:] = _likelihood(guise, shown) + 0.01 * share
-        core.disguise(guise, trials // ROUNDS, rng)
-    return np.concatenate((shown, guise.ends))
+    rounds = max(ROUNDS_MIN, ROUNDS * len(inserted) // (len(inserted) + len(others)))
+    for i in range(rounds):
+        if i >= rounds // 4:
+            guise.worth[:] = _likelihood(guise, shown, others) + 0.01 * share
+        core.disguise(guise, trials // rounds, rng)
+    return guise.ends
 
 
-def _likelihood(guise: core.Guise, shown: NDArray[np.int32]) -> NDArray[np.float64]:
+def _likelihood(
+    guise: core.Guise, shown: NDArray[np.int32], others: NDArray[np.int32]
+) -> NDArray[np.float64]:
     """Return the log of shown ties over inserted edges in each bin of common neighbours."""
     counts = []
-    for edges in (shown, guise.ends):
+    for edges in (shown, np.concatenate((others, guise.ends))):
         sample = edges[:: max(1, len(edges) // SAMPLE)]
         bins = np.bincount(core.bins_of(guise, sample), minlength=BINS + 1)
         counts.append((bins + 0.5) * max(len(edges), 1) / max(len(sample), 1))

@@ -53,7 +53,7 @@ def make_release(
     retire_hollow(state, frame, options, left)
     publish_ready(state, frame, options, rng)
     # Step 3: ties, pair of classes by pair of classes.
-    plan_ties(state, rng)
+    plan_ties(state, rng, frame.effort)
     # Step 4: the gate.
     cohort_certificate.check(state, frame, state.touched)
     cover.check_cover(state)

@@ -8,9 +8,12 @@ release passes the strict verifier, every sequence its whole certificate at the 
 ties hidden and inserted, over the true ties; F1 is that of the ties; `worst` is the greatest cost
 of any release. `age` is how well the ages of ties tell true from inserted ones in the last release
 (area under the curve, 0.5 tells nothing). `cover` is the least number of members of a cohort that
-shared a visible change. Times are core milliseconds of `advance` alone, which applies, plans and
-checks the certificate and the cover of what changed; a small sequence is made first, so that none
-of them loads compiled code. The hash covers the released graphs.
+shared a visible change. Of the last release, `clustering` is the mean over all vertices of the
+share of pairs of neighbours that are tied, truly and as released, `denoised` the greatest of the
+shares of people that `ktsafe.attacks.denoised` finds. Times are core milliseconds of `advance`
+alone, which applies, plans and checks the certificate and the cover of what changed; a small
+sequence is made first, so that none of them loads compiled code. The hash covers the released
+graphs.
 """
 
 from __future__ import annotations
@@ -31,7 +34,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe.attacks.case import Case
+from ktsafe.attacks.denoised import denoised
 from ktsafe.audit import trace, usefulness
+from ktsafe.audit.utility import structure
 from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
 from ktsafe.sequence import Changes, Released, Sequence, SequenceOptions, Step
@@ -56,6 +62,8 @@ class Row:
     cover: int | None
     ms: float
     unsafe: int
+    clustering: tuple[float, float] | None = None
+    denoised: float | None = None
 
 
 def main() -> int:
@@ -78,7 +86,7 @@ def main() -> int:
         pass
     print(
         f"{'graph':>12} {'share':>7} seed   first    last   worst      F1    age cover "
-        "  ms med   ms max unsafe hash"
+        "  ms med   ms max clustering denoised unsafe hash"
     )
     unsafe = 0
     for share in map(float, a.share.split(",")):
@@ -122,10 +130,12 @@ def report(
     worst, age = max(row.cost for row in rows), _text(last.age)
     cover = min((row.cover for row in rows if row.cover is not None), default=None)
     unsafe = sum(row.unsafe for row in rows)
+    true, shown = last.clustering or (0.0, 0.0)
     print(
         f"{name:>12} {share:7} {seed:4} {rows[0].cost:7.3f} {last.cost:7.3f} "
         f"{worst:7.3f} {last.f1:7.3f} {age:>6} {cover or '-':>5} "
-        f"{statistics.median(ms):8.1f} {max(ms):8.1f} {unsafe:6} {digest.hexdigest()[:12]}",
+        f"{statistics.median(ms):8.1f} {max(ms):8.1f}  {true:.3f} {shown:.3f} "
+        f"{_text(last.denoised):>8} {unsafe:6} {digest.hexdigest()[:12]}",
         flush=True,
     )
     return unsafe
@@ -144,13 +154,15 @@ def sequence_of(
     before = sequence.released()
     yield _row(sequence, before, ages, numbers, None, took), before.graph
     ties = {(u, v) for u, v in graph.edges.tolist()}
-    for changes in churn(ties, graph.n_vertices, share, releases, np.random.default_rng(seed + 1)):
+    draws = churn(ties, graph.n_vertices, share, releases, np.random.default_rng(seed + 1))
+    for number, changes in enumerate(draws, 1):
         began = time.process_time()
         step = sequence.advance(changes, rng)
         took = time.process_time() - began
         after = sequence.released()
         cover = min(_shared(step, before, after, sequence.cohorts()), default=None)
-        yield _row(sequence, after, ages, numbers, cover, took), after.graph
+        row = _row(sequence, after, ages, numbers, cover, took)
+        yield (_looked_at(row, sequence) if number == releases else row), after.graph
         before = after
     sequence.check()
 
@@ -182,6 +194,19 @@ def _row(
         cover=cover,
         ms=1000 * seconds,
         unsafe=verify_graph(released.graph, PARAMS).n_unsafe,
+    )
+
+
+def _looked_at(row: Row, sequence: Sequence) -> Row:
+    """Add what inserted edges look like in the current release."""
+    released, (truth, keys) = sequence.released(), sequence.truth()
+    behind = np.where(released.keys < 0, -1, np.searchsorted(keys, released.keys))
+    case = Case(truth, released.graph, behind)
+    found = denoised(case, PARAMS, np.random.default_rng(0))
+    return dataclasses.replace(
+        row,
+        clustering=(structure(truth)["clustering"], structure(released.graph)["clustering"]),
+        denoised=max(result.value for result in found if result.measure == "share"),
     )
 
 

@@ -61,6 +61,11 @@ class State:
         they show. Remembered, as the tables are.
     changed, opened:
         Those of them in which this happened in this release, and because somebody was published.
+    gained, lost:
+        Edges between places, ascending, that this release shows and the former did not, or the
+        other way round.
+    returned:
+        Edges that were shown before their pair of classes was cleared, of pairs planned afresh now.
     held_of:
         For each row of people the rows of people it has a tie with that is not released, and the
         row of `held`.
@@ -96,6 +101,7 @@ class State:
         self.differing: set[int] = set()
         self.gained: dict[Tie, None] = {}
         self.lost: dict[Tie, None] = {}
+        self.returned: set[Tie] = set()
         self.touched: set[int] = set()
 
     @property
@@ -157,6 +163,7 @@ class State:
         """Begin a new release: nothing has visibly changed yet."""
         self.gained.clear()
         self.lost.clear()
+        self.returned.clear()
         self.touched.clear()
         self.changed.clear()
         self.opened.clear()

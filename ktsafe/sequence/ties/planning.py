@@ -22,8 +22,10 @@ import numpy as np
 from ktsafe.exact.filling import fill
 from ktsafe.exact.pair_program import solve
 from ktsafe.graph import edge_keys
+from ktsafe.options import Effort
 from ktsafe.sequence.memory.state import State, Tie
 from ktsafe.sequence.memory.tables import INSERTED
+from ktsafe.sequence.ties.guise import disguise
 from ktsafe.sequence.ties.imagined import with_imagined
 from ktsafe.sequence.ties.pairs import Edges, PairOfClasses, show_exactly
 
@@ -42,7 +44,7 @@ RHO = 0.5
 anew each time, those that are shown again and again would be the true ties (AUC .91, not .55)."""
 
 
-def plan_ties(state: State, rng: np.random.Generator) -> None:
+def plan_ties(state: State, rng: np.random.Generator, effort: Effort) -> None:
     """Choose what pairs of classes show, where enough changed; the others stay as they are."""
     due = {classes for classes in state.stale if _is_due(state, classes)}
     due |= {classes for classes in state.changed if _is_too_dear(state, classes)}
@@ -58,6 +60,7 @@ def plan_ties(state: State, rng: np.random.Generator) -> None:
         _plan_padded(state, pair, rng)
     if padded or (state.places.kind[:] == INSERTED).any():
         _clear_dearest(state)
+    disguise(state, rng, effort if state.release == 0 else "fast")
 
 
 def _plan_padded(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
@@ -111,6 +114,7 @@ def _do(state: State, pair: PairOfClasses, what: str, edges: Edges) -> None:
     if what == "kept":
         return
     state.forget_former(pair.classes)
+    state.returned.update(map(tuple, np.sort(pair.places[pair.former], axis=1).tolist()))
     if what == "cleared":
         state.remember(pair.classes)
         state.stale[pair.classes] = pair.n_ties

@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
+from ktsafe.options import Effort
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, step
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.ties.planning import plan_ties
@@ -138,9 +139,9 @@ def test_changes_that_do_not_fit_do_nothing(changes: Changes) -> None:
     assert derived(sequence._state) == indexes
 
 
-def careless(state: State, rng: np.random.Generator) -> None:
+def careless(state: State, rng: np.random.Generator, effort: Effort) -> None:
     """Drop one edge that is no tie, and so leave its ends fewer neighbours than their cohorts."""
-    plan_ties(state, rng)
+    plan_ties(state, rng, effort)
     rows = state.edges.used().tolist()
     state.drop_edge(next(row for row in rows if not state.is_true(row)))
 
