@@ -1,13 +1,20 @@
 """kt-safe anonymization of attributed graphs: arrays in, arrays out.
 
-Nothing here reads a file, a clock, the environment or a global random state.
+Nothing here reads a file, a clock, the environment or a global random state. Each name is loaded
+when it is first asked for: for the errors alone nobody waits for the compiler.
 """
 
-from ktsafe.anonymize import Anonymized, AnonymizeOptions, anonymize
-from ktsafe.errors import Infeasible, InvalidGraph, InvalidParams, KtsafeError, NotKTSafe
-from ktsafe.graph import MISSING, AttributedGraph, Schema
-from ktsafe.params import PrivacyParams
-from ktsafe.protection import Protected, protect
+from typing import TYPE_CHECKING
+
+from ktsafe.lazy import loads
+
+if TYPE_CHECKING:
+    from ktsafe.errors import Infeasible, InvalidGraph, InvalidParams, KtsafeError, NotKTSafe
+    from ktsafe.graph import MISSING, AttributedGraph, Schema
+    from ktsafe.options import AnonymizeOptions
+    from ktsafe.params import PrivacyParams
+    from ktsafe.protection import Protected, protect
+    from ktsafe.single_release import Anonymized, anonymize
 
 __all__ = [
     "MISSING",
@@ -25,3 +32,21 @@ __all__ = [
     "anonymize",
     "protect",
 ]
+
+__getattr__ = loads(
+    globals(),
+    {
+        "ktsafe.errors": (
+            "Infeasible",
+            "InvalidGraph",
+            "InvalidParams",
+            "KtsafeError",
+            "NotKTSafe",
+        ),
+        "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
+        "ktsafe.options": ("AnonymizeOptions",),
+        "ktsafe.params": ("PrivacyParams",),
+        "ktsafe.protection": ("Protected", "protect"),
+        "ktsafe.single_release": ("Anonymized", "anonymize"),
+    },
+)

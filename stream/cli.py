@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import errno
-import inspect
 import os
 import sys
-from importlib.metadata import version
-from typing import Annotated
 
 from stream.process import kernels
 
@@ -15,87 +12,9 @@ CACHE_NOTICE = kernels.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
-from stream.commands import (  # noqa: E402
-    anonymize,
-    attack,
-    audit,
-    compare,
-    completion,
-    config,
-    demo,
-    erase,
-    feed,
-    letters,
-    rebase,
-    release,
-    releases,
-    run,
-    state,
-    status,
-    topics,
-    verify,
-)
 from stream.errors import EXPECTED, Exit, exit_code  # noqa: E402
 from stream.process import logs, process  # noqa: E402
-
-app = typer.Typer(
-    name="ktsafe",
-    no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    add_completion=True,
-    rich_markup_mode=None,  # It would take [attributes], the name of a table, for markup.
-)
-
-
-def _say_version(asked: bool) -> None:
-    if asked:
-        typer.echo(f"ktsafe {version('ktsafe')}")
-        raise typer.Exit
-
-
-@app.callback()
-def ktsafe(
-    _asked: Annotated[
-        bool,
-        typer.Option(
-            "--version", callback=_say_version, is_eager=True, help="Say which version this is."
-        ),
-    ] = False,
-) -> None:
-    """Publish a social network's graph, release by release, without giving its people away."""
-
-
-app.command("run")(run.run)
-app.command("demo")(demo.demo)
-app.command("anonymize")(anonymize.anonymize_files)
-app.command("verify")(verify.verify_folders)
-app.command("audit")(audit.audit)
-app.command("attack")(attack.attack)
-app.command("compare")(compare.compare)
-app.command("erase")(erase.erase)
-app.command("rebase")(rebase.rebase)
-app.command("status")(status.status)
-app.add_typer(release.app, name="release")
-app.command("completion")(completion.completion)
-app.add_typer(feed.app, name="feed")
-app.add_typer(releases.app, name="releases")
-app.add_typer(topics.app, name="topics")
-app.add_typer(letters.app, name="letters")
-app.add_typer(state.app, name="state")
-app.add_typer(config.app, name="config")
-
-
-def _summarize(commands: typer.Typer) -> None:
-    """Let lists of commands show whole first sentences; by default they are cut off."""
-    for command in commands.registered_commands:
-        text = inspect.getdoc(command.callback) or ""
-        command.short_help = " ".join(text.partition("\n\n")[0].split())
-    for group in commands.registered_groups:
-        if group.typer_instance is not None:
-            _summarize(group.typer_instance)
-
-
-_summarize(app)
+from stream.program import app  # noqa: E402
 
 
 def main() -> None:

@@ -1,10 +1,15 @@
 """Sequences of releases that are safe for w = all: sticky cohorts, moved as a whole."""
 
-from ktsafe.sequence.gate.cost_figures import Figures
-from ktsafe.sequence.memory.graph_changes import Changes, changes_between
-from ktsafe.sequence.memory.pages import SequenceCorrupted
-from ktsafe.sequence.memory.sequence_options import SequenceOptions
-from ktsafe.sequence.sequence import Released, Sequence, Step
+from typing import TYPE_CHECKING
+
+from ktsafe.lazy import loads
+
+if TYPE_CHECKING:
+    from ktsafe.sequence.gate.cost_figures import Figures
+    from ktsafe.sequence.memory.graph_changes import Changes, changes_between
+    from ktsafe.sequence.memory.pages import SequenceCorrupted
+    from ktsafe.sequence.memory.sequence_options import SequenceOptions
+    from ktsafe.sequence.sequence import Released, Sequence, Step
 
 __all__ = [
     "Changes",
@@ -16,3 +21,14 @@ __all__ = [
     "Step",
     "changes_between",
 ]
+
+__getattr__ = loads(
+    globals(),
+    {
+        "ktsafe.sequence.gate.cost_figures": ("Figures",),
+        "ktsafe.sequence.memory.graph_changes": ("Changes", "changes_between"),
+        "ktsafe.sequence.memory.pages": ("SequenceCorrupted",),
+        "ktsafe.sequence.memory.sequence_options": ("SequenceOptions",),
+        "ktsafe.sequence.sequence": ("Released", "Sequence", "Step"),
+    },
+)

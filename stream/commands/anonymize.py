@@ -24,7 +24,7 @@ from stream.process.workers import pool
 
 if TYPE_CHECKING:
     from ktsafe import Schema
-    from ktsafe.anonymize import Anonymized
+    from ktsafe.single_release import Anonymized
     from ktsafe.verify.verdict import Verdict
     from stream.files.graphs import GraphFile
     from stream.files.releases_read import Release

@@ -9,7 +9,6 @@ from typing import Annotated
 
 import typer
 
-from stream.commands.run import note_of
 from stream.errors import Exit
 
 app = typer.Typer(help="Check a configuration, or print an example.", no_args_is_help=True)
@@ -24,8 +23,8 @@ def check(
 
     The files that it names for certificates and secrets must be there.
     """
+    from stream.config import places
     from stream.config import settings as configuration
-    from stream.service import assembly
 
     settings = configuration.load(config)
     if settings.config.kafka is not None:
@@ -34,14 +33,14 @@ def check(
         "config": str(config),
         "ok": True,
         "params": settings.params.to_mapping(),
-        "guarantee": note_of(settings),
-        "places": assembly.places(settings),
+        "guarantee": places.promise(settings),
+        "places": places.by_name(settings),
     }
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
         typer.echo(f"{config}: sound")
-        for name, place in assembly.places(settings).items():
+        for name, place in places.by_name(settings).items():
             typer.echo(f"  {name:<9} {place}")
     return Exit.OK
 

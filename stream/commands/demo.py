@@ -13,7 +13,7 @@ import typer
 
 from stream.commands import feed as feeds
 from stream.commands.progress import phases
-from stream.commands.run import counts_as_json, describe, note_of, serve
+from stream.commands.run import counts_as_json, describe, serve
 from stream.errors import Exit
 from stream.process.private_folder import STORE
 
@@ -92,15 +92,15 @@ def demo(
     if not feed.exists():
         _generate(home, feed, people, days, seed)
     path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
+    from stream.config import places
     from stream.config import settings as configuration
-    from stream.service import assembly
 
     settings = configuration.load(path)
-    if not (assembly.private_folder(settings) / STORE).exists():
+    if not (places.private_folder(settings) / STORE).exists():
         _import(home, settings)
     counts = serve(settings, drain=True)
     if not as_json:
-        typer.echo(describe(counts, assembly.places(settings), note_of(settings)), err=True)
+        typer.echo(describe(counts, places.by_name(settings), places.promise(settings)), err=True)
     from stream.study.worth import describe_worth
 
     found = _worth(settings, seed)
@@ -179,19 +179,20 @@ def _import(home: Path, settings: Settings) -> None:
 
 def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
     """Return what the last release is worth; None if nothing is published."""
+    from stream.config import places
     from stream.files.private_audits import read_owners
     from stream.files.releases_read import read_release, release_folders
     from stream.service import assembly
     from stream.study.worth import worth
 
-    releases = Path(assembly.places(settings)["releases"])
+    releases = Path(places.by_name(settings)["releases"])
     folders = release_folders([releases]) if releases.exists() else []
     if not folders:
         return None
     with phases("measuring") as progress:
         progress("what the last release is worth", 0.0)
         release = read_release(folders[-1])
-        owners = read_owners(assembly.audit_folder(settings), release.manifest.release_id)
+        owners = read_owners(places.audit_folder(settings), release.manifest.release_id)
         store = assembly.open_store(settings)
         try:
             snapshot = store.snapshot()

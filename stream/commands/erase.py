@@ -42,6 +42,7 @@ def erase(
     staged. With none running, a release that was cut and not staged is given up. What an id means
     in published releases is forgotten here; in the next release nobody keeps the place.
     """
+    from stream.config import places
     from stream.config import settings as configuration
     from stream.service import assembly
     from stream.service.control_client import ask
@@ -51,13 +52,13 @@ def erase(
     ids = _ids(person)
     if not yes:
         ask_first(f"Erase {len(ids):,} person(s) for good?")
-    report = ask(assembly.private_folder(settings), "erase", {"ids": ids}, patience_s=wait)
+    report = ask(places.private_folder(settings), "erase", {"ids": ids}, patience_s=wait)
     if report is None:
         with closing(_opened(settings)) as store:
             report = erasure.erase_everywhere(
                 store,
                 ids,
-                assembly.audit_folder(settings),
+                places.audit_folder(settings),
                 lambda ids: assembly.erase_dead_letters(settings, ids),
             )
     report["note"] = REMAINS
@@ -89,9 +90,10 @@ def _opened(settings: Settings) -> GraphStore:
     StateLocked
         If a service holds it all the same.
     """
+    from stream.config import places
     from stream.service import assembly
 
-    private = assembly.private_folder(settings)
+    private = places.private_folder(settings)
     check_finished(private)
     if not (private / STORE).is_dir():
         hint = "there is no state, and so nobody in it. Name the configuration of the service."

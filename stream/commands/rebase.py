@@ -33,6 +33,7 @@ def rebase(
     A running service begins it once no release is in flight; where the configuration has changed
     since its start it must be stopped before.
     """
+    from stream.config import places
     from stream.config import settings as configuration
     from stream.release.sequence_inputs import inputs_digest, new_sequence
     from stream.service import assembly
@@ -45,7 +46,7 @@ def rebase(
             "have fewer candidates than k. Begin a new one?"
         )
     digest = inputs_digest(settings.params, settings.schema, assembly.frozen_inputs(settings))
-    private = assembly.private_folder(settings)
+    private = places.private_folder(settings)
     report = ask(private, "rebase", {"inputs_digest": digest}, patience_s=wait)
     if report is None:
         with closing(assembly.open_store(settings, accept_schema=True)) as store:

@@ -32,11 +32,11 @@ def now(
     Events of the same slot that are read later are shown in the next release. The release carries
     the slot's nominal time, as ever; `ktsafe status` tells when it is out.
     """
+    from stream.config import places
     from stream.config import settings as configuration
-    from stream.service import assembly
     from stream.service.control_client import ask
 
-    private = assembly.private_folder(configuration.load(config))
+    private = places.private_folder(configuration.load(config))
     report = ask(private, "release", {}, patience_s=wait)
     if report is None:
         hint = (

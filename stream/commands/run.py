@@ -6,7 +6,7 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -17,16 +17,6 @@ from stream.watching.summary import Counts, Summary
 
 if TYPE_CHECKING:
     from stream.config.settings import Settings
-
-NOTES: Final[dict[int | str, str]] = {
-    1: "releases are safe one by one only (window = 1); do not hand out a series",
-    "all": 'all releases of a sequence are safe together (window = "all")',
-}
-
-
-def note_of(settings: Settings) -> str:
-    """Return in a few words what the releases of a configuration promise."""
-    return NOTES[settings.config.privacy.window]
 
 
 def run(
@@ -49,8 +39,8 @@ def run(
     A standby waits beside a service on the same configuration and goes on where that one ends,
     however it ends. It refuses where nothing would keep the two apart.
     """
+    from stream.config import places
     from stream.config import settings as configuration
-    from stream.service import assembly
 
     settings = configuration.load(config)
     counts = serve(settings, drain=drain, standby=standby)
@@ -59,8 +49,8 @@ def run(
     else:
         # Under a supervisor these words go to the log, which holds no figure of a release.
         is_private = sys.stderr.isatty()
-        places, note = assembly.places(settings), note_of(settings)
-        typer.echo(describe(counts, places, note, is_private=is_private), err=True)
+        where, note = places.by_name(settings), places.promise(settings)
+        typer.echo(describe(counts, where, note, is_private=is_private), err=True)
     return Exit.OK
 
 

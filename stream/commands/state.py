@@ -96,12 +96,12 @@ def backup_state(
     A running service is asked for it once no release is between its cut and its final bytes. A
     backup is worth as much to an attacker as the network's own database.
     """
+    from stream.config import places
     from stream.config import settings as configuration
-    from stream.service import assembly
     from stream.upkeep import backup
 
     settings = configuration.load(config)
-    private = assembly.private_folder(settings)
+    private = places.private_folder(settings)
     _check_new(to, private)
     with _parts(settings, wait) as parts:
         size = backup.copy(parts, to, now_us=time.time_ns() // 1000)
@@ -125,12 +125,12 @@ def restore_state(
     service refuses to publish after them: the sink is ahead then.
     """
     from state.inspection import examine
+    from stream.config import places
     from stream.config import settings as configuration
-    from stream.service import assembly
     from stream.upkeep import backup as backups
 
     settings = configuration.load(config)
-    private = assembly.private_folder(settings)
+    private = places.private_folder(settings)
     listing = backups.restore(backup, private, lambda store: examine(store, settings.schema))
     if as_json:
         typer.echo(json.dumps({"restored": str(private), "last_release": listing.last_release}))
@@ -155,9 +155,9 @@ def check_state(
     meanwhile.
     """
     from state.inspection import examine
+    from stream.config import places
     from stream.config import settings as configuration
     from stream.files.private_history import check_history, current_releases
-    from stream.service import assembly
     from stream.upkeep import backup as backups
 
     settings = configuration.load(config)
@@ -172,7 +172,7 @@ def check_state(
         if found.pages:  # Releases that are judged together need who was who in each of them.
             check_history(current_releases(found.releases), parts.audits)
     report = {
-        "checked": str(backup or assembly.private_folder(settings)),
+        "checked": str(backup or places.private_folder(settings)),
         "sound": True,
         **found.counts,
         "releases": len(found.releases),
@@ -192,12 +192,12 @@ def check_state(
 def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
     """Give the state of a service as it is now, running or not; what was frozen goes after."""
     from state.folder import hold
+    from stream.config import places
     from stream.process.private_folder import check_finished
-    from stream.service import assembly
     from stream.service.control_client import ask
     from stream.upkeep.backup import parts_of
 
-    private = assembly.private_folder(settings)
+    private = places.private_folder(settings)
     check_finished(private)
     store = private / STORE
     if not store.is_dir():

@@ -26,12 +26,12 @@ def status(
     Asks the running service; with none running, looks into its state. Exit code 5 if no service
     answers, else 0. What it prints is private: true sizes, and what releases cost.
     """
+    from stream.config import places
     from stream.config import settings as configuration
-    from stream.service import assembly
     from stream.service.control_client import ask
 
     settings = configuration.load(config)
-    private = assembly.private_folder(settings)
+    private = places.private_folder(settings)
     report = ask(private, "status", {}, patience_s=wait)
     running = report is not None
     if report is None:

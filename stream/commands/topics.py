@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import Role, TopicSpec, check_topics, create_topics
-from stream.config import settings as configuration
 from stream.errors import ConfigError, Exit
+
+if TYPE_CHECKING:
+    from connectors.kafka_settings import KafkaSettings
+    from connectors.kafka_topics import TopicSpec
 
 app = typer.Typer(help="Create or check Kafka topics.", no_args_is_help=True)
 
@@ -27,6 +28,8 @@ def create(
     as_json: _Json = False,
 ) -> int:
     """Create the topics that do not exist yet, with the settings that the service needs."""
+    from connectors.kafka_topics import create_topics
+
     kafka, specs = _specs(config, partitions, replication)
     created = create_topics(kafka, specs)
     found = [spec.name for spec in specs if spec.name not in created]
@@ -40,6 +43,8 @@ def create(
 @app.command("check")
 def check(config: _Config, as_json: _Json = False) -> int:
     """Say whether the topics are as the service needs them; exit 0 iff they are."""
+    from connectors.kafka_topics import check_topics
+
     kafka, specs = _specs(config, 1, -1)
     problems = check_topics(kafka, specs)
     if as_json:
@@ -51,6 +56,9 @@ def check(config: _Config, as_json: _Json = False) -> int:
 
 def _specs(path: Path, partitions: int, replication: int) -> tuple[KafkaSettings, list[TopicSpec]]:
     """Return the cluster and the topics that a configuration names."""
+    from connectors.kafka_topics import Role, TopicSpec
+    from stream.config import settings as configuration
+
     config = configuration.load(path).config
     specs = []
     for table, role, number in (

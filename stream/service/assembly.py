@@ -20,6 +20,7 @@ from connectors.letters import BareLetters
 from state.errors import StateUnusable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
+from stream.config.places import audit_folder, private_folder
 from stream.config.settings import (
     FilesDeadLettersTable,
     FilesSinkTable,
@@ -31,7 +32,7 @@ from stream.errors import ConfigError
 from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
 from stream.process import kernels, logs
-from stream.process.private_folder import AUDIT, STAGING, STORE, check_finished
+from stream.process.private_folder import STAGING, STORE, check_finished
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Mechanism
@@ -224,11 +225,6 @@ def make_private_folder(settings: Settings) -> Path:
     return folder
 
 
-def audit_folder(settings: Settings) -> Path:
-    """Return the folder of the private audits of releases."""
-    return private_folder(settings) / AUDIT
-
-
 def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
     """Blank the dead letters that hold one of these ids; None where they are out of reach."""
     table = settings.config.dead_letters
@@ -236,25 +232,6 @@ def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
         return None
     words = [name.encode() for name in ids]
     return files.blank_dead_letters(settings.path(table.path), words)
-
-
-def places(settings: Settings) -> dict[str, str]:
-    """Return where a service's things are, by name, for people."""
-    config = settings.config
-    found = {}
-    if isinstance(config.sink, FilesSinkTable):
-        found["releases"] = str(settings.path(config.sink.folder))
-    else:
-        found["releases"] = f"topic {config.sink.topic}"
-    if isinstance(config.dead_letters, FilesDeadLettersTable):
-        found["dead"] = str(settings.path(config.dead_letters.path))
-    else:
-        found["dead"] = f"topic {config.dead_letters.topic}"
-    found["private"] = f"{private_folder(settings)} (true graph, who is who, audits: never publish)"
-    if config.metrics.enabled:
-        port = config.metrics.port or "(a free port, see the log)"
-        found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
-    return found
 
 
 @contextmanager
@@ -298,8 +275,3 @@ def _kafka(settings: Settings) -> KafkaSettings:
         msg = "The configuration has no [kafka] table."
         raise ConfigError(msg, hint="A connector of kind kafka needs one.")
     return kafka
-
-
-def private_folder(settings: Settings) -> Path:
-    """Return the private folder, which holds the true graph and everything derived from it."""
-    return settings.path(settings.config.state.folder)

@@ -23,12 +23,12 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.anonymize import Anonymized
 from ktsafe.attributes.rare_classes import prepare
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.bound import cohort_bound, degree_bound
 from ktsafe.exact.kt_tree import SWAPS, kt_tree
 from ktsafe.graph import edge_keys
+from ktsafe.single_release import Anonymized
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 

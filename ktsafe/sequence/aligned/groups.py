@@ -13,7 +13,6 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.anonymize import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
@@ -22,6 +21,7 @@ from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.births import come_apart, is_sensitive, margin, shall_be_padded, waiting
 from ktsafe.sequence.people.blocks import draw_published
 from ktsafe.sequence.people.frame import Frame
+from ktsafe.single_release import Anonymized, anonymize_in_order
 
 
 def publish_ready(

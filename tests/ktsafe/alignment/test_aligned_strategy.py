@@ -24,10 +24,10 @@ from ktsafe import (
 from ktsafe.alignment import _alignment_core as core
 from ktsafe.alignment import parts as alignment_parts
 from ktsafe.alignment.aligned_strategy import seated
-from ktsafe.anonymize import Anonymized
-from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.datasets import uniform
 from ktsafe.graph import edge_keys
+from ktsafe.single_release import Anonymized
+from ktsafe.single_release import anonymize_in_order as anonymize
 from ktsafe.verify import verify, verify_graph
 from tests.ktsafe.small_graphs import graphs
 

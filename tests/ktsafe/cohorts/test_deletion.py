@@ -10,14 +10,14 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
-from ktsafe.anonymize import AnonymizeOptions
-from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.audit import cost_parts, trace
 from ktsafe.audit.utility import degree_emd
 from ktsafe.cohorts.deletion import thinned
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
+from ktsafe.single_release import AnonymizeOptions
+from ktsafe.single_release import anonymize_in_order as anonymize
 from ktsafe.verify import verify_graph
 from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition

@@ -10,7 +10,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
-from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.audit import trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.cohorts.search import cheapest_supergraph
@@ -19,6 +18,7 @@ from ktsafe.index.table import LocationTable, real_floors, similarity_rule
 from ktsafe.options import Edits, Effort
 from ktsafe.polish.annealing import INSERT_ONLY, WITH_DELETION, Schedule, anneal, sweep
 from ktsafe.polish.trimming import trim
+from ktsafe.single_release import anonymize_in_order as anonymize
 from ktsafe.verify import verify_flags, verify_graph
 from ktsafe.working.graph import WorkingGraph
 from tests.ktsafe.small_graphs import graphs

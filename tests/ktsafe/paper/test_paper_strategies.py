@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
-from ktsafe.anonymize import anonymize_in_order as anonymize
 from ktsafe.datasets import uniform, zipf
 from ktsafe.paper.kt_safe_graph import Variant, kt_safe_graph
+from ktsafe.single_release import anonymize_in_order as anonymize
 from ktsafe.strategies import STRATEGIES
 from ktsafe.verify import verify_graph
 from tests.benchmarks import bench_paper

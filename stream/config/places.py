@@ -1,0 +1,48 @@
+"""Where the things of a configured service are, and what its releases promise, in words."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from stream.config.settings import FilesDeadLettersTable, FilesSinkTable, Settings
+from stream.process.private_folder import AUDIT
+
+NOTES: Final[dict[int | str, str]] = {
+    1: "releases are safe one by one only (window = 1); do not hand out a series",
+    "all": 'all releases of a sequence are safe together (window = "all")',
+}
+
+
+def promise(settings: Settings) -> str:
+    """Return in a few words what the releases of a configuration promise."""
+    return NOTES[settings.config.privacy.window]
+
+
+def private_folder(settings: Settings) -> Path:
+    """Return the private folder, which holds the true graph and everything derived from it."""
+    return settings.path(settings.config.state.folder)
+
+
+def audit_folder(settings: Settings) -> Path:
+    """Return the folder of the private audits of releases."""
+    return private_folder(settings) / AUDIT
+
+
+def by_name(settings: Settings) -> dict[str, str]:
+    """Return where a service's things are, by name, for people."""
+    config = settings.config
+    found = {}
+    if isinstance(config.sink, FilesSinkTable):
+        found["releases"] = str(settings.path(config.sink.folder))
+    else:
+        found["releases"] = f"topic {config.sink.topic}"
+    if isinstance(config.dead_letters, FilesDeadLettersTable):
+        found["dead"] = str(settings.path(config.dead_letters.path))
+    else:
+        found["dead"] = f"topic {config.dead_letters.topic}"
+    found["private"] = f"{private_folder(settings)} (true graph, who is who, audits: never publish)"
+    if config.metrics.enabled:
+        port = config.metrics.port or "(a free port, see the log)"
+        found["status"] = f"http://{config.metrics.host}:{port}/, while it runs"
+    return found
