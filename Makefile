@@ -87,6 +87,7 @@ broker-stop: $(STAMP) ## stop that broker
 
 screenshots: $(STAMP) ## run a service for some minutes and picture its status page and dashboards in ./docs
 	$(RUN) -m tests.ops.screenshots docs/screenshots
+	$(RUN) -m tests.ops.before_after docs/images
 
 prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into ./var, for tests/ops
 

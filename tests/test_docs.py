@@ -14,7 +14,16 @@ from stream.ingest import events
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-CHAPTERS = ("one-release", "sequences", "more-than-one-hop", "service")
+CHAPTERS = (
+    "tutorial",
+    "promise",
+    "one-release",
+    "files",
+    "sequences",
+    "more-than-one-hop",
+    "service",
+    "commands",
+)
 GUIDE = "\n".join(
     [README, *((ROOT / f"docs/{name}.md").read_text(encoding="utf-8") for name in CHAPTERS)]
 )
@@ -88,7 +97,7 @@ def test_every_command_is_named():
     assert len(command_lines()) > 20
     named = {resolved(line)[1] for line in command_lines()}
     assert set(all_commands()) <= named
-    table = " ".join(line for line in README.splitlines() if line.startswith("| `ktsafe "))
+    table = " ".join(line for line in GUIDE.splitlines() if line.startswith("| `ktsafe "))
     assert not [name for name in all_commands() if f"`ktsafe {name[0]}" not in table]
 
 
@@ -101,6 +110,11 @@ def test_every_command_can_print_json():
         if "--json" not in {o for p in resolved(list(name))[0].params for o in p.opts}
     }
     assert without == files
+
+
+def test_the_readme_fits_one_screen():
+    """Who opens it sees what this is, what it is worth, and where to go on."""
+    assert len(README.splitlines()) <= 60
 
 
 def test_exit_codes_are_those_of_the_program():
@@ -120,9 +134,11 @@ def test_event_and_schema_examples_are_valid(tmp_path):
     (lines,) = blocks("json")
     kinds = [events.decode(line.encode()).__struct_config__.tag for line in lines.splitlines()]
     assert tuple(kinds) == events.EVENT_TYPES
-    (schema,) = blocks("toml")
-    (tmp_path / "schema.toml").write_text(schema)
-    assert read_schema(tmp_path / "schema.toml").sensitive_values
+    schemas = blocks("toml")
+    assert len(schemas) == 2
+    for schema in schemas:
+        (tmp_path / "schema.toml").write_text(schema)
+        assert read_schema(tmp_path / "schema.toml").sensitive_values
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
@@ -136,8 +152,10 @@ def test_relative_links_lead_somewhere(page):
 def test_files_and_targets_named_exist():
     """Paths in backquotes are there, and so are the targets of make."""
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    paths = [s for s in spans() if re.fullmatch(rf"({'|'.join(OWN_FOLDERS)})/[\w./-]+", s)]
-    assert len(paths) > 5
+    manuals = [page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md")]
+    quoted = [s for text in (*manuals, README) for s in re.findall(r"`([^`\n]+)`", text)]
+    paths = [s for s in quoted if re.fullmatch(rf"({'|'.join(OWN_FOLDERS)})/[\w./-]+", s)]
+    assert len(paths) > 20
     assert not [path for path in paths if not (ROOT / path).exists()]
     named = re.findall(r"\bmake ([a-z-]+)", "\n".join([*spans(), *blocks("")]))
     assert {"run", "test"} <= set(named)

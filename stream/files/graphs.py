@@ -54,7 +54,7 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
                 made = composite_schema(self.quasi_identifiers, parts, by_part, buckets)
                 return dataclasses.replace(made, expect_absent=absent)
         msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
-        raise InvalidGraph(msg, hint="See the README, 'Schema file'.")
+        raise InvalidGraph(msg, hint="docs/files.md shows one.")
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -92,10 +92,10 @@ def read_schema(path: Path) -> Schema:
         raise InvalidGraph(msg) from error
     except KeyError as error:
         msg = f"{path} has no [attributes] table."
-        raise InvalidGraph(msg, hint="See the README, 'Schema file'.") from error
+        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         msg = f"{path}: {error}."
-        raise InvalidGraph(msg, hint="See the README, 'Schema file'.") from error
+        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
 
 
 def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
