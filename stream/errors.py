@@ -7,7 +7,7 @@
 | retry, bounded; then exit (5)            | `Unavailable`                                   |
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
 | refuse to start, name the other side (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
-| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `Worthless`          |
+| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `Worthless`, `FoundByAttack` |
 | withhold the first release; CLI: (2)     | `AbsentFromGraph`                               |
 """  # noqa: E501 -- a table
 
@@ -53,6 +53,10 @@ class Worthless(KtsafeError):
         self.reason = reason
 
 
+class FoundByAttack(KtsafeError):
+    """A release is safe by the definition, and an attack finds more than is promised."""
+
+
 class Exit(enum.IntEnum):
     """Exit codes of every command."""
 
@@ -75,7 +79,7 @@ def exit_code(error: Exception) -> Exit:
     match error:
         case Refused():
             return error.code
-        case NotKTSafe() | Infeasible() | Worthless():
+        case NotKTSafe() | Infeasible() | Worthless() | FoundByAttack():
             return Exit.UNSAFE
         case KtsafeError() | Misconfigured():
             return Exit.USAGE

@@ -47,7 +47,10 @@ class Observer:
         """A release was cut, and is being built."""
 
     def release_phase(self, phase: str, seconds: float) -> None:
-        """A phase of a release ended: "anonymize", "stage", "verify", "audit", "publish"."""
+        """A phase of a release ended.
+
+        Phases: "anonymize", "stage", "verify", "attack", "audit", "publish".
+        """
 
     def release_audited(self, figures: ReleaseFigures) -> None:
         """A release was staged, or is one of the last in the ledger at the start. SECRET."""

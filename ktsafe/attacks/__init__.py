@@ -7,7 +7,7 @@ it. Their results are private: they tell how well an attacker fares.
 from ktsafe.attacks.case import Case, ids_removed
 from ktsafe.attacks.history import History
 from ktsafe.attacks.result import Result
-from ktsafe.attacks.suite import ATTACKS, SEQUENCE_ATTACKS, run, run_sequence
+from ktsafe.attacks.suite import ATTACKS, SEQUENCE_ATTACKS, run, run_each, run_sequence
 
 __all__ = [
     "ATTACKS",
@@ -17,5 +17,6 @@ __all__ = [
     "Result",
     "ids_removed",
     "run",
+    "run_each",
     "run_sequence",
 ]

@@ -28,6 +28,8 @@ class Case:
         The true graph and the released one, of one schema.
     original_of:
         int64, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
+    sample:
+        int64: which of the `published` are attacked; None: all (see `sampled`).
 
     Raises
     ------
@@ -38,6 +40,7 @@ class Case:
     original: AttributedGraph
     released: AttributedGraph
     original_of: NDArray[np.int64]
+    sample: NDArray[np.int64] | None = None
 
     def __post_init__(self) -> None:
         behind = np.asarray(self.original_of, dtype=np.int64)
@@ -52,10 +55,26 @@ class Case:
         if len(np.unique(named)) != len(named):
             raise InvalidGraph("Two released vertices have the same original.")
 
+    def sampled(self, targets_max: int, rng: np.random.Generator) -> Case:
+        """Return the case with so many targets at most, drawn uniformly among the published.
+
+        Everything else is as before: candidates are all released vertices.
+        """
+        n = len(self.published)
+        if n <= targets_max:
+            return self
+        drawn = np.sort(rng.choice(n, targets_max, replace=False))
+        return dataclasses.replace(self, sample=drawn)
+
+    @cached_property
+    def published(self) -> NDArray[np.int64]:
+        """Released vertices that have an original, ascending."""
+        return np.flatnonzero(self.original_of >= 0)
+
     @cached_property
     def places(self) -> NDArray[np.int64]:
-        """Released vertices that have an original, shape (targets,): the targets' places."""
-        return np.flatnonzero(self.original_of >= 0)
+        """The targets' places among the released vertices, ascending, shape (targets,)."""
+        return self.published if self.sample is None else self.published[self.sample]
 
     @cached_property
     def people(self) -> NDArray[np.int64]:
@@ -96,7 +115,7 @@ class Case:
     def own_place(self) -> NDArray[np.int64]:
         """The place of every true vertex, -1 for a withheld one, shape (original vertices,)."""
         own = np.full(self.original.n_vertices, -1, dtype=np.int64)
-        own[self.people] = self.places
+        own[self.original_of[self.published]] = self.published
         return own
 
     @cached_property
@@ -107,7 +126,7 @@ class Case:
         """
         true, shown, _ = self.tuples
         published = true.copy()
-        published[self.people] = shown[self.places]
+        published[self.original_of[self.published]] = shown[self.published]
         return published
 
     @cached_property

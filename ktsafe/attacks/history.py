@@ -75,7 +75,7 @@ class History:
         """Return the person behind each id at release i, `ABSENT` for none, shape (n_ids,)."""
         out = np.full(self.n_ids, ABSENT, dtype=np.int64)
         case = self.cases[i]
-        out[self.ids[i][case.places]] = self.persons[i][case.people]
+        out[self.ids[i][case.published]] = self.persons[i][case.original_of[case.published]]
         return out
 
     def tuples_of_ids(self, i: int) -> NDArray[np.int64]:

@@ -9,6 +9,7 @@ left.
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +21,22 @@ from ktsafe.attacks.one_hop import SAME, standing_result
 from ktsafe.attacks.result import Result
 from ktsafe.params import PrivacyParams
 
+SPANS = ("consecutive", "net")
 
-def changes(history: History, params: PrivacyParams) -> list[Result]:
+
+def changes(
+    history: History, params: PrivacyParams, *, spans: Iterable[str] = SPANS
+) -> list[Result]:
     """Return how many of the people who changed are found by what changed.
+
+    Parameters
+    ----------
+    history:
+        The releases and the truth.
+    params:
+        Its k gives the promise 1/k.
+    spans:
+        Which of `SPANS`.
 
     Returns
     -------
@@ -36,10 +50,9 @@ def changes(history: History, params: PrivacyParams) -> list[Result]:
     if n < 2:
         return []
     results = []
-    for name, pairs in (
-        ("consecutive", list(itertools.pairwise(range(n)))),
-        ("net", [(0, n - 1)]),
-    ):
+    pairs_of = {"consecutive": list(itertools.pairwise(range(n))), "net": [(0, n - 1)]}
+    for name in spans:
+        pairs = pairs_of[name]
         found = [_found(history, first, last) for first, last in pairs]
         for knowledge in ("true", "shown"):
             parts = [part[knowledge] for part in found]

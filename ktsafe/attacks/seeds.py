@@ -54,8 +54,9 @@ def seeds(case: Case, rng: np.random.Generator) -> list[Result]:
 
 
 def _drawn(case: Case, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
-    n = len(case.people)
+    published = case.original_of[case.published]
+    n = len(published)
     drawn: NDArray[np.int64] = rng.choice(
-        case.people, min(max(round(share * n), 1), n), replace=False
+        published, min(max(round(share * n), 1), n), replace=False
     )
     return drawn

@@ -147,6 +147,13 @@ class ReleaseTable(Section, frozen=True):
     format: tuple[ReleaseFormat, ...] = ("csv",)
 
 
+class AttackTable(Section, frozen=True):
+    """`[attack]`: releases are attacked before they are published; see `ktsafe attack`."""
+
+    budget: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 10.0
+    hold: bool = False
+
+
 class IngestTable(Section, frozen=True):
     """`[ingest]`: bounds of one checkpoint and of what is accepted."""
 
@@ -198,6 +205,7 @@ class Config(Section, frozen=True):
     sequence: SequenceTable = SequenceTable()
     anonymize: AnonymizeTable = AnonymizeTable()
     kafka: KafkaSettings | None = None
+    attack: AttackTable = AttackTable()
     ingest: IngestTable = IngestTable()
     metrics: MetricsTable = MetricsTable()
     log: LogTable = LogTable()

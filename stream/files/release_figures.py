@@ -42,6 +42,16 @@ WORTH: Final[Mapping[str, tuple[str, ...]]] = {
     for figure in ("cost_share", "precision", "recall", "f1")
 }
 """What a release shares with the true graph, and where the audit tells."""
+ATTACKS_TOLD: Final = (
+    "one_hop",
+    "sensitive_inference",
+    "changes",
+    "membership_of_vertices",
+    "membership_of_ties",
+    "partial_knowledge",
+    "denoised",
+)
+"""The attacks that the service runs on each release, in this order; see `ktsafe.attacks`."""
 HISTORY_MAX: Final = 30
 """Releases remembered for trends."""
 
@@ -55,6 +65,24 @@ class CandidateFigures(msgspec.Struct, frozen=True):
     least: int | None
     below_k: int
     share: float | None
+
+
+class Attacked(msgspec.Struct, frozen=True):
+    """How well an attack fares: its figure, the interval of 95%, its control and its promise.
+
+    `promise` is None where nothing is promised against this attack.
+    """
+
+    value: float
+    low: float
+    high: float
+    control: float
+    promise: float | None
+
+    @property
+    def is_broken(self) -> bool:
+        """Whether even the lower end of the interval exceeds the promise."""
+        return self.promise is not None and self.low > self.promise
 
 
 class Secrets(msgspec.Struct, frozen=True):
@@ -73,6 +101,9 @@ class Secrets(msgspec.Struct, frozen=True):
     worth:
         What it shares with the true graph, see `WORTH`; None for a share of nothing, or where
         the audit does not tell.
+    attacks:
+        By attack its sharpest variant; those that were not run or found nobody to attack are left
+        out.
     """
 
     cost: dict[str, int]
@@ -80,6 +111,7 @@ class Secrets(msgspec.Struct, frozen=True):
     candidates: dict[str, CandidateFigures]
     sensitive: dict[str, float | None]
     worth: dict[str, float | None] = msgspec.field(default_factory=dict)
+    attacks: dict[str, Attacked] = msgspec.field(default_factory=dict)
 
     @property
     def total_cost(self) -> int:
@@ -90,6 +122,12 @@ class Secrets(msgspec.Struct, frozen=True):
         """Return the cost as a multiple of a yardstick, None where that is unknown or 0."""
         measure = self.yardsticks.get(yardstick)
         return self.total_cost / measure if measure else None
+
+    @property
+    def best_attack(self) -> float | None:
+        """The greatest figure of an attack as a multiple of its promise; None without any."""
+        found = [each.value / each.promise for each in self.attacks.values() if each.promise]
+        return max(found, default=None)
 
 
 class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
@@ -134,7 +172,32 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         candidates=candidates,
         sensitive=sensitive,
         worth=worth_of(audit),
+        attacks=attacks_of(audit),
     )
+
+
+def attacks_of(audit: Mapping[str, Any]) -> dict[str, Attacked]:
+    """Pick the sharpest variant of every attack out of a private audit.
+
+    That is the one whose lower end exceeds its promise by most. Where nothing is promised it is
+    the greatest figure.
+    """
+    found: dict[str, Attacked] = {}
+    results = _at(audit, ("attacks", "results")) or []
+    for result in results:
+        name = result["attack"].partition(".")[0]
+        if name in ATTACKS_TOLD and result["targets"]:
+            low, high = result["interval"]
+            each = Attacked(result["value"], low, high, result["control"], result["promise"])
+            if name not in found or _sharpness(each) > _sharpness(found[name]):
+                found[name] = each
+    return found
+
+
+def _sharpness(attacked: Attacked) -> tuple[bool, float]:
+    if attacked.promise is None:
+        return False, attacked.value
+    return True, attacked.low - attacked.promise
 
 
 def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]:

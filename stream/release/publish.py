@@ -23,7 +23,7 @@ from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe
 from state.errors import StateCorrupted, StateError
 from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.snapshot import GraphSnapshot
-from stream.errors import Worthless
+from stream.errors import FoundByAttack, Worthless
 from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
@@ -164,6 +164,8 @@ class Publisher:
             self._withhold("absent", error)
         except Worthless as error:
             self._withhold(error.reason, error)
+        except FoundByAttack as error:
+            self._withhold("attacked", error)
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, nothing is published
             self._withhold("error", error)
         else:

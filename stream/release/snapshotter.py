@@ -13,7 +13,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from ktsafe import PrivacyParams
+from ktsafe.attacks import Case
 from ktsafe.audit import Traced, audit_traced, trace, usefulness
 from ktsafe.errors import NotKTSafe
 from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
@@ -24,7 +27,7 @@ from stream.files.release_figures import ReleaseFigures, release_figures
 from stream.files.releases_read import Release, read_release
 from stream.observer import Observer
 from stream.process.logs import get_logger
-from stream.release.guesses import best_guesses
+from stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
 from stream.release.mechanism import Built, Mechanism
 from stream.release.worth_gate import check_worth
 from stream.slots import rfc3339
@@ -54,6 +57,8 @@ class BuildSettings:
         In which formats releases are written.
     min_f1:
         The owner's floor for the F1 of edges, see `stream.release.worth_gate`.
+    attack:
+        How releases are attacked before they are published.
     """
 
     params: PrivacyParams
@@ -64,6 +69,7 @@ class BuildSettings:
     seed: int | None = None
     formats: tuple[releases_write.Format, ...] = ("csv",)
     min_f1: float = 0.0
+    attack: AttackSettings = NO_ATTACKS
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -107,6 +113,7 @@ class Snapshotter:
     ) -> None:
         self._settings = settings
         self._mechanism = settings.mechanism
+        self._attacker = Attacker(settings.attack)
         self._observer = observer
         self._monotonic = monotonic
         self._cancelled = cancelled
@@ -138,6 +145,8 @@ class Snapshotter:
             If there is no safe release of this graph.
         Worthless
             If the release is safe and says too little of the true ties.
+        FoundByAttack
+            If attacks find more than it promises, and such releases are held back.
         Cancelled
             If the service is stopping.
         """
@@ -165,6 +174,13 @@ class Snapshotter:
             judged = self._mechanism.judge(built, release, snapshot)
             traced = trace(snapshot.graph, built.graph, built.origin)
             check_worth(usefulness(traced), settings.min_f1)
+        if settings.attack.budget_s > 0:
+            with self._phase("attack", timings):
+                case = Case(traced.original, traced.released, traced.behind)
+                ids = np.array(built.ids, dtype=str)
+                shown = Shown(series.sequence_id, case, ids, snapshot.lives)
+                found = self._attacker.attack(shown, settings.params, self._check_cancelled)
+                judged = {**judged, "attacks": found}
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
             log.warning(
                 "no published vertex shows a sensitive value: "
@@ -195,6 +211,7 @@ class Snapshotter:
     def settle(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""
         self._mechanism.settle(staged=staged)
+        self._attacker.settle(staged=staged)
 
     def discard(self, release_id: str) -> None:
         """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
@@ -204,8 +221,7 @@ class Snapshotter:
         params = self._settings.params
         audited = audit_traced(traced, params, certificate=built.shift)
         floor = {"min_f1": self._settings.min_f1}
-        guesses = best_guesses(traced, params)
-        return {**audited, **floor, "best_guesses": guesses, **built.figures, **judged}
+        return {**audited, **floor, **built.figures, **judged}
 
     @contextmanager
     def _phase(self, name: str, timings: dict[str, float]) -> Iterator[None]:
@@ -215,7 +231,7 @@ class Snapshotter:
         timings[name] = self._monotonic() - started
         self._observer.release_phase(name, timings[name])
 
-    def _check_cancelled(self, _phase: str, _done: float) -> None:
+    def _check_cancelled(self, _phase: str = "", _done: float = 0.0) -> None:
         if self._cancelled():
             raise Cancelled
 

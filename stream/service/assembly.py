@@ -33,6 +33,7 @@ from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
 from stream.process import kernels, logs
 from stream.process.private_folder import STAGING, STORE, check_finished
+from stream.release.attacker import AttackSettings
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Mechanism
@@ -99,6 +100,7 @@ def run_from_settings(
                 seed=config.release.seed,
                 formats=config.release.format,
                 min_f1=config.release.min_f1,
+                attack=AttackSettings(config.attack.budget, config.attack.hold),
             ),
             observer=Observers(*told),
             stopping=stopping.is_set,

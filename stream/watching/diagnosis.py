@@ -77,6 +77,9 @@ def diagnose(
         found.append(("KtsafeReleaseWithheld", says))
     if last is not None and _has_too_few(last, k):
         found.append(("KtsafeCandidatesBelowK", "Somebody has fewer than k candidates."))
+    if last is not None and _is_found_out(last):
+        says = "An attack on the last release finds more than is promised."
+        found.append(("KtsafeAttackAbovePromise", says))
     found.extend(_feed_problems(trend))
     if release_interval_s is not None and release_age_s > 2 * release_interval_s:
         says = f"No release for {release_age_s:.0f} s, twice the interval."
@@ -90,6 +93,11 @@ def _has_too_few(last: ReleaseFigures, k: int) -> bool:
     promised = (last.secrets.candidates.get(name) for name in ("claimed", "sequence"))
     least = [found.least for found in promised if found is not None and found.least is not None]
     return any(n < k for n in least)
+
+
+def _is_found_out(last: ReleaseFigures) -> bool:
+    attacks = {} if last.secrets is None else last.secrets.attacks
+    return any(each.is_broken for each in attacks.values())
 
 
 def _feed_problems(trend: Sequence[Moment]) -> Iterator[tuple[str, str]]:

@@ -36,13 +36,14 @@ OTHER: Final = "other"
 EVENT_LABELS: Final = (*EVENT_TYPES, "unknown")
 OUTCOMES: Final = ("applied", "dead_letter", "ignored")
 DEAD_LETTER_REASONS: Final = (*REASONS, OTHER)
-PHASES: Final = ("anonymize", "stage", "verify", "audit", "publish", OTHER)
+PHASES: Final = ("anonymize", "stage", "verify", "attack", "audit", "publish", OTHER)
 WITHHELD_REASONS: Final = (
     "unsafe",
     "infeasible",
     "absent",
     "costs_more_than_nothing",
     "below_min_f1",
+    "attacked",
     "error",
     OTHER,
 )

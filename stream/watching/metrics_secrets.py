@@ -7,20 +7,24 @@ see; they exist only where `[metrics] figures` admits them (ADR 19).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
 from stream.files.release_figures import (
+    ATTACKS_TOLD,
     CANDIDATES,
     COST_PARTS,
     SENSITIVE,
     WORTH,
     YARDSTICKS,
+    Attacked,
     Secrets,
 )
 
 UNKNOWN: Final = float("nan")
+ATTACK_FIGURES: Final = ("value", "low", "high", "control", "promise")
 
 
 class SecretMetrics:
@@ -67,6 +71,14 @@ class SecretMetrics:
             ("of", tuple(SENSITIVE)),
             registry,
         )
+        self._attacks = Gauge(
+            "ktsafe_release_attack_ratio",
+            "SECRET: what each attack on the last release finds, by its sharpest variant: share "
+            "of people, or area under the curve where nothing is promised.",
+            ["attack", "figure"],
+            registry=registry,
+        )
+        self._show_attacks({})
 
     def show(self, secrets: Secrets) -> None:
         """Show the secrets of a release instead of those of the one before."""
@@ -82,6 +94,13 @@ class SecretMetrics:
             _set(self._below_k.labels(name), found.share if found else None)
         for name in SENSITIVE:
             _set(self._sensitive.labels(name), secrets.sensitive.get(name))
+        self._show_attacks(secrets.attacks)
+
+    def _show_attacks(self, found: Mapping[str, Attacked]) -> None:
+        for attack in ATTACKS_TOLD:
+            for figure in ATTACK_FIGURES:
+                value = getattr(found[attack], figure) if attack in found else None
+                _set(self._attacks.labels(attack, figure), value)
 
 
 def _gauge(

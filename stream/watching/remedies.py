@@ -35,13 +35,18 @@ REMEDIES: Final = {
     "KtsafeReleaseWithheld": Remedy(
         "its label `reason`",
         "*absent*: nobody has what [attributes] names; correct it, or list it in `expect_absent`; "
-        "*infeasible*: k or alpha ask for more than the network has; *costs_more_than_nothing*, "
-        "*below_min_f1*: see *Releases that are not worth publishing*; *unsafe*, *error*: keep log "
-        "and audit folder, report",
+        "*infeasible*: k or alpha ask for more than the network has; *attacked*: see "
+        "`KtsafeAttackAbovePromise`; *costs_more_than_nothing*, *below_min_f1*: see *Releases that "
+        "are not worth publishing*; *unsafe*, *error*: keep log and audit folder, report",
     ),
     "KtsafeCandidatesBelowK": Remedy(
         "`ktsafe audit` on all releases of the sequence",
         "stop the service, keep state and releases, report: the gate should have withheld it",
+    ),
+    "KtsafeAttackAbovePromise": Remedy(
+        "`attacks` in the release's private `audit.json`: which attack, on whom",
+        "kt-safety does not stop this attacker: fewer quasi-identifiers or a larger k, which "
+        "need a rebase (see *Begin a new sequence*); `[attack] hold` holds such releases back",
     ),
     "KtsafePublishRetrying": Remedy(
         "broker, rights and space of the sink", "mend them; the same bytes go out once"

@@ -248,6 +248,14 @@ def _trends(report: Report) -> ET.Element:
             "{:,.0f}",
             level=k,
         ),
+        _trend(
+            "Best attack over its promise",
+            oldest_first,
+            lambda s: s.best_attack,
+            "dashed: 1; above it an attack finds more than is promised",
+            "{:.2f}",
+            level=1.0,
+        ),
     ]
     title = f"Trends of the last {len(oldest_first)} releases"
     return node("section", node("h2", title), node("dl", *tiles))

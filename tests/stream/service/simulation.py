@@ -34,6 +34,7 @@ from state.store import GraphStore
 from stream.files.releases_write import release_id
 from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
+from stream.release.attacker import AttackSettings
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Built, Mechanism
@@ -147,6 +148,8 @@ class World:
         )
         self.min_f1 = 0.0
         """The owner's floor at the gate."""
+        self.attack = AttackSettings()
+        """How releases are attacked; not at all, unless a test asks for it."""
         self.now_s = 0.0
         self.wall_ahead_s = 0.0
         """How far the wall clock is ahead; set it anew and the clock jumps."""
@@ -200,6 +203,7 @@ class World:
                 audit_dir=self.folder / "audit",
                 seed=self.seed,
                 min_f1=self.min_f1,
+                attack=self.attack,
                 frozen={"options": self.sequence.to_mapping() if self.sequence else None},
             ),
             observer=Observers(summary, _Mappings(self), observer or Observer()),

@@ -9,7 +9,13 @@ from pathlib import Path
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import HISTORY_MAX, CandidateFigures, ReleaseFigures, Secrets
+from stream.files.release_figures import (
+    HISTORY_MAX,
+    Attacked,
+    CandidateFigures,
+    ReleaseFigures,
+    Secrets,
+)
 from stream.observer import Observers
 from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, Circumstances, StatusBoard
 from stream.watching.remedies import REMEDIES
@@ -111,6 +117,11 @@ def too_few(service: Service) -> None:
     service.audited("r1", few)
 
 
+def found_out(service: Service) -> None:
+    found = Attacked(value=0.3, low=0.2, high=0.4, control=0.1, promise=0.1)
+    service.audited("r1", Secrets({}, {}, {}, {}, attacks={"one_hop": found}))
+
+
 def overdue(service: Service) -> None:
     service.minutes(130)
 
@@ -118,6 +129,7 @@ def overdue(service: Service) -> None:
 CASES: dict[str, Callable[[Service], None]] = {
     "KtsafeReleaseWithheld": lambda service: service.tell.release_withheld("infeasible"),
     "KtsafeCandidatesBelowK": too_few,
+    "KtsafeAttackAbovePromise": found_out,
     "KtsafeDeadLetterSinkUnwritable": unwritable,
     "KtsafePublishRetrying": retrying,
     "KtsafeStateUnwritable": unstaged,

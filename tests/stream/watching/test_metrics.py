@@ -11,7 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
+from stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
 from stream.observer import Observer
 from stream.watching.metrics import (
     DEAD_LETTER_REASONS,
@@ -52,6 +52,7 @@ SECRETS = Secrets(
     {"claimed": CandidateFigures(10, 0, 0.0), "real": CandidateFigures(7, 2, 0.1)},
     {"claimed": 0.2, "real": 0.25},
     {"edge_f1": 0.62, "edge_precision": None},
+    {"one_hop": Attacked(0.08, 0.07, 0.09, 0.02, 0.1)},
 )
 AUDITED = ReleaseFigures(
     release_id="r1", nominal_us=0, vertices=12, edges=34, is_published=False, secrets=SECRETS
@@ -141,6 +142,9 @@ def test_hooks_reach_their_metric(name: str, labels: dict[str, str], expected: f
         ("ktsafe_release_candidates_min", {"of": "sequence"}, math.nan),
         ("ktsafe_release_below_k_ratio", {"of": "real"}, 0.1),
         ("ktsafe_release_sensitive_max_ratio", {"of": "real"}, 0.25),
+        ("ktsafe_release_attack_ratio", {"attack": "one_hop", "figure": "low"}, 0.07),
+        ("ktsafe_release_attack_ratio", {"attack": "one_hop", "figure": "promise"}, 0.1),
+        ("ktsafe_release_attack_ratio", {"attack": "changes", "figure": "low"}, math.nan),
         ("ktsafe_privacy_candidates_required", {}, 10),
         ("ktsafe_privacy_sensitive_allowed_ratio", {}, 0.2),
     ],
@@ -283,7 +287,7 @@ def test_secrets_are_marked_and_nothing_else_is() -> None:
         _, body = told(secrets=secrets).exposition()
         help_of[secrets] = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
     added = help_of[True].keys() - help_of[False].keys()
-    assert len(added) == 6
+    assert len(added) == 7
     assert {name for name, text in help_of[True].items() if "SECRET" in text} == added
 
 

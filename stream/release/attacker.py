@@ -1,0 +1,192 @@
+"""The service attacks each release before it is published, at low priority and within a budget.
+
+The figures are private. What an attack does not end within the budget is left out: no release waits
+longer than that for it. The release before is kept in memory, so that what changed is attacked too.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import PrivacyParams
+from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
+from ktsafe.attacks.known_changes import changes
+from stream.errors import FoundByAttack
+from stream.files.release_figures import ATTACKS_TOLD
+from stream.process.logs import get_logger
+
+log = get_logger(__name__)
+
+NICENESS: Final = 10
+"""Of the thread that attacks, above that of the process."""
+ASKED_EVERY_S: Final = 0.1
+HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AttackSettings:
+    """How the service attacks its releases.
+
+    Attributes
+    ----------
+    budget_s:
+        Seconds that a release waits for its attacks; 0: there are none, and `Attacker` is not
+        asked.
+    hold:
+        Whether a release is withheld against which an attack surely exceeds its promise.
+    """
+
+    budget_s: float = 0.0
+    hold: bool = False
+
+
+NO_ATTACKS: Final = AttackSettings()
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Shown:
+    """A release under attack: the case, and who and what persists beyond it.
+
+    Attributes
+    ----------
+    sequence_id:
+        Releases of one sequence can be linked.
+    ids:
+        The published id of every released vertex.
+    lives:
+        int64: a number for every true vertex, see `state.snapshot.GraphSnapshot`.
+    """
+
+    sequence_id: str
+    case: Case
+    ids: NDArray[np.str_]
+    lives: NDArray[np.int64]
+
+
+class Attacker:
+    """Attacks one release after the other. One call at a time, from any thread."""
+
+    def __init__(self, settings: AttackSettings) -> None:
+        self._settings = settings
+        self._before: Shown | None = None
+        self._last: Shown | None = None
+
+    def attack(
+        self, shown: Shown, params: PrivacyParams, go_on: Callable[[], None]
+    ) -> dict[str, Any]:
+        """Attack a release and return what was found, JSON-ready and private.
+
+        Parameters
+        ----------
+        params:
+            What the release promises.
+        go_on:
+            Called now and then; may end it by raising.
+
+        Returns
+        -------
+        dict
+            `results`: as in `ktsafe.attacks.Result.to_mapping`. `unfinished`: attacks that the
+            budget left no time for, or that failed.
+
+        Raises
+        ------
+        FoundByAttack
+            With `hold`, if the whole interval of a figure exceeds its promise.
+        """
+        self._last = shown
+        work = _Work(_each(shown, self._before, params))
+        work.wait(self._settings.budget_s, go_on)
+        found = work.found
+        results = [result for part in found.values() for result in part]
+        if self._settings.hold and any(result.is_broken for result in results):
+            raise FoundByAttack("An attack on the release exceeds its promise.", hint=HINT)
+        return {
+            "results": [result.to_mapping() for result in results],
+            "unfinished": [name for name in ATTACKS_TOLD if name not in found],
+        }
+
+    def settle(self, *, staged: bool) -> None:
+        """The release attacked last is staged for good, or is none."""
+        if staged:
+            self._before = self._last
+        self._last = None
+
+
+def _each(
+    shown: Shown, before: Shown | None, params: PrivacyParams
+) -> Iterator[tuple[str, list[Result]]]:
+    """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`."""
+    rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
+    single = run_each(
+        shown.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
+    )
+    for name in ATTACKS_TOLD:
+        yield next(single) if name in ATTACKS else (name, _changes(shown, before, params))
+
+
+def _changes(shown: Shown, before: Shown | None, params: PrivacyParams) -> list[Result]:
+    """Attack what changed since the release before, if that can be linked."""
+    if before is None or before.sequence_id != shown.sequence_id:
+        return []
+    both = (before, shown)
+    ids = np.unique(np.concatenate([each.ids for each in both]), return_inverse=True)[1]
+    lives = np.unique(np.concatenate([each.lives for each in both]), return_inverse=True)[1]
+    history = History(
+        [each.case for each in both],
+        np.split(ids.astype(np.int64), [len(before.ids)]),
+        np.split(lives.astype(np.int64), [len(before.lives)]),
+    )
+    return changes(history, params, spans=("consecutive",))
+
+
+class _Work:
+    """Attacks in a thread of their own, which is the only way to be less urgent than the rest."""
+
+    def __init__(self, each: Iterator[tuple[str, list[Result]]]) -> None:
+        self._each = each
+        self._stopped = threading.Event()
+        self._done = threading.Event()
+        self.found: dict[str, list[Result]] = {}
+        """By attack. Replaced, never changed: who reads it sees whole attacks."""
+
+    def wait(self, budget_s: float, go_on: Callable[[], None]) -> None:
+        """Begin, and return when all is done or the budget is spent.
+
+        An attack that runs then ends by itself, and its figures are dropped.
+        """
+        threading.Thread(target=self._run, name="ktsafe-attacks", daemon=True).start()
+        left_s = budget_s
+        try:
+            while left_s > 0 and not self._done.wait(min(left_s, ASKED_EVERY_S)):
+                left_s -= ASKED_EVERY_S
+                go_on()
+        finally:
+            self._stopped.set()
+
+    def _run(self) -> None:
+        _lower_priority()
+        try:
+            for name, results in self._each:
+                if self._stopped.is_set():
+                    return
+                self.found = {**self.found, name: results}
+        except Exception as error:  # noqa: BLE001 -- a figure is missed, the release is not
+            log.error("an attack failed", count=len(self.found), error=type(error).__name__)
+        finally:
+            self._done.set()
+
+
+def _lower_priority() -> None:
+    """Let everything else go first, where the system has priorities of threads (Linux)."""
+    try:
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+    except (AttributeError, OSError):
+        log.debug("attacks run at the priority of the service")
