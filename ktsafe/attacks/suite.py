@@ -11,8 +11,10 @@ from numpy.typing import NDArray
 
 from ktsafe.attacks.age import age
 from ktsafe.attacks.alignment import alignment
+from ktsafe.attacks.arrival import arrival
 from ktsafe.attacks.case import Case
 from ktsafe.attacks.denoised import denoised
+from ktsafe.attacks.departure import departure
 from ktsafe.attacks.history import History
 from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
@@ -61,6 +63,8 @@ SEQUENCE_ATTACKS: Mapping[str, Callable[[History, PrivacyParams], list[Result]]]
         "intersection": intersection,
         "changes": changes,
         "age": lambda history, _params: age(history),
+        "arrival": arrival,
+        "departure": departure,
     }
 )
 """Every attack on several releases together, by name."""

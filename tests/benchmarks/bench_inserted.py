@@ -9,19 +9,26 @@ inserted. The network grows by a tenth with each release of a sequence.
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe.attacks.arrival import arrival
 from ktsafe.attacks.case import Case
+from ktsafe.attacks.departure import departure
+from ktsafe.attacks.history import History
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
+from ktsafe.attacks.result import Result
 from ktsafe.sequence import Changes, Sequence, SequenceOptions, changes_between
 from stream.files.releases_write import random_ids
 
 SCHEMA = Schema(("kind",), "health", frozenset({"ill"}))
 PARAMS = PrivacyParams(k=10)
+TURNOVER_PARAMS = PrivacyParams(k=5)
+TURNOVER_RELEASES = 15
 SEEDS = range(8)
 PEOPLE = 300
 RELEASES = 6
@@ -120,6 +127,52 @@ def case_of(sequence: Sequence) -> Case:
     return Case(truth, released.graph, behind)
 
 
+def came_and_went(
+    seed: int, *, births: Literal["withhold", "pad"] = "pad", real_floor: int | None = None
+) -> dict[str, Result]:
+    """Return what arrivals and departures tell in a network with much coming and going."""
+    rng, names = np.random.default_rng(seed), {}
+    options = SequenceOptions(births=births, birth_wait_max=1, real_floor=real_floor)
+    sequence: Sequence | None = None
+    cases, ids, persons = [], [], []
+    for graph, keys in turnover(seed):
+        if sequence is None:
+            everybody = Changes.of_graph(graph, keys)
+            sequence = Sequence.begin(SCHEMA, TURNOVER_PARAMS, options, everybody, rng)
+        else:
+            sequence.advance(changes_between(*sequence.truth(), graph, keys), rng)
+        cases.append(case_of(sequence))
+        published = sequence.released().ids.tolist()
+        ids.append(np.array([names.setdefault(i, len(names)) for i in published]))
+        persons.append(keys)
+    history = History(cases, ids, persons)
+    found = arrival(history, TURNOVER_PARAMS) + departure(history, TURNOVER_PARAMS)
+    return {result.attack: result for result in found}
+
+
+def turnover(seed: int) -> Iterator[tuple[AttributedGraph, NDArray[np.int64]]]:
+    """Yield graphs and people of a network in which an eighth of the people come and go."""
+    rng, last = np.random.default_rng(seed), 0
+    people: dict[int, tuple[str, str]] = {}
+    ties: set[tuple[int, int]] = set()
+    for number in range(TURNOVER_RELEASES):
+        leavers = rng.choice(sorted(people), PEOPLE // 8, replace=False) if number else []
+        for key in leavers:
+            del people[int(key)]
+        for _ in range(PEOPLE // 8 if number else PEOPLE):
+            people[last] = f"kind {rng.integers(6)}", "ill" if rng.random() < 0.1 else "well"
+            last += 1
+        keys = np.array(sorted(people))
+        ties = {tie for tie in ties if set(tie) <= people.keys() and rng.random() < 0.85}
+        while len(ties) < 3 * len(keys):
+            low, high = sorted(rng.choice(keys, 2, replace=False).tolist())
+            ties.add((low, high))
+        kinds, health = zip(*(people[key] for key in keys.tolist()), strict=True)
+        columns = {"kind": list(kinds), "health": list(health)}
+        edges = np.searchsorted(keys, np.array(sorted(ties)))
+        yield AttributedGraph.from_columns(SCHEMA, columns, edges), keys
+
+
 def told(
     graph: AttributedGraph,
     inserted: NDArray[np.bool_],
@@ -165,6 +218,14 @@ def main() -> None:
     areas = [detected(seed) for seed in SEEDS]
     digest.update(repr([round(a, 6) for a in areas]).encode())
     print(f"  detector {np.mean(areas):.2f} ({min(areas):.2f} to {max(areas):.2f})")
+    print(f"a network in which an eighth come and go, k = {TURNOVER_PARAMS.k}, seed 0")
+    for how in ({"births": "withhold"}, {"births": "pad"}, {"births": "pad", "real_floor": 3}):
+        results = came_and_went(0, **how).values()
+        digest.update(repr([(r.attack, round(r.value, 6)) for r in results]).encode())
+        print(" ", how)
+        for r in results:
+            figures = {name: round(x, 3) for name, x in r.figures.items()}
+            print(f"    {r.attack:<19} {r.value:.3f} ({r.low:.3f} to {r.high:.3f}) {figures}")
     print("result", digest.hexdigest()[:16])
 
 

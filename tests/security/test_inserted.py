@@ -40,6 +40,23 @@ def test_no_inserted_vertex_stands_out(measure) -> None:
         assert 0.1 < told.age < 0.9
 
 
+def test_coming_and_going_tells_nobody() -> None:
+    """Ids that vanish were people's, newcomers are among k, and few ties do not tell who is real.
+
+    The network loses and gains an eighth of its people in each release.
+    """
+    found = [bench_inserted.came_and_went(seed) for seed in SEEDS]
+    promise = 1 / bench_inserted.TURNOVER_PARAMS.k
+    for results in found:
+        assert results["arrival.named"].value <= promise
+        assert results["departure.named"].value <= promise
+        assert results["departure.vanished"].figures["vanished"] > 50
+        assert results["departure.vanished"].figures["vanished_people"] > 0.9
+    ties = [results["arrival.ties"].value for results in found if "arrival.ties" in results]
+    assert len(ties) > 1
+    assert 0.3 < np.mean(ties) < 0.7
+
+
 def test_a_vertex_that_stands_out_is_noticed() -> None:
     """The measure sees an inserted vertex that nobody looks like."""
     graph = bench_inserted.network(1)
