@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ktsafe.attacks.age import age
 from ktsafe.attacks.alignment import alignment
-from ktsafe.attacks.arrival import arrival
 from ktsafe.attacks.case import Case
+from ktsafe.attacks.coming_and_going import arrival, departure
 from ktsafe.attacks.denoised import denoised
-from ktsafe.attacks.departure import departure
 from ktsafe.attacks.history import History
 from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes

@@ -16,9 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.attacks.arrival import arrival
 from ktsafe.attacks.case import Case
-from ktsafe.attacks.departure import departure
+from ktsafe.attacks.coming_and_going import arrival, departure
 from ktsafe.attacks.history import History
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.attacks.result import Result

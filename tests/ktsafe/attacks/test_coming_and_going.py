@@ -8,8 +8,7 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case, History
-from ktsafe.attacks.arrival import arrival
-from ktsafe.attacks.departure import departure
+from ktsafe.attacks.coming_and_going import arrival, departure
 from tests.ktsafe.attacks.releases import graph_of
 from tests.ktsafe.attacks.test_sequences import histories, person_of, published
 
