@@ -7,9 +7,9 @@ from numpy.typing import NDArray
 
 from ktsafe.paper import _growing_core as growing_core
 from ktsafe.paper import _kt_tree_as_published_core as core
-from ktsafe.paper.kt_safe_vertex import Setting, empty_subgraph
 from ktsafe.paper.kt_tree_as_published import build_kt_tree
 from ktsafe.paper.subgraph import ExpandedSubgraph
+from ktsafe.paper.vertex_generation import Setting, empty_subgraph
 
 
 def initial_candidates(part: ExpandedSubgraph, setting: Setting) -> list[NDArray[np.int64]]:

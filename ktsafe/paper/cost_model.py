@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph
 from ktsafe.paper import _partitioning_core as core
-from ktsafe.paper.kt_safe_vertex import Setting, anonymize_subgraph
 from ktsafe.paper.merging import merge_subgraphs
 from ktsafe.paper.partitioning import partition_graph
+from ktsafe.paper.vertex_generation import Setting, anonymize_subgraph
 from ktsafe.params import PrivacyParams
 
 SAMPLE_SIZE = 1_000

@@ -13,8 +13,8 @@ import numpy as np
 
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
+from ktsafe.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe.paper.kl_graph import kl_graph as k_degree_l_diverse
-from ktsafe.paper.kt_safe_graph import Variant, kt_safe_graph
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import Plan, Progress
 

@@ -34,7 +34,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import cost_parts, trace
 from ktsafe.audit.link_density import link_figures
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.paper.kt_safe_graph import Variant, kt_safe_graph, near_optimal
+from ktsafe.paper.graph_generation import Variant, kt_safe_graph, near_optimal
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 

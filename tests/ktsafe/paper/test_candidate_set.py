@@ -10,10 +10,10 @@ from ktsafe import PrivacyParams
 from ktsafe.datasets import uniform
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.paper.candidate_set import initial_candidates
-from ktsafe.paper.kt_safe_vertex import Setting
 from ktsafe.paper.kt_tree_as_published import build_kt_tree
 from ktsafe.paper.pivots import is_pruned, select_pivots
 from ktsafe.paper.subgraph import ExpandedSubgraph
+from ktsafe.paper.vertex_generation import Setting
 from tests.graphs import attributed, small_graphs
 
 

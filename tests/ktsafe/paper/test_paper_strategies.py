@@ -10,7 +10,7 @@ import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
 from ktsafe.datasets import uniform, zipf
-from ktsafe.paper.kt_safe_graph import Variant, kt_safe_graph
+from ktsafe.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe.single_release import anonymize_in_order as anonymize
 from ktsafe.strategies import STRATEGIES
 from ktsafe.verify import verify_graph

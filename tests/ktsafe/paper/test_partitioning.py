@@ -9,9 +9,9 @@ import pytest
 from ktsafe import PrivacyParams
 from ktsafe.datasets import uniform
 from ktsafe.paper.cost_model import CostModel, _nearest_means, sampled_cost_model, sampled_vertices
-from ktsafe.paper.kt_safe_vertex import Setting
 from ktsafe.paper.partition_set import select_partitioning
 from ktsafe.paper.partitioning import cluster_around, expand, number_of_parts, partition_graph
+from ktsafe.paper.vertex_generation import Setting
 
 GRAPH = uniform(200, 500, rng=np.random.default_rng(1))
 

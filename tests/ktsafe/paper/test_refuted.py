@@ -13,7 +13,7 @@ from ktsafe.attributes.composite import composite_sensitive, link_safety
 from ktsafe.audit.link_density import equal_neighbourhoods, link_max
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.paper.kt_safe_vertex import Setting, anonymize_subgraph
+from ktsafe.paper.vertex_generation import Setting, anonymize_subgraph
 from ktsafe.verify import verify, verify_graph
 from tests import naive
 from tests.graphs import attributed, union

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe import PrivacyParams
-from ktsafe.paper.kt_safe_vertex import Setting, anonymize_subgraph
 from ktsafe.paper.merging import merge_subgraphs
 from ktsafe.paper.partitioning import cluster_around, expand, partition_graph
+from ktsafe.paper.vertex_generation import Setting, anonymize_subgraph
 from tests import naive
 from tests.graphs import attributed, paper_original
 from tests.ktsafe.paper.support import small_merged, small_outcome

@@ -13,14 +13,14 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
 from ktsafe.datasets import uniform
-from ktsafe.paper.kt_safe_graph import near_optimal
-from ktsafe.paper.kt_safe_vertex import (
+from ktsafe.paper.graph_generation import near_optimal
+from ktsafe.paper.subgraph import ExpandedSubgraph
+from ktsafe.paper.vertex_generation import (
     Setting,
     anonymize_subgraph,
     processing_order,
     similarity_rule,
 )
-from ktsafe.paper.subgraph import ExpandedSubgraph
 from tests import naive
 from tests.graphs import (
     attributed,

@@ -12,17 +12,17 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph
 from ktsafe.paper.cost_model import sampled_cost_model
-from ktsafe.paper.kt_safe_vertex import (
+from ktsafe.paper.merging import MergedGraph, merge_subgraphs
+from ktsafe.paper.partition_set import select_partitioning
+from ktsafe.paper.pivots import select_pivots
+from ktsafe.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
+from ktsafe.paper.vertex_generation import (
     Distance,
     Duplicates,
     Setting,
     anonymize_subgraph,
     processing_order,
 )
-from ktsafe.paper.merging import MergedGraph, merge_subgraphs
-from ktsafe.paper.partition_set import select_partitioning
-from ktsafe.paper.pivots import select_pivots
-from ktsafe.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
 from ktsafe.params import PrivacyParams
 
 

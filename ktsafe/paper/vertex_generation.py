@@ -29,7 +29,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.paper import _growing_core as growing_core
-from ktsafe.paper import _kt_safe_vertex_core as core
+from ktsafe.paper import _vertex_generation_core as core
 from ktsafe.paper._growing_core import Growing, Rule
 from ktsafe.paper._kt_tree_as_published_core import KtTree
 from ktsafe.paper.kt_tree_as_published import NO_TREE, build_kt_tree
