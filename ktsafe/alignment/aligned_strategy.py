@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 
-from ktsafe.alignment import _alignment_core as core
+from ktsafe.alignment import _aligned_core as core
 from ktsafe.alignment.parts import Part, cut_into_parts, put_back
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
@@ -129,7 +129,7 @@ def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:
     return seats.occupant
 
 
-def seated(graph: AttributedGraph, params: PrivacyParams) -> core.Plan:
+def seated(graph: AttributedGraph, params: PrivacyParams) -> core.Seating:
     """Seat every vertex: neighbours in the graph near each other, sensitive ones spread.
 
     A class gets as few groups as hold its members (at most m in each) and its sensitive members
@@ -182,7 +182,7 @@ def _plan(
     flags: NDArray[np.bool_],
     first: NDArray[np.int64],
     caps: NDArray[np.int64],
-) -> core.Plan:
+) -> core.Seating:
     """Give the members of each group its first positions, and count them."""
     m, n_groups = int(caps[0]), int(first[-1])
     order = np.argsort(group, kind="stable")
@@ -194,7 +194,7 @@ def _plan(
     sensitive = np.bincount(group[flags], minlength=n_groups)
     if np.any(real > m) or np.any(sensitive > caps[1]):
         raise AssertionError("A group has more members than it may.")
-    return core.Plan(
+    return core.Seating(
         group,
         position,
         occupant,
@@ -213,7 +213,7 @@ def _moves(problem: core.Problem, effort: Effort) -> int:
 
 def search(
     problem: core.Problem,
-    seats: core.Plan,
+    seats: core.Seating,
     effort: Effort,
     seed: int,
     hot: float,
@@ -237,14 +237,14 @@ def search(
             report("aligning", done / CHUNKS)
 
 
-def orbit_table(problem: core.Problem, seats: core.Plan) -> NDArray[np.int64]:
+def orbit_table(problem: core.Problem, seats: core.Seating) -> NDArray[np.int64]:
     """Return the orbits of all edges with how many of them each holds."""
     table = np.zeros(1 << int(4 + 3 * (len(problem.indices) // 2)).bit_length(), dtype=np.int64)
     core.count_all(problem, seats, table)
     return table
 
 
-def half_true(problem: core.Problem, seats: core.Plan) -> Plan:
+def half_true(problem: core.Problem, seats: core.Seating) -> Plan:
     """Return the plan that shows the orbits worth it, and the shift that certifies it."""
     m, n, n_groups = int(seats.caps[0]), len(problem.cls), len(seats.sensitive)
     vertex = seats.occupant.copy()

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.alignment import _alignment_core as core
+from ktsafe.alignment import _aligned_core as core
 
 EDGES_PER_PART = 50_000
 """Edges of a part, about: what the caches hold."""
@@ -34,10 +34,10 @@ class Part:
     vertices: NDArray[np.int64]
     groups: NDArray[np.int64]
     problem: core.Problem
-    seats: core.Plan
+    seats: core.Seating
 
 
-def cut_into_parts(problem: core.Problem, seats: core.Plan) -> list[Part]:
+def cut_into_parts(problem: core.Problem, seats: core.Seating) -> list[Part]:
     """Return the parts of a large graph; nothing for one that is searched as a whole.
 
     Groups of each class follow the edges in their order, so slices of it at the same height hold
@@ -52,7 +52,7 @@ def cut_into_parts(problem: core.Problem, seats: core.Plan) -> list[Part]:
     return [_part(problem, seats, part_of_group == p) for p in range(n_parts)]
 
 
-def put_back(seats: core.Plan, part: Part, occupant: NDArray[np.int32]) -> None:
+def put_back(seats: core.Seating, part: Part, occupant: NDArray[np.int32]) -> None:
     """Seat the members of a part as its search has left them."""
     m = int(seats.caps[0])
     slots = (part.groups[:, np.newaxis] * m + np.arange(m)).reshape(-1)
@@ -67,7 +67,7 @@ def put_back(seats: core.Plan, part: Part, occupant: NDArray[np.int32]) -> None:
     seats.sensitive[part.groups] = flagged.reshape(-1, m).sum(axis=1)
 
 
-def _part(problem: core.Problem, seats: core.Plan, chosen: NDArray[np.bool_]) -> Part:
+def _part(problem: core.Problem, seats: core.Seating, chosen: NDArray[np.bool_]) -> Part:
     """Cut out the chosen groups with their members and the edges among these."""
     m = int(seats.caps[0])
     groups = np.flatnonzero(chosen)
@@ -91,7 +91,7 @@ def _part(problem: core.Problem, seats: core.Plan, chosen: NDArray[np.bool_]) ->
         vertices,
         groups,
         core.Problem(indptr, target[inside], problem.cls[vertices], problem.is_sensitive[vertices]),
-        core.Plan(
+        core.Seating(
             local_group[seats.group[vertices]].astype(np.int32),
             seats.position[vertices],
             occupant,

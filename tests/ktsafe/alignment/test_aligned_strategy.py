@@ -21,7 +21,7 @@ from ktsafe import (
     NotKTSafe,
     PrivacyParams,
 )
-from ktsafe.alignment import _alignment_core as core
+from ktsafe.alignment import _aligned_core as core
 from ktsafe.alignment import parts as alignment_parts
 from ktsafe.alignment.aligned_strategy import seated
 from ktsafe.datasets import uniform

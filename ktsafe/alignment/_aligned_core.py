@@ -30,7 +30,7 @@ KINDS = 64
 COUNT_MASK = (1 << COUNT_BITS) - 1
 
 
-class Plan(NamedTuple):
+class Seating(NamedTuple):
     """Who stands where.
 
     `group[v]` and `position[v]` place vertex v; `occupant[g * m + p]` is who stands there or
@@ -92,7 +92,7 @@ def free_slot(table: NDArray[np.int64], slot: int) -> None:
 
 
 @inner_kernel
-def count_edge(plan: Plan, table: NDArray[np.int64], u: int, v: int, step: int) -> int:
+def count_edge(plan: Seating, table: NDArray[np.int64], u: int, v: int, step: int) -> int:
     """Put the edge (u, v) into its orbit (step 1) or take it out (-1).
 
     An orbit of s pairs that holds c edges is mixed by c * (s - c): nothing if it can be shown or
@@ -133,7 +133,7 @@ def count_edge(plan: Plan, table: NDArray[np.int64], u: int, v: int, step: int) 
 
 
 @kernel
-def count_all(problem: Problem, plan: Plan, table: NDArray[np.int64]) -> int:
+def count_all(problem: Problem, plan: Seating, table: NDArray[np.int64]) -> int:
     """Put every edge into the empty table; return the mixture of all orbits."""
     total = 0
     for u in range(problem.cls.shape[0]):
@@ -144,7 +144,7 @@ def count_all(problem: Problem, plan: Plan, table: NDArray[np.int64]) -> int:
 
 
 @kernel
-def place(plan: Plan, v: int, slot: int) -> None:
+def place(plan: Seating, v: int, slot: int) -> None:
     """Let v, unless it is `EMPTY`, stand at a position; counts are the caller's business."""
     plan.occupant[slot] = v
     if v != EMPTY:
@@ -153,7 +153,9 @@ def place(plan: Plan, v: int, slot: int) -> None:
 
 
 @inner_kernel
-def swap(problem: Problem, plan: Plan, table: NDArray[np.int64], slot_1: int, slot_2: int) -> int:
+def swap(
+    problem: Problem, plan: Seating, table: NDArray[np.int64], slot_1: int, slot_2: int
+) -> int:
     """Exchange the occupants of two positions; return the change of the mixture.
 
     Doing it twice undoes it.
@@ -184,7 +186,7 @@ def swap(problem: Problem, plan: Plan, table: NDArray[np.int64], slot_1: int, sl
 
 
 @inner_kernel
-def is_allowed(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> bool:
+def is_allowed(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> bool:
     """Return whether exchanging two positions of one class keeps both groups within the caps."""
     m = plan.caps[0]
     x = plan.occupant[slot_1]
@@ -201,7 +203,7 @@ def is_allowed(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> bool:
 
 
 @inner_kernel
-def settle_counts(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> None:
+def settle_counts(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> None:
     """Count who is sensitive in two positions' groups after their occupants changed for good."""
     m = plan.caps[0]
     g = slot_1 // m
@@ -215,7 +217,7 @@ def settle_counts(problem: Problem, plan: Plan, slot_1: int, slot_2: int) -> Non
 
 
 @inner_kernel
-def shared_slot(problem: Problem, plan: Plan, v: int, state: NDArray[np.uint64]) -> int:
+def shared_slot(problem: Problem, plan: Seating, v: int, state: NDArray[np.uint64]) -> int:
     """Return a position where an edge of v would lie in an orbit that another edge has, or -1.
 
     A neighbour u of v, another member x of u's group, a neighbour y of x: v belongs as far from u
@@ -245,7 +247,7 @@ def shared_slot(problem: Problem, plan: Plan, v: int, state: NDArray[np.uint64])
 
 
 @inner_kernel
-def rotate(problem: Problem, plan: Plan, table: NDArray[np.int64], g: int, step: int) -> int:
+def rotate(problem: Problem, plan: Seating, table: NDArray[np.int64], g: int, step: int) -> int:
     """Shift the members of one group by `step`; return the change of the mixture."""
     m = plan.caps[0]
     change = 0
@@ -271,7 +273,7 @@ def rotate(problem: Problem, plan: Plan, table: NDArray[np.int64], g: int, step:
 @kernel
 def anneal(
     problem: Problem,
-    plan: Plan,
+    plan: Seating,
     table: NDArray[np.int64],
     state: NDArray[np.uint64],
     moves: int,
