@@ -1,7 +1,7 @@
 """The paper's variations of its model that are a matter of input rather than of algorithm.
 
 The others are arguments elsewhere: n = 0 is `PrivacyParams(n_hops=0)`, L1 and beta-likeness are
-`distance` of `kt_safe_vertex.similarity_rule`, a missing value is the category "-".
+`distance` of `vertex_generation.similarity_rule`, a missing value is the category "-".
 """
 
 from __future__ import annotations

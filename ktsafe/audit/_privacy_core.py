@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import kernel
-from ktsafe.verify._stars_core import WideRows, scaled_limit, wide_similar
+from ktsafe.verify._attribute_distance_core import WideRows, scaled_limit, wide_similar
 
 
 class Multisets(NamedTuple):

@@ -20,7 +20,8 @@ from ktsafe.audit import _privacy_core as core
 from ktsafe.audit.originals import Traced
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
-from ktsafe.verify._stars_core import WideRows, wide_rows
+from ktsafe.verify._attribute_distance_core import WideRows
+from ktsafe.verify._stars_core import wide_rows
 
 PAIRS_MAX = 100_000_000
 """Comparisons for `k_known`; beyond it an even sample of the vertices is asked."""

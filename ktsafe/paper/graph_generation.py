@@ -39,7 +39,7 @@ class Variant:
     distance:
         "emd", "l1" or "beta", see `similarity_rule`.
     duplicates:
-        "apart" or "attached", see `kt_safe_vertex`.
+        "apart" or "attached", see `vertex_generation`.
     queue_halo:
         Whether halo vertices are made safe in every subgraph that they are in, as the text has it;
         else each vertex is in its own.

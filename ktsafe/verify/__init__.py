@@ -4,7 +4,7 @@ Nothing here is shared with what searches for a release: this package imports th
 parameters and the errors, and itself.
 """
 
-from ktsafe.verify.verdict import Failure, Verdict
+from ktsafe.verify.kt_safe_verdict import Failure, Verdict
 from ktsafe.verify.verifier import verify, verify_flags, verify_graph
 
 __all__ = ["Failure", "Verdict", "verify", "verify_flags", "verify_graph"]

@@ -1,6 +1,6 @@
 """Kernels of the strict verifier: exact integers, no float, no allocation in the inner loops.
 
-They are private to `verify.py`; nothing of the anonymizer may import them, and they import nothing
+They are private to the verifier; nothing of the anonymizer may import them, and they import nothing
 of it. Bounds are checked by the caller.
 
 A *column* is one value of one attribute: the values of all attributes are numbered through, those
@@ -11,12 +11,17 @@ for sizes up to `NARROW_SIZE_MAX`) and wide (sorted runs of (column, frequency),
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import inner_kernel, kernel
+from ktsafe.verify._attribute_distance_core import (
+    Locations,
+    WideRows,
+    narrow_distances,
+    scaled_limit,
+    wide_similar,
+)
 
 NARROW_SIZE_MAX = 127
 """Greatest size whose scaled distance, at most 2 * size * size, stays inside int16."""
@@ -26,31 +31,6 @@ BLOCK = 1024
 
 SCAN = 64
 """Locations of a block that are looked at one by one once any of them is similar."""
-
-
-class WideRows(NamedTuple):
-    """Histograms as runs: attribute a of row r is `pointer[r * q + a]:pointer[r * q + a + 1]`."""
-
-    pointer: NDArray[np.int64]
-    column: NDArray[np.int32]
-    frequency: NDArray[np.int64]
-
-
-class Locations(NamedTuple):
-    """Distinct (class, size, histogram), sorted by class and size; equal pairs form a segment.
-
-    `flagged[f, i]` counts the vertices at location i that carry flag f.
-    """
-
-    multiplicity: NDArray[np.int64]
-    flagged: NDArray[np.int64]
-    segment_of: NDArray[np.int64]
-    segment_start: NDArray[np.int64]
-    segment_size: NDArray[np.int64]
-    segment_stop: NDArray[np.int64]
-    histogram: NDArray[np.int16]
-    offsets: NDArray[np.int64]
-    row: NDArray[np.int64]
 
 
 @kernel
@@ -187,75 +167,6 @@ def starts_location(
                     break
         starts[i] = not equal
     return starts
-
-
-@kernel
-def scaled_limit(size_1: int, size_2: int, numerator: int, denominator: int) -> int:
-    """Return floor(2 * t * size_1 * size_2) for t = numerator / denominator <= 1, exactly.
-
-    Splitting off the quotient keeps every step at or below 2 * size_1 * size_2.
-    """
-    twice = 2 * size_1 * size_2
-    return (twice // denominator) * numerator + (twice % denominator) * numerator // denominator
-
-
-@inner_kernel
-def wide_similar(
-    wide: WideRows, q: int, row_1: int, row_2: int, size_1: int, size_2: int, limit: int
-) -> bool:
-    """Return whether sum |c1 * size_2 - c2 * size_1| <= limit for every attribute."""
-    for a in range(q):
-        x = wide.pointer[row_1 * q + a]
-        x_stop = wide.pointer[row_1 * q + a + 1]
-        y = wide.pointer[row_2 * q + a]
-        y_stop = wide.pointer[row_2 * q + a + 1]
-        distance = 0
-        while x < x_stop or y < y_stop:
-            if y == y_stop or (x < x_stop and wide.column[x] < wide.column[y]):
-                distance += wide.frequency[x] * size_2
-                x += 1
-            elif x == x_stop or wide.column[y] < wide.column[x]:
-                distance += wide.frequency[y] * size_1
-                y += 1
-            else:
-                distance += abs(wide.frequency[x] * size_2 - wide.frequency[y] * size_1)
-                x += 1
-                y += 1
-        if distance > limit:
-            return False
-    return True
-
-
-@inner_kernel
-def narrow_distances(
-    locations: Locations,
-    i: int,
-    begin: int,
-    size_1: int,
-    size_2: int,
-    total: NDArray[np.int16],
-    worst: NDArray[np.int16],
-) -> None:
-    """Set `worst[j]` to the greatest attribute distance, scaled, of locations i and begin + j.
-
-    Plain loops over one column at a time, truncated to int16 after each step, which is exact
-    because no value exceeds 2 * 127 * 127; the compiler turns them into vector instructions.
-    """
-    length = worst.shape[0]
-    n_1 = np.int16(size_1)
-    for j in range(length):
-        worst[j] = np.int16(0)
-    for a in range(locations.offsets.shape[0] - 1):
-        for j in range(length):
-            total[j] = np.int16(0)
-        for c in range(locations.offsets[a], locations.offsets[a + 1]):
-            x = np.int16(locations.histogram[c, i] * size_2)
-            line = locations.histogram[c, begin : begin + length]
-            for j in range(length):
-                y = np.int16(line[j] * n_1)
-                total[j] = np.int16(total[j] + np.int16(max(x, y) - min(x, y)))
-        for j in range(length):
-            worst[j] = max(worst[j], total[j])
 
 
 @inner_kernel

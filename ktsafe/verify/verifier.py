@@ -5,8 +5,9 @@ plain arrays, validates them itself, shares no helper and no kernel with the ano
 on integers only.
 
 Source: Definitions 2 to 5 of the paper. For n = 1 hop and the walk reading a neighbourhood is a
-star, so the edit distance of two is twice the difference of their degrees: that is decided here.
-Other radii and the induced reading are decided by `ktsafe.verify.hops`; any of them by a
+star, so the edit distance of two is twice the difference of their degrees: see
+`ktsafe.verify.star_protection_sets`.
+Other radii and the induced reading are decided by `ktsafe.verify.protection_sets`; any of them by a
 certificate, where one is given (`ktsafe.verify.certificate`). *Departure*: the protection set is
 the maximal one, so it is unique. Beware of `t`: classical t-closeness bounds the sensitive
 attribute; here it bounds the non-sensitive attributes of neighbourhoods.
@@ -14,34 +15,21 @@ attribute; here it bounds the non-sensitive attributes of neighbourhoods.
 
 from __future__ import annotations
 
-import os
-import queue
-from concurrent.futures import ThreadPoolExecutor
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify import _stars_core as core
 from ktsafe.verify.certificate import checked_orbits
-from ktsafe.verify.hops import Coded, protection_sets
-from ktsafe.verify.verdict import Failure, Verdict
+from ktsafe.verify.kt_safe_verdict import Failure, Verdict
+from ktsafe.verify.protection_sets import Coded, protection_sets
+from ktsafe.verify.star_protection_sets import star_protection_sets
 
 __all__ = ["Failure", "Verdict", "verify", "verify_flags", "verify_graph"]
 
 N_MAX = 2**31 - 1
 """Vertices beyond which 2 * size_1 * size_2 could leave int64."""
-
-COLUMNS_MAX = 512
-"""Attribute values beyond which histograms are kept as runs rather than as a dense matrix."""
-
-CELLS_MAX = 2**28
-"""Greatest dense histogram matrix, in int16 cells."""
-
-PAIRS_PER_TASK = 20_000_000
-"""Pairs of locations that are worth handing to another thread."""
 
 
 def verify(
@@ -92,7 +80,7 @@ def verify(
     ----------
     For stars O(q * (n + m)) plus one comparison per pair of distinct locations (QI, degree,
     histogram) of the same QI whose degrees differ by at most epsilon / 2. For others see
-    `ktsafe.verify.hops`. With a certificate O(q * n + m log m).
+    `ktsafe.verify.protection_sets`. With a certificate O(q * n + m log m).
     """
     sensitive = np.asarray(is_sensitive)
     if sensitive.ndim != 1:
@@ -102,7 +90,7 @@ def verify(
         found = _orbit_counts(qi, flags, pairs, certificate)
         return Verdict(params, len(qi), len(pairs), found[0], found[1], evidence="certificate")
     if params.sees_stars:
-        found = _star_counts(qi, flags, pairs, params, workers)
+        found = star_protection_sets(_coded(qi, flags, pairs), params, workers=workers)
         return Verdict(params, len(qi), len(pairs), found[0], found[1])
     sets = protection_sets(_coded(qi, flags, pairs), params, workers=workers)
     undecided = sets.undecided[1] if sets.undecided_pairs else None
@@ -151,14 +139,14 @@ def verify_flags(
     if certificate is not None:
         found = _orbit_counts(qi, checked, pairs, certificate)
     elif params.sees_stars:
-        found = _star_counts(qi, checked, pairs, params, workers)
+        found = star_protection_sets(_coded(qi, checked, pairs), params, workers=workers)
     else:
         found = protection_sets(_coded(qi, checked, pairs), params, workers=workers).certain
     return found[0], found[1:]
 
 
 def _coded(qi: NDArray[np.int64], flags: NDArray[np.bool_], pairs: NDArray[np.int32]) -> Coded:
-    """Return the checked graph in the form of `ktsafe.verify.hops`."""
+    """Return the checked graph in the form of `ktsafe.verify.protection_sets`."""
     columns, offsets, classes = _columns(qi)
     return Coded(columns, offsets, classes, pairs, flags)
 
@@ -175,54 +163,6 @@ def _orbit_counts(
         np.bincount(orbits, weights=flag).astype(np.int64) for flag in flags.T
     ]
     return np.array(counts, dtype=np.int64).reshape(1 + flags.shape[1], -1)[:, orbits]
-
-
-def _star_counts(
-    qi: NDArray[np.int64],
-    flags: NDArray[np.bool_],
-    pairs: NDArray[np.int32],
-    params: PrivacyParams,
-    workers: int | None,
-) -> NDArray[np.int64]:
-    """Return |PS(v)| and its flagged members for n = 1 walk, int64, shape (1 + flags, n)."""
-    n, q = qi.shape
-    sizes = np.bincount(pairs.reshape(-1), minlength=n).astype(np.int64) + 1
-    columns, offsets, classes = _columns(qi)
-    band = params.epsilon // 2
-    n_columns = int(offsets[-1])
-    is_dense = n_columns <= COLUMNS_MAX and n * n_columns <= CELLS_MAX
-    narrow_max = core.NARROW_SIZE_MAX if is_dense else 0
-
-    weights = np.random.default_rng(0).integers(0, 2**64, size=max(n_columns, 1), dtype=np.uint64)
-    hashes = core.neighbourhood_hashes(pairs, columns, weights)
-    histograms = (
-        core.narrow_histograms(pairs, columns, sizes, n_columns)
-        if is_dense
-        else np.zeros((n, 0), dtype=np.int16)
-    )
-    # A pair is compared wide iff its greater size is; both of its ends then need a row.
-    row, wide = _wide_rows(np.flatnonzero(sizes > narrow_max - band), pairs, columns)
-
-    # Class, then size, then hash: locations become runs, bands become ranges.
-    key = classes * (int(sizes.max(initial=1)) + 1) + sizes
-    order = np.lexsort((hashes, key))
-    is_wide_row = np.where(sizes > narrow_max, row, -1)
-    starts = core.starts_location(order, key, hashes, histograms, is_wide_row, wide, q)
-    first = np.flatnonzero(starts)
-    vertices = order[first]
-    location_of = np.empty(n, dtype=np.int64)
-    location_of[order] = np.cumsum(starts) - 1
-    counts = [np.bincount(location_of[chosen], minlength=len(first)) for chosen in flags.T]
-    locations = core.Locations(
-        np.bincount(location_of, minlength=len(first)).astype(np.int64),
-        np.array(counts, dtype=np.int64).reshape(len(counts), len(first)),
-        *_segments(classes[vertices], sizes[vertices], band),
-        np.ascontiguousarray(histograms[vertices].T),
-        offsets,
-        row[vertices],
-    )
-    found = _scan(locations, wide, params, narrow_max, workers or os.cpu_count() or 1)
-    return found[:, location_of]
 
 
 def _checked(
@@ -286,78 +226,3 @@ def _compact(codes: NDArray[np.int64]) -> tuple[NDArray[np.int64], int]:
     present = np.zeros(span, dtype=np.bool_)
     present[codes - low] = True
     return (np.cumsum(present) - 1)[codes - low], int(np.count_nonzero(present))
-
-
-def _wide_rows(
-    vertices: NDArray[np.int64], pairs: NDArray[np.int32], columns: NDArray[np.int32]
-) -> tuple[NDArray[np.int64], core.WideRows]:
-    """Return each vertex's row number, -1 without one, and the rows of `vertices`."""
-    row = np.full(len(columns), -1, dtype=np.int64)
-    row[vertices] = np.arange(len(vertices))
-    forth, back = row[pairs[:, 0]] >= 0, row[pairs[:, 1]] >= 0
-    source = row[np.concatenate((pairs[forth, 0], pairs[back, 1]))]
-    target = np.concatenate((pairs[forth, 1], pairs[back, 0]))
-    indptr = np.zeros(len(vertices) + 1, dtype=np.int64)
-    np.cumsum(np.bincount(source, minlength=len(vertices)), out=indptr[1:])
-    neighbours = target[np.argsort(source, kind="stable")]
-    return row, core.WideRows(*core.wide_rows(vertices, indptr, neighbours, columns))
-
-
-def _segments(
-    classes: NDArray[np.int64], sizes: NDArray[np.int64], band: int
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return segment_of, segment_start, segment_size and segment_stop of sorted locations.
-
-    `segment_stop[s]` is the first later segment of another class or outside the size band.
-    """
-    n = len(classes)
-    new = np.ones(n, dtype=np.bool_)
-    new[1:] = (classes[1:] != classes[:-1]) | (sizes[1:] != sizes[:-1])
-    first = np.flatnonzero(new)
-    segment_class, segment_size = classes[first], sizes[first]
-    # Classes are laid so far apart that a band never reaches into the next one.
-    stride = int(sizes.max(initial=0)) + band + 1
-    position = segment_class * stride + segment_size
-    stop = np.searchsorted(position, position + band, side="right")
-    return np.cumsum(new) - 1, np.append(first, n), segment_size, stop.astype(np.int64)
-
-
-def _scan(
-    locations: core.Locations,
-    wide: core.WideRows,
-    params: PrivacyParams,
-    narrow_max: int,
-    workers: int,
-) -> NDArray[np.int64]:
-    """Return |PS| and its flagged members per location, shape (1 + flags, locations)."""
-    n, rows = len(locations.multiplicity), 1 + len(locations.flagged)
-    tolerance = (params.t.numerator, params.t.denominator)
-    band_stop = locations.segment_start[locations.segment_stop[locations.segment_of]]
-    work = np.cumsum(band_stop - np.arange(n))
-    n_tasks = 1 + int(work[-1] if n else 0) // PAIRS_PER_TASK
-    cuts = np.searchsorted(work, np.arange(1, n_tasks) * PAIRS_PER_TASK)
-    bounds = np.concatenate(([0], cuts, [n]))
-
-    # One accumulator per running task, since a task counts into locations of other tasks.
-    workers = min(workers, n_tasks)
-    partial = [np.zeros((rows, n), dtype=np.int64) for _ in range(workers)]
-    free: queue.SimpleQueue[NDArray[np.int64]] = queue.SimpleQueue()
-    for counts in partial:
-        free.put(counts)
-
-    def scan(begin: int, stop: int) -> None:
-        found = free.get()
-        try:
-            core.scan_bands(locations, wide, tolerance, narrow_max, begin, stop, found)
-        finally:
-            free.put(found)
-
-    if workers == 1:
-        scan(0, n)
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(scan, bounds[:-1].tolist(), bounds[1:].tolist()))
-    own = np.vstack((locations.multiplicity[np.newaxis], locations.flagged))
-    for counts in partial:
-        own += counts
-    return own

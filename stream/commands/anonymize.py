@@ -25,7 +25,7 @@ from stream.process.workers import pool
 if TYPE_CHECKING:
     from ktsafe import Schema
     from ktsafe.single_release import Anonymized
-    from ktsafe.verify.verdict import Verdict
+    from ktsafe.verify.kt_safe_verdict import Verdict
     from stream.files.graphs import GraphFile
     from stream.files.releases_read import Release
 

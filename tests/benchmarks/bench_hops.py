@@ -33,7 +33,7 @@ from ktsafe.datasets.synthetic import uniform
 from ktsafe.graph import edge_keys
 from ktsafe.single_release import Anonymized
 from ktsafe.verify import verify_flags, verify_graph
-from ktsafe.verify.hops import ProtectionSets, protection_sets
+from ktsafe.verify.protection_sets import ProtectionSets, protection_sets
 from ktsafe.verify.verifier import _checked, _coded
 from tests.benchmarks.bench_anonymize import SEED, from_folder
 

@@ -12,8 +12,9 @@ from hypothesis import strategies as st
 
 from ktsafe import InvalidGraph, NotKTSafe, PrivacyParams
 from ktsafe.verify import _stars_core as core
-from ktsafe.verify import verifier as module
+from ktsafe.verify import star_protection_sets as module
 from ktsafe.verify import verify, verify_graph
+from ktsafe.verify._attribute_distance_core import scaled_limit
 from tests import naive
 from tests.benchmarks import bench_verify
 from tests.graphs import (
@@ -120,7 +121,7 @@ def test_blocks_and_threads() -> None:
 def test_limit_is_exact_for_the_largest_sizes(first: int, second: int, t: Fraction) -> None:
     """floor(2 * t * n1 * n2) is exact up to the largest graph that is accepted."""
     t = t.limit_denominator(10_000)
-    got = core.scaled_limit(first, second, t.numerator, t.denominator)
+    got = scaled_limit(first, second, t.numerator, t.denominator)
     assert math.floor(2 * t * first * second) == got
 
 

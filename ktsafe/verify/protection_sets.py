@@ -23,7 +23,8 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.verify import _hops_core as core
+from ktsafe.verify import _protection_sets_core as core
+from ktsafe.verify._attribute_distance_core import NeighbourhoodCounts
 from ktsafe.verify.edit_distance import NODES_MAX
 
 CELLS_MAX = 2**31
@@ -142,14 +143,14 @@ def _reach(coded: Coded, params: PrivacyParams) -> core.Reach:
 
 def _profiles(
     reach: core.Reach, coded: Coded, params: PrivacyParams, threads: int
-) -> core.Profiles:
+) -> NeighbourhoodCounts:
     n, hops, width = len(coded.classes), params.n_hops, int(coded.offsets[-1])
     if n * hops * width > CELLS_MAX:
         raise InvalidGraph(
             "The attribute values of so many neighbourhoods cannot be kept.",
             hint="Use fewer hops, or fewer values of the quasi-identifiers (buckets).",
         )
-    profiles = core.Profiles(
+    profiles = NeighbourhoodCounts(
         coded.classes,
         np.zeros((n, hops), dtype=np.int32),
         np.zeros(n, dtype=np.int64),
@@ -166,7 +167,7 @@ def _profiles(
 
 
 def _locations(
-    reach: core.Reach, profiles: core.Profiles, nodes_max: int, threads: int
+    reach: core.Reach, profiles: NeighbourhoodCounts, nodes_max: int, threads: int
 ) -> NDArray[np.int64]:
     """Return for each vertex one that stands for it: equal counts, isomorphic neighbourhood."""
     n = len(profiles.classes)
@@ -195,7 +196,7 @@ def _locations(
 
 
 def _candidates(
-    profiles: core.Profiles,
+    profiles: NeighbourhoodCounts,
     locations: NDArray[np.int64],
     wanted: NDArray[np.bool_],
     params: PrivacyParams,

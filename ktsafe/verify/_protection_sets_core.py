@@ -1,6 +1,6 @@
 """Kernels of the verifier for neighbourhoods of any radius and both readings: whole numbers only.
 
-They are private to `verify_hops.py`. Bounds are checked by the caller.
+They are private to `protection_sets.py`. Bounds are checked by the caller.
 """
 
 # mypy: disable-error-code="no-any-return,return-value"
@@ -14,9 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import inner_kernel, kernel
+from ktsafe.verify._attribute_distance_core import NeighbourhoodCounts, distributions_agree
 from ktsafe.verify._edit_distance_core import UNKNOWN, bounded_distance
 from ktsafe.verify._rooted_graph_core import Rooted, colours, mixed, prepared
-from ktsafe.verify._stars_core import scaled_limit
 
 BEYOND, WITHIN, UNDECIDED = 0, 1, 2
 
@@ -30,21 +30,6 @@ class Reach(NamedTuple):
     indptr: NDArray[np.int64]
     indices: NDArray[np.int32]
     extent: NDArray[np.int64]
-
-
-class Profiles(NamedTuple):
-    """What sizes and distributions say about each neighbourhood, one row each.
-
-    `sizes[v, L]` are the vertices within L + 1 hops of v, `edges[v]` the edges of HN(v, n),
-    `counts[v, L * columns + c]` how often column c occurs within L + 1 hops. The columns of
-    attribute a are `offsets[a]:offsets[a + 1]`.
-    """
-
-    classes: NDArray[np.int64]
-    sizes: NDArray[np.int32]
-    edges: NDArray[np.int64]
-    counts: NDArray[np.int32]
-    offsets: NDArray[np.int64]
 
 
 @inner_kernel
@@ -78,7 +63,7 @@ def collect(
 
 @kernel
 def profile_rows(
-    reach: Reach, columns: NDArray[np.int32], begin: int, stop: int, profiles: Profiles
+    reach: Reach, columns: NDArray[np.int32], begin: int, stop: int, profiles: NeighbourhoodCounts
 ) -> None:
     """Fill the rows begin..stop - 1 of `profiles`, whose counts are zero."""
     n = reach.indptr.shape[0] - 1
@@ -205,28 +190,9 @@ def group_isomorphic(
     return same_as
 
 
-@inner_kernel
-def distributions_agree(profiles: Profiles, u: int, v: int, tolerance: tuple[int, int]) -> bool:
-    """Return whether sum |c1 * n2 - c2 * n1| <= 2 * t * n1 * n2 for every attribute and radius."""
-    width = profiles.offsets[-1]
-    for hop in range(profiles.sizes.shape[1]):
-        n_1 = np.int64(profiles.sizes[u, hop])
-        n_2 = np.int64(profiles.sizes[v, hop])
-        limit = scaled_limit(n_1, n_2, tolerance[0], tolerance[1])
-        for a in range(profiles.offsets.shape[0] - 1):
-            distance = np.int64(0)
-            for c in range(profiles.offsets[a], profiles.offsets[a + 1]):
-                one = np.int64(profiles.counts[u, hop * width + c])
-                two = np.int64(profiles.counts[v, hop * width + c])
-                distance += abs(one * n_2 - two * n_1)
-            if distance > limit:
-                return False
-    return True
-
-
 @kernel
 def candidate_pairs(
-    profiles: Profiles,
+    profiles: NeighbourhoodCounts,
     order: NDArray[np.int64],
     wanted: NDArray[np.bool_],
     tolerance: tuple[int, int],

@@ -1,0 +1,148 @@
+"""Protection sets for one hop in the walk reading, where every neighbourhood is a star.
+
+The edit distance of two stars is twice the difference of their degrees, so locations (class,
+degree, histogram) are sorted, and each is compared with those of its class within a band of sizes.
+"""
+
+from __future__ import annotations
+
+import os
+import queue
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.params import PrivacyParams
+from ktsafe.verify import _stars_core as core
+from ktsafe.verify._attribute_distance_core import Locations, WideRows
+from ktsafe.verify.protection_sets import Coded
+
+COLUMNS_MAX = 512
+"""Attribute values beyond which histograms are kept as runs rather than as a dense matrix."""
+
+CELLS_MAX = 2**28
+"""Greatest dense histogram matrix, in int16 cells."""
+
+PAIRS_PER_TASK = 20_000_000
+"""Pairs of locations that are worth handing to another thread."""
+
+
+def star_protection_sets(
+    coded: Coded, params: PrivacyParams, *, workers: int | None = None
+) -> NDArray[np.int64]:
+    """Return |PS(v)| and its flagged members for n = 1 walk, int64, shape (1 + flags, n)."""
+    n, q = coded.columns.shape
+    columns, offsets, classes = coded.columns, coded.offsets, coded.classes
+    pairs, flags = coded.edges, coded.flags
+    sizes = np.bincount(pairs.reshape(-1), minlength=n).astype(np.int64) + 1
+    band = params.epsilon // 2
+    n_columns = int(offsets[-1])
+    is_dense = n_columns <= COLUMNS_MAX and n * n_columns <= CELLS_MAX
+    narrow_max = core.NARROW_SIZE_MAX if is_dense else 0
+
+    weights = np.random.default_rng(0).integers(0, 2**64, size=max(n_columns, 1), dtype=np.uint64)
+    hashes = core.neighbourhood_hashes(pairs, columns, weights)
+    histograms = (
+        core.narrow_histograms(pairs, columns, sizes, n_columns)
+        if is_dense
+        else np.zeros((n, 0), dtype=np.int16)
+    )
+    # A pair is compared wide iff its greater size is; both of its ends then need a row.
+    row, wide = _wide_rows(np.flatnonzero(sizes > narrow_max - band), pairs, columns)
+
+    # Class, then size, then hash: locations become runs, bands become ranges.
+    key = classes * (int(sizes.max(initial=1)) + 1) + sizes
+    order = np.lexsort((hashes, key))
+    is_wide_row = np.where(sizes > narrow_max, row, -1)
+    starts = core.starts_location(order, key, hashes, histograms, is_wide_row, wide, q)
+    first = np.flatnonzero(starts)
+    vertices = order[first]
+    location_of = np.empty(n, dtype=np.int64)
+    location_of[order] = np.cumsum(starts) - 1
+    counts = [np.bincount(location_of[chosen], minlength=len(first)) for chosen in flags.T]
+    locations = Locations(
+        np.bincount(location_of, minlength=len(first)).astype(np.int64),
+        np.array(counts, dtype=np.int64).reshape(len(counts), len(first)),
+        *_segments(classes[vertices], sizes[vertices], band),
+        np.ascontiguousarray(histograms[vertices].T),
+        offsets,
+        row[vertices],
+    )
+    found = _scan(locations, wide, params, narrow_max, workers or os.cpu_count() or 1)
+    return found[:, location_of]
+
+
+def _wide_rows(
+    vertices: NDArray[np.int64], pairs: NDArray[np.int32], columns: NDArray[np.int32]
+) -> tuple[NDArray[np.int64], WideRows]:
+    """Return each vertex's row number, -1 without one, and the rows of `vertices`."""
+    row = np.full(len(columns), -1, dtype=np.int64)
+    row[vertices] = np.arange(len(vertices))
+    forth, back = row[pairs[:, 0]] >= 0, row[pairs[:, 1]] >= 0
+    source = row[np.concatenate((pairs[forth, 0], pairs[back, 1]))]
+    target = np.concatenate((pairs[forth, 1], pairs[back, 0]))
+    indptr = np.zeros(len(vertices) + 1, dtype=np.int64)
+    np.cumsum(np.bincount(source, minlength=len(vertices)), out=indptr[1:])
+    neighbours = target[np.argsort(source, kind="stable")]
+    return row, WideRows(*core.wide_rows(vertices, indptr, neighbours, columns))
+
+
+def _segments(
+    classes: NDArray[np.int64], sizes: NDArray[np.int64], band: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Return segment_of, segment_start, segment_size and segment_stop of sorted locations.
+
+    `segment_stop[s]` is the first later segment of another class or outside the size band.
+    """
+    n = len(classes)
+    new = np.ones(n, dtype=np.bool_)
+    new[1:] = (classes[1:] != classes[:-1]) | (sizes[1:] != sizes[:-1])
+    first = np.flatnonzero(new)
+    segment_class, segment_size = classes[first], sizes[first]
+    # Classes are laid so far apart that a band never reaches into the next one.
+    stride = int(sizes.max(initial=0)) + band + 1
+    position = segment_class * stride + segment_size
+    stop = np.searchsorted(position, position + band, side="right")
+    return np.cumsum(new) - 1, np.append(first, n), segment_size, stop.astype(np.int64)
+
+
+def _scan(
+    locations: Locations,
+    wide: WideRows,
+    params: PrivacyParams,
+    narrow_max: int,
+    workers: int,
+) -> NDArray[np.int64]:
+    """Return |PS| and its flagged members per location, shape (1 + flags, locations)."""
+    n, rows = len(locations.multiplicity), 1 + len(locations.flagged)
+    tolerance = (params.t.numerator, params.t.denominator)
+    band_stop = locations.segment_start[locations.segment_stop[locations.segment_of]]
+    work = np.cumsum(band_stop - np.arange(n))
+    n_tasks = 1 + int(work[-1] if n else 0) // PAIRS_PER_TASK
+    cuts = np.searchsorted(work, np.arange(1, n_tasks) * PAIRS_PER_TASK)
+    bounds = np.concatenate(([0], cuts, [n]))
+
+    # One accumulator per running task, since a task counts into locations of other tasks.
+    workers = min(workers, n_tasks)
+    partial = [np.zeros((rows, n), dtype=np.int64) for _ in range(workers)]
+    free: queue.SimpleQueue[NDArray[np.int64]] = queue.SimpleQueue()
+    for counts in partial:
+        free.put(counts)
+
+    def scan(begin: int, stop: int) -> None:
+        found = free.get()
+        try:
+            core.scan_bands(locations, wide, tolerance, narrow_max, begin, stop, found)
+        finally:
+            free.put(found)
+
+    if workers == 1:
+        scan(0, n)
+    else:
+        with ThreadPoolExecutor(workers) as pool:
+            list(pool.map(scan, bounds[:-1].tolist(), bounds[1:].tolist()))
+    own = np.vstack((locations.multiplicity[np.newaxis], locations.flagged))
+    for counts in partial:
+        own += counts
+    return own
