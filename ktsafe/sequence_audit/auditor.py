@@ -9,24 +9,26 @@ from __future__ import annotations
 
 import copy
 import dataclasses
-from collections.abc import Iterable
 from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.errors import InvalidGraph, InvalidParams
+from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures, windows
-from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, stable_codes
+from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering
 from ktsafe.sequence_audit.candidates import CandidateSets, Stage
 from ktsafe.sequence_audit.change_history import ChangeHistory
-from ktsafe.sequence_audit.containment import Containment, TrueGraph
-from ktsafe.sequence_audit.findings import Findings, Violation
+from ktsafe.sequence_audit.containment import TrueGraph
+from ktsafe.sequence_audit.continuity import Continuity
+from ktsafe.sequence_audit.findings import Findings
 from ktsafe.sequence_audit.ownership import Owned, Ownership
-from ktsafe.sequence_audit.persistence import EdgeAges
-from ktsafe.sequence_audit.profiles import Profiler, Structure, edge_keys
-from ktsafe.sequence_audit.symmetry import SymmetryReader, is_symmetry, orbits_of
+from ktsafe.sequence_audit.profiles import Structure
+from ktsafe.sequence_audit.structure_reader import StructureReader
+from ktsafe.sequence_audit.symmetry import is_symmetry
+from ktsafe.sequence_audit.truth_comparison import TruthComparison
+from ktsafe.sequence_audit.violations import Violations
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
 
@@ -72,39 +74,33 @@ class SequenceAuditor:
         self.promise = Promise() if promise is None else promise
         self._examples_max = examples_max
         self._workers = workers
-        self._release_ids: frozenset[str] = frozenset()
-        self._sequence_ids: tuple[str, ...] = ()
-        self._params = PrivacyParams()
-        self._schema: object = None
+        self._continuity = Continuity()
         self._base = 0
         self._numbering = Numbering()
-        self._values: list[Numbering] = []
-        self._profiler = Profiler(self._params, 0)
-        self._symmetry = SymmetryReader()
+        self._reader = StructureReader(self._params, 0)
         self._ownership = Ownership()
-        self._owners_known = True
         self._published = CandidateSets()
         self._linked: CandidateSets | None = None
-        self._is_owned = np.zeros(0, dtype=np.bool_)
-        self._is_owned_linked = np.zeros(0, dtype=np.bool_)
-        self._ages = EdgeAges()
         self._history = ChangeHistory()
-        self._containment = Containment()
+        self._comparison = TruthComparison()
 
     def copy(self) -> SequenceAuditor:
         """Return an auditor that goes on from here by itself."""
         other = copy.copy(self)
         other.__dict__.update(
-            _profiler=self._profiler.copy(),
-            _symmetry=self._symmetry.copy(),
+            _continuity=self._continuity.copy(),
+            _reader=self._reader.copy(),
             _ownership=self._ownership.copy(),
             _published=self._published.copy(),
             _linked=None if self._linked is None else self._linked.copy(),
-            _ages=self._ages.copy(),
             _history=self._history.copy(),
-            _containment=self._containment.copy(),
+            _comparison=self._comparison.copy(),
         )
         return other
+
+    @property
+    def _params(self) -> PrivacyParams:
+        return self._continuity.params
 
     def extend(self, release: AuditedRelease, truth: TrueGraph | None = None) -> Findings:
         """Add the next release and judge the sequence so far.
@@ -121,7 +117,7 @@ class SequenceAuditor:
         InvalidParams
             If neighbourhoods are no stars and the release comes without its certificate.
         """
-        found = _Violations(release, self._examples_max)
+        found = Violations(release, self._examples_max)
         self._enter(release, found)
         shift = self._checked_shift(release, found)
         verdict = verify(
@@ -136,12 +132,7 @@ class SequenceAuditor:
 
         vertices = self._base + self._numbering.of(release.ids)
         n_numbers = self._base + len(self._numbering)
-        codes = stable_codes(release, self._values)
-        if shift is None:
-            structure = self._profiler.read(vertices, n_numbers, codes, release.edges)
-        else:
-            orbit = orbits_of(shift)
-            structure = self._symmetry.read(vertices, n_numbers, codes, release.edges, orbit)
+        structure = self._reader.read(release, vertices, n_numbers, shift)
         owned = self._ownership.add(vertices, n_numbers, release.owners)
         found.add("id_reassigned", owned.reassigned)
         found.add("owner_twice", owned.doubled)
@@ -152,12 +143,12 @@ class SequenceAuditor:
         if self._linked is not None:
             checked |= self._judge("linked_", self._linked, owned.linked, found)
         measured = {"changes": self._judge_changes(structure, found)}
-        measured["published"] = self._figures_of(self._published, self._is_owned)
+        measured["published"] = self._figures_of(self._published)
         newcomers = vertices[owned.is_new & (owned.owner >= 0)]
         measured["newcomers"] = self._figures_of_newcomers(newcomers)
         if self._linked is not None:
-            measured["linked"] = self._figures_of(self._linked, self._is_owned_linked)
-        measured |= self._judge_truth(release, structure, owned, truth, found)
+            measured["linked"] = self._figures_of(self._linked)
+        measured |= self._comparison.judge(release, structure, owned, truth, self._ownership, found)
         return Findings(release.release_id, tuple(found.violations), checked, measured)
 
     def shares(self) -> dict[str, Any]:
@@ -173,41 +164,25 @@ class SequenceAuditor:
     @property
     def work(self) -> dict[str, int]:
         """Profiles built and pairs of locations compared in this sequence."""
-        profiler = self._profiler
-        return {"profiles": profiler.profiles_built, "comparisons": profiler.pairs_compared}
+        return self._reader.work
 
-    def _enter(self, release: AuditedRelease, found: _Violations) -> None:
+    def _enter(self, release: AuditedRelease, found: Violations) -> None:
         """Check what must not change, and begin a new sequence where the release does."""
-        if release.release_id in self._release_ids:
-            found.whole("release_repeated")
-        if release.unmatched:
-            found.whole("mapping_incomplete", release.unmatched)
-        self._release_ids |= {release.release_id}
-        if self._sequence_ids[-1:] == (release.sequence_id,):
-            if release.params != self._params:
-                found.whole("params_changed")
-            if release.schema != self._schema:
-                found.whole("schema_changed")
+        is_first = not self._continuity.sequence_ids
+        if not self._continuity.enter(release, found):
             return
-        if release.sequence_id in self._sequence_ids:
-            found.whole("sequence_reopened")
-        if self._sequence_ids and self._linked is None:
+        if not is_first and self._linked is None:
             self._linked = self._published.copy()
-            self._is_owned_linked = self._is_owned
-        self._sequence_ids = (*self._sequence_ids, release.sequence_id)
-        self._params, self._schema = release.params, release.schema
         # Numbers are never used again, so that the linked view can name all sequences.
         self._base += len(self._numbering)
         self._numbering = Numbering()
-        self._values = [Numbering() for _ in release.categories]
-        self._profiler = Profiler(release.params, len(release.categories))
-        self._symmetry = SymmetryReader()
+        self._reader = StructureReader(release.params, len(release.categories))
         self._published = CandidateSets()
-        self._ages = EdgeAges()
+        self._comparison.begin_sequence()
         self._history = ChangeHistory()
 
     def _checked_shift(
-        self, release: AuditedRelease, found: _Violations
+        self, release: AuditedRelease, found: Violations
     ) -> NDArray[np.int64] | None:
         """Return the certificate that decides, None where stars are compared as they are.
 
@@ -228,25 +203,24 @@ class SequenceAuditor:
     def _extend_views(
         self, release: AuditedRelease, structure: Structure, owned: Owned, n_numbers: int
     ) -> None:
-        self._owners_known &= release.owners is not None
         linked = owned.linked
         if self._linked is None and not np.array_equal(linked, structure.vertices):
             self._linked = self._published.copy()
-        if not self._owners_known:
+        if not self._ownership.is_known:
             # Without owners nobody can be followed from one sequence to the next.
             self._linked = None
         flags = release.is_sensitive
         stage = Stage(structure.vertices, structure.group, structure.similar, flags)
         self._published.add(stage, n_numbers)
-        self._is_owned = _marked(structure.vertices[owned.owner >= 0], n_numbers)
+        self._published.mark_owned(structure.vertices[owned.owner >= 0], n_numbers)
         if self._linked is not None:
             there = linked >= 0
             stage = Stage(linked[there], structure.group[there], structure.similar, flags[there])
             self._linked.add(stage, n_numbers)
-            self._is_owned_linked = _marked(linked[there & (owned.owner >= 0)], n_numbers)
+            self._linked.mark_owned(linked[there & (owned.owner >= 0)], n_numbers)
 
     def _judge(
-        self, prefix: str, view: CandidateSets, objects: NDArray[np.int64], found: _Violations
+        self, prefix: str, view: CandidateSets, objects: NDArray[np.int64], found: Violations
     ) -> dict[str, Any]:
         """Decide k and alpha for every set of releases that the promise speaks of."""
         window = self.promise.window
@@ -271,10 +245,12 @@ class SequenceAuditor:
             f"{prefix}sets_enumerated": decision.sets_enumerated,
         }
 
-    def _judge_changes(self, structure: Structure, found: _Violations) -> dict[str, Any]:
+    def _judge_changes(self, structure: Structure, found: Violations) -> dict[str, Any]:
         """Decide cover, of former changes too; return figures."""
         k = self._params.k
-        is_owned = self._is_owned if self._owners_known else np.ones_like(self._is_owned)
+        is_owned = self._published.is_owned
+        if not self._ownership.is_known:
+            is_owned = np.ones_like(is_owned)
         changes = visible_changes(structure, self._published, is_owned)
         self._history.add(changes.vertices, changes.label)
         lost = self._history.judge(self._published, k)
@@ -289,9 +265,9 @@ class SequenceAuditor:
             "k_still": figures.counts(changes.k_still, k),
         }
 
-    def _figures_of(self, view: CandidateSets, is_owned: NDArray[np.bool_]) -> dict[str, Any]:
+    def _figures_of(self, view: CandidateSets) -> dict[str, Any]:
         was_owned = self._ownership.was_owned
-        return figures.candidate_figures(view, self._params, is_owned, was_owned)
+        return figures.candidate_figures(view, self._params, view.is_owned, was_owned)
 
     def _figures_of_newcomers(self, newcomers: NDArray[np.int64]) -> dict[str, Any]:
         """Count the real candidates of people whose ids this release shows for the first time.
@@ -300,63 +276,5 @@ class SequenceAuditor:
         """
         if len(self._published.stages) == 1:
             newcomers = newcomers[:0]
-        return figures.real_candidates(self._published, self._params, self._is_owned, newcomers)
-
-    def _judge_truth(
-        self,
-        release: AuditedRelease,
-        structure: Structure,
-        owned: Owned,
-        truth: TrueGraph | None,
-        found: _Violations,
-    ) -> dict[str, Any]:
-        """Compare with the true graph, and true ties with inserted ones."""
-        if truth is None or release.owners is None:
-            self._ages.add(structure.edges, None)
-            return {}
-        if len(truth.values) != len(release.categories):
-            raise InvalidGraph("The true graph has other attributes than the release.")
-        people = self._ownership.numbers_of(truth.people)
-        contained = self._containment.add(release, owned.owner, truth, people)
-        declared = truth.declared
-        found.add("owner_unknown", contained.unknown_owner)
-        found.add("tie_overdue", contained.overdue)
-        found.add("sensitive_differs", contained.sensitive_differs)
-        if contained.figures["withheld_people"] > declared.withheld:
-            found.whole("person_missing")
-        if len(contained.missing_ties) > declared.held_ties:
-            found.add("tie_missing", np.unique(contained.missing_ties))
-        if len(contained.differing) > declared.held_changes:
-            found.add("attribute_differs", contained.differing)
-        order = np.argsort(edge_keys(structure.vertices[release.edges]))
-        persistence = self._ages.add(structure.edges, contained.is_true[order])
-        return {"containment": contained.figures, "persistence": persistence}
-
-
-class _Violations:
-    """Collects the violations of one release."""
-
-    def __init__(self, release: AuditedRelease, examples_max: int) -> None:
-        self._release = release
-        self._examples_max = examples_max
-        self.violations: list[Violation] = []
-
-    def whole(self, kind: str, count: int = 1) -> None:
-        """Add a violation of the release as a whole."""
-        self.violations.append(Violation(kind, self._release.release_id, count))
-
-    def add(self, kind: str, positions: NDArray[np.int64], *, absent: int = 0) -> None:
-        """Add a violation at some vertices, `absent` of which this release does not show."""
-        count = len(positions) + absent
-        if count:
-            names = tuple(self._ids(positions[: self._examples_max].tolist()))
-            self.violations.append(Violation(kind, self._release.release_id, count, names))
-
-    def _ids(self, positions: Iterable[int]) -> Iterable[str]:
-        return (self._release.ids[v] for v in positions)
-
-
-def _marked(numbers: NDArray[np.int64], size: int) -> NDArray[np.bool_]:
-    marks = np.zeros(size, dtype=np.bool_)
-    marks[numbers] = True
-    return marks
+        is_owned = self._published.is_owned
+        return figures.real_candidates(self._published, self._params, is_owned, newcomers)

@@ -59,6 +59,8 @@ class CandidateSets:
         bool, by object: whether any release showed it sensitive.
     stages:
         The releases so far.
+    is_owned:
+        bool, by object: whether the last release shows it with an owner.
     """
 
     def __init__(self) -> None:
@@ -66,6 +68,7 @@ class CandidateSets:
         self.pairs = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self.ever_sensitive = np.zeros(0, dtype=np.bool_)
         self.stages: list[Stage] = []
+        self.is_owned = np.zeros(0, dtype=np.bool_)
 
     def copy(self) -> CandidateSets:
         """Return candidate sets that go on from here by themselves."""
@@ -103,6 +106,11 @@ class CandidateSets:
         self.pairs = _survivors(self.pairs, children, parent, group, stage.similar)
         self.ever_sensitive = ever
         self.stages.append(stage)
+
+    def mark_owned(self, objects: NDArray[np.int64], n_objects: int) -> None:
+        """Note which objects have an owner in the last release."""
+        self.is_owned = np.zeros(n_objects, dtype=np.bool_)
+        self.is_owned[objects] = True
 
     def per_atom(self, objects: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return how many of `objects` each atom holds, int64, shape (atoms,)."""

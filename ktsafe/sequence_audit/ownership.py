@@ -45,9 +45,16 @@ class Owned:
 
 
 class Ownership:
-    """The owners of all published ids so far. Vertices are numbers that persist."""
+    """The owners of all published ids so far. Vertices are numbers that persist.
+
+    Attributes
+    ----------
+    is_known:
+        Whether every release came with its owners.
+    """
 
     def __init__(self) -> None:
+        self.is_known = True
         # Shared by copies: a number, once given, means the same for ever.
         self._people = Numbering()
         self._last_owner = np.zeros(0, dtype=np.int64)
@@ -74,6 +81,7 @@ class Ownership:
     ) -> Owned:
         """Take the owners of one more release; None altogether means that nothing is known."""
         owner = np.full(len(vertices), NOBODY, dtype=np.int64)
+        self.is_known &= owners is not None
         if owners is not None:
             has_one = np.array([x is not None for x in owners], dtype=np.bool_)
             owner[has_one] = self._people.of([x for x in owners if x is not None])

@@ -1,0 +1,61 @@
+"""The releases of one sequence as structures: stars as they are, others by their certificate."""
+
+from __future__ import annotations
+
+import copy
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.params import PrivacyParams
+from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, stable_codes
+from ktsafe.sequence_audit.profiles import Profiler, Structure
+from ktsafe.sequence_audit.symmetry import SymmetryReader, orbits_of
+
+
+class StructureReader:
+    """Reads the releases of one sequence, in order."""
+
+    def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
+        # Shared by copies: a code, once given, means the same for ever.
+        self._values = [Numbering() for _ in range(n_attributes)]
+        self._profiler = Profiler(params, n_attributes)
+        self._symmetry = SymmetryReader()
+
+    def copy(self) -> StructureReader:
+        """Return a reader that goes on from here by itself."""
+        other = copy.copy(self)
+        other.__dict__.update(_profiler=self._profiler.copy(), _symmetry=self._symmetry.copy())
+        return other
+
+    def read(
+        self,
+        release: AuditedRelease,
+        vertices: NDArray[np.int64],
+        n_numbers: int,
+        shift: NDArray[np.int64] | None,
+    ) -> Structure:
+        """Take the next release.
+
+        Parameters
+        ----------
+        vertices, n_numbers:
+            See `Profiler.read`.
+        shift:
+            A map of the release onto itself that was checked; None where neighbourhoods are stars.
+
+        Raises
+        ------
+        InvalidGraph
+            If the release is no simple graph, or its attributes do not fit the sequence.
+        """
+        codes = stable_codes(release, self._values)
+        if shift is None:
+            return self._profiler.read(vertices, n_numbers, codes, release.edges)
+        return self._symmetry.read(vertices, n_numbers, codes, release.edges, orbits_of(shift))
+
+    @property
+    def work(self) -> dict[str, int]:
+        """Profiles built and pairs of locations compared."""
+        profiler = self._profiler
+        return {"profiles": profiler.profiles_built, "comparisons": profiler.pairs_compared}
