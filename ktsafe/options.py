@@ -33,6 +33,8 @@ class AnonymizeOptions:
     over_alpha:
         What is done to classes more than a share alpha of which is sensitive: sensitive attributes
         become missing, of harmless members too, or inserted vertices make up the number.
+    gamma, s:
+        For the paper's own strategies: vertices of a part, and parts that one is divided into.
     """
 
     effort: Effort = "balanced"
@@ -40,8 +42,12 @@ class AnonymizeOptions:
     edits: Edits = "insert+delete"
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
+    gamma: int = 1000
+    s: int = 4
 
     def __post_init__(self) -> None:
+        if not (self.gamma >= 1 and self.s >= 1):
+            raise InvalidParams("gamma and s must be at least 1.")
         if self.edits == "insert" and self.strategy != "tolerant":
             msg = "Only strategy 'tolerant' has a choice of edits."
             raise InvalidParams(msg, hint="Leave edits out, or choose strategy 'tolerant'.")

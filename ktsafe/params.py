@@ -79,8 +79,6 @@ class PrivacyParams:
         What a neighbourhood of n hops is. "walk": the edges with at least one end within n - 1
         hops, so that n = 1 is a star. "induced": all edges among its vertices, which is what a
         stronger attacker knows.
-    gamma, s:
-        Part size and number of samples of the paper's partitioning; no safety decision uses them.
     """
 
     k: int = 10
@@ -89,8 +87,6 @@ class PrivacyParams:
     epsilon: int = 5
     n_hops: int = 1
     reading: Reading = "walk"
-    gamma: int = 1000
-    s: int = 4
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "t", exact(self.t, "t"))
@@ -99,16 +95,13 @@ class PrivacyParams:
             ("k", 1, K_MAX),
             ("epsilon", 0, EPSILON_MAX),
             ("n_hops", 0, HOPS_MAX),
-            ("gamma", 1, None),
-            ("s", 1, None),
         ):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int):
                 msg = f"{name} must be a whole number."
                 raise InvalidParams(msg)
-            if value < low or (high is not None and value > high):
-                bound = f"at least {low}" if high is None else f"from {low} to {high}"
-                msg = f"{name} must be {bound}."
+            if not low <= value <= high:
+                msg = f"{name} must be from {low} to {high}."
                 raise InvalidParams(msg)
         if not 0 <= self.t <= 1:
             msg = "t must be from 0 to 1."

@@ -46,6 +46,8 @@ def sampled_cost_model(
     params: PrivacyParams,
     setting: Setting,
     rng: np.random.Generator,
+    *,
+    s: int,
     sample_size: int = SAMPLE_SIZE,
 ) -> CostModel:
     """Anonymize a sample graph by Algorithm 1 and keep what each of its vertices cost.
@@ -61,8 +63,7 @@ def sampled_cost_model(
     # The sample's quasi-identifiers are numbered for themselves.
     own = Setting.of_graph(inner, params)
     own = dataclasses.replace(own, rule=setting.rule, attached=setting.attached)
-    gamma = max(1, -(-inner.n_vertices // params.s))
-    parts = partition_graph(inner, gamma, params.s, rng)
+    parts = partition_graph(inner, max(1, -(-inner.n_vertices // s)), s, rng)
     done = [anonymize_subgraph(part, own) for part in parts]
     merged = merge_subgraphs(inner, done)
     top = int(graph.degrees.max(initial=0)) + 1

@@ -43,6 +43,8 @@ class Variant:
     queue_halo:
         Whether halo vertices are made safe in every subgraph that they are in, as the text has it;
         else each vertex is in its own.
+    gamma, s:
+        Vertices of a part, at most, and parts that one is divided into.
     """
 
     partition: bool = True
@@ -50,6 +52,8 @@ class Variant:
     distance: Distance = "emd"
     duplicates: Duplicates = "apart"
     queue_halo: bool = True
+    gamma: int = 1000
+    s: int = 4
 
 
 def kt_safe_graph(
@@ -87,9 +91,11 @@ def kt_safe_graph(
         graph, params, distance=variant.distance, duplicates=variant.duplicates
     )
     parts = [ExpandedSubgraph.whole(graph)]
-    if variant.partition and graph.n_vertices > params.gamma:
-        model = sampled_cost_model(graph, params, setting, for_partitioning)
-        parts = select_partitioning(graph, params, model, for_partitioning)
+    if variant.partition and graph.n_vertices > variant.gamma:
+        model = sampled_cost_model(graph, params, setting, for_partitioning, s=variant.s)
+        parts = select_partitioning(
+            graph, model, for_partitioning, gamma=variant.gamma, s=variant.s
+        )
     report("partition", 1.0)
     if variant.pruning and graph.n_vertices:
         pivots = select_pivots(graph, params, for_pivots)

@@ -36,9 +36,8 @@ class ByThePaper:
         report: Progress,
     ) -> Plan:
         """Return the plan of a release of `graph`. Source: `ktsafe.strategies.Strategy`."""
-        merged = kt_safe_graph(
-            graph, params, self.variant, rng=rng, executor=executor, report=report
-        )
+        variant = dataclasses.replace(self.variant, gamma=options.gamma, s=options.s)
+        merged = kt_safe_graph(graph, params, variant, rng=rng, executor=executor, report=report)
         return Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
 
 

@@ -8,7 +8,6 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.paper.cost_model import CostModel
 from ktsafe.paper.partitioning import cluster_around, expand, number_of_parts
 from ktsafe.paper.subgraph import ExpandedSubgraph
-from ktsafe.params import PrivacyParams
 
 ITERATIONS = 50
 """The paper's default of `ite`."""
@@ -16,9 +15,11 @@ ITERATIONS = 50
 
 def select_partitioning(
     graph: AttributedGraph,
-    params: PrivacyParams,
     model: CostModel,
     rng: np.random.Generator,
+    *,
+    gamma: int,
+    s: int,
     iterations: int = ITERATIONS,
 ) -> list[ExpandedSubgraph]:
     """Return the cheapest of `iterations` partitionings, each differing in one centre.
@@ -27,24 +28,24 @@ def select_partitioning(
     ----------
     graph:
         The graph.
-    params:
-        gamma and s, which decide on the number of parts; a part takes at most gamma vertices.
     model:
         Estimates what a partitioning costs.
     rng:
         Draws and replaces centres.
+    gamma, s:
+        Decide on the number of parts; a part takes at most gamma vertices.
     iterations:
         How many partitionings are tried.
 
     *Source*: Algorithm 4 and Section 5.1. *Reading*: the recursion decides how many centres there
     are; the graph is clustered around all of them at once.
     """
-    parts = number_of_parts(graph.n_vertices, params.gamma, params.s)
+    parts = number_of_parts(graph.n_vertices, gamma, s)
     if parts == 1:
         return [ExpandedSubgraph.whole(graph)]
     parts = min(parts, graph.n_vertices)
     centres = rng.choice(graph.n_vertices, parts, replace=False).astype(np.int64)
-    best = cluster_around(graph, centres, params.gamma)
+    best = cluster_around(graph, centres, gamma)
     cost = model.estimate(graph, best, parts)
     for _ in range(1, iterations):
         replaced = centres.copy()
@@ -52,7 +53,7 @@ def select_partitioning(
         if vertex in centres:
             continue
         replaced[place] = vertex
-        label = cluster_around(graph, replaced, params.gamma)
+        label = cluster_around(graph, replaced, gamma)
         estimated = model.estimate(graph, label, parts)
         if estimated < cost:
             centres, cost, best = replaced, estimated, label

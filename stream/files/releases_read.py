@@ -85,7 +85,9 @@ class Release:
     @property
     def params(self) -> PrivacyParams:
         """The parameters that the release claims to keep."""
-        return PrivacyParams.from_mapping(self.manifest.params)
+        # Manifests once told two numbers of the search as well; they never were a promise.
+        told = {k: v for k, v in self.manifest.params.items() if k not in {"gamma", "s"}}
+        return PrivacyParams.from_mapping(told)
 
     def quasi_identifiers(self) -> NDArray[np.int64]:
         """Return coded quasi-identifiers, shape (n, d-1): equal codes iff equal texts."""

@@ -9,15 +9,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe import InvalidParams, PrivacyParams
+from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
 from ktsafe.params import DENOMINATOR_MAX, EPSILON_MAX, K_MAX, exact, half_l1
 
 
 def test_defaults_are_the_papers() -> None:
-    """k=10, t=0.1, alpha=0.2, epsilon=5, n=1, gamma=1000, s=4."""
-    params = PrivacyParams()
+    """k=10, t=0.1, alpha=0.2, epsilon=5, n=1; for the paper's own strategies gamma=1000, s=4."""
+    params, options = PrivacyParams(), AnonymizeOptions()
     assert (params.k, params.t, params.alpha) == (10, Fraction(1, 10), Fraction(1, 5))
-    assert (params.epsilon, params.n_hops, params.gamma, params.s) == (5, 1, 1000, 4)
+    assert (params.epsilon, params.n_hops, options.gamma, options.s) == (5, 1, 1000, 4)
 
 
 @pytest.mark.parametrize("value", [0.1, "0.1", "1/10", Fraction(1, 10)])
@@ -66,14 +66,19 @@ def test_what_is_no_short_rational_is_refused(value: object) -> None:
         {"n_hops": 65},
         {"n_hops": True},
         {"reading": "walks"},
-        {"gamma": 0},
-        {"s": 0},
     ],
 )
 def test_out_of_range_is_refused(changes: dict[str, object]) -> None:
     """Every bound is enforced at construction."""
     with pytest.raises(InvalidParams):
         PrivacyParams(**changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("changes", [{"gamma": 0}, {"s": 0}])
+def test_parts_have_vertices(changes: dict[str, int]) -> None:
+    """There is no part of nobody, and no division into none."""
+    with pytest.raises(InvalidParams):
+        AnonymizeOptions(**changes)  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("changes", [{"k": 1, "epsilon": 0, "t": 0}, {"t": 1, "alpha": 1}])

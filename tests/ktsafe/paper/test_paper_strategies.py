@@ -17,13 +17,13 @@ from ktsafe.verify import verify_graph
 from tests.benchmarks import bench_paper
 
 GRAPH = zipf(160, 300, rng=np.random.default_rng(0), n_tuples=5)
-PARAMS = PrivacyParams(k=4, gamma=50, s=2)
+PARAMS = PrivacyParams(k=4)
 NAMES = ("none", "pruning", "partition", "partition+pruning", "kl-graph")
 
 
 def released(name, graph=GRAPH, params=PARAMS, *, executor=None):
     """Return what a strategy releases."""
-    options = AnonymizeOptions("fast", name, rare_qi="pad", over_alpha="pad")
+    options = AnonymizeOptions("fast", name, rare_qi="pad", over_alpha="pad", gamma=50, s=2)
     rng = np.random.default_rng(7)
     return anonymize(graph, params, rng=rng, options=options, executor=executor)
 
@@ -47,7 +47,7 @@ def test_without_partition_originals_are_safe_and_some_fakes_are_not() -> None:
 def test_second_versions_bear_all_attributes() -> None:
     """A vertex that merging keeps twice shows its sensitive value twice."""
     rng = np.random.default_rng(7)
-    merged = kt_safe_graph(GRAPH, PARAMS, Variant(), rng=rng)
+    merged = kt_safe_graph(GRAPH, PARAMS, Variant(gamma=50, s=2), rng=rng)
     outcome = released("partition+pruning").graph
     copies = np.flatnonzero(merged.copied_from >= 0)
     assert len(copies)
@@ -72,7 +72,7 @@ def test_halos_may_stay_out_of_the_queue() -> None:
     """Anonymizing owned vertices only costs less than the text's expanded subgraphs."""
     costs = []
     for halo in (True, False):
-        variant = Variant(queue_halo=halo)
+        variant = Variant(queue_halo=halo, gamma=50, s=2)
         merged = kt_safe_graph(GRAPH, PARAMS, variant, rng=np.random.default_rng(0))
         costs.append(len(merged.inserted) + len(merged.edges))
     assert costs[1] < costs[0]
@@ -80,7 +80,7 @@ def test_halos_may_stay_out_of_the_queue() -> None:
 
 def test_no_neighbourhoods() -> None:
     """N = 0 works for all but kl-graph; more hops are refused by name."""
-    params = PrivacyParams(k=4, gamma=50, s=2, n_hops=0)
+    params = PrivacyParams(k=4, n_hops=0)
     outcome = released("none", params=params).graph
     assert outcome.n_edges == GRAPH.n_edges
     with pytest.raises(InvalidParams):

@@ -95,21 +95,24 @@ def test_the_cost_of_a_degree_is_that_of_the_nearest_sample() -> None:
 
 def test_a_sampled_model_knows_every_degree() -> None:
     """Also degrees that no sample has; and making the sample safe costs something."""
-    params = PrivacyParams(k=4, gamma=50, s=2)
+    params = PrivacyParams(k=4)
     setting = Setting.of_graph(GRAPH, params)
-    model = sampled_cost_model(GRAPH, params, setting, np.random.default_rng(0), 60)
+    model = sampled_cost_model(
+        GRAPH, params, setting, np.random.default_rng(0), s=2, sample_size=60
+    )
     assert len(model.anonymization) == len(model.merging) == GRAPH.degrees.max() + 2
     assert model.anonymization.max() > 0
 
 
 def test_more_iterations_never_select_a_dearer_partitioning() -> None:
     """The selected partitioning is the cheapest one seen, by the model."""
-    params = PrivacyParams(gamma=50, s=2)
     top = int(GRAPH.degrees.max()) + 2
     model = CostModel(np.zeros(top), np.ones(top))
     costs = []
     for iterations in (1, 5, 40):
-        parts = select_partitioning(GRAPH, params, model, np.random.default_rng(5), iterations)
+        parts = select_partitioning(
+            GRAPH, model, np.random.default_rng(5), gamma=50, s=2, iterations=iterations
+        )
         part = np.zeros(GRAPH.n_vertices, dtype=np.int32)
         for number, found in enumerate(parts):
             part[found.origin[: found.n_owned]] = number

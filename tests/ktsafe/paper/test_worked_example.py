@@ -13,7 +13,7 @@ from tests.graphs import attributed, paper_original
 from tests.ktsafe.paper.support import small_merged, small_outcome
 from tests.naive import Tolerance
 
-PARAMS = PrivacyParams(k=2, t=0, alpha=0.5, epsilon=0, n_hops=1, gamma=3, s=2)
+PARAMS = PrivacyParams(k=2, t=0, alpha=0.5, epsilon=0, n_hops=1)
 TOLERANCE = Tolerance(2, PARAMS.t, PARAMS.alpha, 0)
 GRAPH = attributed(paper_original())
 V1, V4 = 0, 3
@@ -21,7 +21,7 @@ V1, V4 = 0, 3
 
 def parts():
     """Return the demonstration's two subgraphs: around v1 and around v4."""
-    label = cluster_around(GRAPH, np.array([V1, V4]), PARAMS.gamma)
+    label = cluster_around(GRAPH, np.array([V1, V4]), 3)
     return expand(GRAPH, label, 2)
 
 
@@ -42,7 +42,7 @@ def test_graph_partition() -> None:
 def test_recursion_ends_with_two_subgraphs_of_three() -> None:
     """Gamma = 3 and s = 2 divide six vertices once, whatever the centres."""
     for seed in range(8):
-        found = partition_graph(GRAPH, PARAMS.gamma, PARAMS.s, np.random.default_rng(seed))
+        found = partition_graph(GRAPH, 3, 2, np.random.default_rng(seed))
         assert [part.n_owned for part in found] == [3, 3]
 
 
