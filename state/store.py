@@ -1,4 +1,4 @@
-"""The contract of a graph store; `memory` and `rocksdb` pass one conformance suite.
+"""The contract of a graph store; `rocksdb`, and one in memory for tests, pass one suite.
 
 State semantics (each register merges by maximum stamp):
 
@@ -98,7 +98,7 @@ class GraphStore(Protocol):
         """
 
     def size_bytes(self) -> int:
-        """Return the bytes the store takes on disk (0 in memory)."""
+        """Return the bytes the store takes on disk."""
 
     def counts(self) -> Mapping[str, int]:
         """Return `vertices`, `edges`, `edges_waiting` and `tombstones` as of the last commit."""

@@ -27,7 +27,6 @@ import numpy as np
 
 from connectors.base import TopicPartition
 from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
-from connectors.memory_connectors import MemoryDeadLetterSink
 from ktsafe import Schema
 from ops.broker.broker import Broker
 from state.database import Database
@@ -38,6 +37,7 @@ from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 from stream.process import process
 from stream.service import assembly
+from tests.memory_connectors import MemoryDeadLetterSink
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip

@@ -9,7 +9,10 @@ import pytest
 from connectors.base import DeadLetter, TopicPartition
 from connectors.errors import OffsetLost, SinkConflict, Unavailable
 from connectors.letters import keep
-from connectors.memory_connectors import (
+from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
+from tests.connectors.release_contract import FILES, ReleaseContract, stage
+from tests.connectors.source_contract import N_PARTITIONS, SourceContract
+from tests.memory_connectors import (
     Crash,
     Faults,
     MemoryDeadLetterSink,
@@ -20,9 +23,6 @@ from connectors.memory_connectors import (
     MemorySource,
     unavailable,
 )
-from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
-from tests.connectors.release_contract import FILES, ReleaseContract, stage
-from tests.connectors.source_contract import N_PARTITIONS, SourceContract
 
 
 class MemoryWorld:

@@ -6,8 +6,8 @@ import errno
 from collections.abc import Callable
 
 from connectors.errors import ConnectorError, Unavailable
-from connectors.memory_connectors import Crash
 from state.errors import StateError, StateUnusable
+from tests.memory_connectors import Crash
 
 ENDS = (Crash, StateError, ConnectorError, OSError, RuntimeError)
 """What may come out of a service that was failed on purpose."""

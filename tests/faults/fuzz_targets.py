@@ -32,13 +32,13 @@ with atheris.instrument_imports(
     from connectors.base import DeadLetter, Record
     from ktsafe.errors import KtsafeError
     from ktsafe.verify import verify
-    from state.memory_store import MemoryStore
     from state.store import Position
     from stream.config import settings
     from stream.files.releases_read import read_release
     from stream.ingest.events import REASONS
     from stream.ingest.judge import Accepted, Judge
     from tests import bad_input  # not before: it imports what is to be instrumented
+    from tests.memory_store import MemoryStore
 
 STORE_INPUTS = 5_000
 """Inputs that one store takes in: its memory is bounded so."""

@@ -20,9 +20,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.base import Record
-from connectors.memory_connectors import MemoryLog
 from ktsafe import Schema
 from tests.feeds import Graph
+from tests.memory_connectors import MemoryLog
 
 T = TypeVar("T")
 

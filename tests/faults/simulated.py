@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from connectors.memory_connectors import unavailable
 from state.errors import StateUnusable
 from stream.files import releases_write
 from stream.service.loop import Clock
@@ -24,6 +23,7 @@ from stream.upkeep import erasure
 from tests.bad_input import BAD
 from tests.faults import errors
 from tests.faults.trials import Fault, Trial, heard, said
+from tests.memory_connectors import unavailable
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.service.simulation_feed import FIRST, PARTITIONS, SECOND, check_history, known
 

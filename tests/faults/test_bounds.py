@@ -4,12 +4,12 @@ import pytest
 
 from connectors.base import DeadLetter
 from connectors.errors import Unavailable
-from connectors.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
-from state.memory_store import MemoryStore
 from stream.ingest import ingest
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 from tests.faults import buffers, level_feed
+from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
+from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import SCHEMA, World, event
 
 RECORD_BYTES = 64 * 1024

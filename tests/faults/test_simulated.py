@@ -4,8 +4,8 @@ import dataclasses
 
 import pytest
 
-from connectors.memory_connectors import MemorySource, unavailable
 from tests.faults import simulated, trials
+from tests.memory_connectors import MemorySource, unavailable
 
 
 @pytest.mark.parametrize("fault", simulated.FAULTS, ids=lambda fault: fault.name)

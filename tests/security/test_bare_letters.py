@@ -10,11 +10,11 @@ import pytest
 
 from connectors.base import DeadLetter, Record
 from connectors.letters import BareLetters, without_content
-from connectors.memory_connectors import Faults, MemoryDeadLetterSink
 from stream.cli import run_command
 from stream.errors import Exit
 from stream.service import assembly
 from tests import services
+from tests.memory_connectors import Faults, MemoryDeadLetterSink
 from tests.trials import running
 
 SECRET = Record(

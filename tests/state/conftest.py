@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from ktsafe import Schema
-from state.memory_store import MemoryStore
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore
+from tests.memory_store import MemoryStore
 from tests.state.support import SCHEMA
 
 

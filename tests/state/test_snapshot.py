@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from state.changes import EdgeAdd, VertexDelete, VertexUpsert
-from state.memory_store import MemoryStore
+from tests.memory_store import MemoryStore
 from tests.state.support import SCHEMA, exactly, stamp
 
 

@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
 from stream.cli import run_command
 from stream.errors import Exit
 from stream.files import releases_write
@@ -117,6 +117,17 @@ def test_a_manifest_beyond_all_measure_is_refused(folder):
     (folder / "manifest.json").write_text(text)
     forge(folder, params={"k": 2, "t": "1e999999999"})
     assert run_command(["verify", str(folder)]) == Exit.USAGE
+
+
+def test_numbers_of_the_search_are_passed_over(folder):
+    """Manifests once told gamma and s, which no guarantee uses; anything else must be known."""
+    told = json.loads((folder / "manifest.json").read_text())["params"]
+    params = read_release(folder).params
+    forge(folder, params=told | {"gamma": 1000, "s": 4})
+    assert read_release(folder).params == params
+    forge(folder, params=told | {"l": 2})
+    with pytest.raises(InvalidParams):
+        read_release(folder).params  # noqa: B018
 
 
 def test_verify_says_by_which_parameters(folder, capsys):

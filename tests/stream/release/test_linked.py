@@ -7,7 +7,6 @@ import random
 
 import pytest
 
-from connectors.memory_connectors import Crash
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import SequenceOptions
@@ -22,6 +21,7 @@ from stream.release.sequence_inputs import new_sequence
 from stream.release.snapshotter import _read_back
 from stream.study.audits import audited
 from tests import feeds
+from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event
 
 OPTIONS = SequenceOptions(effort="fast", sybil_margin=0)

@@ -6,7 +6,6 @@ import json
 
 import pytest
 
-from connectors.memory_connectors import Crash
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.verify import verify
@@ -17,6 +16,7 @@ from stream.files.private_audits import read_owners, read_shift
 from stream.files.releases_read import ReleaseUnreadable, read_release
 from stream.study.audits import audited
 from tests import feeds
+from tests.memory_connectors import Crash
 from tests.stream.release.test_linked import PARAMS, contents, feed
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store
 

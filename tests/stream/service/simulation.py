@@ -14,20 +14,9 @@ from pathlib import Path
 from typing import Any
 
 from connectors.base import DeadLetter, DeadLetterSink, Source
-from connectors.memory_connectors import (
-    Crash,
-    Faults,
-    MemoryDeadLetterSink,
-    MemoryLog,
-    MemoryReleaseReader,
-    MemoryReleases,
-    MemoryReleaseSink,
-    MemorySource,
-)
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.sequence import SequenceOptions
 from state.ledger import PendingCut, SequenceRecord
-from state.memory_store import MemoryStore
 from state.rocksdb import RocksDBStore
 from state.snapshot import GraphSnapshot
 from state.store import GraphStore
@@ -44,6 +33,17 @@ from stream.service.service import Inline, run_service
 from stream.slots import FixedSlots, Slots
 from stream.watching.summary import Counts, Summary
 from tests import feeds
+from tests.memory_connectors import (
+    Crash,
+    Faults,
+    MemoryDeadLetterSink,
+    MemoryLog,
+    MemoryReleaseReader,
+    MemoryReleases,
+    MemoryReleaseSink,
+    MemorySource,
+)
+from tests.memory_store import MemoryStore
 
 SCHEMA = Schema(
     ("gender",), "health", frozenset({"ill"}), expect_absent={"ill", "gender", "health"}

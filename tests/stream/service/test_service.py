@@ -7,7 +7,6 @@ import json
 import pytest
 
 from connectors.errors import SinkConflict
-from connectors.memory_connectors import Crash, unavailable
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
@@ -17,6 +16,7 @@ from stream.release import fresh
 from stream.release.publish import Publisher
 from stream.release.wall_clock import SETTLE_S
 from stream.service.loop import Clock
+from tests.memory_connectors import Crash, unavailable
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.service.simulation_feed import (
     FIRST,

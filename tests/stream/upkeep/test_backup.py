@@ -9,7 +9,6 @@ import sys
 
 import pytest
 
-from connectors.memory_connectors import Crash
 from state.errors import StateCorrupted, StateUnusable
 from state.folder import hold
 from state.inspection import examine
@@ -18,6 +17,7 @@ from stream.errors import Exit
 from stream.process.private_folder import RESTORING, STORE, check_finished
 from stream.upkeep import backup
 from tests import services
+from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event
 from tests.trials import running
 
