@@ -4,9 +4,9 @@ Attacks judge a release from outside: they share no code with what made it, veri
 it. Their results are private: they tell how well an attacker fares.
 """
 
-from ktsafe.attacks.case import Case, ids_removed
-from ktsafe.attacks.history import History
-from ktsafe.attacks.result import Result
+from ktsafe.attacks.common.case import Case, ids_removed
+from ktsafe.attacks.common.history import History
+from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.suite import ATTACKS, SEQUENCE_ATTACKS, run, run_each, run_sequence
 
 __all__ = [

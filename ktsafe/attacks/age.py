@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attacks.history import History
-from ktsafe.attacks.result import Result, auc_result
+from ktsafe.attacks.common.history import History
+from ktsafe.attacks.common.result import Result, auc_result
 
 
 def age(history: History) -> list[Result]:

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.common_neighbours import adjacency, common_neighbours
-from ktsafe.attacks.nearest import neighbour_counts
-from ktsafe.attacks.propagation import NOBODY, propagate
-from ktsafe.attacks.result import Result, share_result
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.common_neighbours import adjacency, common_neighbours
+from ktsafe.attacks.common.nearest import neighbour_counts
+from ktsafe.attacks.common.propagation import NOBODY, propagate
+from ktsafe.attacks.common.result import Result, share_result
 from ktsafe.graph import AttributedGraph
 
 DEPTH = 2

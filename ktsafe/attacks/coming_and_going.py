@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attacks.history import ABSENT, History, classes_of
-from ktsafe.attacks.result import Result, auc_result, share_result
+from ktsafe.attacks.common.history import ABSENT, History, classes_of
+from ktsafe.attacks.common.result import Result, auc_result, share_result
 from ktsafe.params import PrivacyParams
 
 

@@ -12,12 +12,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.common_neighbours import common_neighbours
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.common_neighbours import common_neighbours
+from ktsafe.attacks.common.nearest import neighbour_counts, standings
+from ktsafe.attacks.common.result import Result, auc_result
 from ktsafe.attacks.membership_of_ties import chances_of_truth
-from ktsafe.attacks.nearest import neighbour_counts, standings
 from ktsafe.attacks.one_hop import LACK_WEIGHS_3, SAME, guess_result
-from ktsafe.attacks.result import Result, auc_result
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 

@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.history import ABSENT, History, classes_of
-from ktsafe.attacks.nearest import Standing, standings
+from ktsafe.attacks.common.history import ABSENT, History, classes_of
+from ktsafe.attacks.common.nearest import Standing, standings
+from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.one_hop import SAME, standing_result
-from ktsafe.attacks.result import Result
 from ktsafe.params import PrivacyParams
 
 SPANS = ("consecutive", "net")

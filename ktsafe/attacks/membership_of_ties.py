@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.common_neighbours import common_neighbours
-from ktsafe.attacks.logistic import judged
-from ktsafe.attacks.result import Result, auc_result
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.common_neighbours import common_neighbours
+from ktsafe.attacks.common.logistic import judged
+from ktsafe.attacks.common.result import Result, auc_result
 from ktsafe.graph import AttributedGraph
 
 

@@ -9,24 +9,32 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.common_neighbours import adjacency, common_neighbours
-from ktsafe.attacks.logistic import judged
-from ktsafe.attacks.result import Result, auc_result
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.common_neighbours import adjacency, common_neighbours
+from ktsafe.attacks.common.logistic import judged
+from ktsafe.attacks.common.nearest import distinct_rows
+from ktsafe.attacks.common.result import Result, auc_result, share_result
+from ktsafe.attacks.one_hop import marginal_rows
 from ktsafe.graph import AttributedGraph
+from ktsafe.params import PrivacyParams
 
 
 def membership_of_vertices(
-    case: Case, rng: np.random.Generator, another: Case | None = None
+    case: Case, params: PrivacyParams, rng: np.random.Generator, another: Case | None = None
 ) -> list[Result]:
     """Return how well released vertices are told real from inserted by what the release shows.
 
-    Parameters are those of `membership_of_ties`.
+    Parameters are those of `membership_of_ties`, and the k of `params`.
 
     Returns
     -------
     list of Result
-        `membership_of_vertices`, an AUC; nothing where no vertex is inserted, or all are.
+        `membership_of_vertices.auc`, and `membership_of_vertices.k_detect`: the share of people who
+        have fewer than k `candidates` left, their own place among them, once those that are
+        judged inserted are dropped. The attacker knows how many there are, and drops as many; its
+        control drops as many at random. `figures`: how many people have fewer than k real
+        candidates, whatever the attacker can tell; the least and the median number left; the share
+        of inserted vertices among the dropped. Nothing where no vertex is inserted, or all are.
     """
     is_real = case.original_of >= 0
     if is_real.all() or not is_real.any():
@@ -35,8 +43,64 @@ def membership_of_vertices(
     if another is not None:
         lessons = (_features(another.released), another.original_of >= 0)
     scores = judged(_features(case.released), is_real, rng, lessons)
-    figures = {"inserted": int((~is_real).sum())}
-    return [auc_result("membership_of_vertices", scores, is_real, figures=figures)]
+    n_inserted = int((~is_real).sum())
+    figures = {"inserted": n_inserted}
+    return [
+        auc_result("membership_of_vertices.auc", scores, is_real, figures=figures),
+        _detected(case, params, scores, n_inserted, rng),
+    ]
+
+
+def candidates(case: Case) -> NDArray[np.int64]:
+    """Return a number for what each released vertex shows: its tuple, and its neighbours' values.
+
+    Vertices of one number are each other's candidates under any parameters. Where t and epsilon
+    leave room there may be more.
+    """
+    return distinct_rows(marginal_rows(case)[1], case.tuples[1])[0]
+
+
+def _detected(
+    case: Case,
+    params: PrivacyParams,
+    scores: NDArray[np.float64],
+    n_inserted: int,
+    rng: np.random.Generator,
+) -> Result:
+    """Return who has fewer than k candidates left when the likeliest inserted ones are dropped."""
+    n, alike = case.released.n_vertices, candidates(case)
+    # Equal scores are in random order.
+    order = np.lexsort((rng.random(n), scores))
+    is_real = case.original_of >= 0
+    left = {
+        "judged": _left(alike, order[:n_inserted], case.places),
+        "at random": _left(alike, rng.permutation(n)[:n_inserted], case.places),
+        "known": _left(alike, np.flatnonzero(~is_real), case.places),
+    }
+    below = {name: (found > 0) & (found < params.k) for name, found in left.items()}
+    some = len(case.places) > 0
+    found = left["judged"][left["judged"] > 0]
+    return share_result(
+        "membership_of_vertices.k_detect",
+        below["judged"].astype(np.float64),
+        control=float(below["at random"].mean()) if some else 0.0,
+        figures={
+            "k_real_below_k": float(below["known"].mean()) if some else 0.0,
+            "left_min": int(found.min(initial=n)),
+            "left_median": float(np.median(found)) if len(found) else 0.0,
+            "dropped_inserted": float((~is_real[order[:n_inserted]]).mean()),
+        },
+    )
+
+
+def _left(
+    alike: NDArray[np.int64], dropped: NDArray[np.int64], places: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return how many candidates of each place are not dropped; 0 if the place itself is."""
+    is_left = np.ones(len(alike), dtype=np.bool_)
+    is_left[dropped] = False
+    counts = np.bincount(alike[is_left], minlength=int(alike.max(initial=0)) + 1)
+    return np.where(is_left[places], counts[alike[places]], 0)
 
 
 def _features(graph: AttributedGraph) -> NDArray[np.float64]:

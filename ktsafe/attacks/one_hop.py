@@ -16,9 +16,9 @@ from collections.abc import Mapping
 import numpy as np
 from scipy import sparse
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.nearest import Standing, neighbour_counts, standings
-from ktsafe.attacks.result import Result, share_result
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.nearest import Standing, neighbour_counts, standings
+from ktsafe.attacks.common.result import Result, share_result
 from ktsafe.params import PrivacyParams
 
 SAME, LACK_WEIGHS_3, ONLY_ADDED = (1, 1), (3, 1), (1000, 1)
@@ -76,14 +76,23 @@ def one_hop(case: Case, params: PrivacyParams) -> list[Result]:
     return [guess_result(f"one_hop.{name}", case, params, it) for name, it in found.items()]
 
 
-def guess_result(attack: str, case: Case, params: PrivacyParams, standing: Standing) -> Result:
+def guess_result(
+    attack: str,
+    case: Case,
+    params: PrivacyParams,
+    standing: Standing,
+    *,
+    is_promised: bool = True,
+) -> Result:
     """Return the share of people found by naming the nearest candidate, and what else it tells.
 
     See `standing_result`; the control is a uniform guess among the released vertices of the
     published tuple.
     """
     bands = case.bands(standing.chances)
-    return standing_result(attack, params, standing, control=case.by_chance, bands=bands)
+    return standing_result(
+        attack, params, standing, control=case.by_chance, bands=bands, is_promised=is_promised
+    )
 
 
 def standing_result(

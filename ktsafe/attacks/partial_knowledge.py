@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.nearest import standings
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.nearest import standings
+from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.one_hop import guess_result, joint_rows
-from ktsafe.attacks.result import Result
 from ktsafe.params import PrivacyParams
 
 KNOWN = {"10%": (0.1, 0.0), "50%": (0.5, 0.0), "90%": (0.9, 0.0), "10% wrong": (1.0, 0.1)}

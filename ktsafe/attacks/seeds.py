@@ -8,9 +8,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.propagation import propagate
-from ktsafe.attacks.result import Result, share_result
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.propagation import propagate
+from ktsafe.attacks.common.result import Result, share_result
 
 SHARES = {"1%": 0.01, "5%": 0.05}
 ROUNDS = 30

@@ -11,11 +11,11 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.common_neighbours import adjacency
-from ktsafe.attacks.nearest import nearest_share
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.common_neighbours import adjacency
+from ktsafe.attacks.common.nearest import nearest_share
+from ktsafe.attacks.common.result import Result, auc_result, share_result
 from ktsafe.attacks.one_hop import SAME, joint_rows
-from ktsafe.attacks.result import Result, auc_result, share_result
 from ktsafe.params import PrivacyParams
 
 

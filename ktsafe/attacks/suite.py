@@ -11,19 +11,20 @@ from numpy.typing import NDArray
 
 from ktsafe.attacks.age import age
 from ktsafe.attacks.alignment import alignment
-from ktsafe.attacks.case import Case
 from ktsafe.attacks.coming_and_going import arrival, departure
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.history import History
+from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.denoised import denoised
-from ktsafe.attacks.history import History
 from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.membership_of_ties import membership_of_ties
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.attacks.one_hop import one_hop
 from ktsafe.attacks.partial_knowledge import partial_knowledge
-from ktsafe.attacks.result import Result
 from ktsafe.attacks.seeds import seeds
 from ktsafe.attacks.sensitive_inference import sensitive_inference
+from ktsafe.attacks.two_hops import two_hops
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -37,12 +38,11 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "membership_of_ties": lambda case, _params, rng, another: membership_of_ties(
             case, rng, another
         ),
-        "membership_of_vertices": lambda case, _params, rng, another: membership_of_vertices(
-            case, rng, another
-        ),
+        "membership_of_vertices": membership_of_vertices,
         "sensitive_inference": lambda case, params, _rng, _another: sensitive_inference(
             case, params
         ),
+        "two_hops": lambda case, params, _rng, _another: two_hops(case, params),
         "partial_knowledge": lambda case, params, rng, _another: partial_knowledge(
             case, params, rng
         ),

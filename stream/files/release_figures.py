@@ -48,6 +48,7 @@ ATTACKS_TOLD: Final = (
     "changes",
     "membership_of_vertices",
     "membership_of_ties",
+    "two_hops",
     "partial_knowledge",
     "denoised",
 )

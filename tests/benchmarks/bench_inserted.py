@@ -16,11 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
-from ktsafe.attacks.case import Case
 from ktsafe.attacks.coming_and_going import arrival, departure
-from ktsafe.attacks.history import History
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.history import History
+from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
-from ktsafe.attacks.result import Result
 from ktsafe.sequence import Changes, Sequence, SequenceOptions, changes_between
 from stream.files.releases_write import random_ids
 

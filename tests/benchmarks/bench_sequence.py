@@ -34,7 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.attacks.case import Case
+from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.denoised import denoised
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import structure

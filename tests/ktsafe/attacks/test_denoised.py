@@ -10,8 +10,8 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
-from ktsafe.attacks import common_neighbours as paths
-from ktsafe.attacks.common_neighbours import common_neighbours
+from ktsafe.attacks.common import common_neighbours as paths
+from ktsafe.attacks.common.common_neighbours import common_neighbours
 from ktsafe.attacks.denoised import denoised
 from ktsafe.attacks.one_hop import one_hop
 from tests.ktsafe.attacks import naive

@@ -5,11 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
-from ktsafe.attacks.logistic import judged
+from ktsafe.attacks.common.logistic import judged
 from ktsafe.attacks.membership_of_ties import membership_of_ties
-from ktsafe.attacks.membership_of_vertices import membership_of_vertices
-from tests.ktsafe.attacks.releases import noisy, random_graph
+from ktsafe.attacks.membership_of_vertices import (
+    _detected,
+    candidates,
+    membership_of_vertices,
+)
+from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
+
+PARAMS = PrivacyParams(k=3)
 
 
 def communities(seed: int, **kwargs) -> Case:
@@ -41,10 +48,10 @@ def test_ties_at_random_do_not() -> None:
 
 def test_vertices_that_share_no_community_stand_out() -> None:
     """Inserted vertices with few ties are told from people; without any there is nothing to ask."""
-    (result,) = membership_of_vertices(communities(3, inserted=60, added=300), fresh())
+    (result, _) = membership_of_vertices(communities(3, inserted=60, added=300), PARAMS, fresh())
     assert result.value > 0.9
     assert result.figures["inserted"] == 60
-    assert membership_of_vertices(communities(4, inserted=0), fresh()) == []
+    assert membership_of_vertices(communities(4, inserted=0), PARAMS, fresh()) == []
 
 
 def test_inserted_vertices_like_the_others_do_not() -> None:
@@ -53,8 +60,42 @@ def test_inserted_vertices_like_the_others_do_not() -> None:
     graph = random_graph(600, 3000, rng)
     case = noisy(graph, rng, kept=0, added=3000, inserted=0, withheld=0)
     behind = np.where(rng.random(600) < 0.1, -1, case.original_of)
-    (result,) = membership_of_vertices(Case(graph, case.released, behind), rng)
+    (result, _) = membership_of_vertices(Case(graph, case.released, behind), PARAMS, rng)
     assert result.value < 0.62
+
+
+def test_candidates_that_are_left_are_counted() -> None:
+    """Of four who show the same, three inserted ones that stand out are dropped: one is left.
+
+    Four people beside them keep each other. Inserted vertices stand out by their friends' degree.
+    """
+    codes = np.zeros((30, 3), dtype=int)
+    codes[20:, 1] = 1
+    pairs = [(i, 10 + i) for i in range(8)] + [(10 + i, 20 + j) for i in range(3) for j in range(9)]
+    behind = np.arange(30)
+    behind[:3] = -1
+    case = Case(graph_of(codes, pairs), graph_of(codes, pairs), behind)
+    alike = candidates(case)
+    assert len(set(alike[:8].tolist())) == 1
+    scores = np.ones(30)
+    scores[:3] = 0
+    found = _detected(case, PrivacyParams(k=9), scores, 3, fresh())
+    assert found.figures["dropped_inserted"] == 1
+    sizes = np.bincount(alike, minlength=30)[alike]
+    left = np.array([sizes[v] - 3 * (alike[v] == alike[0]) for v in range(3, 30)])
+    assert found.value == pytest.approx((left < 9).mean())
+    assert found.figures["k_real_below_k"] == pytest.approx((left < 9).mean())
+    assert found.figures["left_min"] == left.min()
+
+
+def test_people_who_are_taken_for_inserted_are_not_found() -> None:
+    """Whoever is dropped by mistake has no candidate left, and is no success."""
+    rng = np.random.default_rng(9)
+    case = noisy(random_graph(40, 60, rng), rng, inserted=5)
+    scores = (case.original_of < 0).astype(float)
+    found = _detected(case, PrivacyParams(k=40), scores, 5, fresh())
+    assert found.figures["dropped_inserted"] == 0
+    assert found.value == pytest.approx(1 - 5 / len(case.places))
 
 
 def test_no_case_is_judged_by_a_model_that_saw_it() -> None:

@@ -9,7 +9,8 @@ import pytest
 from hypothesis import given, settings
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.attacks import Case, ids_removed, nearest
+from ktsafe.attacks import Case, ids_removed
+from ktsafe.attacks.common import nearest
 from ktsafe.attacks.one_hop import one_hop
 from tests.ktsafe.attacks import naive
 from tests.ktsafe.attacks.releases import CATEGORIES, SCHEMA, cases, noisy, random_graph

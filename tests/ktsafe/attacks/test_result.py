@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.attacks.result import (
+from ktsafe.attacks.common.result import (
     area_under_curve,
     auc_result,
     hanley_mcneil,

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.attacks import Case, ids_removed, propagation
-from ktsafe.attacks.propagation import propagate
+from ktsafe.attacks import Case, ids_removed
+from ktsafe.attacks.common import propagation
+from ktsafe.attacks.common.propagation import propagate
 from ktsafe.attacks.seeds import seeds
 from tests.ktsafe.attacks import naive
 from tests.ktsafe.attacks.releases import cases, noisy, random_graph

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case, ids_removed
-from ktsafe.attacks.nearest import nearest_share
+from ktsafe.attacks.common.nearest import nearest_share
 from ktsafe.attacks.one_hop import joint_rows
 from ktsafe.attacks.sensitive_inference import sensitive_inference
 from tests.ktsafe.attacks import naive

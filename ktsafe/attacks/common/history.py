@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.nearest import neighbour_counts
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.nearest import neighbour_counts
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 

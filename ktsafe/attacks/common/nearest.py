@@ -113,16 +113,16 @@ def standings(
     *Complexity*: O(features per row * distinct known rows * distinct released rows) per class,
     vectorised over released rows; memory is bounded by `BLOCK_CELLS` beside the sparse rows.
     """
-    location, locations = _distinct(shown, classes)
+    location, locations = distinct_rows(shown, classes)
     population = np.bincount(location, minlength=len(locations)).astype(np.float64)
     place = location[own]
-    question, questions = _distinct(true, place)
+    question, questions = distinct_rows(true, place)
     at, there, of_location = place[questions], shown[locations], classes[locations]
     overlap = np.asarray(true[questions].minimum(there[at]).sum(axis=1)).reshape(-1)
     seen = _row_sums(there)
     own_scores = np.array([s * seen[at] - (m + s) * overlap for m, s in weightings])
     # Questions with the same knowledge and class, but different own places, are answered together.
-    row, rows = _distinct(true[questions], of_location[at])
+    row, rows = distinct_rows(true[questions], of_location[at])
     by_row = np.argsort(row, kind="stable")
     begins = np.searchsorted(row[by_row], np.arange(len(rows) + 1))
     counts = np.zeros((2, len(weightings), len(questions)))
@@ -164,13 +164,13 @@ def nearest_share(
 
     Parameters are those of `standings`; `columns` has shape (released, c), the result (targets, c).
     """
-    location, locations = _distinct(shown, classes)
+    location, locations = distinct_rows(shown, classes)
     size = len(locations)
     held = np.column_stack(
         [np.bincount(location, minlength=size)]
         + [np.bincount(location, weights=column, minlength=size) for column in columns.T]
     )
-    question, questions = _distinct(true, classes[own])
+    question, questions = distinct_rows(true, classes[own])
     least = np.full(len(questions), np.iinfo(np.int64).max)
     sums = np.zeros((len(questions), held.shape[1]))
     rows, asked = true[questions], classes[own][questions]
@@ -223,7 +223,7 @@ def _compared(
                 yield q, block, [base - factor * wide for base, factor in terms]
 
 
-def _distinct(
+def distinct_rows(
     rows: sparse.csr_matrix, labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the group of equal (row, label) of each row, and one row of each group.

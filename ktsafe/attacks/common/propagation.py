@@ -20,8 +20,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.case import Case
-from ktsafe.attacks.common_neighbours import adjacency
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.common_neighbours import adjacency
 
 PATHS_MAX = 1 << 22
 """Pairs that are scored at a time: it bounds the memory."""

@@ -1,0 +1,1 @@
+"""What attacks have in common: cases, scores and results."""
