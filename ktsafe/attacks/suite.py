@@ -51,6 +51,20 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
     }
 )
 """Every attack by name, the cheap ones first."""
+WORK: Mapping[str, float] = MappingProxyType(
+    {
+        "one_hop": 1.0,
+        "denoised": 12.0,
+        "membership_of_ties": 5.0,
+        "membership_of_vertices": 2.0,
+        "sensitive_inference": 0.3,
+        "two_hops": 3.0,
+        "partial_knowledge": 2.0,
+        "seeds": 20.0,
+        "alignment": 25.0,
+    }
+)
+"""What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""
 TARGETS_MAX = 5_000
 """People who are attacked; more are sampled down to it, which costs 1.4 points of a share at most.
 
@@ -103,7 +117,7 @@ def run(
         How many people are attacked at most. More are sampled, uniformly; intervals say what that
         costs.
     progress:
-        Called with the name of the attack and the fraction of the attacks that is done.
+        Called with the name of the attack and the fraction of the work that is done.
 
     Raises
     ------
@@ -128,8 +142,10 @@ def run(
     report = progress or (lambda _name, _fraction: None)
     results: list[Result] = []
     each = run_each(case, params, rng, attacks=wanted, another=another, targets_max=targets_max)
+    works = np.array([WORK.get(name, 1.0) for name in wanted])
+    done = np.cumsum(works) - works
     for i, name in enumerate(wanted):
-        report(name, i / len(wanted))
+        report(name, float(done[i] / works.sum()))
         results += next(each)[1]
     if wanted:
         report(wanted[-1], 1.0)

@@ -8,7 +8,14 @@ from contextlib import contextmanager
 
 from rich.console import Console
 from rich.live import Live
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import (
+    BarColumn,
+    Progress,
+    SpinnerColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 from rich.text import Text
 
 from stream.watching.summary import Counts, Summary
@@ -23,6 +30,8 @@ def phases(title: str) -> Iterator[Callable[[str, float], None]]:
         TextColumn("{task.description}"),
         BarColumn(),
         TimeElapsedColumn(),
+        TextColumn("left:"),
+        TimeRemainingColumn(),
     )
     with Progress(
         *columns, console=console, transient=True, disable=not sys.stderr.isatty()
