@@ -18,7 +18,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures, windows
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering
-from ktsafe.sequence_audit.candidates import CandidateSets, Stage
+from ktsafe.sequence_audit.candidate_sets import CandidateSets, Stage
 from ktsafe.sequence_audit.change_history import ChangeHistory
 from ktsafe.sequence_audit.containment import TrueGraph
 from ktsafe.sequence_audit.continuity import Continuity

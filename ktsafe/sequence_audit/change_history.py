@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures
-from ktsafe.sequence_audit.candidates import CandidateSets
+from ktsafe.sequence_audit.candidate_sets import CandidateSets
 
 UNKNOWN = np.iinfo(np.int64).max
 

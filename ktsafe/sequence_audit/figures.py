@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence_audit.candidates import CandidateSets
+from ktsafe.sequence_audit.candidate_sets import CandidateSets
 
 
 def counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:

@@ -13,7 +13,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence_audit.candidates import CandidateSets
+from ktsafe.sequence_audit.candidate_sets import CandidateSets
 from ktsafe.sequence_audit.change_history import alike
 from ktsafe.sequence_audit.profiles import Structure
 

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import _candidates_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
-from ktsafe.sequence_audit.candidates import CandidateSets, Stage, row_sums
+from ktsafe.sequence_audit.candidate_sets import CandidateSets, Stage, row_sums
 
 SETS_MAX = 100_000
 """Distinct intersections looked at per audit before the rest is called undecided."""
