@@ -1,7 +1,8 @@
 """The private figures of one release: what it cost, how private and how useful it is."""
 
+from ktsafe.audit.cost import cost_parts
 from ktsafe.audit.originals import Traced, trace
-from ktsafe.audit.release_audit import audit_release, audit_traced, changed_values, cost_parts
+from ktsafe.audit.release_audit import audit_release, audit_traced, changed_values
 from ktsafe.audit.usefulness import Overlap, Usefulness, usefulness
 
 __all__ = [
