@@ -147,6 +147,14 @@ class AttributedGraph:
     indptr, indices:
         Compressed adjacency, int64 (n + 1) and int32 (2m): the neighbours of v are
         `indices[indptr[v]:indptr[v + 1]]`, ascending.
+
+    Examples
+    --------
+    >>> schema = Schema(("city",), "health", frozenset({"ill"}))
+    >>> columns = {"city": ["B", "B", None], "health": ["ill", "well", "well"]}
+    >>> graph = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2)])
+    >>> graph.n_vertices, graph.n_edges, graph.is_sensitive.tolist()
+    (3, 2, [True, False, False])
     """
 
     schema: Schema

@@ -54,6 +54,11 @@ def half_l1(t: Fraction | float | str, distance: Distance) -> Fraction:
 
     For categories the earth mover's distance is half the L1 distance, so L1 within t is half L1
     within t / 2. Source: Section 2.2, below Equation 1.
+
+    Examples
+    --------
+    >>> half_l1("0.2", "l1")
+    Fraction(1, 10)
     """
     return exact(t, "t") / (2 if distance == "l1" else 1)
 
@@ -79,6 +84,14 @@ class PrivacyParams:
         What a neighbourhood of n hops is. "walk": the edges with at least one end within n - 1
         hops, so that n = 1 is a star. "induced": all edges among its vertices, which is what a
         stronger attacker knows.
+
+    Examples
+    --------
+    >>> params = PrivacyParams(k=5, alpha=0.25)
+    >>> params.alpha, params.t, params.sees_stars
+    (Fraction(1, 4), Fraction(1, 10), True)
+    >>> PrivacyParams(k=3, alpha=0.2).group_size_min
+    5
     """
 
     k: int = 10

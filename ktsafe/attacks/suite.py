@@ -167,6 +167,16 @@ def run_each(
     ------
     InvalidParams
         If an attack is not known.
+
+    Examples
+    --------
+    >>> from ktsafe.attacks import Case, ids_removed
+    >>> from ktsafe.datasets import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(200, 2000, rng=rng)
+    >>> case = Case(graph, *ids_removed(graph, rng))
+    >>> [name for name, _ in run_each(case, PrivacyParams(k=10), rng, attacks=["one_hop"])]
+    ['one_hop']
     """
     wanted = list(attacks)
     if unknown := sorted(set(wanted) - set(ATTACKS)):
@@ -203,6 +213,19 @@ def run_sequence(
     ------
     InvalidParams
         If an attack is not known.
+
+    Examples
+    --------
+    The same graph twice, under the same ids, and nothing hidden:
+
+    >>> from ktsafe.attacks import Case, History, ids_removed
+    >>> from ktsafe.datasets import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(100, 600, rng=rng)
+    >>> case, ids, persons = Case(graph, *ids_removed(graph, rng)), np.arange(100), np.arange(100)
+    >>> history = History([case, case], [ids, ids], [persons, persons])
+    >>> len(run_sequence(history, PrivacyParams(k=10), attacks=["intersection"])) > 0
+    True
     """
     wanted = list(attacks)
     if unknown := sorted(set(wanted) - set(SEQUENCE_ATTACKS)):

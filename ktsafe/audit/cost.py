@@ -31,7 +31,7 @@ def cost_parts(traced: Traced, params: PrivacyParams) -> dict[str, Any]:
     --------
     >>> from ktsafe.audit import trace
     >>> from ktsafe.graph import AttributedGraph, Schema
-    >>> schema = Schema(("city",), "health", frozenset({"ill"}), expect_absent=frozenset({"ill"}))
+    >>> schema = Schema(("city",), "health", frozenset({"ill"}), expect_absent={"ill"})
     >>> columns = {"city": ["B"] * 4, "health": ["well"] * 4}
     >>> truth = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2), (2, 3)])
     >>> release = AttributedGraph.from_columns(schema, columns, [(0, 1), (2, 3), (0, 3)])

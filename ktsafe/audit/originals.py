@@ -80,6 +80,14 @@ def trace(
     ------
     InvalidGraph
         If the graphs have different schemas, or it does not name each original at most once.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
+    >>> traced = trace(graph, graph)
+    >>> len(traced.real), traced.n_shared_edges
+    (100, 300)
     """
     n, n_original = released.n_vertices, original.n_vertices
     if original.schema.attributes != released.schema.attributes:

@@ -54,6 +54,17 @@ def audit_release(
     ------
     InvalidGraph
         If the two graphs and the mapping do not fit each other.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe import anonymize
+    >>> rng, params = np.random.default_rng(0), PrivacyParams(k=5)
+    >>> graph = uniform(100, 300, rng=rng, n_tuples=2)
+    >>> made = anonymize(graph, params, rng=rng)
+    >>> audit = audit_release(graph, made.graph, params, original_of=made.origin)
+    >>> audit["privacy"]["all"]["k_real"]["min"] >= 5, audit["cost"]["total"] > 0
+    (True, True)
     """
     return audit_traced(trace(original, released, original_of), params, certificate=certificate)
 
@@ -64,7 +75,16 @@ def audit_traced(
     *,
     certificate: NDArray[np.int32] | None = None,
 ) -> dict[str, Any]:
-    """Return what `audit_release` does, of a release that is traced already."""
+    """Return what `audit_release` does, of a release that is traced already.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.audit import trace
+    >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
+    >>> audit_traced(trace(graph, graph), PrivacyParams(k=5))["cost"]["total"]
+    0
+    """
     original, released = traced.original, traced.released
     figures = privacy_figures(traced, params, certificate=certificate)
     induced = induced_knowledge(traced)
@@ -88,7 +108,16 @@ def audit_traced(
 
 
 def changed_values(traced: Traced) -> dict[str, int]:
-    """Count released people whose values are not the true ones, and such values."""
+    """Count released people whose values are not the true ones, and such values.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> from ktsafe.audit import trace
+    >>> graph = uniform(100, 300, rng=np.random.default_rng(0), n_tuples=2)
+    >>> changed_values(trace(graph, graph))["sensitive_values"]
+    0
+    """
     original, released, real = traced.original, traced.released, traced.real
     differs = np.zeros((len(real), released.codes.shape[1]), dtype=np.bool_)
     for j in range(differs.shape[1]):

@@ -118,7 +118,7 @@ def usefulness(traced: Traced) -> Usefulness:
     --------
     >>> from ktsafe.audit import trace, usefulness
     >>> from ktsafe.graph import AttributedGraph, Schema
-    >>> schema = Schema(("city",), "health", frozenset({"ill"}))
+    >>> schema = Schema(("city",), "health", frozenset({"ill"}), expect_absent={"ill"})
     >>> columns = {"city": ["B"] * 4, "health": ["well"] * 4}
     >>> truth = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2), (2, 3)])
     >>> release = AttributedGraph.from_columns(schema, columns, [(0, 1), (2, 3), (0, 3)])

@@ -79,7 +79,7 @@ def life(
     >>> network = SocialNetwork(np.random.default_rng(1))
     >>> network.grow(50, FeedRates())
     >>> len(list(life(network, people=0, days=30, rates=FeedRates(ties=3, tie_removals=0))))
-    3
+    2
     """
     dice, rates = network.dice, rates or FeedRates()
 

@@ -50,6 +50,12 @@ def uniform(
     ------
     InvalidGraph
         If the edges or tuples asked for do not fit.
+
+    Examples
+    --------
+    >>> graph = uniform(100, 300, rng=np.random.default_rng(0))
+    >>> graph.n_vertices, graph.n_edges
+    (100, 300)
     """
     mean = _mean_degree(n_vertices, n_edges)
     degrees = rng.integers(0, round(2 * mean) + 1, n_vertices)
@@ -64,7 +70,14 @@ def gaussian(
     n_tuples: int = 10,
     sensitive_share: float = 0.1,
 ) -> AttributedGraph:
-    """Return a graph of Gaussian degrees, sigma 0.4 of the mean; parameters as in `uniform`."""
+    """Return a graph of Gaussian degrees, sigma 0.4 of the mean; parameters as in `uniform`.
+
+    Examples
+    --------
+    >>> graph = gaussian(100, 300, rng=np.random.default_rng(0))
+    >>> graph.n_vertices, graph.n_edges
+    (100, 300)
+    """
     mean = _mean_degree(n_vertices, n_edges)
     drawn = rng.normal(mean, 0.4 * mean, n_vertices)
     degrees = np.maximum(np.rint(drawn), 0).astype(np.int64)
@@ -80,7 +93,14 @@ def zipf(
     n_tuples: int = 10,
     sensitive_share: float = 0.1,
 ) -> AttributedGraph:
-    """Return a graph whose i-th degree falls as i ** -0.8; parameters as in `uniform`."""
+    """Return a graph whose i-th degree falls as i ** -0.8; parameters as in `uniform`.
+
+    Examples
+    --------
+    >>> graph = zipf(100, 300, rng=np.random.default_rng(0))
+    >>> graph.n_vertices, graph.n_edges
+    (100, 300)
+    """
     mean = _mean_degree(n_vertices, n_edges)
     ranks = np.arange(1, n_vertices + 1, dtype=np.float64) ** -ZIPF_EXPONENT
     scaled = ranks * (mean * n_vertices / ranks.sum()) if n_vertices else ranks

@@ -66,6 +66,20 @@ class SequenceAuditor:
         Published ids named per violation.
     workers:
         Threads of the strict verifier.
+
+    Examples
+    --------
+    Three people who are alike, and nobody knows anybody:
+
+    >>> from ktsafe.sequence_audit import AuditedRelease
+    >>> nothing = np.zeros((0, 2), dtype=np.int64)
+    >>> release = AuditedRelease(
+    ...     "0", "one", PrivacyParams(k=3), ["x", "y", "z"], [["B"]], np.zeros((3, 1)),
+    ...     np.zeros(3, dtype=bool), nothing
+    ... )
+    >>> auditor = SequenceAuditor(Promise("all"))
+    >>> auditor.extend(release).is_safe
+    True
     """
 
     def __init__(

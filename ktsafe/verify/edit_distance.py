@@ -103,6 +103,14 @@ def graph_edit_distance(
     ----------
     Exponential in the worst case, cut off at `nodes_max` nodes of O(|V| log |V| + degrees squared)
     each.
+
+    Examples
+    --------
+    A star of two leaves lacks a vertex and an edge to one of three:
+
+    >>> two, three = rooted(3, [(0, 1), (0, 2)]), rooted(4, [(0, 1), (0, 2), (0, 3)])
+    >>> graph_edit_distance(two, three, upper_bound=5).upper
+    2
     """
     lower, upper = core.bounded_distance(first, second, upper_bound, nodes_max)
     return EditDistanceBounds(upper_bound, lower, None if upper == core.UNKNOWN else upper)

@@ -81,6 +81,15 @@ def verify(
     For stars O(q * (n + m)) plus one comparison per pair of distinct locations (QI, degree,
     histogram) of the same QI whose degrees differ by at most epsilon / 2. For others see
     `ktsafe.verify.protection_sets`. With a certificate O(q * n + m log m).
+
+    Examples
+    --------
+    Two pairs of two: each vertex has four candidates, itself included, one of them sensitive.
+
+    >>> params = PrivacyParams(k=4, alpha=0.25)
+    >>> verdict = verify([[0]] * 4, [True, False, False, False], [(0, 1), (2, 3)], params)
+    >>> verdict.is_safe, verdict.min_k, verdict.max_alpha
+    (True, 4, Fraction(1, 4))
     """
     sensitive = np.asarray(is_sensitive)
     if sensitive.ndim != 1:
@@ -105,7 +114,15 @@ def verify_graph(
     certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> Verdict:
-    """Verify an attributed graph; see `verify`."""
+    """Verify an attributed graph; see `verify`.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> graph = uniform(50, 100, rng=np.random.default_rng(0), n_tuples=2)
+    >>> verify_graph(graph, PrivacyParams(k=10)).is_safe
+    False
+    """
     return verify(
         graph.codes[:, :-1],
         graph.is_sensitive,
@@ -134,6 +151,13 @@ def verify_flags(
     tuple
         int64, shape (n,): |PS(v)|; and int64, shape (f, n): its members that carry each flag. Only
         members that are certain count; with a certificate, those of the vertex's own orbit.
+
+    Examples
+    --------
+    >>> flags = [[True], [False], [False]]
+    >>> size, flagged = verify_flags([[0], [0], [1]], flags, [], PrivacyParams())
+    >>> size.tolist(), flagged.tolist()
+    ([2, 2, 1], [[1, 1, 0]])
     """
     qi, checked, pairs = _checked(quasi_identifiers, flags, edges)
     if certificate is not None:

@@ -189,6 +189,14 @@ def ids_removed(
     """Return the positive control: the true graph in random order, and who is behind each vertex.
 
     Every attack that works must break it.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> graph = uniform(100, 300, rng=np.random.default_rng(0))
+    >>> shown, behind = ids_removed(graph, np.random.default_rng(0))
+    >>> bool((shown.degrees == graph.degrees[behind]).all())
+    True
     """
     order = rng.permutation(original.n_vertices)
     return original.subgraph(order), order

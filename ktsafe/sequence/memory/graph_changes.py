@@ -86,7 +86,17 @@ def changes_between(
     new: AttributedGraph,
     new_keys: NDArray[np.int64],
 ) -> Changes:
-    """Return what turns one true graph into another; a whole scan of both."""
+    """Return what turns one true graph into another; a whole scan of both.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> graph = uniform(100, 300, rng=np.random.default_rng(0))
+    >>> some = np.arange(99)
+    >>> changes = changes_between(graph, np.arange(100), graph.subgraph(some), some)
+    >>> changes.left.tolist(), len(changes.joined)
+    ([99], 0)
+    """
     before = dict(zip(old_keys.tolist(), _values(old), strict=True))
     after = dict(zip(new_keys.tolist(), _values(new), strict=True))
     joined = sorted(after.keys() - before.keys())
