@@ -90,6 +90,11 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
             "attack",
             "Attack releases as known attackers would, and say how many people each of them finds.",
         ),
+        "report": Listed(
+            "report",
+            "report",
+            "Write one HTML page on the last release, beside all before it: safety, and utility.",
+        ),
     },
     "This program": {
         "completion": Listed(

@@ -22,6 +22,7 @@ CHAPTERS = (
     "sequences",
     "more-than-one-hop",
     "service",
+    "report",
     "commands",
 )
 GUIDE = "\n".join(

@@ -15,6 +15,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ktsafe.audit import _utility_core as core
+from ktsafe.audit.distributions import attribute_mix, degree_bands
 from ktsafe.audit.originals import Traced
 from ktsafe.graph import AttributedGraph
 
@@ -40,7 +41,8 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
     -------
     dict
         `original`, `released`: the figures of `structure` of either graph.
-        `degree_emd`: see `degree_emd`, in edges.
+        `degree_emd`: see `degree_emd`, in edges; `degree_bands`, `attribute_mix`: see
+        `ktsafe.audit.distributions`.
         `paths`: 1,000 pairs of originals, drawn as 100 sources with 10 targets each; how many are
         connected in each graph, and the mean distance in hops of those connected in both.
         `pagerank`: the share of the true top k (1% of the originals, at least 10) that is among
@@ -59,6 +61,8 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
         "original": structure(original),
         "released": structure(released),
         "degree_emd": degree_emd(original, released),
+        "degree_bands": degree_bands(original, released),
+        "attribute_mix": attribute_mix(original, released),
         "paths": _paths(original, released, true, real, rng),
         "pagerank": _pagerank_overlap(original, released, true, real),
         "communities": _community_agreement(original, released, true, real, rng),

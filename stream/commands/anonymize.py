@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import secrets
 import time
@@ -21,6 +22,7 @@ from stream.commands.progress import phases
 from stream.errors import Exit
 from stream.process import kernels
 from stream.process.workers import pool
+from stream.report.writing import check_page, write_page
 
 if TYPE_CHECKING:
     from ktsafe import Schema
@@ -76,6 +78,9 @@ def anonymize_files(
         int | None,
         typer.Option(min=0, help="Repeatable output, for tests; default: unpredictable."),
     ] = None,
+    report: Annotated[
+        Path | None, typer.Option(help="New HTML file: how safe and how useful it is; private.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
@@ -90,12 +95,27 @@ def anonymize_files(
     )
     check_strategy(options.strategy, params)
     _check_folders(out, audit)
-    report = _anonymized(vertices, edges, schema, out, audit, params, options, workers, seed)
+    if report is not None:
+        check_page(report)
+    places = Paths(vertices, edges, schema, out, audit, report)
+    found = _anonymized(places, params, options, workers, seed)
     if as_json:
-        typer.echo(json.dumps(report, indent=2))
+        typer.echo(json.dumps(found, indent=2))
     else:
-        _print(report)
+        _print(found)
     return Exit.OK
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Paths:
+    """Where the command reads from and writes to; `report` is None if none was asked for."""
+
+    vertices: Path
+    edges: Path
+    schema: Path
+    out: Path
+    audit: Path
+    report: Path | None
 
 
 def _check_folders(out: Path, audit: Path) -> None:
@@ -115,11 +135,7 @@ def _check_folders(out: Path, audit: Path) -> None:
 
 
 def _anonymized(
-    vertices: Path,
-    edges: Path,
-    schema: Path,
-    out: Path,
-    audit: Path,
+    places: Paths,
     params: PrivacyParams,
     options: AnonymizeOptions,
     workers: int,
@@ -132,8 +148,8 @@ def _anonymized(
     from stream.files.beside import written_beside
     from stream.files.graphs import read_graph, read_schema
 
-    declared = read_schema(schema)
-    source = read_graph(vertices, edges, declared)
+    declared = read_schema(places.schema)
+    source = read_graph(places.vertices, places.edges, declared)
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     if kernels.is_cold():
@@ -144,12 +160,16 @@ def _anonymized(
         )
     seconds = time.perf_counter() - started
     # The release takes its place last: where it is seen, it was verified and has its audit.
-    with written_beside(out) as release_room, written_beside(audit) as audit_room:
+    with written_beside(places.out) as release_room, written_beside(places.audit) as audit_room:
         release, verdict, ids = _written_and_verified(release_room, declared, result, params, seed)
-        figures = _audited(audit_room, source, result, params, ids, seconds)
+        figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
+        _write_audit(audit_room, source, result, ids, figures)
+    if places.report is not None:
+        _write_report(places.report, release, figures)
     return {
-        "release": str(out),
-        "audit": str(audit),
+        "release": str(places.out),
+        "audit": str(places.audit),
+        "report": None if places.report is None else str(places.report),
         "kt_safe": verdict.is_safe,
         "vertices": release.manifest.vertices,
         "edges": release.manifest.edges,
@@ -203,18 +223,17 @@ def _written_and_verified(
     return release, verdict, ids
 
 
-def _audited(
-    folder: Path,
+def _figures(
     source: GraphFile,
     result: Anonymized,
     params: PrivacyParams,
-    ids: list[str],
     seconds: float,
+    *,
+    is_reported: bool,
 ) -> dict[str, Any]:
-    """Write the private audit into `folder` and return its figures."""
+    """Return the figures of the private audit, with those of a report if there is to be one."""
     from ktsafe.audit import audit_release
-    from stream.files.certificates import write_certificate
-    from stream.files.releases_write import originals_behind, write_audit
+    from stream.report.measuring import measured
 
     figures = audit_release(
         source.graph,
@@ -224,10 +243,37 @@ def _audited(
         certificate=result.shift,
     )
     figures["seconds"] = {"anonymize": round(seconds, 3)}
+    if not is_reported:
+        return figures
+    with phases("measuring") as progress:
+        return measured(
+            figures, source.graph, result.graph, result.origin, params, progress=progress
+        )
+
+
+def _write_audit(
+    folder: Path,
+    source: GraphFile,
+    result: Anonymized,
+    ids: list[str],
+    figures: dict[str, Any],
+) -> None:
+    """Write the private audit into `folder`."""
+    from stream.files.certificates import write_certificate
+    from stream.files.releases_write import originals_behind, write_audit
+
     write_audit(folder, ids, originals_behind(result.origin, source.ids), figures)
     if result.shift is not None:
         write_certificate(folder, ids, result.shift)
-    return figures
+
+
+def _write_report(path: Path, release: Release, figures: dict[str, Any]) -> None:
+    from stream.report.content import content
+    from stream.report.page import page
+    from stream.report.sources import told
+    from stream.report.writing import now
+
+    write_page(path, page(content([told(release.manifest, figures)], now())))
 
 
 def _shown(value: float | None) -> str:
@@ -250,6 +296,8 @@ def _print(report: dict[str, Any]) -> None:
         found = report["figures"]["usefulness"][key]
         table.add_row(title, *(_shown(found[name]) for name in USEFULNESS.values()))
     Console(highlight=False).print(table)
+    if report["report"] is not None:
+        typer.echo(f"{report['report']}: how safe and how useful it is; private")
     if report["edges_repeated"] or report["loops"]:
         typer.echo(
             f"passed over in the edge file: {report['edges_repeated']} repeated edges, "

@@ -24,6 +24,7 @@ from ktsafe.strategies import STRATEGIES, default_strategy
 from stream.commands.progress import phases
 from stream.errors import ConfigError, Exit
 from stream.process import kernels
+from stream.report.writing import check_page, now, write_page
 from stream.study import comparison
 from stream.study.comparison import Cell, Row, Task
 
@@ -92,6 +93,9 @@ def compare(
     workers: Annotated[int, typer.Option(min=1, help="Threads; for comparing times.")] = 1,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same figures.")] = 1,
     utility: Annotated[bool, typer.Option(help="Measure what releases are good for.")] = True,
+    report: Annotated[
+        Path | None, typer.Option(help="New HTML file: all combinations side by side; private.")
+    ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
     """Anonymize a data set under every combination of the given parameters and measure each.
@@ -101,6 +105,8 @@ def compare(
     """
     from stream.files.graphs import read_schema
 
+    if report is not None:
+        check_page(report)
     task = Task(vertices, edges, read_schema(schema), seed, utility, workers)
     everything = ",".join(STRATEGIES)
     lists: dict[str, Sequence[Any]] = {
@@ -130,6 +136,10 @@ def compare(
         elif rows:
             _print(rows, utility=utility)
             typer.echo(f"{table}: {len(rows)} of {len(cells)} combinations; private")
+        if rows and report is not None:
+            from stream.report.compared import comparison_page
+
+            write_page(report, comparison_page(rows, list(Cell.__dataclass_fields__), now()))
     return _code(rows)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import json
 import os
 import sys
@@ -108,7 +109,9 @@ def demo(
         typer.echo(json.dumps({**counts_as_json(counts), "worth": found}, indent=2))
         return Exit.OK
     if found is not None:
-        typer.echo(describe_worth(found), err=True)
+        typer.echo(
+            f"{describe_worth(found)}\n{_reported(home / 'report.html', settings, found)}", err=True
+        )
     # As it was called: a checkout's program is not on the path.
     program = sys.argv[0] if os.sep in sys.argv[0] else "ktsafe"
     typer.echo(
@@ -199,3 +202,23 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
         finally:
             store.close()
         return worth(snapshot, release, owners, seed=seed)
+
+
+def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
+    """Write the report of all releases, in place of an earlier one, and say where it is."""
+    from stream.config import places
+    from stream.report.content import content
+    from stream.report.page import page
+    from stream.report.sources import told_of
+    from stream.report.writing import now, write_page
+    from stream.study.sequence_report import Sources
+
+    releases = Path(places.by_name(settings)["releases"])
+    history = told_of(Sources((releases,), places.audit_folder(settings)))
+    audit = {**history[-1].audit, "utility": found["utility"]}
+    told = content([*history[:-1], dataclasses.replace(history[-1], audit=audit)], now())
+    path.unlink(missing_ok=True)
+    write_page(path, page(told))
+    score = told["utility"]["score"]
+    word = "unknown" if score is None else f"{100 * score:.0f} of 100"
+    return f"report    {path}: safety, and utility (score {word}); private"

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from state.errors import StateLocked, StateUnusable
-from stream.commands.asking import ask_first
 from stream.errors import ConfigError, Exit
+from stream.process.asking import ask_first
 from stream.process.private_folder import STORE, check_finished
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
-from stream.commands.asking import ask_first
 from stream.errors import Exit
+from stream.process.asking import ask_first
 
 
 def rebase(

@@ -1,4 +1,7 @@
-"""Elements of the status page: built as a tree, so that all text is escaped when it is written."""
+"""Elements of the status page and of reports.
+
+They are built as a tree, so that all text is escaped when it is written.
+"""
 
 from __future__ import annotations
 
@@ -52,6 +55,17 @@ def tile(name: str, value: str, note: str = "", chart: ET.Element | None = None)
     if note:
         parts.append(node("dd", note, class_="note"))
     return node("div", *parts, class_="tile")
+
+
+def table(names: Sequence[str], rows: Sequence[ET.Element], **attributes: str) -> ET.Element:
+    """Return a table with these heads; its rows are of cells of the same names."""
+    head = node("thead", node("tr", *(node("th", name, scope="col") for name in names)))
+    return node("table", head, node("tbody", *rows), **attributes)
+
+
+def cell(name: str, *content: Child) -> ET.Element:
+    """Return a cell; on a phone, where heads are not shown, its name stands beside it."""
+    return node("td", node("span", *content), data_label=name)
 
 
 def sparkline(

@@ -19,13 +19,14 @@ from stream.slots import rfc3339
 from stream.watching.remedies import REMEDIES
 from stream.watching.report import FeedReport, ProblemReport, Report
 from stream.watching.status_html import (
-    Child,
+    cell,
     moment,
     node,
     prose,
     size,
     span,
     sparkline,
+    table,
     tile,
     written,
 )
@@ -69,9 +70,9 @@ def runbook_page() -> str:
     rows = [
         node(
             "tr",
-            _cell("what", node("code", name)),
-            _cell("look at", *prose(remedy.look)),
-            _cell("do", *prose(remedy.do)),
+            cell("what", node("code", name)),
+            cell("look at", *prose(remedy.look)),
+            cell("do", *prose(remedy.do)),
             id=name,
         )
         for name, remedy in REMEDIES.items()
@@ -81,7 +82,7 @@ def runbook_page() -> str:
     body = [
         node("h1", "What to do"),
         node("p", intro),
-        _table(("what", "look at", "do"), rows, class_="words"),
+        table(("what", "look at", "do"), rows, class_="words"),
         node("p", node("a", "back to the status", href="/")),
     ]
     return _document("ktsafe: what to do", body, refresh=False)
@@ -183,7 +184,7 @@ def _releases(report: Report) -> ET.Element:
     if report.secrets_shown:
         names += ["fewest candidates", "fewest real ones", "cost", "of the ties", "F1 of edges"]
     rows = [_release_row(names, figures) for figures in report.releases[:RELEASES_SHOWN]]
-    section.append(_table(names, rows))
+    section.append(table(names, rows))
     return section
 
 
@@ -200,7 +201,7 @@ def _release_row(names: Sequence[str], figures: ReleaseFigures) -> ET.Element:
             _share(secrets, "edge_cost_share"),
             _share(secrets, "edge_f1"),
         ]
-    return node("tr", *(_cell(name, text) for name, text in zip(names, cells, strict=True)))
+    return node("tr", *(cell(name, text) for name, text in zip(names, cells, strict=True)))
 
 
 def _trends(report: Report) -> ET.Element:
@@ -295,15 +296,6 @@ def _true_graph(report: Report) -> ET.Element:
 
 def _ages(held: dict[str, int]) -> str:
     return f"the longest for {held['withheld_age_max']:,} releases"
-
-
-def _table(names: Sequence[str], rows: Sequence[ET.Element], **attributes: str) -> ET.Element:
-    head = node("thead", node("tr", *(node("th", name, scope="col") for name in names)))
-    return node("table", head, node("tbody", *rows), **attributes)
-
-
-def _cell(name: str, *content: Child) -> ET.Element:
-    return node("td", node("span", *content), data_label=name)
 
 
 def _least(secrets: Secrets | None, *names: str) -> int | None:

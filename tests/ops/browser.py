@@ -40,12 +40,18 @@ class Browser:
         made = self._post("/session", {"capabilities": {"alwaysMatch": wanted}})
         self._session = f"/session/{made['sessionId']}"
 
-    def look(self, width: int, height: int, colours: Literal["light", "dark"] = "light") -> None:
-        """Take a screen of this size; narrow ones are those of phones."""
+    def look(
+        self,
+        width: int,
+        height: int,
+        colours: Literal["light", "dark"] = "light",
+        media: Literal["screen", "print"] = "screen",
+    ) -> None:
+        """Take a screen, or a sheet of paper, of this size; narrow ones are those of phones."""
         metrics = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": width < 600}
         self._cdp("Emulation.setDeviceMetricsOverride", metrics)
         features = [{"name": "prefers-color-scheme", "value": colours}]
-        self._cdp("Emulation.setEmulatedMedia", {"features": features})
+        self._cdp("Emulation.setEmulatedMedia", {"media": media, "features": features})
 
     def header(self, name: str, value: str) -> None:
         """Send a header with every request."""

@@ -1,12 +1,14 @@
 """The demo: a network is imported, some months pass, and the last release is judged."""
 
 import json
+import re
 
 import pytest
 
 from stream.cli import run_command
 from stream.errors import Exit
 from stream.files.releases_read import read_manifest, release_folders
+from tests.stream.report.examples import Page
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]
 
@@ -67,3 +69,17 @@ def test_the_same_seed_gives_the_same_network_and_feed(demo, tmp_path):
         for name in ("vertices.csv", "edges.csv", "feed.jsonl.gz"):
             mine, other = (one / "demo" / name for one in (folder, demo))
             assert (mine.read_bytes() == other.read_bytes()) == is_equal
+
+
+def test_it_writes_a_report_in_which_nobody_is_named(demo):
+    """All releases on one page, with a score: no id of a person and no value of an attribute."""
+    found = Page((demo / "demo" / "report.html").read_text())
+    assert "4 releases of sequence" in found.words
+    assert "of 100" in found.words
+    rows = [line.split(",") for line in (demo / "demo" / "vertices.csv").read_text().splitlines()]
+    named = {word for row in rows[1:] for word in row} - {"none", "-", "m", "x", "f"}
+    with (demo / "state" / "audit" / releases(demo)[-1].release_id / "mapping.csv").open() as file:
+        named |= {word for line in file for word in line.strip().split(",")[:1]}
+    assert {"p0", "depression"} <= named
+    words = set(re.findall(r"[\w+-]+", found.words))
+    assert named & words == set()

@@ -1,0 +1,102 @@
+"""How degrees and attribute values are distributed in a release, beside the true graph.
+
+Shares only, and of values only their rank: no value is named, for a rare one is a person.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.graph import AttributedGraph
+
+VALUES_MAX = 8
+"""Values of an attribute that are told one by one; the others are told together."""
+
+
+def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[dict[str, Any]]:
+    """Return the share of vertices of either graph in each band of degrees.
+
+    Returns
+    -------
+    list of dict
+        For the bands 0, 1, 2-3, 4-7 and so on up to the greatest degree of both: `from`, `to`,
+        and the share `original` and `released`, None for a graph without vertices.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets import uniform
+    >>> graph = uniform(20, 30, rng=np.random.default_rng(1))
+    >>> [row["from"] for row in degree_bands(graph, graph)]
+    [0, 1, 2, 4]
+    """
+    graphs = {"original": original, "released": released}
+    bands = {name: _band(graph.degrees) for name, graph in graphs.items()}
+    count = 1 + max(int(band.max(initial=0)) for band in bands.values())
+    shares = {name: _shares(np.bincount(band, minlength=count)) for name, band in bands.items()}
+    return [
+        {
+            "from": 2 ** (band - 1) if band else 0,
+            "to": 2**band - 1,
+            **{name: share[band] for name, share in shares.items()},
+        }
+        for band in range(count)
+    ]
+
+
+def attribute_mix(original: AttributedGraph, released: AttributedGraph) -> dict[str, Any]:
+    """Return how the values of each attribute are distributed in either graph.
+
+    Returns
+    -------
+    dict
+        By attribute: `distance`, half the L1 distance of both distributions over all vertices,
+        from 0 to 1 (None where a graph is empty); `values`, the share `original` and `released`
+        of each value, the most frequent in the truth first, at most 8, then all others as one.
+    """
+    return {
+        name: _mix(_counts(original, j), _counts(released, j))
+        for j, name in enumerate(original.schema.attributes)
+    }
+
+
+def _mix(original: dict[str, int], released: dict[str, int]) -> dict[str, Any]:
+    texts = sorted(
+        original.keys() | released.keys(), key=lambda text: (-original.get(text, 0), text)
+    )
+    first, second = (
+        _shares(np.array([counts.get(text, 0) for text in texts], dtype=np.int64))
+        for counts in (original, released)
+    )
+    pairs = [pair for pair in zip(first, second, strict=True) if None not in pair]
+    apart = sum(abs(a - b) for a, b in pairs if a is not None and b is not None) / 2
+    rows = [{"original": a, "released": b} for a, b in zip(first, second, strict=True)]
+    if len(rows) > VALUES_MAX:
+        rest = rows[VALUES_MAX:]
+        rows = rows[:VALUES_MAX]
+        rows.append({of: _sum([row[of] for row in rest]) for of in ("original", "released")})
+    return {"distance": round(apart, 6) if pairs else None, "values": rows}
+
+
+def _counts(graph: AttributedGraph, attribute: int) -> dict[str, int]:
+    """Return how many vertices have each value that occurs."""
+    counts = np.bincount(graph.codes[:, attribute], minlength=len(graph.categories[attribute]))
+    named = zip(graph.categories[attribute], counts.tolist(), strict=True)
+    return {text: count for text, count in named if count}
+
+
+def _band(degrees: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    # frexp is exact: the exponent of x is 1 + floor(log2(x)), and 0 for 0.
+    return np.frexp(degrees.astype(np.float64))[1].astype(np.int64)
+
+
+def _shares(counts: NDArray[np.int64]) -> list[float | None]:
+    total = int(counts.sum())
+    return [round(count / total, 6) if total else None for count in counts.tolist()]
+
+
+def _sum(shares: list[float | None]) -> float | None:
+    known = [share for share in shares if share is not None]
+    return round(sum(known), 6) if known else None

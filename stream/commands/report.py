@@ -1,0 +1,77 @@
+"""`ktsafe report`: how safe and how useful releases are, on one page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from stream.commands.progress import phases
+from stream.errors import Exit
+
+
+def report(
+    folders: Annotated[
+        list[Path],
+        typer.Argument(
+            help="Release folders in order of publication, or folders of them.",
+            metavar="RELEASES...",
+        ),
+    ],
+    mapping: Annotated[
+        Path,
+        typer.Option("--map", help="The private audit folder, with an audit.json per release."),
+    ],
+    out: Annotated[Path, typer.Option(help="New HTML file.")],
+    truth: Annotated[
+        Path | None,
+        typer.Option(
+            help="Folder with the true vertices.csv and edges.csv per release, or the feed: "
+            "measures what the last audit does not tell."
+        ),
+    ] = None,
+    schema: Annotated[
+        Path | None,
+        typer.Option(help="TOML with the [attributes] table, if the truth has buckets."),
+    ] = None,
+    attacks: Annotated[
+        Path | None, typer.Option(help="What `ktsafe attack --json` printed of these releases.")
+    ] = None,
+    public: Annotated[
+        bool, typer.Option("--public", help="For readers of releases: coarse figures only.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
+) -> int:
+    """Write one HTML page on the last release, beside all before it: safety, and utility.
+
+    It is made from private audits that exist already, and is private. With --public it is made for
+    readers of releases: what is promised, and what noise to expect in coarse steps.
+    """
+    from stream.report import public_page
+    from stream.report.content import content
+    from stream.report.page import page
+    from stream.report.sources import told_of
+    from stream.report.writing import now, write_page
+    from stream.study.sequence_report import Sources
+
+    with phases("reporting") as progress:
+        sources = Sources(tuple(folders), mapping, truth, schema)
+        history = told_of(sources, attacks, seed=seed, progress=progress)
+    if public:
+        found = public_page.public_content(history[-1])
+        text = public_page.page(found)
+    else:
+        found = content(history, now())
+        text = page(found)
+    write_page(out, text, is_private=not public)
+    typer.echo(json.dumps(found, indent=2) if as_json else f"{out}: {_says(public=public)}")
+    return Exit.OK
+
+
+def _says(*, public: bool) -> str:
+    if public:
+        return "for readers of the release; publish one for a sequence, not one for each release"
+    return "private; never publish it"

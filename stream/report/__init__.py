@@ -1,0 +1,1 @@
+"""The report: what a release promises, what it is worth, and for whom it holds least."""

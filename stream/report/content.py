@@ -1,0 +1,281 @@
+"""What a report says, as one JSON-ready mapping, out of private audits that exist already.
+
+Nothing is measured here. A part that no audit tells is None or empty, and the page says so. No id
+of a person and no attribute value is among the figures: people are told of by kind.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
+from typing import Any, Final
+
+from stream.report.reading import at, share
+from stream.report.score import score
+from stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
+
+FORMAT: Final = 1
+
+
+@dataclasses.dataclass(frozen=True)
+class Told:
+    """What is known of one release.
+
+    Attributes
+    ----------
+    release_id, sequence_id, nominal_time:
+        From the manifest.
+    guarantee:
+        Its `guarantee` part: `w`, `cover`, `text`.
+    audit:
+        The private audit, with `utility` and `attacks` where those were measured.
+    """
+
+    release_id: str
+    sequence_id: str
+    nominal_time: str | None
+    guarantee: Mapping[str, Any]
+    audit: Mapping[str, Any]
+
+
+def content(history: Sequence[Told], written: str) -> dict[str, Any]:
+    """Return the private report of the last of some releases, beside all before it.
+
+    Parameters
+    ----------
+    history:
+        Releases of one sequence in order of publication, at least one.
+    written:
+        When the report is made, as text.
+    """
+    last = history[-1]
+    audit, params = last.audit, last.audit["params"]
+    # In one order, as private audits are written with their names sorted.
+    attacks, mix = attacked(audit), at(audit, "utility.attribute_mix")
+    return {
+        "format": FORMAT,
+        "edition": "private",
+        "written": written,
+        "release_id": last.release_id,
+        "sequence_id": last.sequence_id,
+        "nominal_time": last.nominal_time,
+        "releases": len(history),
+        "size": audit["size"],
+        "guarantee": dict(last.guarantee),
+        "parameters": parameters(params, last.guarantee.get("w")),
+        "safety": {
+            **kept(audit, covers_changes=last.guarantee.get("cover", False)),
+            "attacks": attacks,
+            "attacks_unfinished": at(audit, "attacks.unfinished") or [],
+        },
+        "utility": {
+            "usefulness": audit["usefulness"],
+            **score(audit["usefulness"], audit.get("utility")),
+            "degree_bands": at(audit, "utility.degree_bands"),
+            "attribute_mix": None if mix is None else dict(sorted(mix.items())),
+        },
+        "least_protected": least_protected(audit),
+        "waiting": waiting(audit),
+        "drift": [_drift(told) for told in history] if len(history) > 1 else [],
+        "cost": cost(audit),
+        "assessment": assessment(attacks),
+        "not_covered": list(NOT_COVERED),
+    }
+
+
+def kept(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[str, Any]:
+    """Return what was promised, for how many it holds, and who verified it.
+
+    Parameters
+    ----------
+    covers_changes:
+        Whether it is promised that at least k change alike.
+
+    Returns
+    -------
+    dict
+        `holds`: whether every promise is kept for everybody. `promises`: `promise`, `worst`
+        figure, `bound`, share `kept` of those it concerns, `by` whom it was verified.
+    """
+    k, alpha = (audit["params"][name] for name in ("k", "alpha"))
+    people = at(audit, "privacy.all.vertices")
+    strict = "strict verifier, by the published bytes"
+    auditor = "independent auditor, over all releases of the sequence"
+    rows = [
+        ("Candidates for everybody in this release", "privacy.all.k_claimed", people, k, strict),
+        ("Candidates over all releases", "audit.figures.published.candidates", None, k, auditor),
+    ]
+    if covers_changes:
+        changes = "audit.figures.changes"
+        told = "k_delta_all" if at(audit, f"{changes}.k_delta_all") else "k_delta"
+        rows.append(("Those who change alike", f"{changes}.{told}", None, k, auditor))
+    promises: list[dict[str, Any]] = []
+    for words, path, asked, bound, by in rows:
+        if (found := at(audit, path)) and found.get("min") is not None:
+            whole = found.get("vertices", asked)
+            promises.append(_promise(words, found["min"], bound, found["below_k"], whole, by))
+    sensitive = at(audit, "privacy.all.alpha")
+    if sensitive and sensitive["max"] is not None:
+        promises.append(
+            _promise(
+                "Sensitive share of anybody's candidates",
+                sensitive["max"],
+                round(float(Fraction(alpha)), 6),
+                sensitive["above_alpha"],
+                people,
+                strict,
+            )
+        )
+    judged = at(audit, "audit.safe")
+    return {
+        "holds": all(row["kept"] == 1 for row in promises) and judged is not False,
+        "decided_by": at(audit, "audit.checked.alpha_by"),
+        "promises": promises,
+    }
+
+
+def _promise(
+    words: str, worst: float, bound: float, broken: int, whole: int | None, by: str
+) -> dict[str, Any]:
+    found = 1.0 if not broken else share((whole or 0) - broken, whole)
+    return {"promise": words, "worst": worst, "bound": bound, "kept": found, "by": by}
+
+
+def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the attacks in an audit found, each by its sharpest variant.
+
+    That is the one whose lower end is highest above its promise; where nothing is promised, the
+    greatest figure. Attacks that found nobody to attack are left out.
+    """
+    results = at(audit, "attacks.results") or at(audit, "best_guesses.results") or []
+    sharpest: dict[str, dict[str, Any]] = {}
+    for result in results:
+        name = result["attack"].partition(".")[0]
+        if result["targets"] and (
+            name not in sharpest or _sharpness(result) > _sharpness(sharpest[name])
+        ):
+            sharpest[name] = result
+    names = ("measure", "targets", "value", "interval", "control", "promise", "is_broken")
+    return [
+        {"attack": name, "variant": result["attack"], **{each: result[each] for each in names}}
+        for name, result in sharpest.items()
+    ]
+
+
+def _sharpness(result: Mapping[str, Any]) -> tuple[bool, float]:
+    if result["promise"] is None:
+        return False, result["value"]
+    return True, result["interval"][0] - result["promise"]
+
+
+def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return which kinds of people have the fewest real candidates, by kind and never by id."""
+    rows = {}
+    for kind in KINDS:
+        bands = at(audit, f"privacy.{kind}") or []
+        rows[kind] = [
+            {
+                "from": band["from"],
+                "to": band["to"],
+                "people": band["vertices"],
+                "fewest_real": at(band, "k_real.min"),
+                "share_below_k": at(band, "k_real.share"),
+                "above_alpha": share(at(band, "alpha_real.above_alpha"), band["vertices"]),
+            }
+            for band in bands
+        ]
+    real = at(audit, "privacy.all.k_real") or {}
+    return {
+        "people": at(audit, "privacy.all.vertices"),
+        "fewest_real": real.get("min"),
+        "below_k": real.get("below_k"),
+        "above_alpha": at(audit, "privacy.all.alpha_real.above_alpha"),
+        "by_inserted_only": at(audit, "privacy.protected_by_inserted_only.vertices"),
+        **rows,
+    }
+
+
+def waiting(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return what the release does not show yet: how much, and for how many releases at most."""
+    one = "audit.figures.containment"
+    rows = [
+        ("People not shown", "cost.deleted_vertices", "sequence.withheld_age_max"),
+        ("Ties hidden", "cost.deleted_edges", "sequence.held_edge_age_max"),
+        ("of these, ties of people not shown", "cost.edges_of_withheld", None),
+        ("People with another quasi-identifier than the true one", "sequence.held_values", None),
+        (
+            "People with other quasi-identifiers shown",
+            "suppressed.people_with_other_quasi_identifiers",
+            None,
+        ),
+        ("Sensitive values masked", "suppressed.sensitive_values", None),
+        (
+            "Ties still shown of people who left",
+            "sequence.residual_edges",
+            "sequence.residual_age_max",
+        ),
+    ]
+    found = [
+        {
+            "what": words,
+            "count": at(audit, path),
+            "releases_max": None if age is None else at(audit, age),
+        }
+        for words, path, age in rows
+        if at(audit, path) is not None
+    ]
+    median = at(audit, f"{one}.withheld_releases_median")
+    if median is not None and found:
+        found[0]["releases_median"] = median
+    # Both count the same people; a sequence tells it better.
+    names = [row["what"] for row in found]
+    return [row for row in found if row["what"] != rows[4][0] or rows[3][0] not in names]
+
+
+def cost(audit: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the cost in its parts, beside what other releases would cost."""
+    parts = ("inserted_vertices", "deleted_vertices", "inserted_edges", "deleted_edges")
+    figures, true = audit["cost"], at(audit, "usefulness.edges.true")
+    return {
+        "parts": {name: figures[name] for name in parts},
+        "total": figures["total"],
+        "lower_bound": figures["lower_bound"],
+        "times_lower_bound": figures["times_lower_bound"],
+        "k_copies": figures["k_copies"],
+        "nothing": true,
+        "edge_cost_share": at(audit, "usefulness.edges.cost_share"),
+    }
+
+
+def assessment(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the three questions of an impact assessment, each with the attacks that ask it."""
+    return [
+        {
+            "risk": risk,
+            "question": question,
+            "attacks": [each["attack"] for each in attacks if each["attack"] in names],
+        }
+        for risk, (question, names) in ASSESSED.items()
+    ]
+
+
+def _drift(told: Told) -> dict[str, Any]:
+    """Return the few figures of a release that are followed over time."""
+    audit = told.audit
+    edges = at(audit, "usefulness.edges") or {}
+    withheld, people = at(audit, "cost.deleted_vertices"), at(audit, "usefulness.vertices.true")
+    return {
+        "release_id": told.release_id,
+        "nominal_time": told.nominal_time,
+        "vertices": at(audit, "size.released.vertices"),
+        "edges": at(audit, "size.released.edges"),
+        "precision": edges.get("precision"),
+        "recall": edges.get("recall"),
+        "f1": edges.get("f1"),
+        "edge_cost_share": edges.get("cost_share"),
+        "below_k_real": at(audit, "privacy.all.k_real.share"),
+        "fewest_candidates": at(audit, "audit.figures.published.candidates.min")
+        or at(audit, "privacy.all.k_claimed.min"),
+        "people_not_shown": share(withheld, people),
+    }

@@ -1,0 +1,180 @@
+"""What follows the first screen of a private report: who, what waits, drift, cost, words."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+from stream.report import charts
+from stream.report.elements import band, figure, number, percent, quiet, rows_of, section
+from stream.report.words import KINDS
+from stream.watching.status_html import Child, node
+
+COST_WORDS: Final = {
+    "inserted_vertices": "vertices inserted",
+    "deleted_vertices": "people not shown",
+    "inserted_edges": "edges inserted",
+    "deleted_edges": "ties hidden",
+}
+
+
+def least_protected(found: Mapping[str, Any], content: Mapping[str, Any]) -> ET.Element:
+    """Return which kinds of people have the fewest real candidates."""
+    k = next(row["value"] for row in content["parameters"] if row["name"] == "k")
+    parts: list[ET.Element] = [
+        quiet(
+            "By the definition everybody has k candidates. Here only people are counted, as an "
+            "attacker would who can tell inserted vertices. People are told of by kind, never one "
+            "by one."
+        )
+    ]
+    for kind, (head, words) in KINDS.items():
+        rows = found[kind]
+        if not rows:
+            continue
+        names = [head, "people", "fewest real", f"below {k} real", "above alpha, real"]
+        parts += [
+            node("h3", f"By {words}"),
+            rows_of(
+                names,
+                [
+                    [
+                        band(row),
+                        number(row["people"]),
+                        number(row["fewest_real"]),
+                        percent(row["share_below_k"]),
+                        percent(row["above_alpha"]),
+                    ]
+                    for row in rows
+                ],
+            ),
+        ]
+    return section("Who is least protected", *parts, name="least-protected")
+
+
+def waiting(rows: Sequence[Mapping[str, Any]]) -> ET.Element:
+    """Return what is not shown yet, and for how long."""
+    names = ["what", "how many"]
+    cells: list[list[Child]] = [[row["what"], number(row["count"])] for row in rows]
+    if any(row["releases_max"] is not None for row in rows):  # In a single release nothing ages.
+        names += ["releases, at most", "median"]
+        for own, row in zip(cells, rows, strict=True):
+            own += [number(row["releases_max"]), number(row.get("releases_median"))]
+    words = "Rare people and changes wait until enough others are alike; in a single release they "
+    words += "are left out."
+    return section(
+        "What waits, and for how long", quiet(words), rows_of(names, cells), name="waiting"
+    )
+
+
+def drift(rows: Sequence[Mapping[str, Any]]) -> ET.Element:
+    """Return how the figures went over the releases of the sequence."""
+    labels = [(row["nominal_time"] or row["release_id"])[:10] for row in rows]
+
+    def of(name: str) -> list[float | None]:
+        return [row[name] for row in rows]
+
+    drawn = [
+        figure(
+            charts.lines(
+                [("true", of("f1")), ("shown", of("precision")), ("third", of("recall"))],
+                labels,
+                "F1, precision and recall of ties by release",
+                percent=True,
+            ),
+            "Ties",
+            ("true", "F1"),
+            ("shown", "of shown true"),
+            ("third", "of true shown"),
+        ),
+        figure(
+            charts.lines(
+                [("true", of("edge_cost_share"))],
+                labels,
+                "Edge cost over true ties by release; dashed: 1, publishing nothing",
+                level=1.0,
+                percent=True,
+            ),
+            "Cost of ties; dashed: publishing nothing",
+        ),
+        figure(
+            charts.lines(
+                [("true", of("below_k_real")), ("shown", of("people_not_shown"))],
+                labels,
+                "Shares of people with fewer than k real candidates, and not shown, by release",
+                percent=True,
+            ),
+            "People",
+            ("true", "fewer than k real candidates"),
+            ("shown", "not shown"),
+        ),
+        figure(
+            charts.lines(
+                [("true", of("vertices")), ("shown", of("edges"))],
+                labels,
+                "Released vertices and ties by release",
+            ),
+            "Size",
+            ("true", "vertices"),
+            ("shown", "ties"),
+        ),
+    ]
+    return section("Drift over time", node("div", *drawn, class_="charts"), name="drift")
+
+
+def cost(found: Mapping[str, Any]) -> ET.Element:
+    """Return the cost in its parts, beside its yardsticks."""
+    parts = ", ".join(f"{found['parts'][name]:,} {words}" for name, words in COST_WORDS.items())
+    rows = [
+        ["this release", number(found["total"]), parts],
+        [
+            "its lower bound",
+            number(found["lower_bound"]),
+            (
+                "what these people, shown by inserting alone, would cost at least; hiding ties may "
+                "cost less"
+            ),
+        ],
+        ["publishing no tie", number(found["nothing"]), "the ties that there are"],
+        ["k disjoint copies", number(found["k_copies"]), "the trivial safe release"],
+    ]
+    words = f"Ties hidden or inserted: {percent(found['edge_cost_share'])} of the true ties."
+    if found["times_lower_bound"] is not None:
+        words += f" The whole is {number(found['times_lower_bound'])} times its lower bound."
+    table = rows_of(["", "cost", "what that is"], rows, class_="words")
+    return section("What it costs", quiet(words), table, name="cost")
+
+
+def parameters(content: Mapping[str, Any]) -> ET.Element:
+    """Return the parameters in plain words, and the guarantee as it is published."""
+    rows = [[row["name"], row["value"], row["means"]] for row in content["parameters"]]
+    table = rows_of(["parameter", "value", "what it means"], rows, class_="words")
+    text = content["guarantee"].get("text", "")
+    return section("Parameters in plain words", table, quiet(text), name="parameters")
+
+
+def assessment(content: Mapping[str, Any]) -> ET.Element:
+    """Return the three questions of a data-protection impact assessment."""
+    by_name = {each["attack"]: each for each in content["safety"]["attacks"]}
+    rows = []
+    for row in content["assessment"]:
+        told = []
+        for name in row["attacks"]:
+            each = by_name[name]
+            promise = "none" if each["promise"] is None else f"{each['promise']:.3f}"
+            told.append(
+                f"{name} {each['value']:.3f} (control {each['control']:.3f}, promise {promise})"
+            )
+        rows.append([row["risk"], row["question"], "; ".join(told) or "not measured"])
+    words = "The three questions of the Article 29 Working Party (Opinion 05/2014), answered by "
+    words += "measured attacks. Whether a release is anonymous data in law is for you to judge."
+    table = rows_of(["risk", "question", "attacks: figure"], rows, class_="words")
+    return section("For an impact assessment", quiet(words), table, name="assessment")
+
+
+def limits(lines: Sequence[str]) -> ET.Element:
+    """Return what is not covered."""
+    return section(
+        "What is not covered", node("ul", *(node("li", line) for line in lines)), name="limits"
+    )

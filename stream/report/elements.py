@@ -1,0 +1,87 @@
+"""Small parts of a report's page: texts of figures, rows, charts with a caption."""
+
+from __future__ import annotations
+
+import importlib.resources
+from collections.abc import Sequence
+from typing import Any, Final
+from xml.etree import ElementTree as ET
+
+from stream.watching.status_html import Child, cell, node, prose, table, written
+from stream.watching.status_page import STYLE
+
+NOT_MEASURED: Final = "not measured"
+STYLES: Final = STYLE + (importlib.resources.files("stream.report") / "report.css").read_text(
+    "utf-8"
+)
+_POLICY: Final = {
+    "http-equiv": "Content-Security-Policy",
+    "content": "default-src 'none'; style-src 'unsafe-inline'",
+}
+
+
+def document(title: str, body: Sequence[ET.Element]) -> str:
+    """Return a page that loads nothing from anywhere and runs nothing."""
+    head = [
+        node("meta", charset="utf-8"),
+        ET.Element("meta", _POLICY),
+        node("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        node("meta", name="robots", content="noindex"),
+        node("title", title),
+        node("style", STYLES),
+    ]
+    return written(node("html", node("head", *head), node("body", *body), lang="en"))
+
+
+def section(title: str, *parts: Child, name: str) -> ET.Element:
+    """Return a part of the page with its heading and the name that links lead to."""
+    return node("section", node("h2", title), *parts, id=name)
+
+
+def rows_of(names: Sequence[str], rows: Sequence[Sequence[Child]], **attributes: str) -> ET.Element:
+    """Return a table of texts or elements."""
+    cells = [
+        node("tr", *(cell(name, each) for name, each in zip(names, row, strict=True)))
+        for row in rows
+    ]
+    return table(names, cells, **attributes)
+
+
+def figure(chart: ET.Element, title: str, *keys: tuple[str, str]) -> ET.Element:
+    """Return a chart with its title and what its colours mean."""
+    caption = [
+        node("strong", title),
+        *(node("span", says, class_=f"key {of}") for of, says in keys),
+    ]
+    return node("figure", node("figcaption", *caption), chart)
+
+
+def quiet(text: str) -> ET.Element:
+    """Return a remark; `code` in it is marked as in Markdown."""
+    return node("p", *prose(text), class_="quiet")
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """Return a share as text; a share that is not whole is never rounded to 0% or 100%."""
+    if share is None:
+        return "-"
+    if share in {0, 1}:
+        return f"{share:.0%}"
+    text = f"{100 * share:.{digits}f}"
+    if share < 1 and float(text) == 100:
+        return f">{100 - 10**-digits:.{digits}f}%"
+    if share > 0 and float(text) == 0:
+        return f"<{10**-digits:.{digits}f}%"
+    return f"{text}%"
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a figure as text: whole numbers with commas."""
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
+
+
+def band(row: dict[str, Any]) -> str:
+    """Return the bounds of a band as text."""
+    return f"{row['from']}" if row["from"] == row["to"] else f"{row['from']}-{row['to']}"

@@ -1,0 +1,125 @@
+"""The public edition: for readers of a release, what is promised and what noise to expect.
+
+It says three shares, to a tenth, and nothing else that is private. Before they are rounded, noise
+is added to the counts behind them, so that the truth of one tie hardly changes what is said. Why
+that may be said at all: see "The public edition of a report" in ops/threat-model.md.
+"""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+
+from stream.report.content import FORMAT, Told
+from stream.report.elements import document, quiet, rows_of, section
+from stream.report.reading import at
+from stream.report.words import NOT_COVERED, parameters
+from stream.watching.status_html import node
+
+COUNT_MIN: Final = 1_000
+"""Of fewer ties or vertices no share is told: a tenth would be few people."""
+NOISE: Final = 10.0
+"""Scale of the Laplace noise of each count: one tie more or less is a tenth of it."""
+STEPS: Final = 10
+HOW_TO_READ: Final = (
+    "Do not look anybody up. A tie that is shown may be invented, and a true one hidden.",
+    "Count over many people. Figures of many are nearer to the truth than figures of a few.",
+    (
+        "For the number of true ties, multiply those shown by the share of them that is true, and "
+        "divide by the share of true ties that are shown. Both differ between kinds of people."
+    ),
+    (
+        "Expect clustering and communities to look weaker than they are: edges that are invented "
+        "close fewer triangles."
+    ),
+)
+
+
+def public_content(told: Told, *, rng: np.random.Generator | None = None) -> dict[str, Any]:
+    """Return what the public edition says of a release, JSON-ready.
+
+    Parameters
+    ----------
+    rng:
+        Draws the noise; None: unpredictable, as it must be where this is published.
+    """
+    draws = np.random.default_rng(secrets.randbits(128)) if rng is None else rng
+    ties, people = (at(told.audit, f"usefulness.{name}") for name in ("edges", "vertices"))
+    both = ties["shared"] + draws.laplace(scale=NOISE)
+    true = ties["true"] + draws.laplace(scale=NOISE)
+    persons = people["shared"] + draws.laplace(scale=NOISE)
+    return {
+        "format": FORMAT,
+        "edition": "public",
+        "release_id": told.release_id,
+        "sequence_id": told.sequence_id,
+        "nominal_time": told.nominal_time,
+        "size": {"vertices": people["released"], "edges": ties["released"]},
+        "guarantee": dict(told.guarantee),
+        "parameters": parameters(told.audit["params"], told.guarantee.get("w")),
+        "noise": {
+            "shown_ties_true": _tenths(both, ties["released"]),
+            "true_ties_shown": _tenths(both, true),
+            "vertices_people": _tenths(persons, people["released"]),
+        },
+        "how_to_read": list(HOW_TO_READ),
+        "not_covered": list(NOT_COVERED),
+    }
+
+
+def page(content: Mapping[str, Any]) -> str:
+    """Return the page of the public edition."""
+    noise, size = content["noise"], content["size"]
+    rows = [
+        ["ties shown that are true", _told(noise["shown_ties_true"])],
+        ["true ties that are shown", _told(noise["true_ties_shown"])],
+        ["vertices that are people", _told(noise["vertices_people"])],
+    ]
+    params = [[row["name"], row["value"], row["means"]] for row in content["parameters"]]
+    time = f" as of {content['nominal_time']}" if content["nominal_time"] else ""
+    shown = f"{size['vertices']:,} vertices, {size['edges']:,} ties"
+    text = content["guarantee"].get("text", "")
+    body = [
+        node(
+            "header",
+            node("h1", "How to read this release"),
+            node("span", f"{content['release_id']}{time}; {shown}", class_="quiet"),
+        ),
+        section(
+            "What noise to expect",
+            rows_of(["what", "about"], rows),
+            quiet("To a tenth, and with noise of its own; not told for small releases."),
+            node("ul", *(node("li", line) for line in content["how_to_read"])),
+            name="noise",
+        ),
+        section("What is promised", quiet(text), name="promise"),
+        section(
+            "Parameters in plain words",
+            rows_of(["parameter", "value", "what it means"], params, class_="words"),
+            name="parameters",
+        ),
+        section(
+            "What is not covered",
+            node("ul", *(node("li", line) for line in content["not_covered"])),
+            name="limits",
+        ),
+    ]
+    return document(f"ktsafe: {content['release_id']}", body)
+
+
+def _tenths(part: float, whole: float) -> int | None:
+    """Return how many tenths a share is; None where the whole is too small to tell."""
+    if whole < COUNT_MIN:
+        return None
+    return round(STEPS * min(max(part / whole, 0.0), 1.0))
+
+
+def _told(tenths: int | None) -> str:
+    if tenths is None:
+        return "not told"
+    if tenths in {0, STEPS}:
+        return "hardly any" if tenths == 0 else "nearly all"
+    return f"{tenths} in {STEPS}"

@@ -1,0 +1,94 @@
+"""One score of what a release is good for, with its parts: how near each is to the truth.
+
+Safety has no score: a promise is kept for everybody, or it is broken.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from stream.report.reading import at
+
+Part = dict[str, Any]
+
+READS: Final = {
+    "Ties": "F1: 1 if the release shows all true ties and no others",
+    "People": "F1: 1 if everybody is shown and nobody is inserted",
+    "Degrees": "1 less how far degrees move, over the true mean degree",
+    "Distances": "the lesser of both mean distances over the greater, pairs connected in both",
+    "Clustering": "the lesser of both coefficients over the greater",
+    "Communities": "how far communities agree, over how far two runs on the truth do; modularity",
+    "Centrality": "how many of the most central people stay so (PageRank)",
+    "Attributes": "1 less how far the values of an attribute move, mean over attributes",
+}
+"""The parts of the score and how to read each; all are from 0 to 1, and 1 is the truth."""
+
+
+def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the score of a release and its parts, JSON-ready and private.
+
+    Parameters
+    ----------
+    usefulness:
+        As in `ktsafe.audit.Usefulness.to_mapping`.
+    utility:
+        As in `ktsafe.audit.utility.utility_figures`; None: not measured.
+
+    Returns
+    -------
+    dict
+        `score`: the plain mean of all parts, from 0 to 1; None where a part is not known, for a
+        mean of fewer parts is another score. `parts`: `name`, `score`, the figure `true` and
+        `released` where there are two, and how it `reads`.
+
+    Examples
+    --------
+    >>> score({"edges": {"f1": 0.8}, "vertices": {"f1": 1.0}}, None)["score"] is None
+    True
+    """
+    found = {
+        "Ties": _part(at(usefulness, "edges.f1")),
+        "People": _part(at(usefulness, "vertices.f1")),
+        **(_of_structure(utility) if utility is not None else {}),
+    }
+    parts = [
+        {"name": name, **found.get(name, _part(None)), "reads": reads}
+        for name, reads in READS.items()
+    ]
+    known = [part["score"] for part in parts if part["score"] is not None]
+    complete = len(known) == len(parts)
+    return {"score": round(sum(known) / len(known), 6) if complete else None, "parts": parts}
+
+
+def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
+    mean = [at(utility, f"{of}.mean_degree") for of in ("original", "released")]
+    moved = at(utility, "degree_emd")
+    clustering = [at(utility, f"{of}.clustering") for of in ("original", "released")]
+    hops = [at(utility, f"paths.mean_hops.{of}") for of in ("original", "released")]
+    agree, best = (at(utility, f"communities.{name}") for name in ("nmi", "nmi_again"))
+    modularity = [at(utility, f"communities.modularity.{of}") for of in ("original", "released")]
+    mixes = (at(utility, "attribute_mix") or {}).values()
+    apart = [mix["distance"] for mix in mixes if mix["distance"] is not None]
+    degrees = 1 - moved / mean[0] if moved is not None and mean[0] else None
+    return {
+        "Degrees": _part(degrees, *mean),
+        "Distances": _part(_ratio(*hops), *hops),
+        "Clustering": _part(_ratio(*clustering), *clustering),
+        # Modularity is what both graphs have of their own; agreement is between them.
+        "Communities": _part(agree / best if agree is not None and best else None, *modularity),
+        "Centrality": _part(at(utility, "pagerank.overlap")),
+        "Attributes": _part(1 - sum(apart) / len(apart) if apart else None),
+    }
+
+
+def _ratio(true: float | None, released: float | None) -> float | None:
+    """Return the lesser over the greater; 1 where both are 0."""
+    if true is None or released is None:
+        return None
+    return min(true, released) / max(true, released) if max(true, released) > 0 else 1.0
+
+
+def _part(found: float | None, true: float | None = None, released: float | None = None) -> Part:
+    bounded = None if found is None else round(min(max(found, 0.0), 1.0), 6)
+    return {"score": bounded, "true": true, "released": released}

@@ -1,0 +1,143 @@
+"""Reads what a report is made of: manifests, private audits, and where asked the true graph."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from ktsafe.errors import InvalidGraph
+from stream.errors import ConfigError
+from stream.files.graphs import read_schema
+from stream.files.private_audits import place_of, read_declared, read_owners
+from stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
+from stream.files.releases_write import AUDIT
+from stream.report.content import Told
+from stream.report.measuring import measured
+from stream.study.audits import Truth, case_of
+from stream.study.sequence_report import Sources
+
+Progress = Callable[[str, float], None]
+
+
+def told_of(
+    sources: Sources,
+    attacks: Path | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = lambda _phase, _done: None,
+) -> list[Told]:
+    """Return what is known of the releases of the last sequence, in order.
+
+    Parameters
+    ----------
+    sources:
+        The releases and the private audits; with the truth, what the audit of the last release
+        does not tell is measured.
+    attacks:
+        What `ktsafe attack --json` printed of these releases; taken instead of what audits tell.
+    seed:
+        The same files and seed give the same figures.
+
+    Raises
+    ------
+    ConfigError
+        If there are no releases, no private audits, or the file of attacks is none.
+    ReleaseUnreadable, InvalidGraph
+        If files are missing, damaged, or do not fit each other.
+    """
+    if sources.mapping is None:
+        raise ConfigError("A report is made of private audits.", hint="Name them with --map.")
+    folders = release_folders(sources.releases)
+    if not folders:
+        raise ConfigError("There is no release to report of.")
+    manifests = [read_manifest(folder) for folder in folders]
+    kept = [m for m in manifests if m.sequence_id == manifests[-1].sequence_id]
+    audits = [read_figures(sources.mapping, manifest.release_id) for manifest in kept]
+    if attacks is not None:
+        audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
+    if sources.truth is not None:
+        audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
+    return [told(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)]
+
+
+def told(manifest: Manifest, audit: Mapping[str, Any]) -> Told:
+    """Return what is known of one release by its manifest and its private audit."""
+    guarantee = msgspec.to_builtins(manifest.guarantee)
+    return Told(manifest.release_id, manifest.sequence_id, manifest.nominal_time, guarantee, audit)
+
+
+def read_figures(folder: Path, release_id: str) -> dict[str, Any]:
+    """Return the figures of a release's private audit.
+
+    Raises
+    ------
+    InvalidGraph
+        If there are none, or they are no audit of a release. Their content is not repeated.
+    """
+    path = place_of(folder, release_id, AUDIT) / AUDIT
+    try:
+        found = msgspec.convert(json.loads(path.read_bytes()), dict[str, Any])
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        hint = "--map takes the private audit folder, with audit.json in a folder per release."
+        raise InvalidGraph(msg, hint=hint) from error
+    except (ValueError, msgspec.ValidationError) as error:
+        msg = f"{path} is no readable audit ({type(error).__name__})."
+        raise InvalidGraph(msg) from error
+    if missing := {"params", "size", "cost", "usefulness", "privacy"} - found.keys():
+        msg = f"{path} has no figures of {min(missing)}."
+        raise InvalidGraph(msg, hint="Audits of `ktsafe anonymize` and of the service have them.")
+    return found
+
+
+def _attacks(path: Path, manifest: Manifest) -> list[dict[str, Any]]:
+    """Return the results of attacks on a release and on its sequence."""
+    try:
+        report = msgspec.convert(json.loads(path.read_bytes()), dict[str, list[dict[str, Any]]])
+        results = [
+            result
+            for part in report["releases"]
+            if part["release_id"] == manifest.release_id
+            for result in part["results"]
+        ]
+        for part in report["sequences"]:
+            if part["sequence_id"] == manifest.sequence_id:
+                results += part["results"]
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        raise ConfigError(msg) from error
+    except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
+        msg = f"{path} is not what `ktsafe attack --json` prints."
+        raise ConfigError(msg) from error
+    return results
+
+
+def _measured(
+    sources: Sources, folder: Path, audit: dict[str, Any], seed: int, progress: Progress
+) -> dict[str, Any]:
+    assert sources.mapping is not None
+    assert sources.truth is not None
+    progress("reading the truth", 0.0)
+    release = read_release(folder)
+    name = release.manifest.release_id
+    schema = None if sources.schema is None else read_schema(sources.schema)
+    true = Truth(sources.truth, schema).of(release.manifest, read_declared(sources.mapping, name))
+    case = case_of(release, true, read_owners(sources.mapping, name))
+    size = {"vertices": case.original.n_vertices, "edges": case.original.n_edges}
+    if size != audit["size"]["original"]:
+        msg = f"The true graph is not the one behind {name}: their sizes differ."
+        hint = "After `ktsafe state import` a feed tells a part only: give the graph as a folder."
+        raise InvalidGraph(msg, hint=hint)
+    return measured(
+        audit,
+        case.original,
+        case.released,
+        case.original_of,
+        release.params,
+        seed=seed,
+        progress=progress,
+    )

@@ -1,0 +1,89 @@
+"""What the report says in words: parameters, the three questions of an assessment, limits."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import Any, Final
+
+NOT_COVERED: Final = (
+    "Whether a tie that is shown is true, and whether a vertex is a person.",
+    "An attacker who knows who a few people are and all true ties. Structure finds most others.",
+    "An attacker who knows your true ties exactly, and drops what looks inserted.",
+    "Net changes over several releases, such as between the first and the last.",
+    "Releases of another sequence, or other publications of the same network.",
+    "An attacker who plants accounts in numbers.",
+    "Groups of people instead of single ones, and what follows from belonging to one.",
+    "Differential privacy: kt-safety is another promise, and does not imply it.",
+)
+
+ASSESSED: Final = {
+    "Singling out": (
+        "Can somebody be told from everybody else?",
+        ("one_hop", "two_hops", "denoised", "partial_knowledge", "sybils", "alignment", "seeds"),
+    ),
+    "Linkability": (
+        "Can records of one person be linked, over releases or with other data?",
+        ("changes", "intersection", "age", "arrival", "departure", "membership_of_vertices"),
+    ),
+    "Inference": (
+        "Can something be learnt about somebody, without finding the person?",
+        ("sensitive_inference", "membership_of_ties"),
+    ),
+}
+"""The questions of the Article 29 Working Party (Opinion 05/2014), and the attacks on each."""
+
+KINDS: Final = {
+    "by_true_degree": ("ties", "how many true ties they have"),
+    "by_class_size": ("of a kind", "how many people have their quasi-identifiers"),
+}
+"""Kinds of people: where the private audit tells of them, and by what they are told apart."""
+
+
+def parameters(params: Mapping[str, Any], window: str | int | None) -> list[dict[str, str]]:
+    """Return each parameter with its value and what it means, JSON-ready."""
+    k, hops = params["k"], params.get("n_hops", 1)
+    alpha, t = (Fraction(params[name]) for name in ("alpha", "t"))
+    rows = [
+        ("k", k, f"Everybody has at least {k} candidates: vertices that look alike to an attacker"),
+        (
+            "alpha",
+            params["alpha"],
+            f"At most {_percent(alpha)} of anybody's candidates are shown as sensitive",
+        ),
+        (
+            "t",
+            params["t"],
+            (
+                "Candidates' neighbours may differ in each attribute by at most this share "
+                f"({_percent(t)})"
+            ),
+        ),
+        (
+            "epsilon",
+            params["epsilon"],
+            f"Candidates' neighbourhoods may differ by at most {params['epsilon']} edits",
+        ),
+        ("hops", hops, "How far around a person the attacker is taken to know: " + _reach(hops)),
+    ]
+    if params.get("reading") == "induced":
+        rows.append(("reading", "induced", "The attacker also knows which neighbours are tied"))
+    if window is not None:
+        rows.append(("window", window, _window(window)))
+    return [{"name": name, "value": str(value), "means": words} for name, value, words in rows]
+
+
+def _percent(value: Fraction) -> str:
+    return f"{float(value):.3g}".rstrip(".") if value > 1 else f"{float(100 * value):.3g}%"
+
+
+def _reach(hops: int) -> str:
+    return "direct neighbours" if hops == 1 else f"{hops} steps"
+
+
+def _window(window: str | int) -> str:
+    if window == "all":
+        return "The promise holds for an attacker who links all releases of the sequence"
+    if window == 1:
+        return "The promise holds for this release by itself, not for several linked ones"
+    return f"The promise holds for an attacker who links {window} releases in succession"

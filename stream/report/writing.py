@@ -1,0 +1,46 @@
+"""Writes a report to a new file."""
+
+from __future__ import annotations
+
+import datetime
+import os
+from pathlib import Path
+
+from stream.errors import ConfigError
+
+
+def now() -> str:
+    """Return this moment as text, in UTC, to the minute."""
+    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%d %H:%M} UTC"
+
+
+def check_page(path: Path) -> None:
+    """Refuse a file that exists, before hours of work are spent on what goes there.
+
+    Raises
+    ------
+    ConfigError
+        If it exists, or its folder does not.
+    """
+    if path.exists() or not path.parent.is_dir():
+        why = "exists already" if path.exists() else "lies in no folder"
+        msg = f"{path} {why}."
+        raise ConfigError(msg, hint="Name a new file in a folder that is there.")
+
+
+def write_page(path: Path, text: str, *, is_private: bool = True) -> None:
+    """Write a page to a new file, readable by its owner only where it is private.
+
+    Raises
+    ------
+    ConfigError
+        If the file exists already, or cannot be written.
+    """
+    mode = 0o600 if is_private else 0o644
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, mode)
+    except OSError as error:
+        msg = f"{path} cannot be created ({error.strerror})."
+        raise ConfigError(msg, hint="Name a new file in a folder that is writable.") from error
+    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+        file.write(text)

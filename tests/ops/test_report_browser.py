@@ -1,0 +1,95 @@
+"""Reports in a real browser: by day, by night, on a phone and on paper."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from stream.report.page import page
+from stream.report.public_page import page as public_page
+from stream.report.public_page import public_content
+from tests.ops.browser import Browser, browser
+from tests.ops.test_status_browser import CONTRAST
+from tests.stream.report.examples import private, told
+
+LOOKS = {
+    "desk": (1280, 800, "light", "screen"),
+    "night": (1280, 800, "dark", "screen"),
+    "phone": (320, 640, "light", "screen"),
+    "phone at night": (390, 844, "dark", "screen"),
+    "paper": (680, 960, "light", "print"),
+    "paper at night": (680, 960, "dark", "print"),
+}
+KINDS = ("history", "public")
+
+
+@pytest.fixture(scope="module")
+def window(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Browser]:
+    with browser(tmp_path_factory.mktemp("browser")) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Return a report of a history and a public one, in files."""
+    folder = tmp_path_factory.mktemp("reports")
+    history = private(3)
+    history["utility"]["attribute_mix"]["w" * 80] = history["utility"]["attribute_mix"]["club"]
+    texts = {
+        "history": page(history),
+        "public": public_page(public_content(told(), rng=np.random.default_rng(0))),
+    }
+    for kind, text in texts.items():
+        (folder / f"{kind}.html").write_text(text, encoding="utf-8")
+    return {kind: folder / f"{kind}.html" for kind in texts}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("look", LOOKS)
+def test_nothing_is_wider_than_the_screen_and_all_can_be_read(
+    window: Browser, files: dict[str, Path], look: str, kind: str
+) -> None:
+    """One scrolls down, never sideways; every word stands out (WCAG: 4.5), also on paper."""
+    window.look(*LOOKS[look])  # type: ignore[arg-type]
+    window.complaints()
+    window.open(files[kind].as_uri())
+    width = window.ask("Math.max(document.documentElement.scrollWidth, document.body.scrollWidth)")
+    assert width <= LOOKS[look][0]
+    assert [item for item in window.ask(CONTRAST) if item[0] < 4.5] == []
+    ground = window.ask("getComputedStyle(document.body).backgroundColor")
+    is_dark = LOOKS[look][2:] == ("dark", "screen")
+    assert (ground == "rgb(255, 255, 255)") is not is_dark
+    assert window.complaints() == []
+
+
+def test_safety_and_utility_stand_side_by_side(window: Browser, files: dict[str, Path]) -> None:
+    """On a desk both answers are on the first screen; on a phone one follows the other."""
+    tops = "['safety', 'utility'].map(n => document.getElementById(n).getBoundingClientRect().top)"
+    window.look(1280, 800)
+    window.open(files["history"].as_uri())
+    safety, utility = window.ask(tops)
+    assert safety == utility
+    assert safety < 300
+    window.look(320, 640)
+    window.open(files["history"].as_uri())
+    safety, utility = window.ask(tops)
+    assert safety < utility
+
+
+def test_charts_have_a_size_and_nothing_is_asked_for(
+    window: Browser, files: dict[str, Path]
+) -> None:
+    """Every chart is drawn in its place; the page asks for nothing but itself."""
+    window.look(390, 844)
+    window.requested()
+    window.open(files["history"].as_uri())
+    assert {url for url in window.requested() if url.startswith("http")} == set()
+    boxes = window.ask(
+        "[...document.querySelectorAll('svg.chart')].map(s => s.getBoundingClientRect())"
+        ".map(b => [b.width, b.height])"
+    )
+    assert len(boxes) >= 8
+    assert all(250 < width <= 390 and 100 < height < 300 for width, height in boxes)

@@ -1,0 +1,158 @@
+"""What a report says, out of private audits; the public edition says little of it."""
+
+from __future__ import annotations
+
+import copy
+import dataclasses
+import json
+from typing import Any
+
+import numpy as np
+import pytest
+
+from stream.report.content import attacked, content, kept
+from stream.report.public_page import COUNT_MIN, public_content
+from stream.report.words import parameters
+from tests.stream.report.examples import PARAMS, private, told
+
+
+def changed(path: str, value: Any) -> dict[str, Any]:
+    """Return the example's audit with another figure in one place."""
+    audit: dict[str, Any] = copy.deepcopy(dict(told().audit))
+    *names, last = path.split(".")
+    part = audit
+    for name in names:
+        part = part.setdefault(name, {})
+    part[last] = value
+    return audit
+
+
+def test_figures_are_those_of_the_audit() -> None:
+    """Nothing is computed twice: what the audit tells stands in the report as it is."""
+    audit, found = told().audit, private()
+    assert found["utility"]["usefulness"] == audit["usefulness"]
+    assert found["cost"]["total"] == audit["cost"]["total"]
+    assert found["least_protected"]["fewest_real"] == audit["privacy"]["all"]["k_real"]["min"]
+    assert found["utility"]["degree_bands"] == audit["utility"]["degree_bands"]
+    assert json.loads(json.dumps(found, allow_nan=False)) == found
+
+
+def test_a_safe_release_keeps_every_promise() -> None:
+    """Each promise is kept for everybody, and the worst figure is within its bound."""
+    safety = private()["safety"]
+    assert safety["holds"]
+    assert {row["kept"] for row in safety["promises"]} == {1.0}
+    assert safety["promises"][0]["worst"] >= PARAMS.k
+    assert safety["promises"][-1]["worst"] <= PARAMS.alpha
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        ("privacy.all.k_claimed.below_k", 1),
+        ("privacy.all.alpha.above_alpha", 1),
+        ("audit.safe", False),
+        (
+            "audit.figures.published.candidates",
+            {"vertices": 9, "min": 1, "below_k": 1},
+        ),
+    ],
+)
+def test_one_person_less_and_it_is_not_safe(path: str, value: Any) -> None:
+    """Safety has no degrees."""
+    assert not kept(changed(path, value))["holds"]
+
+
+def test_changes_are_a_promise_only_where_they_are_promised() -> None:
+    """Without cover, changes with few candidates break nothing."""
+    audit = changed("audit.figures.changes.k_delta", {"vertices": 4, "min": 1, "below_k": 4})
+    assert kept(audit)["holds"]
+    assert not kept(audit, covers_changes=True)["holds"]
+
+
+def test_the_sharpest_variant_of_an_attack_is_told() -> None:
+    """The one highest above its promise, and one without promise only if no other has one."""
+
+    def result(name: str, value: float, promise: float | None, targets: int = 9) -> dict[str, Any]:
+        return {
+            "attack": name,
+            "measure": "share",
+            "targets": targets,
+            "value": value,
+            "interval": [value - 0.01, value + 0.01],
+            "control": 0.0,
+            "promise": promise,
+            "is_broken": False,
+        }
+
+    results = [
+        result("a.mild", 0.1, 0.2),
+        result("a.sharp", 0.3, 0.2),
+        result("a.wild", 0.9, None),
+        result("b.only", 0.9, None),
+        result("c.nobody", 0.9, 0.1, targets=0),
+    ]
+    found = attacked({"attacks": {"results": results}})
+    assert [each["variant"] for each in found] == ["a.sharp", "b.only"]
+
+
+def test_an_old_audit_without_measurements_has_a_report() -> None:
+    """What nobody measured is told as unknown, not as nought."""
+    audit = {k: v for k, v in told().audit.items() if k not in {"utility", "attacks"}}
+    found = content([dataclasses.replace(told(), audit=audit)], "now")
+    assert found["utility"]["score"] is None
+    assert found["utility"]["degree_bands"] is None
+    assert found["safety"]["attacks"] == []
+    assert found["safety"]["holds"]
+
+
+def test_drift_has_a_row_per_release() -> None:
+    """In the order of publication; a single release has no drift."""
+    assert private()["drift"] == []
+    rows = private(3)["drift"]
+    assert [row["release_id"] for row in rows] == ["000001-X", "000002-X", "000003-X"]
+
+
+def test_parameters_are_told_in_words() -> None:
+    """Every parameter of the promise is there, with its value in the sentence."""
+    rows = {row["name"]: row for row in parameters(PARAMS.to_mapping(), "all")}
+    assert rows.keys() >= {"k", "alpha", "t", "epsilon", "hops", "window"}
+    assert "5 candidates" in rows["k"]["means"]
+    assert "50%" in rows["alpha"]["means"]
+
+
+def test_the_public_edition_says_three_tenths_and_nothing_else_that_is_private() -> None:
+    """Beside sizes, parameters and texts, which are public, there are three whole numbers."""
+    found = public_content(big(), rng=np.random.default_rng(0))
+    public = {"format", "edition", "release_id", "sequence_id", "nominal_time", "size"}
+    public |= {"guarantee", "parameters", "how_to_read", "not_covered"}
+    assert found.keys() - public == {"noise"}
+    assert all(isinstance(share, int) and 0 <= share <= 10 for share in found["noise"].values())
+    ties = big().audit["usefulness"]["edges"]
+    assert found["size"]["edges"] == ties["released"]
+    assert abs(found["noise"]["shown_ties_true"] - 10 * ties["shared"] / ties["released"]) < 1
+
+
+def test_small_releases_have_no_public_shares() -> None:
+    """A tenth of few people would be a person."""
+    assert told().audit["usefulness"]["vertices"]["released"] < COUNT_MIN
+    assert public_content(told())["noise"]["vertices_people"] is None
+
+
+def test_public_shares_hide_a_tie() -> None:
+    """One tie more or less changes what is said no more often than chance does."""
+    at_the_edge = 5_500 * 9_999 // 10_000
+    said = []
+    for shared in (at_the_edge, at_the_edge + 1):
+        rng = np.random.default_rng(0)
+        found = [public_content(big(shared), rng=rng)["noise"] for _ in range(400)]
+        said.append(np.mean([each["shown_ties_true"] for each in found]))
+    assert abs(said[0] - said[1]) < 0.1
+
+
+def big(shared: int = 7_000):
+    """Return the example with the numbers of a larger one."""
+    audit = changed("usefulness.edges", {"true": 12_000, "released": 10_000, "shared": shared})
+    people = {"true": 2_000, "released": 2_000, "shared": 1_990}
+    audit["usefulness"]["vertices"] = people
+    return dataclasses.replace(told(), audit=audit)

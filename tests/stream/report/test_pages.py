@@ -1,0 +1,108 @@
+"""The pages: well-formed, small, without scripts, and without ids or values of people."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from stream.report.compared import comparison_page
+from stream.report.page import page
+from stream.report.public_page import page as public_page
+from stream.report.public_page import public_content
+from tests.stream.report.examples import VALUES, Page, private, told
+
+BYTES_MAX = 300_000
+ROW = {
+    "k": 5,
+    "t": "0.1",
+    "without": "",
+    "outcome": "kt-safe",
+    "vertices": 40,
+    "edges": 90,
+    "edge_f1": 0.8,
+    "edge_precision": 0.8,
+    "edge_recall": 0.8,
+    "k_real_share_below_k": 0.1,
+}
+
+
+def pages():
+    """Return every kind of page."""
+    history = private(3)
+    history["drift"] *= 40  # Ten years of months.
+    return {
+        "release": page(private()),
+        "history": page(history),
+        "public": public_page(public_content(told(), rng=np.random.default_rng(0))),
+        "compared": comparison_page(
+            [ROW, {**ROW, "k": 10, "edge_f1": None}, {"k": 20, "t": "0", "without": "club"} | BAD],
+            ("k", "t", "without"),
+            "now",
+        ),
+    }
+
+
+BAD = {"outcome": "infeasible", "vertices": 40, "edges": 90}
+
+
+@pytest.mark.parametrize("kind", ["release", "history", "public", "compared"])
+def test_a_page_is_one_small_file_that_loads_and_runs_nothing(kind: str) -> None:
+    """Every element is closed; no script, no frame, no picture, no address, no handler."""
+    text = pages()[kind]
+    assert text.startswith("<!DOCTYPE html>")
+    assert len(text.encode()) < BYTES_MAX
+    found = Page(text)
+    assert not {"script", "img", "iframe", "link", "object", "form"} & set(found.tags)
+    assert not [name for name, _ in found.attributes if name.startswith("on")]
+    assert not [v for n, v in found.attributes if n in {"src", "href", "action", "xlink:href"}]
+    assert "url(" not in text
+    assert "@import" not in text
+    assert "nan" not in re.findall(r"[a-z]+", " ".join(v or "" for _, v in found.attributes))
+
+
+@pytest.mark.parametrize("kind", ["release", "history", "public"])
+def test_no_value_of_a_person_is_on_a_page(kind: str) -> None:
+    """Attributes are named, their values never, in text, attributes and comments alike."""
+    text = pages()[kind]
+    assert not [value for own in VALUES.values() for value in own if value in text]
+    assert "ultramarine" not in text
+    assert ("club" in text) is (kind != "public")
+
+
+def test_a_broken_promise_is_seen_at_once() -> None:
+    """The first words say so, and which attack exceeds its promise."""
+    content = private()
+    content["safety"]["holds"] = False
+    content["safety"]["attacks"][0]["is_broken"] = True
+    words = Page(page(content)).words
+    assert "NOT safe" in words
+    assert content["safety"]["attacks"][0]["attack"] in words
+    assert "every promise is kept" not in words
+
+
+def test_the_first_screen_answers_both_questions() -> None:
+    """Safety and utility come first, side by side, then who is least protected."""
+    found = Page(page(private()))
+    names = [value for name, value in found.attributes if name == "id"]
+    assert names[:2] == ["safety", "utility"]
+    wanted = {"attacks", "structure", "least-protected", "waiting", "cost", "parameters"}
+    assert wanted | {"assessment", "limits"} <= set(names)
+    assert "drift" not in names
+    assert "every promise is kept" in found.words
+
+
+def test_hostile_names_stay_text() -> None:
+    """Names of attributes come from outside: they are escaped."""
+    content = private()
+    mix = content["utility"]["attribute_mix"]
+    mix["<script>alert(1)</script>"] = mix.pop("club")
+    assert "script" not in Page(page(content)).tags
+
+
+def test_charts_are_named_for_who_cannot_see_them() -> None:
+    """Each has a label in words and a title."""
+    found = Page(page(private(3)))
+    assert found.tags.count("svg") == sum(name == "aria-label" for name, _ in found.attributes)
+    assert found.tags.count("svg") == found.tags.count("title") - 1
