@@ -16,10 +16,12 @@ from stream.files.graphs import read_schema
 from stream.files.private_audits import read_declared, read_owners
 from stream.files.releases_read import Release, read_manifest, read_release, release_folders
 from stream.study.audits import Truth, case_of
+from stream.study.byte_traces import byte_traces
 from stream.study.sequence_report import Sources
 
 Progress = Callable[[str, float], None]
-NAMES = (*ATTACKS, *SEQUENCE_ATTACKS)
+BYTES = "bytes"
+NAMES = (*ATTACKS, BYTES, *SEQUENCE_ATTACKS)
 
 
 def attack_releases(
@@ -39,8 +41,8 @@ def attack_releases(
     sources:
         The releases, the mapping and the truth; all three are needed.
     attacks:
-        Names of `ATTACKS` and `SEQUENCE_ATTACKS`. Those on sequences need two releases of one
-        sequence.
+        Names of `ATTACKS` and `SEQUENCE_ATTACKS`, and "bytes" (`stream.study.byte_traces`). Those
+        on sequences need two releases of one sequence.
     seed:
         The same releases, attacks and seed give the same report.
 
@@ -81,6 +83,8 @@ def attack_releases(
             attacks=[name for name in wanted if name in ATTACKS],
             progress=_part(progress, release_name(release), i, len(folders)),
         )
+        if BYTES in wanted:
+            results += byte_traces(folder, release, case)
         reports.append(
             {"release_id": release_name(release), "results": [r.to_mapping() for r in results]}
         )
