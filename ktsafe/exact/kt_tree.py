@@ -183,6 +183,7 @@ def _cut(
     if n < 2 * m:
         return None
     sizes = np.arange(m, n - m + 1)
+    most = bearable(sizes, params)
     # A cut that wastes members makes fewer cohorts, each of which deviates more.
     spares = sizes // m + (n - sizes) // m == n // m
     spread = np.abs(rows - np.median(rows, axis=0)).sum(axis=0)
@@ -192,8 +193,9 @@ def _cut(
             order = _order(rows[:, column], is_sensitive, mixed=mixed)
             value = rows[order, column].astype(np.int64)
             sensitive = np.cumsum(is_sensitive[order])
-            fits = sensitive[sizes - 1] <= bearable(sizes, params)
-            fits &= sensitive[-1] - sensitive[sizes - 1] <= bearable(n - sizes, params)
+            # The other side of the smallest cut is the greatest.
+            fits = sensitive[sizes - 1] <= most
+            fits &= sensitive[-1] - sensitive[sizes - 1] <= most[::-1]
             if not wastes:
                 fits &= spares
             if at_border:

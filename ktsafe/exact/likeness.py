@@ -24,7 +24,7 @@ TRIALS: dict[Effort, int] = {"fast": 40, "balanced": 1000, "thorough": 3000}
 TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 20_000_000, "thorough": 200_000_000}
 """Exchanges that are tried at most."""
 
-ROUNDS = 20
+ROUNDS: dict[Effort, int] = {"fast": 6, "balanced": 20, "thorough": 20}
 ROUNDS_MIN = 4
 """Rounds, and where few of the inserted edges may exchange ends: what ties look like changes less.
 In the first quarter of them edges only gain common neighbours, whatever ties have."""
@@ -102,7 +102,7 @@ def exchanged(
         mark=np.zeros(len(classes) + 1, dtype=np.int64),
     )
     trials = min(TRIALS[effort] * len(inserted), TRIALS_MAX[effort])
-    rounds = max(ROUNDS_MIN, ROUNDS * len(inserted) // (len(inserted) + len(others)))
+    rounds = max(ROUNDS_MIN, ROUNDS[effort] * len(inserted) // (len(inserted) + len(others)))
     for i in range(rounds):
         if i >= rounds // 4:
             guise.worth[:] = _likelihood(guise, shown, others) + 0.01 * share
