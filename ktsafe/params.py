@@ -22,6 +22,9 @@ DENOMINATOR_MAX = 10_000
 HOPS_MAX = 64
 TEXT_CHARS_MAX = 40
 
+# A share times a number of candidates: what is compared with k and alpha.
+assert max(K_MAX, EPSILON_MAX, 2**31) * DENOMINATOR_MAX < 2**63
+
 Reading = Literal["walk", "induced"]
 Distance = Literal["emd", "l1"]
 """In what t may be given: half the L1 distance, the definition's, or the L1 distance itself."""

@@ -27,11 +27,17 @@ CELLS_MAX = 2**28
 PAIRS_PER_TASK = 20_000_000
 """Pairs of locations that are worth handing to another thread."""
 
+# Scaled distances of narrow rows are summed in int16.
+assert 2 * core.NARROW_SIZE_MAX**2 < 2**15
+
 
 def star_protection_sets(
     coded: Coded, params: PrivacyParams, *, workers: int | None = None
 ) -> NDArray[np.int64]:
     """Return |PS(v)| and its flagged members for n = 1 walk, int64, shape (1 + flags, n)."""
+    # What kernels are compiled for, and what they do not check.
+    assert coded.columns.dtype == coded.edges.dtype == np.int32
+    assert coded.flags.shape[0] == len(coded.classes) == len(coded.columns)
     n, q = coded.columns.shape
     columns, offsets, classes = coded.columns, coded.offsets, coded.classes
     pairs, flags = coded.edges, coded.flags

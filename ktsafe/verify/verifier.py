@@ -31,6 +31,8 @@ __all__ = ["Failure", "Verdict", "verify", "verify_flags", "verify_graph"]
 N_MAX = 2**31 - 1
 """Vertices beyond which 2 * size_1 * size_2 could leave int64."""
 
+assert 2 * N_MAX**2 < 2**63
+
 
 def verify(
     quasi_identifiers: ArrayLike,

@@ -41,7 +41,7 @@ from stream.release.snapshotter import BuildSettings
 from stream.service.control import Control
 from stream.service.loop import Clock, LoopSettings, WhenBusy
 from stream.service.notify import Notifier
-from stream.service.service import run_service
+from stream.service.service import Ends, ServiceSettings, run_service
 from stream.service.standby import check_can_stand_by, take_over
 from stream.watching.board import StatusBoard
 from stream.watching.summary import Summary
@@ -77,11 +77,13 @@ def run_from_settings(
             metrics, server = status_server(settings, board)
             stack.enter_context(server)
             told.insert(0, metrics)
-        run_service(
+        ends = Ends(
             open_store=lambda: store or open_store(settings),
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings),
             sink=release_sink(settings),
+        )
+        plan = ServiceSettings(
             schema=settings.schema,
             ingest=IngestSettings(
                 batch_records_max=config.ingest.checkpoint_records_max,
@@ -102,9 +104,13 @@ def run_from_settings(
                 min_f1=config.release.min_f1,
                 attack=AttackSettings(config.attack.budget, config.attack.hold),
             ),
+            publish_retry_s=config.release.retry_s,
+        )
+        run_service(
+            ends,
+            plan,
             observer=Observers(*told),
             stopping=stopping.is_set,
-            publish_retry_s=config.release.retry_s,
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: erase_dead_letters(settings, ids),
         )

@@ -22,6 +22,7 @@ from stream.process.logs import get_logger
 from stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
 from stream.release.publish import Publisher
 from stream.release.wall_clock import WallClock
+from stream.service.clocks import Clocks
 from stream.slots import Slots
 from stream.upkeep.erasure import Eraser
 
@@ -79,10 +80,8 @@ class Loop:
 
     Parameters
     ----------
-    wall_us:
-        The wall clock, microseconds since the epoch; decides slots in wall-clock mode only.
-    monotonic, sleep:
-        A clock in seconds and a way to wait by it.
+    clocks:
+        The wall clock decides slots in wall-clock mode only.
     stopping:
         Asked every round; True ends the loop cleanly.
     """
@@ -97,9 +96,7 @@ class Loop:
         *,
         settings: LoopSettings,
         observer: Observer,
-        wall_us: Callable[[], int],
-        monotonic: Callable[[], float],
-        sleep: Callable[[float], None],
+        clocks: Clocks,
         stopping: Callable[[], bool],
     ) -> None:
         self._source = source
@@ -109,13 +106,12 @@ class Loop:
         self._eraser = eraser
         self._settings = settings
         self._observer = observer
-        self._monotonic = monotonic
-        self._sleep = sleep
+        self._clocks = clocks
         self._stopping = stopping
         self._report_at_s = 0.0
         self._prune_at_us: int | None = None
         self._last_cut = self._offsets_of_last_cut()
-        self._release_cut = self._resumed_cut(WallClock(wall_us, monotonic))
+        self._release_cut = self._resumed_cut(WallClock(clocks.wall_us, clocks.monotonic))
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
         """Go round until stopped, or with `drain` until the feed has ended and is released.
@@ -249,7 +245,7 @@ class Loop:
                 if self._stopping():
                     return False
                 self._observer.alive()
-                self._sleep(self._settings.dead_letter_retry_s)
+                self._clocks.sleep(self._settings.dead_letter_retry_s)
             else:
                 return True
 
@@ -259,7 +255,7 @@ class Loop:
         if self._release_cut.arrived or self._ingest.ended() != set(partitions):
             return False
         if self._publisher.busy:
-            self._sleep(0.01)
+            self._clocks.sleep(0.01)
             return False
         if self._ingest_offsets() in ({}, self._last_cut):
             return True
@@ -286,7 +282,7 @@ class Loop:
                 raise StateUnusable("erase", "the private folder", hint) from None
 
     def _report(self) -> None:
-        now = self._monotonic()
+        now = self._clocks.monotonic()
         if now >= self._report_at_s:
             self._report_at_s = now + self._settings.report_interval_s
             self._observer.lag({(p.topic, p.partition): n for p, n in self._source.lag().items()})

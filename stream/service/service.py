@@ -11,12 +11,12 @@ Opening goes from the inside out, so that what refuses to start leaves nothing h
 
 from __future__ import annotations
 
+import dataclasses
 import threading
-import time
 from collections.abc import Callable
 from concurrent.futures import Future
 from contextlib import ExitStack, closing
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
 from ktsafe import Schema
@@ -28,6 +28,7 @@ from stream.process.logs import get_logger
 from stream.release.publish import Executor, Publisher
 from stream.release.sequence_inputs import ensure_sequence, inputs_digest
 from stream.release.snapshotter import BuildSettings, Snapshotter
+from stream.service.clocks import Clocks
 from stream.service.control import Control
 from stream.service.loop import Loop, LoopSettings
 from stream.service.operations import Operations
@@ -68,38 +69,54 @@ class Inline:
         return future
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Ends:
+    """What a service reads from, and writes to. Whatever it opens it closes again."""
+
+    open_store: Callable[[], GraphStore]
+    open_dead_letters: Callable[[], DeadLetterSink]
+    source: Source
+    sink: ReleaseSink
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class ServiceSettings:
+    """What a service does, and when; `publish_retry_s` is the pause before publishing again."""
+
+    schema: Schema
+    ingest: IngestSettings
+    loop: LoopSettings
+    build: BuildSettings
+    publish_retry_s: float = 5.0
+
+
+REAL_CLOCKS: Final = Clocks()
+
+
 def run_service(
+    ends: Ends,
+    settings: ServiceSettings,
     *,
-    open_store: Callable[[], GraphStore],
-    open_dead_letters: Callable[[], DeadLetterSink],
-    source: Source,
-    sink: ReleaseSink,
-    schema: Schema,
-    ingest: IngestSettings,
-    loop: LoopSettings,
-    build: BuildSettings,
     observer: Observer,
     stopping: Callable[[], bool],
     executor: Executor | None = None,
-    wall_us: Callable[[], int] = lambda: time.time_ns() // 1000,
-    monotonic: Callable[[], float] = time.monotonic,
-    sleep: Callable[[float], None] = time.sleep,
-    publish_retry_s: float = 5.0,
+    clocks: Clocks = REAL_CLOCKS,
     open_control: Callable[[], Control] | None = None,
     erase_letters: EraseLetters = lambda _: None,
 ) -> None:
     """Run one service until `stopping()` is true, or with `loop.drain` until the feed has ended.
 
-    Clocks, executor and connectors are given, so that a test runs the whole service in simulated
-    time. Everything opened here is closed again, whatever happens. Without `open_control` nobody
-    can command it.
+    Everything opened here is closed again, whatever happens. Without `open_control` nobody can
+    command it.
     """
+    source, sink, build = ends.source, ends.sink, settings.build
+    monotonic = clocks.monotonic
     with ExitStack() as stack:
         # Step 1
-        store = stack.enter_context(closing(open_store()))
+        store = stack.enter_context(closing(ends.open_store()))
         # Step 2
-        digest = inputs_digest(build.params, schema, build.frozen)
-        ensure_sequence(store.ledger, digest, wall_us(), seed=build.seed)
+        digest = inputs_digest(build.params, settings.schema, build.frozen)
+        ensure_sequence(store.ledger, digest, clocks.wall_us(), seed=build.seed)
         snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
         snapshotter.open(store.ledger)
         for figures in recent_releases(store.ledger, build.audit_dir):
@@ -114,26 +131,27 @@ def run_service(
             executor or OneThread(),
             observer=observer,
             monotonic=monotonic,
-            retry_s=publish_retry_s,
+            retry_s=settings.publish_retry_s,
         )
         publisher.recover()
         # Step 4
         stack.callback(source.close)
         offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
         source.open(offsets, store.source_identity())
-        eraser = Eraser(store, build.audit_dir, within_s=loop.erase_within_s, monotonic=monotonic)
-        dead_letters = stack.enter_context(closing(open_dead_letters()))
+        within_s = settings.loop.erase_within_s
+        eraser = Eraser(store, build.audit_dir, within_s=within_s, monotonic=monotonic)
+        dead_letters = stack.enter_context(closing(ends.open_dead_letters()))
         if build.mechanism.guarantee.window == 1:
             log.warning("guarantee: each release is safe by itself, releases in series are not")
         taker = Ingest(
             source,
             store,
             dead_letters,
-            schema=schema,
-            settings=ingest,
+            schema=settings.schema,
+            settings=settings.ingest,
             observer=observer,
             monotonic=monotonic,
-            wall_us=wall_us,
+            wall_us=clocks.wall_us,
         )
         main = Loop(
             source,
@@ -141,26 +159,21 @@ def run_service(
             taker,
             publisher,
             eraser,
-            settings=loop,
+            settings=settings.loop,
             observer=observer,
-            wall_us=wall_us,
-            monotonic=monotonic,
-            sleep=sleep,
+            clocks=clocks,
             stopping=stopping,
         )
         if open_control is None:
             main.run()
             return
         operations = Operations(
-            main,
-            store,
-            publisher,
-            snapshotter,
+            *(main, store, publisher, snapshotter),
             inputs_digest=digest,
             seed=build.seed,
             audit_dir=build.audit_dir,
             erase_letters=erase_letters,
-            wall_us=wall_us,
+            wall_us=clocks.wall_us,
         )
         control = stack.enter_context(open_control())
         main.run(lambda: control.advance(operations))

@@ -5,13 +5,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.paged_table import Column, PagedTable
+from ktsafe.sequence.memory.paged_table import FREE, Column, PagedTable
 
 NOBODY = NEVER = -1
 FALSE, TRUE, RESIDUAL = range(3)
 """Of a released edge: inserted, a true tie, a former tie of somebody who left the place."""
 INSERTED, REAL, COUNTERFEIT = range(3)
 """Kinds of place: never anybody's, somebody's, formerly somebody's."""
+
+
+# A free row must read as nobody's and as never.
+assert NOBODY == NEVER == FREE
 
 
 class PlaceTable(PagedTable):

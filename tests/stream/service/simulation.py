@@ -28,8 +28,9 @@ from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Built, Mechanism
 from stream.release.snapshotter import BuildSettings
+from stream.service.clocks import Clocks
 from stream.service.loop import LoopSettings
-from stream.service.service import Inline, run_service
+from stream.service.service import Ends, Inline, ServiceSettings, run_service
 from stream.slots import FixedSlots, Slots
 from stream.watching.summary import Counts, Summary
 from tests import feeds
@@ -188,11 +189,13 @@ class World:
         def sleep(seconds: float) -> None:
             self.now_s += seconds
 
-        run_service(
+        ends = Ends(
             open_store=lambda: tied(self.open_store()),
             open_dead_letters=lambda: tied(self.open_dead_letters()),
             source=tied(self.open_source()),
             sink=tied(MemoryReleaseSink(self.releases, self.faults)),
+        )
+        settings = ServiceSettings(
             schema=self.schema,
             ingest=IngestSettings(**({"batch_records_max": 3} | (ingest or {}))),
             loop=LoopSettings(**({"slots": self.slots, "drain": True} | (loop or {}))),
@@ -206,12 +209,16 @@ class World:
                 attack=self.attack,
                 frozen={"options": self.sequence.to_mapping() if self.sequence else None},
             ),
+            publish_retry_s=0.5,
+        )
+        run_service(
+            ends,
+            settings,
             observer=Observers(summary, _Mappings(self), observer or Observer()),
             stopping=stopping,
-            wall_us=lambda: round((self.now_s + self.wall_ahead_s) * 1_000_000),
-            monotonic=monotonic,
-            sleep=sleep,
-            publish_retry_s=0.5,
+            clocks=Clocks(
+                lambda: round((self.now_s + self.wall_ahead_s) * 1_000_000), monotonic, sleep
+            ),
             **({"executor": Inline()} | (service or {})),
         )
         return summary.counts

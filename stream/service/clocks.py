@@ -1,0 +1,28 @@
+"""The clocks of a service, given from outside, so that a test runs it in simulated time."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Callable
+
+
+def _wall_us() -> int:
+    return time.time_ns() // 1000
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Clocks:
+    """How a service knows the time, and waits.
+
+    Attributes
+    ----------
+    wall_us:
+        The wall clock, microseconds since the epoch.
+    monotonic, sleep:
+        A clock in seconds and a way to wait by it.
+    """
+
+    wall_us: Callable[[], int] = _wall_us
+    monotonic: Callable[[], float] = time.monotonic
+    sleep: Callable[[float], None] = time.sleep
