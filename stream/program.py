@@ -38,6 +38,12 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
             "Anonymize a data set under every combination of the given parameters and measure "
             "each.",
         ),
+        "advise": Listed(
+            "advise",
+            "advise",
+            "Advise which quasi-identifiers to keep, by quick releases of a graph with and "
+            "without them.",
+        ),
     },
     "The service": {
         "demo": Listed(

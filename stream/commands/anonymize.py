@@ -18,11 +18,11 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.options import AnonymizeOptions, Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
-from stream.commands.progress import phases
 from stream.errors import Exit
 from stream.process import kernels
 from stream.process.workers import pool
 from stream.report.writing import check_page, write_page
+from stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe import Schema

@@ -8,8 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
-from stream.commands.progress import phases
 from stream.errors import Exit
+from stream.watching.progress import phases
 
 
 def attack(

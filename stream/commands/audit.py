@@ -8,10 +8,10 @@ from typing import Annotated, Any
 
 import typer
 
-from stream.commands.progress import phases
 from stream.errors import ConfigError, Exit
 from stream.files.release_figures import worth_in_words, worth_of
 from stream.process import kernels
+from stream.watching.progress import phases
 
 
 def audit(

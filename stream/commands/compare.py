@@ -21,12 +21,12 @@ from ktsafe.errors import InvalidParams
 from ktsafe.options import Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
-from stream.commands.progress import phases
 from stream.errors import ConfigError, Exit
 from stream.process import kernels
 from stream.report.writing import check_page, now, write_page
 from stream.study import comparison
 from stream.study.comparison import Cell, Row, Task
+from stream.watching.progress import phases
 
 COST = (
     ("cost", "cost", "{:,}"),

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from stream.commands import feed as feeds
-from stream.commands.progress import phases
 from stream.commands.run import counts_as_json, describe, serve
 from stream.errors import Exit
 from stream.process.private_folder import STORE
+from stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe.datasets import SocialNetwork

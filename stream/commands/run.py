@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream.commands.progress import live_display
 from stream.errors import Exit
 from stream.files.release_figures import worth_in_words
+from stream.watching.progress import live_display
 from stream.watching.summary import Counts, Summary
 
 if TYPE_CHECKING:

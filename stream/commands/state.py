@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from state.errors import StateUnusable
-from stream.commands.progress import phases
 from stream.errors import Exit
 from stream.process.private_folder import STORE
 from stream.slots import rfc3339
+from stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from stream.config.settings import Settings

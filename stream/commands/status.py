@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from stream.errors import Exit
-from stream.files.release_figures import worth_in_words
+from stream.files.release_figures import safety_in_words, worth_in_words
 
 RELEASES_SHOWN = 5
 
@@ -83,7 +83,10 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for release in report["releases"][:RELEASES_SHOWN]:
         size = f"{release['vertices']:,} vertices, {release['edges']:,} edges"
         lines.append(f"release   {release['release_id']}: {size}")
-        if worth := worth_in_words((release.get("secrets") or {}).get("worth", {})):
+        secrets = release.get("secrets") or {}
+        if safety := safety_in_words(secrets):
+            lines.append(f"          {safety}")
+        if worth := worth_in_words(secrets.get("worth", {})):
             lines.append(f"          {worth}")
     if withheld := report.get("withheld"):
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in withheld.items())

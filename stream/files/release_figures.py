@@ -234,6 +234,28 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
     )
 
 
+def safety_in_words(secrets: Mapping[str, Any]) -> str:
+    """Return who has few candidates, and what the sharpest attack finds; empty if nothing is told.
+
+    Parameters
+    ----------
+    secrets:
+        `Secrets` as a mapping, as it comes from a running service.
+    """
+    candidates = secrets.get("candidates") or {}
+    parts = []
+    if least := candidates.get("sequence") or candidates.get("claimed"):
+        parts.append(f"fewest candidates {least['least']}")
+    if real := candidates.get("real"):
+        parts.append(f"{real['below_k']:,} people with fewer than k real ones")
+    attacks = {n: a for n, a in (secrets.get("attacks") or {}).items() if a["promise"]}
+    if attacks:
+        name = max(attacks, key=lambda each: attacks[each]["value"] / attacks[each]["promise"])
+        found = attacks[name]
+        parts.append(f"{name} finds {found['value']:.3f} where {found['promise']:.3f} is promised")
+    return "; ".join(parts)
+
+
 def _at(audit: Mapping[str, Any], path: tuple[str, ...]) -> Any:
     found: Any = audit
     for name in path:

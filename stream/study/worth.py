@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -58,7 +58,7 @@ def worth(
         "utility": utility_figures(traced, rng=np.random.default_rng(seed)),
         "afresh": afresh(truth.graph, release.params, seed=seed),
         "without": {
-            name: afresh(_without(truth.graph, name), release.params, seed=seed)
+            name: afresh(without_attributes(truth.graph, [name]), release.params, seed=seed)
             for name in schema.quasi_identifiers
         },
     }
@@ -120,9 +120,9 @@ def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> d
     return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
 
 
-def _without(graph: AttributedGraph, name: str) -> AttributedGraph:
-    """Return the graph without one quasi-identifier."""
-    kept = [j for j, attribute in enumerate(graph.schema.attributes) if attribute != name]
+def without_attributes(graph: AttributedGraph, names: Sequence[str]) -> AttributedGraph:
+    """Return the graph without some of its quasi-identifiers."""
+    kept = [j for j, attribute in enumerate(graph.schema.attributes) if attribute not in names]
     categories = [graph.categories[j] for j in kept]
-    schema = without(graph.schema, [name])
+    schema = without(graph.schema, names)
     return AttributedGraph.from_codes(schema, categories, graph.codes[:, kept], graph.edges)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from stream.commands.status import _lines
-from stream.files.release_figures import ReleaseFigures, Secrets
+from stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
 
 
 def release(secrets: Secrets | None) -> dict[str, object]:
@@ -26,6 +26,23 @@ def test_usefulness_stands_beside_the_size() -> None:
     for secrets in (None, Secrets({}, {}, {}, {})):
         text = "\n".join(_lines({"state": "x", "releases": [release(secrets)], "problems": []}))
         assert "F1" not in text
+
+
+def test_safety_stands_beside_the_size() -> None:
+    """Fewest candidates, people among them, and the attack that comes nearest to its promise."""
+    candidates = {"sequence": CandidateFigures(10, 0, 0.0), "real": CandidateFigures(7, 1_234, 0.2)}
+    attacks = {
+        "one_hop": Attacked(0.05, 0.04, 0.06, 0.01, 0.1),
+        "changes": Attacked(0.09, 0.01, 0.2, 0.01, 0.1),
+        "membership_of_ties": Attacked(0.9, 0.8, 0.95, 0.5, None),
+    }
+    told = release(Secrets({}, {}, candidates, {}, {}, attacks))
+    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    assert "fewest candidates 10; 1,234 people with fewer than k real ones" in text
+    assert "changes finds 0.090 where 0.100 is promised" in text
+    told = release(Secrets({}, {}, {}, {}))
+    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    assert "candidates" not in text
 
 
 def test_withheld_releases_are_told_by_reason() -> None:
