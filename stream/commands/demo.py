@@ -64,6 +64,9 @@ folder = "../state"
 [release]
 every = "month"
 
+[attack]
+budget = 1.0  # seconds: a quick look at each release; the default takes longer
+
 [metrics]
 port = {port}
 figures = "local users"  # nobody is in this network

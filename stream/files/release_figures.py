@@ -49,7 +49,6 @@ ATTACKS_TOLD: Final = (
     "membership_of_vertices",
     "membership_of_ties",
     "two_hops",
-    "partial_knowledge",
     "denoised",
 )
 """The attacks that the service runs on each release, in this order; see `ktsafe.attacks`."""
