@@ -14,6 +14,7 @@ that is in it.
 from __future__ import annotations
 
 import argparse
+import csv
 import gzip
 import json
 import subprocess
@@ -21,7 +22,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -143,10 +144,27 @@ def on_feed(name: str, data: Path) -> Found:
 
 
 def _demo(folder: Path) -> tuple[Path, Path]:
-    """Run the demo; return its feed and the folder of its private audits."""
+    """Run the demo; return all of it as a feed, and the folder of its private audits."""
     command = [sys.executable, "-m", "stream.cli", "demo", "--dir", str(folder), "--port", "0"]
     subprocess.run(command, check=True, capture_output=True)
-    return next(folder.glob("demo/feed*.jsonl*")), folder / "state" / "audit"
+    whole = folder / "whole.jsonl"
+    with whole.open("w", encoding="utf-8") as file:
+        for event in _imported(folder / "demo"):
+            file.write(json.dumps(event) + "\n")
+        file.write(gzip.decompress((folder / "demo" / "feed.jsonl.gz").read_bytes()).decode())
+    return whole, folder / "state" / "audit"
+
+
+def _imported(home: Path) -> Iterator[dict[str, Any]]:
+    """Yield the network that the demo begins with as events before those of its feed."""
+    at = {"time": "2025-12-31T00:00:00Z"}
+    with (home / "vertices.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            name = row.pop("id")
+            yield {"type": "vertex.upsert", "id": name, "attributes": row, **at}
+    with (home / "edges.csv").open(encoding="utf-8", newline="") as file:
+        for row in csv.DictReader(file):
+            yield {"type": "edge.add", **row, **at}
 
 
 def _service(folder: Path, data: Path, name: str) -> tuple[Path, Path]:
@@ -173,8 +191,10 @@ def history_of(folder: Path, feed: Path, audits: Path) -> History:
         name = release.manifest.release_id
         true = truth.of(release.manifest, read_declared(audits, name))
         cases.append(case_of(release, true, read_owners(audits, name)))
-        persons.append(np.array([number.setdefault(p, len(number)) for p in true.people]))
-        ids.append(np.array([shown.setdefault(u, len(shown)) for u in release.ids]))
+        people = [number.setdefault(p, len(number)) for p in true.people]
+        persons.append(np.array(people, dtype=np.int64))
+        names = [shown.setdefault(u, len(shown)) for u in release.ids]
+        ids.append(np.array(names, dtype=np.int64))
     return History(cases, ids, persons)
 
 
