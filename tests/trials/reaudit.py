@@ -181,10 +181,13 @@ def _judge_window(
     tally: Tally, together: Matrix, there: Matrix, flags: Matrix, k: int, alpha: Fraction
 ) -> None:
     asked = there.any(axis=0)
+    if not asked.any():
+        return
     sizes = together.sum(axis=1)[asked]
     tally.judged += int(asked.sum())
     tally.below_k += int((sizes < k).sum())
-    tally.least = min([int(sizes.min())] + [tally.least] * (tally.least is not None))
+    least = int(sizes.min())
+    tally.least = least if tally.least is None else min(least, tally.least)
     found = together[asked].astype(np.float32) @ flags.T.astype(np.float32)
     counts = np.where(there.T[asked], found, 0).astype(np.int64)
     over = counts * alpha.denominator > alpha.numerator * sizes[:, None]

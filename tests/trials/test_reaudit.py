@@ -39,6 +39,12 @@ def test_equal_releases_keep_their_promise() -> None:
     assert (tally.violations, tally.judged, tally.least, tally.changes) == (0, 36, 12, 0)
 
 
+def test_a_release_of_nobody_asks_nothing() -> None:
+    """Before anybody is published there is nothing to judge."""
+    tally = judged(release({}), release())
+    assert (tally.violations, tally.judged) == (0, 24)
+
+
 def test_a_kind_of_ones_own_leaves_one_candidate() -> None:
     """Somebody odd is alone, and its two neighbours are alike with each other only."""
     tally = judged(release(odd="0a"))
