@@ -180,10 +180,19 @@ class Database:
             raise _named("freeze the store", path, error) from None
 
     def close(self) -> None:
-        """Close, and let go of the lock. Safe to call twice."""
+        """Close, and let go of the lock. Safe to call twice.
+
+        Raises
+        ------
+        StateUnusable, StateCorrupted
+            If the disk refuses what RocksDB writes at the end; every commit is on it all the same.
+        """
         self.handles.clear()
         self._families.clear()
-        self._db.close()
+        try:
+            self._db.close()
+        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+            raise _named("close the store", self.path, error) from None
 
 
 def _options(*, create: bool) -> Any:

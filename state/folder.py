@@ -6,6 +6,7 @@ gone, and it goes back in time where its log was cut short.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import shutil
@@ -40,11 +41,18 @@ class Witness:
 
     def __init__(self, folder: Path) -> None:
         flags = os.O_RDWR | os.O_CREAT | os.O_CLOEXEC
+        self._folder = folder
         self._descriptor = os.open(folder / WITNESS, flags, 0o600)
 
     def read(self) -> int:
-        """Return the number of commits that were made, 0 if that is not known."""
-        return _count(os.pread(self._descriptor, _COUNT.size, 0))
+        """Return the number of commits that were made, 0 if that is not known.
+
+        Raises
+        ------
+        StateCorrupted
+            If something else was written there.
+        """
+        return _count(os.pread(self._descriptor, _COUNT.size + 1, 0), self._folder)
 
     def write(self, commits: int) -> None:
         """Count up to `commits`."""
@@ -63,17 +71,26 @@ def read_witness(folder: Path) -> int:
     Raises
     ------
     StateUnusable
+    StateCorrupted
+        If something else was written there.
     """
     try:
-        return _count((folder / WITNESS).read_bytes()[: _COUNT.size])
+        with (folder / WITNESS).open("rb") as file:
+            data = file.read(_COUNT.size + 1)
     except FileNotFoundError:
         return 0
     except OSError as error:
         raise unusable("look at the store", folder, error) from error
+    return _count(data, folder)
 
 
-def _count(data: bytes) -> int:
-    return int(_COUNT.unpack(data)[0]) if len(data) == _COUNT.size else 0
+def _count(data: bytes, folder: Path) -> int:
+    """Return the count that a witness holds; an empty file is one that a crash came before."""
+    if not data:
+        return 0
+    if len(data) != _COUNT.size:
+        raise corrupted(folder / WITNESS)
+    return int(_COUNT.unpack(data)[0])
 
 
 def make_folder(folder: Path) -> bool:
@@ -102,7 +119,7 @@ def make_folder(folder: Path) -> bool:
         has_database = (folder / DATABASE / "CURRENT").exists()
     except OSError as error:
         raise unusable("open the store", folder, error) from error
-    except msgspec.DecodeError as error:
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise corrupted(marker) from error
     _check_format(version, folder)
     if not has_database:
@@ -114,7 +131,8 @@ def make_folder(folder: Path) -> bool:
 def hold(folder: Path) -> Iterator[None]:
     """Keep every service off a finished store that is not opened for writing meanwhile.
 
-    Not for a process that has it open: with the file it would let go of its own lock.
+    Not for a process that has it open: with the file it would let go of its own lock. On a file
+    system that is mounted read-only nobody writes, so that nothing has to be kept off.
 
     Raises
     ------
@@ -124,12 +142,19 @@ def hold(folder: Path) -> Iterator[None]:
     path = folder / DATABASE / "LOCK"
     try:
         # RocksDB's own lock; a restored store has none until it is opened.
-        with os.fdopen(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600), "r+b") as lock:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        if error.errno != errno.EROFS:
+            raise
+        yield
+        return
+    with os.fdopen(descriptor, "r+b") as lock:
+        try:
             fcntl.lockf(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            yield
-    except BlockingIOError:
-        hint = "Another process holds this store. Stop it first."
-        raise StateLocked("hold the store", str(folder), hint) from None
+        except BlockingIOError:
+            hint = "Another process holds this store. Stop it first."
+            raise StateLocked("hold the store", str(folder), hint) from None
+        yield
 
 
 def is_held(folder: Path) -> bool:

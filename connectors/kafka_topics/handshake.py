@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import socket
 import ssl
+import struct
+import time
 from typing import Any, Final
 
 from kafka import errors as kafka_errors
@@ -42,7 +44,7 @@ def reach_some_broker(settings: KafkaSettings) -> None:
         address = _address(server)
         try:
             with socket.create_connection(address, timeout=settings.request_timeout_s) as plain:
-                _greet(plain, server, options)
+                _greet(plain, server, options, settings.request_timeout_s)
         except OSError as error:
             failure = error
         else:
@@ -60,18 +62,18 @@ def _address(server: str) -> tuple[str, int]:
         raise Misconfigured("connect", server, hint) from None
 
 
-def _greet(plain: socket.socket, server: str, options: dict[str, Any]) -> None:
+def _greet(plain: socket.socket, server: str, options: dict[str, Any], timeout_s: float) -> None:
     """Encrypt and authenticate as far as the settings say."""
     if (context := options.get("ssl_context")) is None:
         if "sasl_mechanism" in options:
-            _authenticate(_Conversation(plain), options)
+            _authenticate(_Conversation(plain, timeout_s), options)
         return
     try:
         host = _address(server)[0]
         with context.wrap_socket(plain, server_hostname=host) as encrypted:
             # With TLS 1.3 a broker that refuses our certificate says so after the handshake, in
             # place of its first answer.
-            conversation = _Conversation(encrypted)
+            conversation = _Conversation(encrypted, timeout_s)
             conversation.ask(ApiVersionsRequest(version=0))
             if "sasl_mechanism" in options:
                 _authenticate(conversation, options)
@@ -92,19 +94,34 @@ def _greet(plain: socket.socket, server: str, options: dict[str, Any]) -> None:
 
 
 class _Conversation:
-    """One question after the other."""
+    """One question after the other, each answered within a time, however slowly it comes in."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, timeout_s: float) -> None:
         self._connection = connection
+        self._timeout_s = timeout_s
         self._protocol = KafkaProtocol(client_id="ktsafe")
 
     def ask(self, request: Any) -> Any:
-        """Return the answer to a request."""
+        """Return the answer to a request.
+
+        Raises
+        ------
+        OSError, kafka.errors.KafkaError
+            If none comes in time, or what comes is none.
+        """
         self._protocol.send_request(request)
         self._connection.sendall(self._protocol.send_bytes())
+        deadline = time.monotonic() + self._timeout_s
         while block := self._connection.recv(_BLOCK_BYTES):
-            for _, response in self._protocol.receive_bytes(block):
+            try:
+                responses = self._protocol.receive_bytes(block)
+            except (struct.error, ValueError, LookupError) as error:
+                # What kafka-python makes of bytes that are no Kafka.
+                raise kafka_errors.KafkaProtocolError(type(error).__name__) from None
+            for _, response in responses:
                 return response
+            if time.monotonic() > deadline:
+                raise TimeoutError
         raise ConnectionResetError
 
 

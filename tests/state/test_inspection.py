@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 from contextlib import closing
 from pathlib import Path
 from typing import Any
@@ -14,6 +16,7 @@ from state import keys
 from state.changes import EdgeAdd, VertexUpsert
 from state.database import Database
 from state.errors import StateCorrupted, StateUnusable
+from state.folder import hold, is_held
 from state.inspection import examine, overview
 from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.rocksdb import RocksDBStore
@@ -66,6 +69,37 @@ def test_commits_that_are_counted_and_missing_are_noticed(store: RocksDBStore, p
         RocksDBStore.open(path, SCHEMA)
     count.unlink()  # A backup has none.
     assert examine(path, SCHEMA).counts["vertices"] == 3
+
+
+@pytest.mark.parametrize("content", [b"overwritten by somebody", b"7", bytes(9)])
+def test_a_count_that_is_none_is_noticed(store: RocksDBStore, path: Path, content: bytes) -> None:
+    """What somebody wrote over the count of commits is not taken for a small number."""
+    del store
+    (path / "COMMITS").write_bytes(content)
+    with pytest.raises(StateCorrupted, match="COMMITS"):
+        examine(path, SCHEMA)
+    with pytest.raises(StateCorrupted, match="COMMITS"):
+        RocksDBStore.open(path, SCHEMA)
+    (path / "COMMITS").write_bytes(b"")  # What a crash leaves that came before the first count.
+    assert examine(path, SCHEMA).counts["vertices"] == 3
+
+
+def test_a_store_on_a_disk_that_is_read_only_can_be_held_and_read(
+    store: RocksDBStore, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No lock can be taken there, and nobody writes: a backup is made just then."""
+    del store
+    real = os.open
+
+    def refusing(name: Path, flags: int, mode: int = 0o777) -> int:
+        if flags & (os.O_WRONLY | os.O_RDWR):
+            raise OSError(errno.EROFS, os.strerror(errno.EROFS), str(name))
+        return real(name, flags, mode)
+
+    monkeypatch.setattr(os, "open", refusing)
+    with hold(path):
+        assert examine(path, SCHEMA).counts["vertices"] == 3
+    assert not is_held(path)
 
 
 def bytes_of(path: Path) -> dict[str, str]:

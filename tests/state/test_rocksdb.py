@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import resource
 import stat
 import subprocess
 import sys
@@ -142,6 +143,22 @@ def test_an_interrupted_creation_starts_over(path: Path) -> None:
     (path / "STORE").unlink()  # the process ended just before the marker
     store = RocksDBStore.open(path, SCHEMA)
     assert set(plain(store.snapshot())[0]) == {"ann"}
+    store.close()
+
+
+def test_a_disk_that_refuses_the_end_is_named(path: Path) -> None:
+    """RocksDB writes when it is closed; without a file left for that, nothing committed is lost."""
+    store = RocksDBStore.open(path, SCHEMA)
+    store.commit([VertexUpsert(stamp(1), "ann", {})], {})
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    next_file = os.dup(0)
+    os.close(next_file)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (next_file, hard))
+    try:
+        with pytest.raises(StateUnusable, match="Too many open files"):
+            store.close()
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
     store.close()
 
 
