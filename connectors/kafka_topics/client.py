@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
@@ -185,6 +185,25 @@ def describe_topic(admin: Any, topic: str, settings: KafkaSettings) -> TopicInfo
         replication_factor=min((len(p["replica_nodes"]) for p in partitions), default=0),
         operations=frozenset(operations) if operations else None,
     )
+
+
+def check_rights(
+    info: TopicInfo, needed: Sequence[str], op: str, topic: str, settings: KafkaSettings
+) -> None:
+    """Refuse a topic that this user may not use as it must, where the cluster says what it may.
+
+    Raises
+    ------
+    Misconfigured
+        So that a right that was never there is no right that was withdrawn, which is waited for.
+    """
+    lacking = [right for right in needed if right not in (info.operations or needed)]
+    if lacking:
+        hint = (
+            f"the cluster at {settings.address} does not allow this user to {lacking[0]} it. Check "
+            "the user, and the access rights to this topic."
+        )
+        raise Misconfigured(op, topic, hint)
 
 
 def known_topic_id(consumer: Any, topic: str) -> str | None:

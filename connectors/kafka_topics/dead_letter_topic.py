@@ -76,6 +76,8 @@ class KafkaDeadLetterSink:
             if info is None:
                 hint = "there is no such topic. Create it with `ktsafe topics create`."
                 raise Misconfigured("write dead letters", topic, hint)
+            if not self._has_worked:
+                client.check_rights(info, ("WRITE",), "write dead letters", topic, settings)
             timeout_ms = int(settings.request_timeout_s * 1000)
             options = {
                 **client.bootstrap_options(settings),

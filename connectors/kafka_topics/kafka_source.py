@@ -78,6 +78,7 @@ class KafkaSource:
         if info is None:
             hint = f"there is no such topic at {settings.address}. Create it, or correct the name."
             raise Misconfigured("open source", topic, hint)
+        client.check_rights(info, ("READ",), "open source", topic, settings)
         self._info = info
         self._partitions, self._ends = [], {}
         self._paused.clear()

@@ -91,6 +91,7 @@ class KafkaReleaseSink:
                 "`ktsafe topics create`."
             )
             raise Misconfigured("open sink", topic, hint)
+        client.check_rights(info, ("READ", "WRITE"), "open sink", topic, settings)
         with client.translated("open sink", topic, settings):
             self._take_over(retry=True)
 

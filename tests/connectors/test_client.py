@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import socket
 import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from types import SimpleNamespace
 
 import pytest
@@ -11,10 +14,11 @@ import pytest
 from connectors.base import DeadLetter, Record, TopicPartition
 from connectors.errors import Misconfigured, SinkConflict, Unavailable
 from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import KafkaDeadLetterSink, KafkaSource, client, topics
+from connectors.kafka_topics import KafkaDeadLetterSink, KafkaSource, client, handshake, topics
 from connectors.kafka_topics.topics import Role, TopicSpec
 
 from kafka import errors as kafka_errors  # isort: skip
+from kafka.protocol.metadata import ApiVersionsRequest  # isort: skip
 
 
 @pytest.fixture
@@ -112,6 +116,62 @@ def test_messages_of_kafka_are_not_passed_on() -> None:
     assert "alice" not in str(client.translate(error, "op", "t", at(1)))
 
 
+@contextmanager
+def dripping(drop: bytes) -> Iterator[int]:
+    """Give a port that answers whatever it is told with the same bytes, again and again."""
+    ended = threading.Event()
+
+    def drip(connection: socket.socket) -> None:
+        with connection, suppress(OSError):
+            while not ended.wait(0.05):
+                connection.sendall(drop)
+
+    def serve() -> None:
+        with suppress(OSError):
+            while True:
+                threading.Thread(target=drip, args=(server.accept()[0],), daemon=True).start()
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        threading.Thread(target=serve, daemon=True).start()
+        yield server.getsockname()[1]
+        ended.set()
+        server.shutdown(socket.SHUT_RDWR)
+
+
+@pytest.mark.parametrize(
+    "drop", [b"\0\0\0\0", b"\0\0\0\1x", b"HTTP/1.1 400 Bad Request\r\n", b"\x7f\xff\xff\xff"]
+)
+def test_who_speaks_no_kafka_is_told_as_such(monkeypatch: pytest.MonkeyPatch, drop: bytes) -> None:
+    """Whatever comes in place of an answer: the other side is unusable, the program is not."""
+    monkeypatch.setenv("KTSAFE_TEST_PASSWORD", "pass")
+    with dripping(drop) as port:
+        settings = KafkaSettings(
+            bootstrap_servers=(f"127.0.0.1:{port}",),
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="SCRAM-SHA-512",
+            sasl_username="somebody",
+            sasl_password_env="KTSAFE_TEST_PASSWORD",  # noqa: S106 -- the name of a variable
+            request_timeout_s=1.0,
+            retry_for_s=0.1,
+        )
+        with pytest.raises(Unavailable, match="gave no usable answer"):
+            client.connect(lambda: None, "open source", "feed", settings)
+
+
+def test_an_answer_that_never_ends_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The time of an answer is bounded as a whole, not from byte to byte."""
+    ticks = iter(range(1000))
+    monkeypatch.setattr(time, "monotonic", lambda: float(next(ticks)))
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(b"\0\0\1\0" + bytes(9))
+        monkeypatch.setattr(handshake, "_BLOCK_BYTES", 1)
+        conversation = handshake._Conversation(ours, 3.0)
+        with pytest.raises(TimeoutError):
+            conversation.ask(ApiVersionsRequest(version=0))
+    assert next(ticks) < 8
+
+
 def test_closing_never_raises_nor_hangs() -> None:
     """Whatever state a client is in, giving it up ends."""
 
@@ -177,6 +237,16 @@ def test_a_source_waits_for_withdrawn_rights(caplog: pytest.LogCaptureFixture) -
     source._consumer = SimpleNamespace(poll=poll)
     assert [source._poll(0.0, 9) for _ in range(3)] == [{}, {}, {}]
     assert caplog.text.count("may no longer be read") == 1
+
+
+def test_a_right_that_was_never_there_is_a_mistake_of_the_settings() -> None:
+    """So far as the cluster says what this user may do; else the first use tells."""
+    settings = at(1)
+    info = client.TopicInfo("c", "t", (0,), 1, frozenset({"DESCRIBE", "READ"}))
+    client.check_rights(info, ("READ",), "open source", "t", settings)
+    client.check_rights(info._replace(operations=None), ("WRITE",), "open sink", "t", settings)
+    with pytest.raises(Misconfigured, match="does not allow this user to WRITE it"):
+        client.check_rights(info, ("READ", "WRITE"), "open sink", "t", settings)
 
 
 def checked(role: Role, *, configs: dict[str, str], operations: set[str] | None) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -28,9 +28,12 @@ SETTINGS = {
 _numbers = itertools.count(1)
 
 
-def new_broker(home: Path, secured: Secured | None = None) -> Broker:
+def new_broker(
+    home: Path, secured: Secured | None = None, further: Mapping[str, str] | None = None
+) -> Broker:
     """Return a broker in `home` that shares the downloaded server; skip where it cannot run."""
-    broker = Broker(home, libs=ROOT / "var/broker/libs", settings=SETTINGS, secured=secured)
+    settings = {**SETTINGS, **(further or {})}
+    broker = Broker(home, libs=ROOT / "var/broker/libs", settings=settings, secured=secured)
     problem = broker.missing()
     if problem is None:
         try:

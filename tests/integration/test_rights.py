@@ -1,0 +1,249 @@
+"""Access rights (ACLs) of the real broker: missing, not visible, withdrawn and given back."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import os
+import secrets
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ops.broker.secured import Secured
+from stream.cli import run_command
+from stream.errors import Exit
+from tests import services
+from tests.faults.processes import Watched, refuses, seconds_until, stop, watched
+from tests.integration.cluster import Admin, close_refused_sockets
+from tests.integration.conftest import ROOT, new_broker
+from tests.trials import running
+
+# After the connectors, which import kafka-python without its warnings.
+from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType  # isort: skip
+from kafka.admin import ResourcePattern, ResourcePatternFilter, ResourceType  # isort: skip
+from kafka.admin import ACLResourcePatternType  # isort: skip
+
+pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+
+PASSWORD = secrets.token_hex(12)
+USER = "User:ktsafe"
+AUTHORIZER = {
+    "authorizer.class.name": "org.apache.kafka.metadata.authorizer.StandardAuthorizer",
+    # Whoever comes by the plain listener administers; the service comes by the other one.
+    "super.users": "User:ANONYMOUS",
+}
+PATIENT = "request_timeout_s = 10\nretry_for_s = 2\nmetadata_max_age_s = 1\n"
+NEEDED = ["read events", "write releases", "read releases", "transactions", "write letters"]
+_numbers = itertools.count(1)
+
+LATER = ("2026-05-31T00:00:00Z", "2026-07-02T00:00:00Z")
+
+Right = tuple[ResourceType, str, ACLOperation]
+
+
+class Guarded(NamedTuple):
+    """A broker that asks who may do what, and what the service needs to come in."""
+
+    plain: str
+    port: int
+    certificates: Path
+    admin: Admin
+
+    def give(self, *rights: Right) -> None:
+        """Allow the service's user something."""
+        self.admin.create_acls(
+            [
+                ACL(USER, "*", operation, ACLPermissionType.ALLOW, ResourcePattern(kind, name))
+                for kind, name, operation in rights
+            ]
+        )
+
+    def take(self, *rights: Right) -> None:
+        """Take rights back."""
+        pattern = ACLResourcePatternType.LITERAL
+        self.admin.delete_acls(
+            [
+                ACLFilter(
+                    USER,
+                    "*",
+                    operation,
+                    ACLPermissionType.ALLOW,
+                    ResourcePatternFilter(kind, name, pattern),
+                )
+                for kind, name, operation in rights
+            ]
+        )
+
+
+class Place(NamedTuple):
+    """A service whose feed is sent already, and the rights that it needs."""
+
+    site: Watched
+    rights: dict[str, Right]
+    topics: dict[Role, str]
+    events: int
+
+    @property
+    def config(self) -> str:
+        return str(self.site.site.config)
+
+
+@pytest.fixture(scope="module")
+def broker() -> Iterator[Guarded]:
+    """Give a broker with access rights; everybody else's brokers have none."""
+    home = ROOT / f"var/broker/guarded-{os.getpid()}"
+    certificates = home / "certificates"
+    made = new_broker(home, Secured(certificates, "ktsafe", PASSWORD), AUTHORIZER)
+    try:
+        started = made.start()
+        (certificates / "password").touch(mode=0o600)
+        (certificates / "password").write_text(PASSWORD + "\n")
+        close_refused_sockets()
+        port = started.secured_ports["SASL_SSL"]
+        yield Guarded(started.bootstrap, port, certificates, Admin(started.bootstrap))
+    finally:
+        made.stop()
+        shutil.rmtree(home, ignore_errors=True)
+
+
+@pytest.fixture
+def place(broker: Guarded, tmp_path: Path) -> Place:
+    """Give a service on topics of its own, to which it has no right yet; one record is bad."""
+    number = next(_numbers)
+    topics = {role: f"{role}-{number}" for role in Role}
+    specs = [TopicSpec(name=topics[role], role=role, partitions=1) for role in Role]
+    create_topics(KafkaSettings(bootstrap_servers=(broker.plain,)), specs)
+    feed = services.small_feed(people=60)
+    running.send(broker.plain, topics[Role.EVENTS], [[{"type": "nonsense"}, *feed]])
+    kafka = {
+        "bootstrap_servers": [f"127.0.0.1:{broker.port}"],
+        "security_protocol": "SASL_SSL",
+        "ssl_ca_file": str(broker.certificates / "ca.pem"),
+        "sasl_mechanism": "SCRAM-SHA-512",
+        "sasl_username": "ktsafe",
+        "sasl_password_file": str(broker.certificates / "password"),
+        "group_id": f"group-{number}",
+    }
+    table = "".join(f"{name} = {json.dumps(value)}\n" for name, value in kafka.items())
+    made = running.site(
+        tmp_path / "site",
+        attributes=services.ATTRIBUTES,
+        source=f'kind = "kafka"\ntopic = "{topics[Role.EVENTS]}"',
+        sink=(
+            f'kind = "kafka"\ntopic = "{topics[Role.RELEASES]}"\n'
+            f'transactional_id = "publisher-{number}"'
+        ),
+        every="month",
+        kafka="\n[kafka]\n" + table + PATIENT,
+    )
+    text = made.config.read_text()
+    letters = f'kind = "kafka"\ntopic = "{topics[Role.DEAD_LETTERS]}"'
+    made.config.write_text(text.replace('kind = "files"\npath = "dead-letters.jsonl"', letters))
+    events, releases, dead = (topics[role] for role in Role)
+    topic = ResourceType.TOPIC
+    rights = {
+        "describe events": (topic, events, ACLOperation.DESCRIBE),
+        "read events": (topic, events, ACLOperation.READ),
+        "describe releases": (topic, releases, ACLOperation.DESCRIBE),
+        "read releases": (topic, releases, ACLOperation.READ),
+        "write releases": (topic, releases, ACLOperation.WRITE),
+        "describe letters": (topic, dead, ACLOperation.DESCRIBE),
+        "write letters": (topic, dead, ACLOperation.WRITE),
+        "group": (ResourceType.GROUP, f"group-{number}", ACLOperation.READ),
+        "transactions": (
+            ResourceType.TRANSACTIONAL_ID,
+            f"publisher-{number}",
+            ACLOperation.WRITE,
+        ),
+    }
+    return Place(watched(made), rights, topics, len(feed))
+
+
+def configs(place: Place) -> list[Right]:
+    """Return the rights to read settings, which only a check needs."""
+    operation = ACLOperation.DESCRIBE_CONFIGS
+    return [(ResourceType.TOPIC, name, operation) for name in place.topics.values()]
+
+
+def test_a_check_says_which_right_is_missing(
+    broker: Guarded, place: Place, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """From no right at all to all of them: what is told is true at each step."""
+    kinds = place.rights
+    assert run_command(["topics", "check", place.config]) == Exit.USAGE
+    assert "access rights to this topic" in capsys.readouterr().err
+    broker.give(*(right for name, right in kinds.items() if "describe" in name))
+    assert run_command(["topics", "check", place.config]) == Exit.MISMATCH
+    told = capsys.readouterr().out
+    assert f"{place.topics[Role.EVENTS]}: this user may not READ" in told
+    assert f"{place.topics[Role.RELEASES]}: this user may not WRITE" in told
+    assert f"{place.topics[Role.DEAD_LETTERS]}: this user may not WRITE" in told
+    assert told.count("DESCRIBE_CONFIGS") == 3
+    assert "None" not in told
+    broker.give(*kinds.values())
+    assert run_command(["topics", "check", place.config]) == Exit.MISMATCH
+    told = capsys.readouterr().out
+    assert "may not READ" not in told
+    assert "may not WRITE" not in told
+    assert told.count("change none") == 3
+    broker.give(*configs(place))
+    assert run_command(["topics", "check", place.config]) == Exit.OK
+    assert capsys.readouterr().out.count("as it should be") == 3
+
+
+@pytest.mark.parametrize("missing", NEEDED)
+def test_a_right_that_was_never_there_ends_the_start(
+    broker: Guarded, place: Place, missing: str
+) -> None:
+    """A mistake of the settings is not waited for: exit 2, and where to look."""
+    broker.give(*(right for name, right in place.rights.items() if name != missing))
+    refuses(place.site, Exit.USAGE, "access rights")
+    broker.give(*place.rights.values())
+    place.site.site.drain()
+    assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3
+
+
+def test_without_the_group_only_lag_tools_know_less(broker: Guarded, place: Place) -> None:
+    """The group is told of offsets; nothing depends on it."""
+    broker.give(*(right for name, right in place.rights.items() if name != "group"))
+    place.site.site.drain()
+    assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3
+
+
+@pytest.mark.parametrize(
+    ("taken", "words"),
+    [
+        (["read events"], "may no longer be read"),
+        (["write releases"], "sink did not confirm, offering again"),
+        (["write letters", "describe letters"], "dead letters cannot be written, ingest waits"),
+    ],
+)
+def test_a_right_that_is_withdrawn_is_waited_for(
+    broker: Guarded, place: Place, taken: list[str], words: str
+) -> None:
+    """The service says so, lives on, and goes on when the right is back, without a restart."""
+    broker.give(*place.rights.values())
+    process = place.site.site.start()
+    try:
+        seconds_until(lambda: place.site.applied() >= place.events, process)
+        rights = [place.rights[name] for name in taken]
+        topic = place.topics[Role.EVENTS]
+        broker.take(*rights)
+        before = place.site.applied()
+        # Two months on, so that there is something to publish.
+        later = {"type": "vertex.upsert", "id": "late", "time": LATER[0]}
+        last = {**later, "id": "last", "time": LATER[1]}
+        running.send(broker.plain, topic, [[later, {"type": "nonsense"}, last]])
+        seconds_until(lambda: words in place.site.log(), process)
+        broker.give(*rights)
+        seconds_until(lambda: place.site.applied() >= before + 2, process)
+    finally:
+        if process.poll() is None:
+            stop(process)
+    place.site.site.drain()
+    assert len(place.site.site.releases(place.site.site.folder / "read")) >= 4
