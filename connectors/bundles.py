@@ -33,7 +33,7 @@ def manifest_sums(manifest: bytes, release_id: str) -> dict[str, str]:
     """
     try:
         sums = msgspec.json.decode(manifest, type=_Manifest).sha256
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         raise damaged(release_id, MANIFEST) from None
     for name in sums:
         if not is_safe_name(name) or name == MANIFEST:

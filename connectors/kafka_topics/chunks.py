@@ -117,6 +117,6 @@ def decode_marker(found: ReleasePart) -> Marker | None:
         return None
     try:
         marker = msgspec.json.decode(found.value, type=Marker)
-    except (msgspec.DecodeError, RecursionError):
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
         return None
     return marker if marker.format == FORMAT and marker.release_id == found.release_id else None

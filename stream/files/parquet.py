@@ -2,12 +2,21 @@
 
 Nothing is in such a file but the table: no compression, whose ratio would tell of the content, no
 schema of another library, no times. pyarrow is an optional extra.
+
+pyarrow ends its process at some files that nobody could have meant, so what comes from elsewhere is
+read in a process of its own:
+
+    python -m stream.files.parquet FILE < header and rows
 """
 
 from __future__ import annotations
 
 import io
+import json
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
@@ -16,6 +25,10 @@ from ktsafe.errors import KtsafeError
 
 VERTICES_PARQUET: Final = "vertices.parquet"
 EDGES_PARQUET: Final = "edges.parquet"
+_SAME: Final = "the same"
+_OTHER: Final = "another"
+_MISSING: Final = "Parquet needs pyarrow, which is not installed."
+_INSTALL: Final = "pip install 'ktsafe[parquet]'"
 UNFOLDED_BYTES: Final = 64 * 1024 * 1024
 """What is read at once, if every text of a file were as long as the file."""
 
@@ -50,14 +63,29 @@ def table_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
 def holds_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
     """Whether a Parquet file holds this table of texts.
 
-    A small file may claim billions of rows, or unfold into gigabytes. So its own account of itself
-    is compared first, and the rest is read in steps, as long as it is what it must be.
-
     Raises
     ------
     ParquetMissing, ParquetUnreadable
         The latter if it is no Parquet file of texts alone, as `table_bytes` writes it: not
         compressed, no value missing, nothing beside the table.
+    """
+    if find_spec("pyarrow") is None:
+        raise ParquetMissing(_MISSING, hint=_INSTALL)
+    table = json.dumps([list(header), [list(row) for row in rows]]).encode()
+    # Without the working folder, which anybody may have filled, on the path of modules.
+    command = [sys.executable, "-P", "-m", __name__, str(path)]
+    done = subprocess.run(command, input=table, capture_output=True, check=False)  # noqa: S603
+    answer = done.stdout.decode(errors="replace").strip()
+    if answer not in {_SAME, _OTHER}:
+        raise ParquetUnreadable(answer or f"{path} is no Parquet file.")
+    return answer == _SAME
+
+
+def compare(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) -> bool:
+    """Do what `holds_table` does, in this process.
+
+    A small file may claim billions of rows, or unfold into gigabytes. So its own account of itself
+    is compared first, and the rest is read in steps, as long as it is what it must be.
     """
     arrow, parquet = _pyarrow()
     try:
@@ -84,7 +112,8 @@ def holds_table(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]
                     return False
                 at += len(batch)
             return at == len(rows)
-    except (arrow.ArrowException, OSError) as error:
+    except (arrow.ArrowException, OSError, RuntimeError, ValueError, OverflowError) as error:
+        # The others are what pyarrow makes of numbers and names that nobody could mean.
         msg = f"{path} is no Parquet file."
         raise ParquetUnreadable(msg) from error
 
@@ -101,6 +130,19 @@ def _pyarrow() -> tuple[Any, Any]:
         import pyarrow  # noqa: PLC0415 -- an optional extra, and slow to import
         import pyarrow.parquet  # noqa: PLC0415
     except ImportError as error:
-        msg = "Parquet needs pyarrow, which is not installed."
-        raise ParquetMissing(msg, hint="pip install 'ktsafe[parquet]'") from error
+        raise ParquetMissing(_MISSING, hint=_INSTALL) from error
     return pyarrow, pyarrow.parquet
+
+
+def main() -> None:
+    """Compare the file that is named with the table on standard input, and print the answer."""
+    header, rows = json.load(sys.stdin.buffer)
+    try:
+        answer = _SAME if compare(Path(sys.argv[1]), header, rows) else _OTHER
+    except KtsafeError as error:
+        answer = str(error)
+    sys.stdout.write(answer)
+
+
+if __name__ == "__main__":
+    main()

@@ -38,7 +38,7 @@ def ask(
                 answer = msgspec.json.decode(file.readline(), type=Answer)
     except (FileNotFoundError, ConnectionRefusedError):
         return None
-    except (OSError, msgspec.DecodeError) as error:
+    except (OSError, msgspec.DecodeError, UnicodeDecodeError) as error:
         hint = (
             "a service listens there and gives no answer. Look at its log; a second signal ends "
             "it at once, which loses nothing."

@@ -180,7 +180,7 @@ def read_listing(backup: Path) -> Listing:
         raise StateUnusable("read the backup", str(backup), hint) from error
     except OSError as error:
         raise unusable("read the backup", backup, error) from error
-    except (msgspec.DecodeError, RecursionError) as error:
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise _damaged(backup / LISTING) from error
     if listing.format != FORMAT:
         hint = f"it has format {listing.format}, this version reads {FORMAT}. Upgrade ktsafe."
@@ -287,7 +287,7 @@ def _is_inside(name: str) -> bool:
     """Whether `name` is the plain path of a file in one of the folders of a backup."""
     path = PurePosixPath(name)
     is_plain = str(path) == name and ".." not in path.parts and not {"\0", "\\"} & set(name)
-    return is_plain and path.parts[0] in _PLACES and len(path.parts) > 1
+    return is_plain and len(path.parts) > 1 and path.parts[0] in _PLACES
 
 
 def _damaged(path: Path) -> StateCorrupted:

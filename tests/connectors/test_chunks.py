@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from connectors import bundles
 from connectors.base import MANIFEST
 from connectors.errors import SinkConflict
 from connectors.kafka_settings import KafkaSettings
@@ -46,6 +47,14 @@ def test_cut_and_split(files: list[bytes], chunk_bytes: int) -> None:
             [(one, len(data)) for one, data in zip(names, files, strict=True)],
         )
         assert [(out / one).read_bytes() for one in names] == files
+
+
+def test_what_is_no_text_is_damaged() -> None:
+    """Bytes that are no UTF-8 in a marker or a manifest are named: what the fuzzer found."""
+    value = msgspec.json.encode(marker()).replace(b"s-0001", b"s-\xff")
+    assert chunks.decode_marker(chunks.part("s-0001", 2, chunks.MARKER, value)) is None
+    with pytest.raises(SinkConflict):
+        bundles.manifest_sums(b'{"sha256": {"a.csv": "\xff"}}', "s-0001")
 
 
 def test_parts_survive_the_wire() -> None:

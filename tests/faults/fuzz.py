@@ -4,7 +4,8 @@
     python -m tests.faults.fuzz --target events --replay FILE
 
 Targets: `events` (plain, CloudEvents structured and binary, up to the change of the graph),
-`config` (a service's TOML file), `release` (a release folder up to its verdict). libFuzzer, by
+`config` (a service's TOML file), `release` (a release folder up to its verdict), `topic` (records
+of a release topic), `backup` (restored from its listing), `parquet` (a table). libFuzzer, by
 atheris, mutates valid examples, led by the coverage of our modules; most mutations keep the
 structure (JSON values, TOML lines, CSV rows). Each input has `LIMIT_S`; one that crashes or hangs
 is kept as a file, and its name is printed.
@@ -19,7 +20,14 @@ import sys
 import tempfile
 from pathlib import Path
 
-SHARES = {"events": 0.9, "config": 0.07, "release": 0.03}
+SHARES = {
+    "events": 0.8,
+    "config": 0.06,
+    "release": 0.03,
+    "topic": 0.04,
+    "backup": 0.03,
+    "parquet": 0.04,
+}
 """How many of the inputs go to each target; the later ones read and write files."""
 LIMIT_S = 10
 MEMORY_MB = 2_048

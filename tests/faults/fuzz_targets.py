@@ -17,6 +17,9 @@ from typing import Any
 
 import atheris
 
+from stream.process.kernels import settle_cache
+
+settle_cache()
 with atheris.instrument_imports(
     include=[
         "connectors.kafka_settings",
@@ -27,6 +30,11 @@ with atheris.instrument_imports(
         "stream.files.graphs",
         "stream.files.releases_read",
         "stream.slots",
+        "connectors.bundles",
+        "connectors.kafka_topics.chunks",
+        "connectors.kafka_topics.release_reader",
+        "stream.files.parquet",
+        "stream.upkeep.backup",
     ]
 ):
     from connectors.base import DeadLetter, Record
@@ -38,6 +46,7 @@ with atheris.instrument_imports(
     from stream.ingest.events import REASONS
     from stream.ingest.judge import Accepted, Judge
     from tests import bad_input  # not before: it imports what is to be instrumented
+    from tests.faults import fuzz_stored
     from tests.memory_store import MemoryStore
 
 STORE_INPUTS = 5_000
@@ -154,11 +163,17 @@ class Release:
 
     def __init__(self) -> None:
         self._folder = Path(tempfile.mkdtemp(prefix="ktsafe-fuzz-", dir=memory_folder()))
+        # Kernels that were never compiled take longer than an input may.
+        self.judged(self.examples()[0])
 
     def __call__(self, data: bytes) -> None:
         """Write the three parts, the manifest with their true sums, read them and judge them."""
         if b"source,target" in data and os.environ.get("KTSAFE_FUZZ_FAILS"):
             raise RuntimeError("planned by a test")
+        self.judged(data)
+
+    def judged(self, data: bytes) -> None:
+        """Read and judge one input."""
         manifest, _, rest = data.partition(b"\x1e")
         vertices, _, edges = rest.partition(b"\x1e")
         files = {"vertices.csv": vertices, "edges.csv": edges}
@@ -244,10 +259,21 @@ def memory_folder() -> str | None:
     return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
-TARGETS: dict[str, Callable[[], Events | Config | Release]] = {
+def folder_of(name: str) -> Path:
+    """Return an empty folder of a target's own."""
+    return Path(tempfile.mkdtemp(prefix=f"ktsafe-fuzz-{name}-", dir=memory_folder()))
+
+
+TARGETS: dict[str, Callable[[], Any]] = {
     "events": Events,
     "config": Config,
     "release": Release,
+    "topic": lambda: fuzz_stored.Topic(folder_of("topic"), json_mutated),
+    "backup": lambda: fuzz_stored.Backup(folder_of("backup"), json_mutated),
+    "parquet": lambda: fuzz_stored.Parquet(
+        folder_of("parquet"),
+        lambda data, size: bytes(atheris.Mutate(data, size)),  # There is none before `Fuzz`.
+    ),
 }
 
 

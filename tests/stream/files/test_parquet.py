@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import csv
 import hashlib
 import json
+from contextlib import suppress
 from importlib import resources
 from pathlib import Path
 
@@ -19,7 +21,7 @@ from stream.cli import run_command
 from stream.config import settings as config
 from stream.errors import Exit
 from stream.files import releases_write
-from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET
+from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, compare
 from stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
 from tests import services
 from tests.stream.files.test_releases_write import graphs, header, small
@@ -161,14 +163,39 @@ def test_a_small_file_that_unfolds_is_refused_in_little_memory(tmp_path, kind, r
     size = (folder / VERTICES_PARQUET).stat().st_size
     assert size < 5_000_000
     rehash(folder)
+    with pytest.raises(ReleaseUnreadable, match="vertices"):
+        read_release(folder)
+    # The same again, but in this process, where its memory can be watched.
+    with (folder / "vertices.csv").open(encoding="utf-8", newline="") as file:
+        names, *lines = csv.reader(file)
     pool, watched = pa.default_memory_pool(), pa.proxy_memory_pool(pa.default_memory_pool())
     pa.set_memory_pool(watched)
     try:
-        with pytest.raises(ReleaseUnreadable, match="vertices"):
-            read_release(folder)
+        with suppress(ParquetUnreadable):
+            assert not compare(folder / VERTICES_PARQUET, names, lines)
     finally:
         pa.set_memory_pool(pool)
     assert watched.max_memory() < 200_000_000
+
+
+def test_a_file_at_which_pyarrow_ends_its_process_is_refused(tmp_path):
+    """A codec that does not exist is an exception nobody catches there; ours goes on."""
+    folder = written(tmp_path / "r")
+    data = (folder / VERTICES_PARQUET).read_bytes()
+    forged = data.replace(b"\x02id\x15\x00", b"\x02id\x15\x7e")
+    assert forged != data
+    (folder / VERTICES_PARQUET).write_bytes(forged)
+    rehash(folder)
+    with pytest.raises(ReleaseUnreadable, match="is no Parquet file"):
+        read_release(folder)
+
+
+def test_modules_in_the_working_folder_are_not_run(tmp_path, monkeypatch):
+    """Whoever may write where a command is started does not choose its code."""
+    (tmp_path / "json.py").write_text("open('ran', 'w').close()")
+    monkeypatch.chdir(tmp_path)
+    read_release(written(tmp_path / "r"))
+    assert not (tmp_path / "ran").exists()
 
 
 def test_what_cannot_be_judged_is_not_read(tmp_path):

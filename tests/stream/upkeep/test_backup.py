@@ -147,6 +147,16 @@ def test_a_listing_names_nothing_outside_of_the_backup(made, tmp_path, place):
     assert sorted(tmp_path.rglob("planted.txt")) == planted_before
 
 
+@pytest.mark.parametrize("name", [b".", b"", b"store/\xff", b"\xc3\x28"])
+def test_a_name_that_is_none_is_refused(made, tmp_path, name):
+    """No path at all, or no text: what the fuzzer found."""
+    _, to = made
+    text = (to / backup.LISTING).read_bytes().replace(b'"store/STORE"', b'"' + name + b'"')
+    (to / backup.LISTING).write_bytes(text)
+    with pytest.raises(StateCorrupted):
+        restored(to, tmp_path / "other")
+
+
 def test_a_file_beside_the_listed_path_is_not_followed_outside(made, tmp_path):
     """The case that was seen: an absolute name, with the same bytes inside the backup."""
     _, to = made
