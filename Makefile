@@ -14,6 +14,9 @@ TEST_WORKERS ?= 2
 VENV := .venv
 STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin/python
+PIP_TOOLS := 7.6.2
+PIN := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
+	--no-emit-find-links --no-emit-index-url
 PACKAGES := ktsafe state connectors stream
 CODE := $(PACKAGES) tests ops
 
@@ -48,7 +51,7 @@ format: $(STAMP) ## fix formatting and what else can be fixed
 typecheck: $(STAMP) ## check types, strictly
 	$(RUN) -m mypy
 
-audit: ## look the pinned dependencies up among known vulnerabilities (needs a network)
+audit: ## look the pinned dependencies up among known vulnerabilities; ends with 75 without a network
 	.ci/audit
 
 check: lint typecheck test ## all that must pass before a change goes in
@@ -69,7 +72,7 @@ simulate: $(STAMP) ## run the service in simulated time with crashes at every st
 faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on where it was ended
 	$(RUN) -m tests.faults --missing --out docs/reliability.md
 
-fuzz: $(STAMP) ## fuzz event decoder, configuration and release reader: INPUTS=1000000
+fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
 	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS)
 
 long-run: $(STAMP) java ## two hours of events, replayed with faults and kill -9: EVENTS=7200000
@@ -95,13 +98,16 @@ prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into
 wheel: $(STAMP) ## build the wheel into ./dist
 	$(RUN) -m build --wheel
 
-constraints: ## write constraints.txt anew, from the newest versions that pyproject.toml admits
-	rm -rf build/constraints
-	$(PYTHON) -m venv build/constraints
-	build/constraints/bin/pip install --quiet -e '.[dev]'
-	{ sed -n '/^#/p' constraints.txt; build/constraints/bin/pip freeze --exclude-editable; } \
-		> build/constraints.txt
-	mv build/constraints.txt constraints.txt
+constraints: ## write constraints.txt and constraints-run.txt anew, with the newest versions admitted
+	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
+	build/constraints/bin/pip install --quiet 'pip-tools==$(PIP_TOOLS)'
+	build/constraints/bin/$(PIN) --all-build-deps --extra dev \
+		--output-file build/constraints/all.txt pyproject.toml
+	build/constraints/bin/$(PIN) --constraint build/constraints/all.txt --extra parquet \
+		--output-file build/constraints/run.txt pyproject.toml
+	{ sed -n '/^#/p' constraints.txt; sed '/^$$/d' build/constraints/all.txt; } > build/all.txt
+	{ sed -n '/^#/p' constraints-run.txt; sed '/^$$/d' build/constraints/run.txt; } > build/run.txt
+	mv build/all.txt constraints.txt && mv build/run.txt constraints-run.txt
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
@@ -116,7 +122,8 @@ $(STAMP): pyproject.toml constraints.txt
 		{ echo "Python's venv module is missing (Debian: apt-get install python3-venv)." >&2; exit 1; }
 	@echo "Setting up $(VENV), once; this takes a minute."
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet -c constraints.txt -e '.[dev]'
+	$(RUN) -m pip install --quiet --require-hashes -r constraints.txt
+	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 java:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import logging
 import re
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -61,6 +63,7 @@ class Outcome:
     fault: Fault
     first_seed: int
     trials: tuple[Trial, ...]
+    commit: str = "unknown"
 
     def row(self) -> str:
         """Return the row of the table."""
@@ -77,6 +80,7 @@ class Outcome:
             "nothing",
             self.fault.then,
             recovery,
+            f"`{self.commit}`",
             "; ".join(sorted({trial.seen for trial in self.trials})),
         ]
         return "| " + " | ".join(cells) + " |"
@@ -84,7 +88,7 @@ class Outcome:
     def keep(self, folder: Path) -> None:
         """Write what came of it, for a page that is made of several runs."""
         folder.mkdir(parents=True, exist_ok=True)
-        kept = _Kept(self.first_seed, self.trials)
+        kept = _Kept(self.first_seed, self.trials, self.commit)
         _kept_path(self.fault, folder).write_bytes(msgspec.json.encode(kept))
 
 
@@ -93,6 +97,7 @@ class _Kept(msgspec.Struct):
 
     first_seed: int
     trials: tuple[Trial, ...]
+    commit: str = "unknown"
 
 
 def kept(fault: Fault, folder: Path) -> Outcome | None:
@@ -101,7 +106,7 @@ def kept(fault: Fault, folder: Path) -> Outcome | None:
     if not path.exists():
         return None
     found = msgspec.json.decode(path.read_bytes(), type=_Kept)
-    return Outcome(fault, found.first_seed, found.trials)
+    return Outcome(fault, found.first_seed, found.trials, found.commit)
 
 
 def _kept_path(fault: Fault, folder: Path) -> Path:
@@ -111,8 +116,17 @@ def _kept_path(fault: Fault, folder: Path) -> Path:
 
 HEAD = (
     "| fault | where | tried | seeds | lost | the service goes on | recovery: median, greatest "
-    "| what the operator sees |\n|---|---|---|---|---|---|---|---|"
+    "| commit | what the operator sees |\n|---|---|---|---|---|---|---|---|---|"
 )
+
+
+@functools.cache
+def commit() -> str:
+    """Return the commit of the code that is tried, with a `+` where it was changed since."""
+    command = ["git", "describe", "--always", "--abbrev=7", "--dirty=+"]
+    root = Path(__file__).resolve().parents[2]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "unknown"
 
 
 def tried(fault: Fault, seed: int) -> Outcome:
@@ -128,7 +142,7 @@ def tried(fault: Fault, seed: int) -> Outcome:
                 print(f"FAILED: {fault.name}\nrepeat it: {again}", file=sys.stderr)
                 raise
     print(f"{fault.name}: {fault.times} times, {time.monotonic() - started:.0f} s", flush=True)
-    return Outcome(fault, seed, tuple(trials))
+    return Outcome(fault, seed, tuple(trials), commit())
 
 
 def table(outcomes: Iterable[Outcome]) -> str:

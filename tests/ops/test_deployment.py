@@ -101,7 +101,7 @@ def test_versions_of_the_broker_agree() -> None:
     pom = (OPS / "broker/pom.xml").read_text(encoding="utf-8")
     version = re.search(r"<artifactId>kafka_[0-9.]+</artifactId>\s*<version>([^<]+)<", pom)
     assert version is not None
-    assert f"image: apache/kafka:{version[1]}\n" in COMPOSE
+    assert f"image: ${{KAFKA_IMAGE:-apache/kafka:{version[1]}}}\n" in COMPOSE
 
 
 def test_the_container_serves_its_health_where_it_is_asked() -> None:
@@ -110,7 +110,21 @@ def test_the_container_serves_its_health_where_it_is_asked() -> None:
     defaults = StatusServer.__init__.__kwdefaults__
     assert f"http://127.0.0.1:{defaults['port']}/healthz" in text
     assert re.search(r"^USER ktsafe$", text, re.MULTILINE)
-    assert "-c constraints.txt" in text
+
+
+def test_images_hold_nothing_that_no_hash_of_ours_vouches_for() -> None:
+    """What is fetched has a hash, and whoever runs images may name each of them by digest."""
+    text = (OPS / "Containerfile").read_text(encoding="utf-8")
+    installs = re.findall(r"pip install(?:[^&]|&(?!&))*", text.partition("FROM ${BASE}\n")[0])
+    assert len(installs) == 3
+    assert all("--require-hashes" in step or "--no-deps" in step for step in installs)
+    bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
+    assert bases == ["${BASE}", "${BASE}"]
+    images = re.findall(r"^ +(?:image|BASE): (\S+)$", COMPOSE, re.MULTILINE)
+    assert "ktsafe" in images
+    fetched = [image for image in images if image != "ktsafe"]
+    assert len(fetched) == 4
+    assert [image for image in fetched if not re.fullmatch(r"\$\{[A-Z]+_IMAGE:-\S+\}", image)] == []
 
 
 def test_the_unit_stays_down_where_a_restart_cannot_help() -> None:

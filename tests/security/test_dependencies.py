@@ -15,38 +15,67 @@ import pytest
 ROOT = Path(__file__).parents[2]
 
 
-def test_every_constraint_is_one_exact_version() -> None:
-    """No range, no path, no address, and no package twice."""
-    lines = (ROOT / "constraints.txt").read_text(encoding="utf-8").splitlines()
-    pins = [line for line in lines if not line.startswith("#")]
-    assert len(pins) > 30
-    assert [pin for pin in pins if not re.fullmatch(r"[\w.-]+==[\w.]+", pin)] == []
+def pinned(name: str) -> dict[str, list[str]]:
+    """Return the lines of hashes behind each exact version in a file of constraints."""
+    text = (ROOT / name).read_text(encoding="utf-8").replace("\\\n", " ")
+    lines = [line.split("--hash=") for line in text.splitlines() if not line.startswith("#")]
+    return {pin.strip(): [digest.strip() for digest in hashes] for pin, *hashes in lines}
+
+
+@pytest.mark.parametrize(("name", "least"), [("constraints.txt", 40), ("constraints-run.txt", 20)])
+def test_every_constraint_is_one_exact_version_with_its_hashes(name: str, least: int) -> None:
+    """No range, no path, no address, no package twice, and no bytes but those that were seen."""
+    pins = pinned(name)
+    assert len(pins) >= least
+    exact = re.compile(r"([\w.-]+)==[\w.]+( ; [\w\s.\"'=<>()]+)?")
+    assert [pin for pin in pins if not exact.fullmatch(pin)] == []
     names = [re.sub(r"[-_.]+", "-", pin.partition("==")[0]).lower() for pin in pins]
     assert len(set(names)) == len(names)
+    hashes = [digest for found in pins.values() for digest in found]
+    assert all(pins.values())
+    assert [digest for digest in hashes if not re.fullmatch(r"sha256:[0-9a-f]{64}", digest)] == []
 
 
-def report(*flaws: str, skipped: bool = False) -> dict[str, Any]:
+def test_a_service_runs_on_what_its_tests_ran_on() -> None:
+    """What a service needs has the version and the hashes that development has."""
+    everything, some = pinned("constraints.txt"), pinned("constraints-run.txt")
+    assert {pin: everything.get(pin) for pin in some} == some
+    assert not any(pin.startswith(("pytest", "mypy", "atheris")) for pin in some)
+
+
+def test_nothing_is_fetched_without_its_hash() -> None:
+    """Neither `make run`, nor CI, nor the image installs by name alone (pip-tools apart)."""
+    texts = [(ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", ".ci/run")]
+    installs = [line for text in texts for line in text.splitlines() if "pip install" in line]
+    assert len(installs) >= 5
+    vouched = ("--require-hashes", "--no-deps", "pip-tools==")
+    assert [line for line in installs if not any(word in line for word in vouched)] == []
+
+
+def report(*flaws: str, skipped: bool = False, known: bool = False) -> dict[str, Any]:
     """Return a report as pip-audit writes it."""
     vulns = [{"id": flaw, "fix_versions": ["2.0"], "aliases": []} for flaw in flaws]
     sound = {"name": "sound", "version": "1.0", "vulns": []}
     other = {"name": "other", "version": "1.0", "vulns": vulns}
     unknown = {"name": "private", "skip_reason": "not found"}
-    return {"dependencies": [unknown] if skipped else [sound, other, unknown], "fixes": []}
+    found = [sound, other] if known else [sound, other, unknown]
+    return {"dependencies": [unknown] if skipped else found, "fixes": []}
 
 
 @pytest.mark.parametrize(
     ("found", "code", "words"),
     [
-        (None, 0, "NOT audited: the advisory service cannot be reached"),
-        (report(), 0, "2 of 3 dependencies audited, 0 vulnerabilities"),
+        (None, 75, "NOT audited: the advisory service cannot be reached"),
+        (report(), 75, "2 of 3 dependencies audited, 0 vulnerabilities"),
+        (report(known=True), 0, "2 of 2 dependencies audited, 0 vulnerabilities"),
         (report("PYSEC-1"), 1, "other 1.0: PYSEC-1, fixed in 2.0"),
-        (report(skipped=True), 0, "NOT audited: the service answers, but knows none"),
+        (report(skipped=True), 75, "NOT audited: the service answers, but knows none"),
     ],
 )
-def test_the_audit_fails_on_a_finding_only(
+def test_the_audit_passes_only_what_was_looked_up(
     tmp_path: Path, found: dict[str, Any] | None, code: int, words: str
 ) -> None:
-    """Where nothing can be looked up, it says so and passes: CI works without a network."""
+    """A finding fails; what could not be looked up is no pass, and has a code of its own."""
     if found is not None:
         (tmp_path / "report.json").write_text(json.dumps(found))
     # A python3 whose new environments hold a pip and a pip-audit that do as the test says.
