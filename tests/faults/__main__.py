@@ -16,7 +16,7 @@ import os
 import platform
 from pathlib import Path
 
-from tests.faults import buffers, on_broker, on_disk, simulated
+from tests.faults import buffers, on_broker, on_disk, on_limits, simulated
 from tests.faults.trials import Fault, kept, table, tried
 
 
@@ -46,7 +46,7 @@ def main() -> None:
 
 def all_faults(given: argparse.Namespace) -> list[Fault]:
     """Return the faults that are asked for."""
-    faults = [*simulated.FAULTS, *on_disk.FAULTS]
+    faults = [*simulated.FAULTS, *on_disk.FAULTS, *on_limits.FAULTS]
     if not given.without_broker:
         faults += on_broker.FAULTS
     if given.times:

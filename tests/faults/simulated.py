@@ -106,6 +106,37 @@ def clock_steps_back(folder: Path, seed: int) -> Trial:
     return Trial("`ktsafe_release_slots_skipped_total` where slots were passed over")
 
 
+def clock_a_day_back(folder: Path, seed: int) -> Trial:
+    """Set the wall clock a day back between two releases, and right again later."""
+    dice = random.Random(seed)
+    world = world_of(folder)
+    world.now_s = 200_000.5
+
+    def rounds(count: int) -> None:
+        left = iter(range(count))
+
+        def stopping() -> bool:
+            world.now_s += 1.0
+            return next(left, None) is None
+
+        loop = {"drain": False, "clock": Clock.WALL}
+        world.run(loop=loop, ingest={"batch_records_max": 2}, stopping=stopping)
+
+    rounds(dice.randrange(20, 40))
+    before = dict(world.releases.releases)
+    assert before
+    world.wall_ahead_s = -86_400.0
+    world.extend(0, [event("vertex.upsert", 43, "fay", gender="f")])
+    rounds(dice.randrange(20, 40))
+    assert world.releases.releases == before, "a release of a time that was"
+    world.wall_ahead_s = 0.0
+    rounds(30)
+    assert len(world.releases.releases) == len(before) + 1
+    slots = [time_ms for time_ms, _ in world.releases.releases.values()]
+    assert slots == sorted(set(slots))
+    return Trial('log "the last release is dated ahead of the wall clock"')
+
+
 def poison_record(folder: Path, seed: int) -> Trial:
     """Put records that are no events among the good ones, where nobody expects them."""
     dice = random.Random(seed)
@@ -234,6 +265,7 @@ FAULTS = (
     Fault("a call meets a full disk", "simulation", NEXT_START, 20, errors_at_any_step("no space")),
     Fault("a call meets a defect", "simulation", NEXT_START, 20, errors_at_any_step("defect")),
     Fault("wall clock steps back and forth", "simulation", BY_ITSELF, 5, clock_steps_back),
+    Fault("wall clock a day back", "simulation", BY_ITSELF, 5, clock_a_day_back),
     Fault("poison records", "simulation", BY_ITSELF, 10, poison_record),
     Fault("slow disk", "simulation", BY_ITSELF, 5, slow_disk),
     Fault(

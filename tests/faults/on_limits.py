@@ -1,0 +1,217 @@
+"""Limits of the machine that a running service reaches: disk, files, memory, a torn log.
+
+Two of them need root: they put the state on a small disk of its own, which is filled up, or fails
+so that the system goes on read-only.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import resource
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from stream.errors import Exit
+from tests.faults.on_disk import LOG_BYTES_MIN, MENDED, greatest, site_of
+from tests.faults.processes import Watched, check, ended, seconds_until, stop
+from tests.faults.simulated import NEXT_START
+from tests.faults.trials import Fault, Trial
+from tests.trials.running import Site
+
+DISK_BYTES = 48 * 2**20
+GIVEN_S = 45.0
+"""How long a limited service is given to end or to complain. Where every byte of memory is asked
+for in vain first it is not deadlocked, but slow beyond use."""
+WAITS = ("cannot be staged", "did not confirm", "cannot be written")
+
+
+def command(*words: str | Path) -> None:
+    """Run a command of the system."""
+    subprocess.run([str(word) for word in words], check=True, capture_output=True)
+
+
+class Disk:
+    """A small disk in a file, mounted where a service keeps its state."""
+
+    def __init__(self, image: Path, place: Path) -> None:
+        self._image, self._place = image, place
+
+    def mount(self) -> None:
+        """Mount it, checked and mended before."""
+        subprocess.run(["e2fsck", "-fy", self._image], check=False, capture_output=True)
+        command("mount", "-o", "loop", self._image, self._place)
+        self._place.chmod(0o700)
+
+    def unmount(self) -> None:
+        """Take it away."""
+        command("umount", self._place)
+
+    def fail(self) -> None:
+        """Have the system find it broken: from now on it is read-only, under whoever writes."""
+        command("mount", "-o", "remount,abort", self._place)
+
+    def fill(self, left: int) -> Path:
+        """Fill it up but for `left` bytes; return the file that does."""
+        free = os.statvfs(self._place)
+        filler = self._place / "filler"
+        with filler.open("wb") as file:
+            # What the system keeps for root is root's here.
+            os.posix_fallocate(file.fileno(), 0, free.f_bfree * free.f_bsize - left)
+        return filler
+
+
+@contextmanager
+def disk_of(site: Site) -> Iterator[Disk]:
+    """Give the state of a site a disk of its own."""
+    image, place = site.folder / "disk", site.folder / "state"
+    with image.open("wb") as file:
+        file.truncate(DISK_BYTES)
+    command("mkfs.ext4", "-q", image)
+    place.mkdir(mode=0o700)
+    disk = Disk(image, place)
+    disk.mount()
+    try:
+        yield disk
+    finally:
+        subprocess.run(["umount", "-l", place], check=False, capture_output=True)
+
+
+def mended(site: Watched, partitions: list[list[dict[str, object]]], into: Path) -> float:
+    """Start what was mended and see it through to its end; return the seconds until it worked."""
+    process = site.site.start()
+    ready_s = seconds_until(site.is_ready, process)
+    stop(process)
+    site.site.drain()
+    check(site.site, partitions, into)
+    return ready_s
+
+
+def disk_filled(folder: Path, seed: int) -> Trial:
+    """Let another program fill the disk of the state while the service runs."""
+    site, partitions = site_of(folder, seed)
+    with disk_of(site.site) as disk:
+        process = site.site.start()
+        seconds_until(lambda: site.applied() > 0, process)
+        filler = disk.fill(random.Random(seed).randrange(0, 20_000))
+        seen = ended(process, site, Exit.STATE, "Make the folder usable")
+        filler.unlink()
+        ready_s = mended(site, partitions, folder / "read")
+    return Trial(seen, ready_s)
+
+
+def waits(site: Watched) -> bool:
+    """Whether the service says that it waits."""
+    return any(words in site.log() for words in WAITS)
+
+
+def disk_read_only(folder: Path, seed: int) -> Trial:
+    """Let the disk of the state fail while the service runs, back up what is there, and mend it."""
+    site, partitions = site_of(folder, seed)
+    with disk_of(site.site) as disk:
+        process = site.site.start()
+        seconds_until(lambda: site.applied() > 600, process)
+        disk.fail()
+        seen = ended(process, site, Exit.STATE, "Make the folder usable")
+        for words in (["check"], ["backup"]):
+            to = [str(folder / "backup")] * (words == ["backup"])
+            told = [sys.executable, "-m", "stream.cli", "state", *words, str(site.site.config), *to]
+            done = subprocess.run(told, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, done.stderr
+        disk.unmount()
+        disk.mount()
+        ready_s = mended(site, partitions, folder / "read")
+        disk.unmount()
+    return Trial(f"{seen}; `state backup` works meanwhile", ready_s)
+
+
+def log_torn(folder: Path, seed: int) -> Trial:
+    """Cut the log of a killed service anywhere; then put the whole store back, as a backup would.
+
+    RocksDB takes a cut log for the end of what was written and tidies up behind it. That commits
+    lack is found after that, by their count, so that the log alone would not mend it.
+    """
+    site, partitions = site_of(folder, seed)
+    process = site.site.start()
+    seconds_until(lambda: greatest(site, "*.log")[1] > LOG_BYTES_MIN, process)
+    process.kill()
+    process.wait()
+    store = site.site.folder / "state/store"
+    shutil.copytree(store, folder / "store")
+    file, size = greatest(site, "*.log")
+    file.write_bytes(file.read_bytes()[: random.Random(seed).randrange(size)])
+    seen = ended(site.site.start("--drain"), site, Exit.STATE, "ktsafe state restore")
+    shutil.rmtree(store)
+    shutil.copytree(folder / "store", store)
+    return Trial(seen, mended(site, partitions, folder / "read"))
+
+
+def limited(which: int, bound: Callable[[int, random.Random], int]) -> Callable[..., Trial]:
+    """Return a trial that sets a limit of a running process, and lifts it by a new start."""
+
+    def run(folder: Path, seed: int) -> Trial:
+        site, partitions = site_of(folder, seed)
+        process = site.site.start()
+        seconds_until(lambda: site.applied() > 0, process)
+        limit = bound(process.pid, random.Random(seed))
+        resource.prlimit(process.pid, which, (limit, resource.getrlimit(which)[1]))
+        deadline = time.monotonic() + GIVEN_S
+
+        def is_over() -> bool:
+            return process.poll() is not None or waits(site) or time.monotonic() > deadline
+
+        seconds_until(is_over)
+        if process.poll() is None:
+            slow = f"goes on slowly or not at all, ended after {GIVEN_S:.0f} s; `KtsafeDown`"
+            seen = "waits and says so" if waits(site) else slow
+            process.kill()
+            process.wait()
+        else:
+            assert process.returncode != 0
+            words = site.last_line().partition(": ")[2][-60:]
+            seen = f"exit {process.returncode}" + (f', "...{words}"' if words else "")
+        return Trial(seen, mended(site, partitions, folder / "read"))
+
+    return run
+
+
+def open_files(pid: int, _dice: random.Random) -> int:
+    """Return a limit of open files that leaves none."""
+    return len(list(Path(f"/proc/{pid}/fd").iterdir()))
+
+
+def address_space(pid: int, dice: random.Random) -> int:
+    """Return a limit of memory a little above what is taken."""
+    status = Path(f"/proc/{pid}/status").read_text()
+    (size,) = (line.split()[1] for line in status.splitlines() if line.startswith("VmSize:"))
+    return int(size) * 1024 + dice.randrange(32 * 2**20)
+
+
+def is_root() -> bool:
+    """Whether disks can be mounted here."""
+    return os.geteuid() == 0 and Path("/dev/loop-control").exists()
+
+
+FAULTS = (
+    Fault("the log (WAL) is cut", "files", MENDED, 3, log_torn),
+    Fault(
+        "no file can be opened any more",
+        "files",
+        NEXT_START,
+        3,
+        limited(resource.RLIMIT_NOFILE, open_files),
+    ),
+    Fault("no memory is left", "files", NEXT_START, 3, limited(resource.RLIMIT_AS, address_space)),
+)
+if is_root():
+    FAULTS += (
+        Fault("disk of the state is filled up", "files", MENDED, 2, disk_filled),
+        Fault(
+            "disk of the state fails, read-only from then on", "files", MENDED, 2, disk_read_only
+        ),
+    )
