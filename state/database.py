@@ -13,6 +13,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, Final
 
 import rocksdict
@@ -29,10 +30,11 @@ RESTORE: Final = (
 _MEMTABLE_BYTES: Final = 16 << 20
 _WAL_BYTES_MAX: Final = 128 << 20
 _ROWS_AT_ONCE: Final = 10_000
+_READ_ONLY: Final = "Read-only file system"
 _UNUSABLE: Final = (
     "No space left",
     "Permission denied",
-    "Read-only file system",
+    _READ_ONLY,
     "Too many open files",
     "Disk quota exceeded",
     "Not a directory",
@@ -83,6 +85,16 @@ class Database:
         )
         self._sync = rocksdict.WriteOptions()
         self._sync.sync = True
+        self._mirror: TemporaryDirectory[str] | None = None
+        try:
+            self._open(path, access, create=create)
+        except StateUnusable as error:
+            if not (read_only and _READ_ONLY in error.hint):
+                raise
+            self._mirror = _mirror(path)
+            self._open(Path(self._mirror.name), access, create=create)
+
+    def _open(self, path: Path, access: Any, *, create: bool) -> None:
         try:
             self._db = rocksdict.Rdict(
                 str(path),
@@ -193,6 +205,22 @@ class Database:
             self._db.close()
         except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
             raise _named("close the store", self.path, error) from None
+        finally:
+            if self._mirror is not None:
+                self._mirror.cleanup()
+
+
+def _mirror(path: Path) -> TemporaryDirectory[str]:
+    """Return a folder with links to the files of a database on a disk that is read-only.
+
+    Whoever opens a database, even for reading, rocksdict writes a file and RocksDB a log beside it.
+    Nothing changes on such a disk, so that the links stay true.
+    """
+    mirror = TemporaryDirectory(prefix="ktsafe-look-")
+    for file in path.iterdir():
+        if file.name != "rocksdict-config.json" and not file.name.startswith("LO"):  # LOCK, LOG
+            (Path(mirror.name) / file.name).symlink_to(file.resolve())
+    return mirror
 
 
 def _options(*, create: bool) -> Any:
