@@ -16,7 +16,7 @@ STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin/python
 PIP_TOOLS := 7.6.2
 PIN := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
-	--no-emit-find-links --no-emit-index-url
+	--no-emit-options
 PACKAGES := ktsafe state connectors stream
 CODE := $(PACKAGES) tests ops
 
