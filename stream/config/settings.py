@@ -115,7 +115,7 @@ class SequenceTable(Section, frozen=True):
     """
 
     sybil_margin: NotNegative = 2
-    birth_wait_max: NotNegative = 8
+    birth_wait_max: NotNegative = 12
     births: Literal["withhold", "pad"] = "withhold"
     qi_change: Literal["hold", "rebirth"] = "hold"
     alpha_reserve: float | str = "0"

@@ -41,7 +41,7 @@ class SequenceOptions:
     """
 
     sybil_margin: int = 2
-    birth_wait_max: int = 8
+    birth_wait_max: int = 12
     births: Births = "withhold"
     qi_change: QiChange = "hold"
     alpha_reserve: Fraction = Fraction(0)

@@ -1,4 +1,9 @@
-"""Births: newcomers wait for one another, then are published together in a block."""
+"""Births: newcomers wait for one another, then are published together in a block.
+
+Cohorts never change, so newcomers wait until it can be told who goes with whom: until those of a
+class would be near to the medians of their cohorts. Nobody waits for that longer than
+`birth_wait_max` releases.
+"""
 
 from __future__ import annotations
 
@@ -6,13 +11,18 @@ from collections import defaultdict
 
 import numpy as np
 
+from ktsafe.exact.kt_tree import cohorts_of
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import publish_block
+from ktsafe.sequence.people.blocks import neighbour_counts, publish_block
 from ktsafe.sequence.people.frame import Frame
 
 COHORTS_MIN = 2
 """Cohorts that newcomers of a class must be enough for: then it can be chosen who is with whom."""
+
+APART_MAX = 0.7
+"""Share of the ties of newcomers by which they may differ from the medians of their cohorts. With 1
+nothing of them could be shown."""
 
 SLOTS_MIN = 2
 """Releases over which the newcomers of a group must have come: one flood of accounts is none."""
@@ -57,9 +67,7 @@ def shall_be_padded(state: State, options: SequenceOptions, rows: list[int]) -> 
 
     In the first release everybody counts as having waited.
     """
-    oldest = min(state.people.since[row] for row in rows)
-    is_overdue = state.release == 0 or state.release - oldest >= options.birth_wait_max
-    return options.births == "pad" and is_overdue
+    return options.births == "pad" and _are_overdue(state, options, rows)
 
 
 def under_alpha(state: State, frame: Frame, rows: list[int], rng: np.random.Generator) -> list[int]:
@@ -94,4 +102,23 @@ def _ready(
     if len(rows) < least or not come_apart(state, rows):
         return []
     chosen = under_alpha(state, frame, rows, rng)
-    return chosen if len(chosen) >= least else []
+    if len(chosen) < least:
+        return []
+    is_known = _are_overdue(state, options, rows) or _are_alike(state, frame, chosen, rng)
+    return chosen if is_known else []
+
+
+def _are_overdue(state: State, options: SequenceOptions, rows: list[int]) -> bool:
+    """Whether one of them waited as long as anybody shall; in the first release everybody did."""
+    oldest = min(state.people.since[row] for row in rows)
+    return state.release == 0 or state.release - oldest >= options.birth_wait_max
+
+
+def _are_alike(state: State, frame: Frame, rows: list[int], rng: np.random.Generator) -> bool:
+    """Whether newcomers of a class would be near enough to the medians of their cohorts."""
+    is_sensitive_row = np.array([is_sensitive(state, frame, row) for row in rows])
+    counts = neighbour_counts(state, rows)
+    one_class = np.zeros(len(rows), dtype=np.int32)
+    cohorts = cohorts_of(one_class, is_sensitive_row, counts, frame.forming, rng=rng, effort="fast")
+    apart = np.abs(counts - cohorts.pivots[cohorts.of_vertex]).sum()
+    return bool(counts.sum() > 0 and apart <= APART_MAX * counts.sum())

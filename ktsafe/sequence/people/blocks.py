@@ -57,7 +57,7 @@ def publish_block(
         cohort = cohorts_of(
             np.zeros(len(members), dtype=np.int32),
             state.places.ever[places] == 1,
-            _neighbour_counts(state, members),
+            neighbour_counts(state, members),
             frame.forming,
             rng=rng,
             effort=frame.effort,
@@ -73,7 +73,7 @@ def _lacking(frame: Frame, members: int, sensitive: int) -> int:
     return max(frame.forming.group_size_min, for_alpha, members) - members
 
 
-def _neighbour_counts(state: State, rows: list[int]) -> csr_array:
+def neighbour_counts(state: State, rows: list[int]) -> csr_array:
     """Return how many true neighbours of each class withheld people have: (people, classes)."""
     person, cls = [], []
     for i, row in enumerate(rows):

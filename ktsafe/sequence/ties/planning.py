@@ -7,10 +7,9 @@
         clear     show nothing, and plan afresh one release later
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
-or lose. In between a pair stays as it is, and a tie that ends stays as an inserted edge. No pair
-ever costs more than its ties, so that no release costs more than one without edges. Inserted
-members count as people with ties (`imagined`); pairs are cleared if that makes the whole release
-cost more.
+or lose. In between a pair stays as it is, and a tie that ends stays as an inserted edge. A hidden
+tie counts for more than an inserted edge (`HIDDEN`), and inserted members count as people with ties
+(`imagined`). Should all pairs together cost more than no edges would, the least true are cleared.
 """
 
 from __future__ import annotations
@@ -39,6 +38,10 @@ STALE_MIN = 0.02
 HORIZON = 8
 """Releases within which it must pay that a pair is without edges for one."""
 
+HIDDEN = 1.5
+"""Inserted edges that a hidden tie counts for. With 1 precision is .05 higher and recall .04 lower
+where most ties are hidden, since an edge must then be true more likely than not."""
+
 RHO = 0.5
 """What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
 anew each time, those that are shown again and again would be the true ties (AUC .91, not .55)."""
@@ -58,8 +61,7 @@ def plan_ties(state: State, rng: np.random.Generator, effort: Effort) -> None:
             _do(state, pair, *_best(pair, rng))
     for pair in padded:
         _plan_padded(state, pair, rng)
-    if padded or (state.places.kind[:] == INSERTED).any():
-        _clear_dearest(state)
+    _clear_least_true(state)
     disguise(state, rng, effort if state.release == 0 else "fast")
 
 
@@ -85,28 +87,28 @@ def _worth(pair: PairOfClasses, edges: Edges) -> int:
 
 
 def _is_too_dear(state: State, classes: Tie) -> bool:
-    """Whether the edges between two classes cost more than none would."""
+    """Whether the edges between two classes count for more than their ties would if hidden."""
     n_inserted, shown = state.n_inserted[classes], state.between[classes]
-    if 2 * n_inserted <= len(shown):
+    if n_inserted <= HIDDEN * (len(shown) - n_inserted):
         return False
     ends = state.edges.pairs(np.array(sorted(shown), dtype=np.int64))
     imagined = (state.places.kind[ends] == INSERTED).any(axis=1).sum()
-    return bool(2 * (n_inserted - imagined) > len(shown))
+    return bool(n_inserted - imagined > HIDDEN * (len(shown) - n_inserted))
 
 
-def _clear_dearest(state: State) -> None:
+def _clear_least_true(state: State) -> None:
     """Clear pairs of classes until all edges together cost no more than none would."""
-    worth = {
-        classes: len(shown) - 2 * state.n_inserted[classes]
-        for classes, shown in state.between.items()
-    }
-    total = sum(worth.values())
-    for classes in sorted(worth, key=lambda classes: (worth[classes], classes)):
-        if total >= 0:
-            return
+    shown = {classes: len(edges) for classes, edges in state.between.items() if edges}
+    inserted = {classes: state.n_inserted[classes] for classes in shown}
+    worth = sum(shown.values()) - 2 * sum(inserted.values())
+    if worth >= 0:
+        return
+    for classes in sorted(shown, key=lambda c: (-inserted[c] / shown[c], c)):
         pair = PairOfClasses.of(state, classes)
         _do(state, pair, "cleared", pair.shown[:0])
-        total -= worth[classes]
+        worth -= shown[classes] - 2 * inserted[classes]
+        if worth >= 0:
+            return
 
 
 def _do(state: State, pair: PairOfClasses, what: str, edges: Edges) -> None:
@@ -135,18 +137,24 @@ def _is_due(state: State, classes: Tie) -> bool:
 def _best(pair: PairOfClasses, rng: np.random.Generator) -> tuple[str, Edges]:
     """Return what costs least within the horizon, and the edges that are shown then."""
     nothing = pair.shown[:0]
-    now, dark = pair.cost(pair.shown), pair.cost(nothing)
+    now, dark = _loss(pair, pair.shown), _loss(pair, nothing)
     ways = [("kept", pair.shown, HORIZON * now if now <= dark else math.inf)]
     raised = _raised(pair, rng) if len(pair.shown) else _afresh(pair, rng)
-    if raised is not None and (planned := pair.cost(raised)) <= dark:
+    if raised is not None and (planned := _loss(pair, raised)) <= dark:
         ways.append(("raised", raised, HORIZON * planned))
     if len(pair.shown):
         afresh = _afresh(pair, rng)
-        if afresh is not None and (later := pair.cost(afresh)) <= dark:
+        if afresh is not None and (later := _loss(pair, afresh)) <= dark:
             ways.append(("cleared", nothing, dark + (HORIZON - 1) * later))
         ways.append(("cleared", nothing, HORIZON * dark))
     what, edges, _ = min(ways, key=lambda way: way[2])
     return what, edges
+
+
+def _loss(pair: PairOfClasses, edges: Edges) -> float:
+    """Return what it costs to show exactly these edges; hidden ties count `HIDDEN` times."""
+    n_hidden = pair.n_ties - int(pair.is_tie(edges).sum())
+    return pair.cost(edges) + (HIDDEN - 1) * n_hidden
 
 
 def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
@@ -159,7 +167,7 @@ def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     is_last = np.isin(edge_keys(ties), edge_keys(last))
     others = last[~np.isin(edge_keys(last), edge_keys(ties))]
     edges = np.concatenate((ties, others))
-    worth = 2 * pair.weight(ties) + 2 * RHO * is_last
+    worth = 2 * pair.weight(ties) + HIDDEN - 1 + 2 * RHO * is_last
     gain = np.concatenate((worth, np.full(len(others), 2 * RHO)))
     program = pair.program(edges, gain, 1 + RHO if len(last) else 1.0)
     plan = solve(program, rng=rng, effort="fast")
@@ -168,7 +176,7 @@ def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
 
 def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     """Return what a pair shows if hidden ties come in, all members of a cohort gaining alike."""
-    program = pair.program(pair.hidden, 2 * pair.weight(pair.hidden), 1.0)
+    program = pair.program(pair.hidden, 2 * pair.weight(pair.hidden) + HIDDEN - 1, 1.0)
     plan = solve(program, rng=rng)
     if plan.value <= 0:
         return None

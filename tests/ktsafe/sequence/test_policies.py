@@ -59,6 +59,32 @@ def test_newcomers_wait_for_enough_others_of_two_releases() -> None:
     assert sequence.figures().k_real_min >= PARAMS.k
 
 
+@pytest.mark.parametrize("are_alike", [True, False])
+def test_newcomers_wait_until_it_can_be_told_who_goes_with_whom(are_alike: bool) -> None:
+    """Those who have ties of the same kinds are published at once, others after birth_wait_max."""
+    kinds = [(f"kind {i}", "well") for i in range(6)]
+    first = Changes(joined=np.arange(12), joined_values=[WELL] * 6 + kinds)
+    sequence = begun(first, sybil_margin=0, birth_wait_max=3)
+    friends = [6, 6, 6, 7, 7, 7] if are_alike else range(6, 12)
+    ties = list(zip(range(20, 26), friends, strict=True))
+    advance(sequence, joins(range(20, 23), WELL, ties[:3]))
+    advance(sequence, joins(range(23, 26), WELL, ties[3:]))
+    for waited in (1, 2, 3):
+        is_published = shown(sequence).keys() == {*range(6), *range(20, 26)}
+        assert is_published == (are_alike or waited == 3)
+        advance(sequence, Changes())
+
+
+def test_nobody_waits_for_ties_for_ever() -> None:
+    """Newcomers without any tie are published after birth_wait_max releases."""
+    sequence = begun(joins(range(6), WELL), sybil_margin=0, birth_wait_max=2)
+    advance(sequence, joins(range(10, 15), WELL))
+    advance(sequence, joins(range(15, 16), WELL))
+    assert shown(sequence).keys() == set(range(6))
+    advance(sequence, Changes())
+    assert shown(sequence).keys() == {*range(6), *range(10, 16)}
+
+
 def test_too_few_newcomers_wait_on_or_are_padded() -> None:
     """After birth_wait_max releases only `pad` publishes fewer than k people."""
     for births, published in (("withhold", 0), ("pad", 1)):
@@ -73,7 +99,7 @@ def test_too_few_newcomers_wait_on_or_are_padded() -> None:
 
 def test_newcomers_are_drawn_under_alpha() -> None:
     """Of too many sensitive newcomers some wait."""
-    sequence = begun(joins(range(4), WELL), sybil_margin=0)
+    sequence = begun(joins(range(4), WELL), sybil_margin=0, birth_wait_max=1)
     advance(sequence, joins(range(10, 14), ILL))
     advance(sequence, joins(range(20, 24), WELL))
     published = shown(sequence)
@@ -104,7 +130,7 @@ def test_a_counterfeit_keeps_the_place_and_forgets_the_person() -> None:
 
 def test_cohorts_below_the_floor_are_retired() -> None:
     """The last people of a cohort are withheld, and published anew with others."""
-    sequence = begun(joins(range(3), WELL), real_floor=2, sybil_margin=0)
+    sequence = begun(joins(range(3), WELL), real_floor=2, sybil_margin=0, birth_wait_max=1)
     old = set(sequence.released().ids.tolist())
     advance(sequence, Changes(left=np.array([0, 1])))
     assert shown(sequence) == {}
