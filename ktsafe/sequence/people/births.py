@@ -1,8 +1,8 @@
 """Births: newcomers wait for one another, then are published together in a block.
 
-Cohorts never change, so newcomers wait until it can be told who goes with whom: until those of a
-class would be near to the medians of their cohorts. Nobody waits for that longer than
-`birth_wait_max` releases.
+Cohorts never change. So after the first release a class is first shown when it can be told who goes
+with whom: when its people would be near to the medians of their cohorts, or have waited for
+`birth_wait_max` releases. Later newcomers wait for one another only.
 """
 
 from __future__ import annotations
@@ -104,8 +104,10 @@ def _ready(
     chosen = under_alpha(state, frame, rows, rng)
     if len(chosen) < least:
         return []
-    is_known = _are_overdue(state, options, rows) or _are_alike(state, frame, chosen, rng)
-    return chosen if is_known else []
+    waits_for_ties = not state.cohorts_of[state.people.cls[rows[0]]]
+    if waits_for_ties and not _are_overdue(state, options, rows):
+        return chosen if _are_alike(state, frame, chosen, rng) else []
+    return chosen
 
 
 def _are_overdue(state: State, options: SequenceOptions, rows: list[int]) -> bool:

@@ -59,27 +59,31 @@ def test_newcomers_wait_for_enough_others_of_two_releases() -> None:
     assert sequence.figures().k_real_min >= PARAMS.k
 
 
-@pytest.mark.parametrize("are_alike", [True, False])
-def test_newcomers_wait_until_it_can_be_told_who_goes_with_whom(are_alike: bool) -> None:
-    """Those who have ties of the same kinds are published at once, others after birth_wait_max."""
+@pytest.mark.parametrize(
+    ("values", "are_alike", "waits"), [(OTHER, True, 1), (OTHER, False, 3), (WELL, False, 1)]
+)
+def test_a_class_is_first_shown_when_it_can_be_told_who_goes_with_whom(
+    values: tuple[str, str], are_alike: bool, waits: int
+) -> None:
+    """Ties of the same kinds, or birth_wait_max; newcomers of a shown class wait for neither."""
     kinds = [(f"kind {i}", "well") for i in range(6)]
     first = Changes(joined=np.arange(12), joined_values=[WELL] * 6 + kinds)
     sequence = begun(first, sybil_margin=0, birth_wait_max=3)
     friends = [6, 6, 6, 7, 7, 7] if are_alike else range(6, 12)
     ties = list(zip(range(20, 26), friends, strict=True))
-    advance(sequence, joins(range(20, 23), WELL, ties[:3]))
-    advance(sequence, joins(range(23, 26), WELL, ties[3:]))
+    advance(sequence, joins(range(20, 23), values, ties[:3]))
+    advance(sequence, joins(range(23, 26), values, ties[3:]))
     for waited in (1, 2, 3):
         is_published = shown(sequence).keys() == {*range(6), *range(20, 26)}
-        assert is_published == (are_alike or waited == 3)
+        assert is_published == (waited >= waits)
         advance(sequence, Changes())
 
 
 def test_nobody_waits_for_ties_for_ever() -> None:
-    """Newcomers without any tie are published after birth_wait_max releases."""
+    """People of a new class without any tie are published after birth_wait_max releases."""
     sequence = begun(joins(range(6), WELL), sybil_margin=0, birth_wait_max=2)
-    advance(sequence, joins(range(10, 15), WELL))
-    advance(sequence, joins(range(15, 16), WELL))
+    advance(sequence, joins(range(10, 15), OTHER))
+    advance(sequence, joins(range(15, 16), OTHER))
     assert shown(sequence).keys() == set(range(6))
     advance(sequence, Changes())
     assert shown(sequence).keys() == {*range(6), *range(10, 16)}
@@ -99,7 +103,7 @@ def test_too_few_newcomers_wait_on_or_are_padded() -> None:
 
 def test_newcomers_are_drawn_under_alpha() -> None:
     """Of too many sensitive newcomers some wait."""
-    sequence = begun(joins(range(4), WELL), sybil_margin=0, birth_wait_max=1)
+    sequence = begun(joins(range(4), WELL), sybil_margin=0)
     advance(sequence, joins(range(10, 14), ILL))
     advance(sequence, joins(range(20, 24), WELL))
     published = shown(sequence)
