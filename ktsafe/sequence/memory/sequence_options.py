@@ -24,7 +24,8 @@ class SequenceOptions:
     sybil_margin:
         Newcomers of one quasi-identifier beyond k that must exist before they are published.
     birth_wait_max:
-        Releases after which `births` decides about newcomers that still wait.
+        Releases that people of a class that was never shown wait for ties of like kinds, and after
+        which `births` decides about newcomers that still wait.
     births:
         "withhold": they wait on. "pad": inserted vertices fill their cohort.
     qi_change:

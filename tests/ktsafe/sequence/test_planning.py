@@ -61,7 +61,7 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     assert cost > ties
     state.stale.clear()
     state.forget_visible()
-    plan_ties(state, rng)
+    plan_ties(state, rng, "fast")
     costs = {c: cost_between(sequence, c) for c in pairs_of(state)}
     cost, ties = np.sum(list(costs.values()), axis=0)
     assert cost <= ties
