@@ -15,6 +15,9 @@ LEFT, RIGHT, TOP, BOTTOM = 44, 8, 10, 24
 LABELS_MAX: Final = 9
 """Labels under a chart: more would run into each other on a phone."""
 
+DOTS_MAX: Final = 60
+"""Moments of a line that get a dot each: more would be a thick line, and a large file."""
+
 Pair = tuple[str, float | None, float | None]
 
 
@@ -76,7 +79,7 @@ def lines(
             elif run:
                 chart.append(node("polyline", points=" ".join(run), class_=of))
                 run = []
-        for i, value in enumerate(values):
+        for i, value in enumerate(values if len(values) <= DOTS_MAX else ()):
             if value is not None:
                 x, height = f"{LEFT + 4 + i * step:.1f}", f"{y(value):.1f}"
                 chart.append(node("circle", cx=x, cy=height, r="2", class_=of))

@@ -115,7 +115,7 @@ def _real(found: Mapping[str, Any]) -> ET.Element:
 def _utility(content: Mapping[str, Any]) -> ET.Element:
     utility = content["utility"]
     score = utility["score"]
-    word = "No score: not all was measured" if score is None else f"{100 * score:.0f} of 100"
+    word = "No score: a part is not known" if score is None else f"{100 * score:.0f} of 100"
     rows = []
     for name, key in (("people", "vertices"), ("ties", "edges")):
         found = utility["usefulness"][key]
@@ -169,8 +169,9 @@ def _attacks(attacks: list[dict[str, Any]], unfinished: list[str]) -> ET.Element
         top = charts.scale_top(
             [x for each in chosen for x in (each["interval"][1], each["promise"], each["control"])]
         )
+        top = 1.0 if measure == "auc" else top
         names = [measure, "figure (95%)", "control", "promise", f"0 to {top:g}"]
-        rows = [_attack(each, 1.0 if measure == "auc" else top) for each in chosen]
+        rows = [_attack(each, top) for each in chosen]
         parts += [node("h3", words), rows_of(names, rows)]
     keys = "Bar: the figure with its interval. Grey mark: the control, an attacker without this "
     keys += "knowledge. Dashed mark: the promise. The sharpest variant of each attack is shown."

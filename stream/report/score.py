@@ -68,15 +68,21 @@ def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
     hops = [at(utility, f"paths.mean_hops.{of}") for of in ("original", "released")]
     agree, best = (at(utility, f"communities.{name}") for name in ("nmi", "nmi_again"))
     modularity = [at(utility, f"communities.modularity.{of}") for of in ("original", "released")]
+    # Without any edge everybody is a community alone, and agrees well with a sparse truth.
+    alike = agree / best if agree is not None and best else None
+    alike = 0.0 if alike is not None and modularity[1] is None is not modularity[0] else alike
+    far = _ratio(*hops)
+    if far is None and at(utility, "paths.connected.original"):
+        far = 0.0  # No pair that is connected in truth is so in the release.
     mixes = (at(utility, "attribute_mix") or {}).values()
     apart = [mix["distance"] for mix in mixes if mix["distance"] is not None]
     degrees = 1 - moved / mean[0] if moved is not None and mean[0] else None
     return {
         "Degrees": _part(degrees, *mean),
-        "Distances": _part(_ratio(*hops), *hops),
+        "Distances": _part(far, *hops),
         "Clustering": _part(_ratio(*clustering), *clustering),
         # Modularity is what both graphs have of their own; agreement is between them.
-        "Communities": _part(agree / best if agree is not None and best else None, *modularity),
+        "Communities": _part(alike, *modularity),
         "Centrality": _part(at(utility, "pagerank.overlap")),
         "Attributes": _part(1 - sum(apart) / len(apart) if apart else None),
     }

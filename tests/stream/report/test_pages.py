@@ -31,7 +31,7 @@ ROW = {
 def pages():
     """Return every kind of page."""
     history = private(3)
-    history["drift"] *= 40  # Ten years of months.
+    history["drift"] *= 400  # A century of months.
     return {
         "release": page(private()),
         "history": page(history),
@@ -69,6 +69,18 @@ def test_no_value_of_a_person_is_on_a_page(kind: str) -> None:
     assert not [value for own in VALUES.values() for value in own if value in text]
     assert "ultramarine" not in text
     assert ("club" in text) is (kind != "public")
+
+
+def test_the_scale_of_a_chart_is_that_of_its_head() -> None:
+    """An area under the curve is drawn from 0 to 1, whatever the others are."""
+    content = private()
+    aucs = [each for each in content["safety"]["attacks"] if each["measure"] == "auc"]
+    for each in aucs:
+        each.update(value=0.5, interval=[0.5, 0.5], control=0.5)
+    assert aucs
+    text = page(content)
+    assert "0 to 1<" in text
+    assert text.count('<rect class="true" x="49.2"') >= len(aucs)
 
 
 def test_a_broken_promise_is_seen_at_once() -> None:

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ktsafe import AttributedGraph
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import utility_figures
 from stream.report.score import READS, score
@@ -24,6 +25,19 @@ def test_the_truth_itself_has_the_full_score() -> None:
     found = score(usefulness(traced).to_mapping(), figures)
     assert {part["name"]: part["score"] for part in found["parts"]} == dict.fromkeys(READS, 1.0)
     assert found["score"] == 1.0
+
+
+def test_a_release_without_ties_is_good_for_nothing_but_people() -> None:
+    """Everybody alone agrees well with small communities; that is no merit, nor is any distance."""
+    true = graph()
+    bare = AttributedGraph.from_codes(true.schema, true.categories, true.codes, [])
+    traced = trace(true, bare, np.arange(true.n_vertices))
+    figures = utility_figures(traced, rng=np.random.default_rng(0))
+    found = score(usefulness(traced).to_mapping(), figures)
+    parts = {part["name"]: part["score"] for part in found["parts"]}
+    wanted = ("Ties", "Degrees", "Distances", "Clustering", "Communities")
+    assert {parts[name] for name in wanted} == {0.0}
+    assert (parts["People"], parts["Attributes"]) == (1.0, 1.0)
 
 
 def test_a_part_that_is_not_known_leaves_no_score() -> None:
