@@ -26,7 +26,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format typecheck audit check bench trials trials-sequence simulate faults fuzz \
-	long-run integration broker-start broker-stop screenshots prometheus wheel constraints clean java
+	kernels long-run integration broker-start broker-stop screenshots prometheus wheel constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -95,7 +95,14 @@ screenshots: $(STAMP) ## picture the status page, dashboards and reports in ./do
 
 prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into ./var, for tests/ops
 
-wheel: $(STAMP) ## build the wheel into ./dist
+kernels: $(STAMP) ## compile all kernels for this Python and platform, and put them into the package
+	rm -rf build/kernels stream/process/kernels-*
+	mkdir -p build/kernels
+	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= \
+		$(VENV)/bin/ktsafe warm
+	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m stream.process.shipped_kernels
+
+wheel: $(STAMP) ## build the wheel into ./dist; after `make kernels` it holds them
 	$(RUN) -m build --wheel
 
 constraints: ## write constraints.txt and constraints-run.txt anew, with the newest versions admitted
@@ -111,7 +118,7 @@ constraints: ## write constraints.txt and constraints-run.txt anew, with the new
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
-	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist stream/process/kernels-* *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(STAMP): pyproject.toml constraints.txt

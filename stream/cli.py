@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import sys
 
-from stream.process import kernels
+from stream.process import kernel_cache
 
-CACHE_NOTICE = kernels.settle_cache()
+CACHE_NOTICE = kernel_cache.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
@@ -42,7 +43,7 @@ def run_command(arguments: list[str]) -> int:
     try:
         result = app(args=arguments, prog_name="ktsafe", standalone_mode=False)
     except EXPECTED as error:
-        typer.echo(f"ktsafe: {error}", err=True)
+        _complain(str(error), arguments, exit_code(error))
         return exit_code(error)
     except typer.Exit as error:
         return int(error.exit_code)
@@ -50,7 +51,10 @@ def run_command(arguments: list[str]) -> int:
         message = error.format_message()
         # Help, asked for by naming nothing, is no complaint.
         is_help = message.startswith("Usage:")
-        typer.echo(message if is_help else f"ktsafe: {message}", err=not is_help)
+        if is_help:
+            typer.echo(message)
+        else:
+            _complain(message, arguments, Exit.USAGE)
         return Exit.USAGE
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("ktsafe: interrupted", err=True)
@@ -63,11 +67,18 @@ def run_command(arguments: list[str]) -> int:
         if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise
         subject = error.filename or "the output"
-        typer.echo(f"ktsafe: {subject} cannot be used ({error.strerror}).", err=True)
+        _complain(f"{subject} cannot be used ({error.strerror}).", arguments, Exit.USAGE)
         return Exit.USAGE
     if result == Exit.INTERRUPTED:  # What Typer makes of Ctrl-C.
         typer.echo("ktsafe: interrupted", err=True)
     return int(result) if isinstance(result, int) else Exit.OK
+
+
+def _complain(text: str, arguments: list[str], code: int) -> None:
+    """Say what is wrong: one paragraph for people, and where JSON was asked for, that, too."""
+    typer.echo(f"ktsafe: {text}", err=True)
+    if "--json" in arguments:
+        typer.echo(json.dumps({"error": text, "exit_code": int(code)}, indent=2))
 
 
 if __name__ == "__main__":

@@ -103,8 +103,14 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
         ),
     },
     "This program": {
+        "warm": Listed(
+            "after_install",
+            "warm",
+            "Compile all kernels now, so that no release waits for them; a second time compiles "
+            "nothing.",
+        ),
         "completion": Listed(
-            "completion",
+            "after_install",
             "completion",
             "Print the script with which a shell completes `ktsafe`; it changes no file.",
         ),

@@ -13,8 +13,8 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import InvalidParams
+from stream.commands.after_install import compile_first
 from stream.errors import Exit
-from stream.process import kernels
 from stream.watching.progress import phases
 
 if TYPE_CHECKING:
@@ -43,8 +43,7 @@ def advise(
     except ValueError as error:
         msg = "--other-k must be whole numbers with commas between them."
         raise InvalidParams(msg) from error
-    if kernels.is_cold():
-        typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
+    compile_first()
     from ktsafe.params import PrivacyParams
     from stream.files.graphs import read_graph, read_schema
     from stream.study.advice import front, in_words, recommended, tried

@@ -18,8 +18,8 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.options import AnonymizeOptions, Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
+from stream.commands.after_install import compile_first
 from stream.errors import Exit
-from stream.process import kernels
 from stream.process.workers import pool
 from stream.report.writing import check_page, write_page
 from stream.watching.progress import phases
@@ -150,18 +150,23 @@ def _anonymized(
 
     declared = read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared)
+    compile_first()
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
-    if kernels.is_cold():
-        typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
     with phases("anonymizing") as progress, pool(workers) as executor:
         result = anonymize(
             source.graph, params, rng=rng, options=options, executor=executor, progress=progress
         )
     seconds = time.perf_counter() - started
     # The release takes its place last: where it is seen, it was verified and has its audit.
-    with written_beside(places.out) as release_room, written_beside(places.audit) as audit_room:
+    with (
+        written_beside(places.out) as release_room,
+        written_beside(places.audit) as audit_room,
+        phases("judging") as progress,
+    ):
+        progress("verifying", 0.0)
         release, verdict, ids = _written_and_verified(release_room, declared, result, params, seed)
+        progress("measuring", 0.5)
         figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
         _write_audit(audit_room, source, result, ids, figures)
     if places.report is not None:

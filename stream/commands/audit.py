@@ -8,9 +8,9 @@ from typing import Annotated, Any
 
 import typer
 
+from stream.commands.after_install import compile_first
 from stream.errors import ConfigError, Exit
 from stream.files.release_figures import worth_in_words, worth_of
-from stream.process import kernels
 from stream.watching.progress import phases
 
 
@@ -58,8 +58,7 @@ def audit(
         msg = "--truth needs --map."
         raise ConfigError(msg, hint="Without the mapping nobody can say who is who.")
     asked = _window(window)
-    if kernels.is_cold():
-        typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
+    compile_first("judges")
     from stream.study.sequence_report import Sources, audit_sequence
 
     sources = Sources(tuple(folders), mapping, truth, schema)
@@ -114,17 +113,17 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
             typer.echo(f"  {words}: {_counts(figures[name])}")
         share = figures["sensitive_share"]
         typer.echo(
-            f"  sensitive share of them: most {share['max']}, median {share['median']}, "
-            f"{share['above_alpha']} above alpha"
+            f"  sensitive share of them: most {_known(share['max'])}, "
+            f"median {_known(share['median'])}, {share['above_alpha']} above alpha"
         )
     changes = sequence["changes"]
     typer.echo(
         f"  visible changes: {changes['visible']}; fewest candidates who changed alike "
-        f"{changes['k_delta_min']}, {changes['below_k']} below k"
+        f"{_known(changes['k_delta_min'])}, {changes['below_k']} below k"
     )
     alike = changes["alpha_alike"]
     typer.echo(
-        f"  sensitive share of those who changed alike: most {alike['max']}, "
+        f"  sensitive share of those who changed alike: most {_known(alike['max'])}, "
         f"{alike['above_alpha']} above alpha"
     )
     if (persistence := sequence.get("persistence")) is not None:
@@ -160,10 +159,17 @@ def _several(count: int, noun: str) -> str:
 
 
 def _counts(figures: dict[str, Any]) -> str:
+    if figures["min"] is None:
+        return "nobody is known (--map says who is real)"
     return (
         f"fewest {figures['min']}, 1% at most {figures['p1']}, 5% at most {figures['p5']}, "
         f"median {figures['median']}; {figures['below_k']} of {figures['vertices']} below k"
     )
+
+
+def _known(value: object) -> object:
+    """Return a figure; a word where there was nobody to count."""
+    return "none" if value is None else value
 
 
 def _area(area: float | None) -> str:

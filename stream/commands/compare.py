@@ -21,8 +21,8 @@ from ktsafe.errors import InvalidParams
 from ktsafe.options import Edits, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
+from stream.commands.after_install import compile_first
 from stream.errors import ConfigError, Exit
-from stream.process import kernels
 from stream.report.writing import check_page, now, write_page
 from stream.study import comparison
 from stream.study.comparison import Cell, Row, Task
@@ -213,8 +213,7 @@ def _numbers(text: str, option: str) -> list[int]:
 
 def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None:
     """Measure the cells; each row goes to the file and to `rows` as soon as it is there."""
-    if kernels.is_cold():
-        typer.echo(f"ktsafe: {kernels.COLD_NOTICE}", err=True)
+    compile_first()
     with _created(path) as file, phases("comparing") as show:
 
         def progress(number: int, phase: str, done: float) -> None:

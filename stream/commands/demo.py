@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from stream.commands import feed as feeds
+from stream.commands.after_install import compile_first
 from stream.commands.run import counts_as_json, describe, serve
 from stream.errors import Exit
 from stream.process.private_folder import STORE
@@ -93,6 +94,7 @@ def demo(
     home = folder / "demo"
     home.mkdir(parents=True, exist_ok=True)
     path, feed = home / "ktsafe.toml", home / "feed.jsonl.gz"
+    compile_first()
     if not feed.exists():
         _generate(home, feed, people, days, seed)
     path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")

@@ -17,6 +17,9 @@ if TYPE_CHECKING:
 app = typer.Typer(help="Create or check Kafka topics.", no_args_is_help=True)
 
 _Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
+_Wait = Annotated[
+    float, typer.Option("--wait", min=0.1, help="Seconds to wait for the cluster, at most.")
+]
 _Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
@@ -25,12 +28,13 @@ def create(
     config: _Config,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of the events topic.")] = 3,
     replication: Annotated[int, typer.Option(help="Replicas; -1 is the cluster's default.")] = -1,
+    wait: _Wait = 10.0,
     as_json: _Json = False,
 ) -> int:
     """Create the topics that do not exist yet, with the settings that the service needs."""
     from connectors.kafka_topics import create_topics
 
-    kafka, specs = _specs(config, partitions, replication)
+    kafka, specs = _specs(config, partitions, replication, wait)
     created = create_topics(kafka, specs)
     found = [spec.name for spec in specs if spec.name not in created]
     if as_json:
@@ -41,11 +45,11 @@ def create(
 
 
 @app.command("check")
-def check(config: _Config, as_json: _Json = False) -> int:
+def check(config: _Config, wait: _Wait = 10.0, as_json: _Json = False) -> int:
     """Say whether the topics are as the service needs them; exit 0 iff they are."""
     from connectors.kafka_topics import check_topics
 
-    kafka, specs = _specs(config, 1, -1)
+    kafka, specs = _specs(config, 1, -1, wait)
     problems = check_topics(kafka, specs)
     if as_json:
         typer.echo(json.dumps({"problems": problems}))
@@ -54,8 +58,12 @@ def check(config: _Config, as_json: _Json = False) -> int:
     return Exit.MISMATCH if problems else Exit.OK
 
 
-def _specs(path: Path, partitions: int, replication: int) -> tuple[KafkaSettings, list[TopicSpec]]:
-    """Return the cluster and the topics that a configuration names."""
+def _specs(
+    path: Path, partitions: int, replication: int, wait_s: float
+) -> tuple[KafkaSettings, list[TopicSpec]]:
+    """Return the cluster, with less patience than a service has, and the topics that are named."""
+    import msgspec
+
     from connectors.kafka_topics import Role, TopicSpec
     from stream.config import settings as configuration
 
@@ -80,4 +88,9 @@ def _specs(path: Path, partitions: int, replication: int) -> tuple[KafkaSettings
     if config.kafka is None or not specs:
         msg = f"{path} names no Kafka topic."
         raise ConfigError(msg, hint='Give a connector kind = "kafka" and a [kafka] table.')
-    return config.kafka, specs
+    typer.echo(f"asking {config.kafka.address}, for at most {wait_s:g} s", err=True)
+    patience = {
+        name: min(getattr(config.kafka, name), wait_s)
+        for name in ("request_timeout_s", "retry_for_s")
+    }
+    return msgspec.structs.replace(config.kafka, **patience), specs

@@ -25,6 +25,7 @@ from stream.config.secret_keys import refuse_secrets
 from stream.errors import ConfigError
 from stream.files.composite_schema import CompositeSchema
 from stream.files.graphs import AttributesTable, read_schema
+from stream.files.plain_words import plain_words
 from stream.files.releases_write import Format as ReleaseFormat
 from stream.ingest.debezium import Tables
 from stream.ingest.envelopes import Format, Wrapping
@@ -254,7 +255,7 @@ def load_kafka(path: Path) -> KafkaSettings:
     try:
         found = msgspec.convert(document, dict[str, KafkaSettings])
     except msgspec.ValidationError as error:
-        msg = f"{path}: {error}."
+        msg = f"{path}: {plain_words(error, KafkaSettings)}"
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     return found["kafka"].resolved(path.parent.resolve())
 
@@ -289,7 +290,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
     try:
         config = msgspec.convert(document, Config)
     except msgspec.ValidationError as error:
-        msg = f"{name}: {error}."
+        msg = f"{name}: {plain_words(error, Config)}"
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     _check_together(config, name)
     _check_private(config, base, name)

@@ -7,6 +7,7 @@ import dataclasses
 import gzip
 import io
 import tomllib
+import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
 from stream.files.composite_schema import CompositeSchema, composed, composite_schema
+from stream.files.plain_words import plain_words
 
 _ENCODING: Final = "utf-8-sig"
 """UTF-8, with or without the mark that spreadsheets put first."""
@@ -87,13 +89,19 @@ def read_schema(path: Path) -> Schema:
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         return msgspec.convert(table["attributes"], AttributesTable).to_schema()
+    except InvalidGraph as error:
+        msg = f"{path}: {error.message}"
+        raise InvalidGraph(msg, hint=error.hint) from None
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror})."
         raise InvalidGraph(msg) from error
     except KeyError as error:
         msg = f"{path} has no [attributes] table."
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+    except msgspec.ValidationError as error:
+        msg = f"{path}: {plain_words(error, AttributesTable)}"
+        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         msg = f"{path}: {error}."
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
 
@@ -162,15 +170,39 @@ def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[
             header = next(reader, [])
             if missing := [name for name in names if name not in header]:
                 msg = f"{path} has no column {missing[0]!r}."
-                raise InvalidGraph(msg, hint=f"Its first line must name {', '.join(names)}.")
+                raise InvalidGraph(msg, hint=_about_header(header, names))
             indices = [header.index(name) for name in names]
             yield _selected(path, reader, indices, len(header))
+    except gzip.BadGzipFile as error:
+        msg = f"{path} is no gzip file."
+        raise InvalidGraph(msg, hint="A name that ends in .gz promises one.") from error
     except OSError as error:
         msg = f"{path} cannot be read ({error.strerror or type(error).__name__})."
         raise InvalidGraph(msg) from error
-    except (UnicodeDecodeError, csv.Error, EOFError) as error:
-        msg = f"{path} is no readable CSV file."
-        raise InvalidGraph(msg, hint="It must be UTF-8 text, or gzip of it.") from error
+    except UnicodeDecodeError as error:
+        msg = f"{path} is no UTF-8 text."
+        hint = "Save it as UTF-8, in spreadsheets as 'CSV UTF-8'."
+        raise InvalidGraph(msg, hint=hint) from error
+    except csv.Error as error:
+        msg = f"{path} is no readable CSV file ({error})."
+        hint = "A quotation mark that is opened and not closed does that."
+        raise InvalidGraph(msg, hint=hint) from error
+    except (EOFError, zlib.error) as error:
+        msg = f"{path} is no whole gzip file."
+        raise InvalidGraph(msg, hint="Copy or write it again.") from error
+
+
+def _about_header(header: list[str], names: list[str]) -> str:
+    """Return what helps where a column is missing."""
+    hint = f"Its first line must name {', '.join(names)}."
+    if not header:
+        return f"It is empty. {hint}"
+    for mark, word in ((";", "semicolons"), ("\t", "TABs"), ("|", "bars")):
+        if len(header) == 1 and mark in header[0]:
+            return f"Its columns are separated by {word}; write commas instead. {hint}"
+    if {name.strip().lower() for name in header} >= {name.lower() for name in names}:
+        return f"Names are compared letter by letter, spaces included. {hint}"
+    return hint
 
 
 def _selected(

@@ -31,7 +31,7 @@ from stream.config.settings import (
 from stream.errors import ConfigError
 from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
-from stream.process import kernels, logs
+from stream.process import kernel_cache, logs
 from stream.process.private_folder import STAGING, STORE, check_finished
 from stream.release.attacker import AttackSettings
 from stream.release.fresh import FreshReleases
@@ -60,8 +60,8 @@ def run_from_settings(
     config = settings.config
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
-    if kernels.is_cold():
-        log.info("kernels are compiled once now, which takes some minutes")
+    if kernel_cache.is_cold():
+        log.info("kernels are compiled once, with the first release; see `ktsafe warm`")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
         store: GraphStore | None = None

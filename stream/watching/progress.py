@@ -1,47 +1,80 @@
-"""Progress on a terminal, of a command or of a running service; silence elsewhere."""
+"""Progress of a command or of a running service: a bar on a terminal, lines elsewhere."""
 
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Final
 
+import typer
 from rich.console import Console
 from rich.live import Live
 from rich.progress import (
     BarColumn,
-    Progress,
     SpinnerColumn,
+    TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
+from rich.progress import Progress as Bar
 from rich.text import Text
 
 from stream.watching.summary import Counts, Summary
 
+Progress = Callable[[str, float], None]
+"""Told the phase, and the fraction of the work that is done."""
+
+SILENT_S: Final = 2.0
+"""What takes less needs no line."""
+LINES_S: Final = 10.0
+"""Seconds between lines where there is no terminal."""
+
 
 @contextmanager
-def phases(title: str) -> Iterator[Callable[[str, float], None]]:
-    """Give a `progress(phase, fraction_done)` callback that draws one bar on standard error."""
-    console = Console(stderr=True)
+def phases(title: str) -> Iterator[Progress]:
+    """Give a `progress(phase, fraction_done)` callback: a bar on a terminal, else lines.
+
+    Both say how long the rest may take. Lines go to standard error, the first after two seconds,
+    and then every ten.
+    """
+    if not sys.stderr.isatty():
+        yield _lines(title)
+        return
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
         BarColumn(),
+        TaskProgressColumn(),
         TimeElapsedColumn(),
         TextColumn("left:"),
         TimeRemainingColumn(),
     )
-    with Progress(
-        *columns, console=console, transient=True, disable=not sys.stderr.isatty()
-    ) as bar:
+    with Bar(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task(title, total=1.0)
 
         def progress(phase: str, done: float) -> None:
             bar.update(task, description=f"{title}: {phase}", completed=done)
 
         yield progress
+
+
+def _lines(title: str) -> Progress:
+    started = time.monotonic()
+    due = started + SILENT_S
+
+    def progress(phase: str, done: float) -> None:
+        nonlocal due
+        now = time.monotonic()
+        if now < due:
+            return
+        due = now + LINES_S
+        left = f", about {(now - started) * (1 - done) / done:.0f} s left" if done else ""
+        typer.echo(f"ktsafe: {title}: {phase}, {done:.0%}{left}", err=True)
+
+    return progress
 
 
 class _Line:

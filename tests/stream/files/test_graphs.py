@@ -59,7 +59,7 @@ def test_an_empty_graph_is_read(tmp_path):
         (VERTICES + ",x,f,ill\n", EDGES, "line 5: no id"),
         (VERTICES + "p4,x\n", EDGES, "line 5: 2 values for 4 columns"),
         (VERTICES, EDGES + "p1,SECRET\n", "line 6: names a vertex"),
-        (b"\xff\xfe", EDGES, "no readable CSV"),
+        (b"\xff\xfe", EDGES, "no UTF-8 text"),
     ],
 )
 def test_bad_files_are_refused_by_line(tmp_path, vertices, edges, message):

@@ -10,10 +10,10 @@ from __future__ import annotations
 import atexit
 import hashlib
 import os
-import platform
 import re
 import shutil
 import stat
+import sys
 import tempfile
 from collections.abc import Iterable
 from importlib.metadata import version
@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-COLD_NOTICE = "kernels are compiled once now, which takes some minutes"
+from stream.process import shipped_kernels
 
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
 _OWN_NAME: Final = re.compile(r"kernels-[0-9a-f]{16}")
@@ -34,23 +34,38 @@ def settle_cache(package: str = "ktsafe") -> str:
 
     It lies in the folder that NUMBA_CACHE_DIR names, or else in the user's cache folder. Compiled
     kernels are code: only a folder that belongs to this user, and to nobody else, is used. Where
-    there is none, kernels go to a new temporary folder and are forgotten at the end; only then
-    the answer is not empty.
+    there is none, kernels go to a new temporary folder and are forgotten at the end. Kernels that
+    came with the program are unpacked there. The answer is empty if all is as it should be.
     """
     name = f"kernels-{digest_of(kernel_files(package))}"
     base, problem = _base(), "there is no home folder"
     if base is not None:
         problem = _made_private(base / name)
         if not problem:
-            os.environ[_VARIABLE] = str(base / name)
-            return ""
+            return _settled(name, base / name, package)
     folder = tempfile.mkdtemp(prefix="ktsafe-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    os.environ[_VARIABLE] = folder
-    return (
-        f"compiled kernels are not kept ({problem}), and each start takes some minutes. "
+    return _settled(name, Path(folder), package) or (
+        f"compiled kernels are not kept ({problem}), and each start takes longer. "
         f"Name a folder of your own in {_VARIABLE}."
     )
+
+
+def _settled(name: str, folder: Path, package: str) -> str:
+    """Let numba use a folder; unpack shipped kernels if it is empty, and say if that failed."""
+    os.environ[_VARIABLE] = str(folder)
+    if not shipped_kernels.is_shipped(name):
+        return ""
+    for variable, value in shipped_kernels.PORTABLE.items():
+        os.environ.setdefault(variable, value)
+    if any(folder.iterdir()):
+        return ""
+    try:
+        shipped_kernels.unpack(name, folder, package_folder(package))
+    except (shipped_kernels.NotShipped, OSError) as error:
+        why = error.strerror if isinstance(error, OSError) else error
+        return f"the kernels that came with the program are not used ({why}): they are compiled."
+    return ""
 
 
 def is_cold() -> bool:
@@ -59,18 +74,24 @@ def is_cold() -> bool:
     return folder is None or next(Path(folder).rglob("*.nbi"), None) is None
 
 
+def package_folder(package: str) -> Path:
+    """Return the folder of a package, without importing it."""
+    spec = find_spec(package)
+    assert spec is not None, package
+    (folder,) = spec.submodule_search_locations or []
+    return Path(folder)
+
+
 def kernel_files(package: str) -> list[Path]:
     """Return the files of a package that hold kernels, without importing any, by name."""
-    spec = find_spec(package)
-    folders = [] if spec is None else spec.submodule_search_locations or []
-    files = sorted(path for folder in folders for path in Path(folder).rglob("*.py"))
+    files = sorted(package_folder(package).rglob("*.py"))
     return [path for path in files if _COMPILES.search(path.read_bytes())]
 
 
 def digest_of(files: Iterable[Path]) -> str:
     """Return a digest of kernels and of everything that compiles them, 16 hexadecimal digits."""
     digest = hashlib.sha256(
-        repr((version("numba"), version("llvmlite"), platform.python_version())).encode()
+        repr((version("numba"), version("llvmlite"), sys.version_info[:2])).encode()
     )
     for path in files:
         digest.update(f"\0{path.name}\0".encode() + path.read_bytes())

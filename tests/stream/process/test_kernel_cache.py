@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.process import kernels
+from stream.process import kernel_cache
 
 CALLEE = "from numba import njit\n@njit(cache=True)\ndef callee():\n    return {}\n"
 CALLER = (
@@ -18,7 +18,9 @@ CALLER = (
     "@njit(cache=True)\ndef caller():\n    return callee()\n"
 )
 RUN = "from tiny._caller_core import caller\nprint(caller())"
-SETTLED = f"from stream.process.kernels import settle_cache\nassert not settle_cache('tiny')\n{RUN}"
+SETTLED = (
+    f"from stream.process.kernel_cache import settle_cache\nassert not settle_cache('tiny')\n{RUN}"
+)
 
 
 def write_tiny(folder: Path, value: int) -> None:
@@ -49,8 +51,8 @@ def test_a_changed_callee_is_seen(tmp_path) -> None:
 
 def test_kernels_call_nothing_that_the_digest_leaves_out() -> None:
     """Of ours, files with kernels import files with kernels only."""
-    files = kernels.kernel_files("ktsafe")
-    root = Path(kernels.__file__).parents[2]
+    files = kernel_cache.kernel_files("ktsafe")
+    root = Path(kernel_cache.__file__).parents[2]
     options = root / "ktsafe" / "kernels.py"
     assert options in files
     assert all(path.name.endswith("_core.py") for path in files if path != options)
@@ -67,23 +69,27 @@ def test_every_version_has_its_folder(tmp_path, monkeypatch) -> None:
     """The digest tells kernels by content and name, and compilers by version."""
     write_tiny(tmp_path, 1)
     files = sorted((tmp_path / "tiny").glob("_*_core.py"))
-    found = {kernels.digest_of(files), kernels.digest_of(files[:1]), kernels.digest_of(files[1:])}
-    monkeypatch.setattr(kernels, "version", lambda name: f"another {name}")
-    assert len(found | {kernels.digest_of(files)}) == 4
+    found = {
+        kernel_cache.digest_of(files),
+        kernel_cache.digest_of(files[:1]),
+        kernel_cache.digest_of(files[1:]),
+    }
+    monkeypatch.setattr(kernel_cache, "version", lambda name: f"another {name}")
+    assert len(found | {kernel_cache.digest_of(files)}) == 4
 
 
 def test_a_started_process_uses_the_same_folder(tmp_path, monkeypatch) -> None:
     """The folder is not made again inside itself."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for _ in range(2):
-        assert kernels.settle_cache() == ""
+        assert kernel_cache.settle_cache() == ""
         assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path
 
 
 @pytest.mark.parametrize("trap", ["open to others", "link", "file", "no home"])
 def test_code_that_others_may_have_written_is_not_run(tmp_path, monkeypatch, trap) -> None:
     """Kernels go to a new folder of mode 0700 instead, and the user is told why."""
-    name = f"kernels-{kernels.digest_of(kernels.kernel_files('ktsafe'))}"
+    name = f"kernels-{kernel_cache.digest_of(kernel_cache.kernel_files('ktsafe'))}"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
     match trap:
@@ -98,7 +104,7 @@ def test_code_that_others_may_have_written_is_not_run(tmp_path, monkeypatch, tra
             for variable in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
                 monkeypatch.delenv(variable, raising=False)
             monkeypatch.setattr(Path, "home", no_home)
-    notice = kernels.settle_cache()
+    notice = kernel_cache.settle_cache()
     assert "NUMBA_CACHE_DIR" in notice
     chosen = Path(os.environ["NUMBA_CACHE_DIR"])
     assert chosen.name != name

@@ -1,0 +1,130 @@
+"""What is done once after an install: `ktsafe warm` compiles kernels, `completion` serves a shell.
+
+Two processes compile at the same time what a release needs: one what searches for it, the other
+what judges it. numba's index of a kernel is no lock, so no kernel may be compiled by both.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+from typer._completion_shared import get_completion_script
+
+from stream.errors import Exit
+from stream.process import kernel_cache
+from stream.watching.progress import Progress, phases
+
+PARTS: Final = {
+    "search": ("exact/", "attributes/"),
+    "judges": ("verify/_stars", "audit/", "sequence_audit/"),
+    "hops": ("alignment/", "verify/"),
+}
+"""Runs of `stream.process.toy_runs`, and which files of kernels each of them compiles."""
+FIRST: Final = ("search", "judges")
+"""What a release needs that knows stars: the default."""
+_KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
+_POLL_S: Final = 0.1
+
+
+def warm(
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+) -> int:
+    """Compile all kernels now, so that no release waits for them; a second time compiles nothing.
+
+    They are kept in the folder that NUMBA_CACHE_DIR names, or else in the cache folder of the user.
+    """
+    before, started = _compiled(), time.monotonic()
+    with phases("compiling kernels") as progress:
+        _run_beside(FIRST, progress, upto=0.6)
+        # Beyond stars the same kernels serve, and more of them.
+        _run_beside(("hops",), progress, begin=0.6)
+    found = {
+        "folder": os.environ["NUMBA_CACHE_DIR"],
+        "compiled": len(_compiled() - before),
+        "kernels": len(_compiled()),
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    if as_json:
+        typer.echo(json.dumps(found))
+    else:
+        typer.echo(
+            f"{found['folder']}: {found['kernels']} compiled kernels, "
+            f"{found['compiled']} of them now, in {found['seconds']} s"
+        )
+    return Exit.OK
+
+
+class Shell(StrEnum):
+    """Shells with a script."""
+
+    BASH = "bash"
+    ZSH = "zsh"
+    FISH = "fish"
+
+
+def completion(
+    shell: Annotated[Shell, typer.Argument(help="The shell that is to complete.")],
+) -> int:
+    """Print the script with which a shell completes `ktsafe`; it changes no file.
+
+    For one session: `source <(ktsafe completion bash)`. For all: put the output where the shell
+    looks for completions.
+    """
+    typer.echo(
+        get_completion_script(
+            prog_name="ktsafe", complete_var="_KTSAFE_COMPLETE", shell=shell.value
+        )
+    )
+    return Exit.OK
+
+
+def compile_first(*parts: str) -> None:
+    """Compile what a first release needs, with a bar, if nothing was compiled before."""
+    if kernel_cache.is_cold():
+        with phases("compiling kernels, once") as progress:
+            _run_beside(parts or FIRST, progress)
+
+
+def _run_beside(
+    parts: Sequence[str], progress: Progress, *, begin: float = 0.0, upto: float = 1.0
+) -> None:
+    """Run parts in processes of their own; what fails there is compiled when it is needed."""
+    total, first = _declared(parts), len(_compiled())
+    command = [sys.executable, "-m", "stream.process.toy_runs"]
+    running = [
+        subprocess.Popen([*command, part], stderr=subprocess.DEVNULL)  # noqa: S603 -- our own
+        for part in parts
+    ]
+    try:
+        while any(one.poll() is None for one in running):
+            done = min((len(_compiled()) - first) / total, 0.99)
+            progress(", ".join(parts), begin + (upto - begin) * done)
+            time.sleep(_POLL_S)
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+
+
+def _declared(parts: Sequence[str]) -> int:
+    """Return how many kernels the files of some parts hold."""
+    root = kernel_cache.package_folder("ktsafe")
+    named = {path: path.relative_to(root).as_posix() for path in root.rglob("*_core.py")}
+    beginnings = tuple(beginning for part in parts for beginning in PARTS[part])
+    chosen = [path for path, name in named.items() if name.startswith(beginnings)]
+    return max(sum(len(_KERNEL.findall(path.read_bytes())) for path in chosen), 1)
+
+
+def _compiled() -> set[str]:
+    """Return the files of compiled kernels."""
+    return {str(path) for path in Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")}

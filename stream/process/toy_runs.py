@@ -1,0 +1,85 @@
+"""Runs on a toy graph, for the sake of the kernels that they compile: `ktsafe warm` starts them.
+
+    python -m stream.process.toy_runs search|judges|hops
+
+No kernel is compiled by both `search` and `judges`, so that they may run at the same time.
+"""
+
+# ruff: noqa: E402 -- the cache must be settled before a module with a kernel is imported
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+
+from stream.process.kernel_cache import settle_cache
+
+settle_cache()
+
+import numpy as np
+
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.audit import audit_release, trace
+from ktsafe.audit.utility import utility_figures
+from ktsafe.datasets.synthetic import uniform
+from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
+from ktsafe.verify import verify_graph
+
+
+def search() -> None:
+    """Make a single release, and two releases of a sequence."""
+    graph, params, rng = _toy()
+    anonymize(graph, params, rng=rng)
+    begun = Changes.of_graph(graph, np.arange(graph.n_vertices))
+    sequence = Sequence.begin(graph.schema, params, SequenceOptions(), begun, rng)
+    gone = graph.edges[: len(graph.edges) // 3].astype(np.int64)
+    sequence.advance(Changes(ties_removed=gone), rng)
+
+
+def judges() -> None:
+    """Judge the toy graph itself: what it is does not matter to a judge."""
+    graph, params, rng = _toy()
+    everybody = np.arange(graph.n_vertices, dtype=np.int32)
+    verify_graph(graph, params)
+    audit_release(graph, graph, params, original_of=everybody)
+    utility_figures(trace(graph, graph, everybody), rng=rng)
+    auditor = SequenceAuditor()
+    for number, n_gone in enumerate((0, len(graph.edges) // 3)):
+        auditor.extend(
+            AuditedRelease(
+                release_id=str(number),
+                sequence_id="toy",
+                params=params,
+                ids=[str(v) for v in range(graph.n_vertices)],
+                categories=graph.categories[:-1],
+                codes=graph.codes[:, :-1].astype(np.int64),
+                is_sensitive=graph.is_sensitive,
+                edges=graph.edges[n_gone:].astype(np.int64),
+            )
+        )
+
+
+def hops() -> None:
+    """Make and judge releases that hold beyond stars, with a certificate and without."""
+    graph, params, rng = _toy()
+    options = AnonymizeOptions(strategy="aligned")
+    for farther in (
+        dataclasses.replace(params, n_hops=2),
+        dataclasses.replace(params, reading="induced"),
+    ):
+        made = anonymize(graph, farther, rng=rng, options=options)
+        verify_graph(made.graph, farther, certificate=made.shift)
+        verify_graph(graph, farther)
+        audit_release(graph, made.graph, farther, original_of=made.origin, certificate=made.shift)
+
+
+def _toy() -> tuple[AttributedGraph, PrivacyParams, np.random.Generator]:
+    rng = np.random.default_rng(1)
+    return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5), rng
+
+
+RUNS = {"search": search, "judges": judges, "hops": hops}
+
+if __name__ == "__main__":
+    RUNS[sys.argv[1]]()
