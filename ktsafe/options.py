@@ -8,7 +8,6 @@ from typing import Literal
 from ktsafe.errors import InvalidParams
 
 Effort = Literal["fast", "balanced", "thorough"]
-Edits = Literal["insert+delete", "insert"]
 RareQi = Literal["withhold", "suppress", "pad"]
 OverAlpha = Literal["suppress", "pad"]
 
@@ -23,9 +22,6 @@ class AnonymizeOptions:
         How much search a lower cost is worth.
     strategy:
         A name of `ktsafe.strategies.STRATEGIES`.
-    edits:
-        For strategy `tolerant`: whether ties may be hidden too, or edges only inserted, as in the
-        paper. The other strategies leave no choice: they hide and insert.
     rare_qi:
         What is done to the members of quasi-identifier classes of fewer than k: they are not
         published, or as many of their quasi-identifiers become missing as they need to share a
@@ -39,7 +35,6 @@ class AnonymizeOptions:
 
     effort: Effort = "balanced"
     strategy: str = "exact"
-    edits: Edits = "insert+delete"
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
     gamma: int = 1000
@@ -48,6 +43,3 @@ class AnonymizeOptions:
     def __post_init__(self) -> None:
         if not (self.gamma >= 1 and self.s >= 1):
             raise InvalidParams("gamma and s must be at least 1.")
-        if self.edits == "insert" and self.strategy != "tolerant":
-            msg = "Only strategy 'tolerant' has a choice of edits."
-            raise InvalidParams(msg, hint="Leave edits out, or choose strategy 'tolerant'.")

@@ -33,10 +33,6 @@ class Anonymized:
         one. Original vertices that it does not name are withheld. Nothing else tells who is who.
     n_original:
         Number of original vertices, withheld ones included.
-    rounds:
-        Rounds of the search.
-    used_fallback:
-        Whether disjoint copies were cheaper than what the search found, or the only way.
     shift:
         int32, shape (released vertices,): an automorphism that certifies the release
         (`ktsafe.verify.certificate`), as private as `origin`. None: there is none.
@@ -45,8 +41,6 @@ class Anonymized:
     graph: AttributedGraph
     origin: NDArray[np.int32]
     n_original: int
-    rounds: int
-    used_fallback: bool
     shift: NDArray[np.int32] | None = None
 
 
@@ -130,7 +124,5 @@ def anonymize_in_order(
         graph=with_inserted(ready.graph, plan, params, rng),
         origin=np.concatenate((ready.origin, np.full(len(plan.inserted), -1, dtype=np.int32))),
         n_original=graph.n_vertices,
-        rounds=plan.rounds,
-        used_fallback=plan.used_fallback,
         shift=plan.shift,
     )

@@ -35,10 +35,6 @@ class Plan:
         graph. Inserted vertices are numbered from n on.
     edges:
         int32, shape (m, 2): all edges of the release, original and inserted ones.
-    rounds:
-        Rounds of the search.
-    used_fallback:
-        Whether the search did not end, or not cheaper than disjoint copies.
     shift:
         int32, shape (n + i,): the image of every vertex under an automorphism of the release,
         which certifies it (`ktsafe.verify.certificate`). None: there is no certificate.
@@ -49,8 +45,6 @@ class Plan:
 
     inserted: NDArray[np.int32]
     edges: NDArray[np.int32]
-    rounds: int = 0
-    used_fallback: bool = False
     shift: NDArray[np.int32] | None = None
     copied_from: NDArray[np.int32] | None = None
 
@@ -110,9 +104,9 @@ STRATEGIES: dict[str, Entry] = {
         is_safe=True,
     ),
     "tolerant": Entry(
-        "ktsafe.cohorts.strategy",
+        "ktsafe.tolerant.tolerant_strategy",
         "tolerant",
-        "the paper's definition to the letter: cohorts that are alike within t and epsilon",
+        "the paper's definition to the letter: exact, and edits undone within t and epsilon",
         is_safe=True,
     ),
     "aligned": Entry(

@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.alignment._random_core import below, uniform
 from ktsafe.kernels import inner_kernel, kernel
-from ktsafe.working._random_core import below, uniform
 
 EMPTY = -1
 """Occupant of a position that no vertex of the graph has."""

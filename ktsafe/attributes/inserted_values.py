@@ -12,14 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
-from ktsafe.attributes import _inserted_values_core as core
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph
-from ktsafe.index.table import LocationTable, similarity_rule
 from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import Plan
-from ktsafe.working.graph import WorkingGraph
+from ktsafe.tolerant.locations import located, turned
 
 
 def with_inserted(
@@ -44,15 +42,12 @@ def with_inserted(
     if plan.copied_from is not None:
         order = order[plan.copied_from[order - n] < 0]
     wanted = wanted_sensitive(released, n, order, rng)
-    turned = np.zeros(n_released, dtype=np.bool_)
+    chosen: list[int] = []
     if plan.shift is not None:
-        _turn_in_orbits(released, _orbits(plan.shift), order, wanted, turned, params)
+        chosen = _turned_in_orbits(released, _orbits(plan.shift), order, wanted, params)
     elif params.sees_stars and wanted.any():
-        working = WorkingGraph(released, QuasiIdentifierSpace.of_graph(released))
-        rule = similarity_rule(working.space, params)
-        caps = np.zeros(working.space.n_classes, dtype=np.int64)
-        core.turn(LocationTable(working, rule, caps).arrays, rule, order, wanted, turned)
-    chosen = np.flatnonzero(turned)
+        places = located(graph, plan.inserted, released.is_sensitive, released.edges, params)
+        chosen = turned(places, order, wanted)
     sensitive = [text in graph.schema.sensitive_values for text in released.categories[-1]]
     codes = released.codes.copy()
     codes[chosen, -1] = drawn_values(released, n, np.flatnonzero(sensitive), len(chosen), rng)
@@ -136,20 +131,20 @@ def _orbits(shift: NDArray[np.int32]) -> NDArray[np.int64]:
     return orbits
 
 
-def _turn_in_orbits(
+def _turned_in_orbits(
     released: AttributedGraph,
     orbits: NDArray[np.int64],
     order: NDArray[np.int32],
     wanted: NDArray[np.int64],
-    turned: NDArray[np.bool_],
     params: PrivacyParams,
-) -> None:
-    """Turn vertices sensitive as far as every orbit stays within alpha: every union then does."""
-    classes = released.qi_classes
+) -> list[int]:
+    """Return who turns sensitive so that every orbit stays within alpha: every union then does."""
+    classes, chosen = released.qi_classes, []
     room = np.bincount(orbits) * params.alpha.numerator // params.alpha.denominator
     room -= np.bincount(orbits, released.is_sensitive).astype(np.int64)
     for v in order.tolist():
         if wanted[classes[v]] > 0 and room[orbits[v]] > 0:
             wanted[classes[v]] -= 1
             room[orbits[v]] -= 1
-            turned[v] = True
+            chosen.append(v)
+    return chosen

@@ -77,6 +77,7 @@ def exact_release(
     rng: np.random.Generator,
     effort: Effort = "balanced",
     report: Progress = lambda _phase, _done: None,
+    disguise: bool = True,
 ) -> ExactRelease:
     """Return a release of `graph` in exact cohorts, with its cohorts.
 
@@ -92,6 +93,8 @@ def exact_release(
         How much search a lower cost is worth.
     report:
         Called with the name of a phase and the fraction that is done.
+    disguise:
+        Whether inserted edges are made to look like ties.
 
     Examples
     --------
@@ -110,8 +113,9 @@ def exact_release(
     report("cohorts", 1.0)
     edges = released_edges(graph.edges, classes, cohorts, rng=rng, effort=effort)
     report("pairs", 1.0)
-    edges = disguised(graph, classes, edges, rng=rng, effort=effort)
-    report("likeness", 1.0)
+    if disguise:
+        edges = disguised(graph, classes, edges, rng=rng, effort=effort)
+        report("likeness", 1.0)
     return ExactRelease(edges, inserted, cohorts)
 
 

@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.options import AnonymizeOptions, Edits, Effort, OverAlpha, RareQi
+from ktsafe.options import AnonymizeOptions, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from stream.commands.after_install import compile_first
@@ -64,9 +64,6 @@ def anonymize_files(
         str, typer.Option(help="How to anonymize; default: exact, aligned for --hops 2 and so on.")
     ] = "",
     effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
-    edits: Annotated[
-        Edits, typer.Option(help="tolerant: whether ties may be hidden, too; exact always does.")
-    ] = "insert+delete",
     rare_qi: Annotated[
         RareQi, typer.Option(help="People of rarer quasi-identifiers than k: what to do.")
     ] = "withhold",
@@ -89,7 +86,6 @@ def anonymize_files(
     options = AnonymizeOptions(
         effort=effort,
         strategy=strategy or default_strategy(params),
-        edits=edits,
         rare_qi=rare_qi,
         over_alpha=over_alpha,
     )

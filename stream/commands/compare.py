@@ -18,7 +18,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Edits, Effort, OverAlpha, RareQi
+from ktsafe.options import Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
 from stream.commands.after_install import compile_first
@@ -74,9 +74,6 @@ def compare(
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
     strategy: Annotated[str, typer.Option(help=f"Of {', '.join(STRATEGIES)}; or all.")] = "",
     effort: Annotated[str, typer.Option(help="Of fast, balanced, thorough.")] = "balanced",
-    edits: Annotated[
-        str, typer.Option(help="For tolerant: of insert+delete, insert.")
-    ] = "insert+delete",
     rare_qi: Annotated[str, typer.Option(help="Of withhold, suppress, pad.")] = "withhold",
     over_alpha: Annotated[str, typer.Option(help="Of suppress, pad.")] = "suppress",
     hops: Annotated[str, typer.Option(help="Hops that the attacker knows.")] = "1",
@@ -116,7 +113,6 @@ def compare(
         "rare_qi": _chosen(rare_qi, "--rare-qi", get_args(RareQi)),
         "over_alpha": _chosen(over_alpha, "--over-alpha", get_args(OverAlpha)),
         "strategy": _listed(everything if strategy == "all" else strategy or "-", "--strategy"),
-        "edits": _chosen(edits, "--edits", get_args(Edits)),
         "effort": _chosen(effort, "--effort", get_args(Effort)),
         "distance": _chosen(distance, "--distance", get_args(Distance)),
         "alpha": _listed(alpha, "--alpha"),
@@ -172,8 +168,6 @@ def _grid(lists: Mapping[str, Sequence[Any]]) -> tuple[list[Cell], int]:
             cell = dataclasses.replace(cell, strategy=default_strategy(params))
         elif cell.strategy not in STRATEGIES:
             _ = cell.options
-        if cell.strategy != "tolerant":
-            cell = dataclasses.replace(cell, edits="insert+delete")
         try:
             _ = cell.options
         except InvalidParams as error:

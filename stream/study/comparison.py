@@ -21,7 +21,7 @@ from typing import Any, Literal
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
-from ktsafe.options import Edits, Effort, OverAlpha, RareQi
+from ktsafe.options import Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
 from stream.files.release_figures import WORTH, worth_of
@@ -33,7 +33,6 @@ Progress = Callable[[str, float], None]
 OPTIONS = (
     "effort",
     "strategy",
-    "edits",
     "rare_qi",
     "over_alpha",
 )
@@ -49,7 +48,7 @@ class Cell:
     ----------
     k, t, alpha, epsilon, distance:
         The parameters, rationals as they were written; `distance` says what t bounds.
-    effort, strategy, edits, rare_qi, over_alpha:
+    effort, strategy, rare_qi, over_alpha:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
         Which neighbourhoods an attacker knows.
@@ -63,7 +62,6 @@ class Cell:
     epsilon: int
     effort: Effort
     strategy: str = "exact"
-    edits: Edits = "insert+delete"
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
     hops: int = 1
@@ -85,9 +83,7 @@ class Cell:
 
     def to_row(self) -> Row:
         """Return the columns that say which point it is."""
-        row = {**dataclasses.asdict(self), "without": " ".join(self.without)}
-        # The others have no choice.
-        return row if self.strategy == "tolerant" else {**row, "edits": ""}
+        return {**dataclasses.asdict(self), "without": " ".join(self.without)}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """Cost and time of one release, each verified by the strict verifier.
 
     python -m tests.benchmarks.bench_anonymize [--data FOLDER] [--names cora,ciao]
-        [--effort balanced] [--strategy exact] [--edits insert+delete] [--workers 1] [--once]
+        [--effort balanced] [--strategy exact] [--workers 1] [--once]
         [--small]
 
 Without `--data` it runs on synthetic graphs; `--names uniform-1000000` is the largest, and runs
@@ -33,7 +33,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.options import Edits, Effort
+from ktsafe.options import Effort
 from ktsafe.strategies import STRATEGIES
 from ktsafe.verify import verify_graph
 from stream.process.workers import pool
@@ -49,14 +49,13 @@ def main() -> int:
     parser.add_argument("--names", default="", help="names of data sets, separated by commas")
     parser.add_argument("--effort", choices=get_args(Effort), default="balanced")
     parser.add_argument("--strategy", choices=list(STRATEGIES), default="exact")
-    parser.add_argument("--edits", choices=get_args(Edits), default="insert+delete")
     parser.add_argument("--workers", type=int, default=1, help="threads")
     parser.add_argument("--once", action="store_true", help="no first run to warm kernels")
     parser.add_argument("--small", action="store_true", help="only a small synthetic graph")
     arguments = parser.parse_args()
     wanted = {name for name in arguments.names.split(",") if name}
     graphs = from_folder(arguments.data) if arguments.data else synthetic(wanted, arguments.small)
-    options = AnonymizeOptions(arguments.effort, arguments.strategy, arguments.edits)
+    options = AnonymizeOptions(arguments.effort, arguments.strategy)
     print(
         "name          n        edges    cost     fakes  /edges      P      R     F1 "
         "seconds  core s peak MB unsafe hash"

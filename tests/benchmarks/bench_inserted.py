@@ -74,7 +74,7 @@ def first(graph: AttributedGraph, people: int) -> AttributedGraph:
 
 def fresh(seed: int) -> Told:
     """Return what a release by itself tells."""
-    options = AnonymizeOptions("fast", "tolerant", "insert", rare_qi="pad", over_alpha="pad")
+    options = AnonymizeOptions("fast", rare_qi="pad", over_alpha="pad")
     rng = np.random.default_rng(seed)
     release = anonymize(network(seed), PARAMS, rng=rng, options=options)
     names = random_ids(release.graph.n_vertices, seed=seed)

@@ -1,4 +1,4 @@
-"""Small random attributed graphs, safety as literally as its definition reads, and counts."""
+"""Small random attributed graphs, and safety as literally as its definition reads."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import numpy as np
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.index.table import LocationTable
 
 
 @st.composite
@@ -74,13 +73,3 @@ def unsafe_by_definition(graph: AttributedGraph, params: PrivacyParams) -> list[
         if len(protection_set) < params.k or sensitive > params.alpha * len(protection_set):
             unsafe.append(v)
     return unsafe
-
-
-def seen(table: LocationTable) -> list[tuple[int, ...]]:
-    """Return class, degree, histogram and counts of the location of every vertex."""
-    t = table.arrays
-    at = t.of_vertex[: table.n]
-    seen = (t.ps_size, t.ps_sensitive, t.ps_real)
-    counts = (t.cls, t.degree, t.population, t.sensitive, t.real, *seen)
-    parts = [column[at].reshape(-1, 1) for column in counts] + [t.hist[at]]
-    return [tuple(row) for row in np.hstack(parts).tolist()]

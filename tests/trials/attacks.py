@@ -49,11 +49,8 @@ PARAMS: Final = PrivacyParams()
 CONTROL: Final = "ids removed"
 MODES: Final = {
     "default": AnonymizeOptions(),
-    "insert": AnonymizeOptions(
-        strategy="tolerant", edits="insert", effort="fast", rare_qi="pad", over_alpha="pad"
-    ),
-    "insert+delete": AnonymizeOptions(
-        strategy="tolerant", edits="insert+delete", effort="fast", rare_qi="pad", over_alpha="pad"
+    "tolerant": AnonymizeOptions(
+        strategy="tolerant", effort="fast", rare_qi="pad", over_alpha="pad"
     ),
 }
 GRAPHS: Final = ("cora", "fb-reed98", "ego-facebook", "ciao")

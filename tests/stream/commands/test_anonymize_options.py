@@ -112,11 +112,9 @@ def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
 
 
 def test_tolerant_releases_and_workers(files, tmp_path, capsys) -> None:
-    """Ties may all be kept, as in the paper; the number of threads changes no byte."""
-    options = ["--strategy", "tolerant", "--edits", "insert", "--json"]
+    """Another strategy may be named; the number of threads changes no byte."""
+    options = ["--strategy", "tolerant", "--json"]
     assert run_command(["anonymize", *files, *options]) == Exit.OK
-    cost = report(capsys)["cost"]
-    assert cost["deleted_edges"] == cost["edges_of_withheld"]
     first = (tmp_path / "release" / "edges.csv").read_bytes()
     again = [text.replace("/release", "/again").replace("/private", "/other") for text in files]
     assert run_command(["anonymize", *again, *options, "--workers", "3"]) == Exit.OK
@@ -126,9 +124,7 @@ def test_tolerant_releases_and_workers(files, tmp_path, capsys) -> None:
 @pytest.mark.parametrize(
     ("options", "words"),
     [
-        (["--edits", "insert"], "choose strategy 'tolerant'"),
         (["--strategy", "magic"], "There are exact"),
-        (["--strategy", "aligned", "--edits", "insert"], "Only strategy 'tolerant'"),
         (["--rare-qi", "hide"], "withhold"),
         (["--workers", "0"], "workers"),
     ],

@@ -1,1 +1,0 @@
-"""Cohorts within t and epsilon: strategy `tolerant`."""

@@ -1,1 +1,0 @@
-"""The index of locations: stands where the paper has pivots and the kt-tree."""

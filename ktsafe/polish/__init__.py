@@ -1,1 +1,0 @@
-"""Taking back what a safe release does not need: trimming and annealing."""
