@@ -18,6 +18,8 @@ that leaves are cohorts; the paper's tree only finds similar neighbourhoods.
 from __future__ import annotations
 
 import dataclasses
+import itertools
+from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,6 +106,7 @@ def cohorts_of(
     *,
     rng: np.random.Generator,
     effort: Effort = "balanced",
+    executor: Executor | None = None,
 ) -> Cohorts:
     """Return cohorts of vertices with the given classes and neighbour counts; see `kt_tree`.
 
@@ -117,28 +120,46 @@ def cohorts_of(
         csr, int32, shape (n, any): what is to be alike.
     params, rng, effort:
         As in `kt_tree`.
+    executor:
+        Works on classes side by side, if given; the cohorts are the same without.
     """
     of_vertex = np.empty(len(classes), dtype=np.int32)
     class_of: list[int] = []
     pivots: list[csr_array] = []
     borders = np.cumsum(np.bincount(classes))[:-1]
-    for c, members in enumerate(np.split(np.argsort(classes, kind="stable"), borders)):
-        block = counts[members]
-        columns = np.unique(block.indices)
-        rows = np.ascontiguousarray(block[:, columns].toarray(), dtype=np.int32)
-        leaves = _leaves(rows, is_sensitive[members], params)
-        cohort, medians = _swapped(rows, is_sensitive[members], leaves, params, rng, effort)
+    groups = np.split(np.argsort(classes, kind="stable"), borders)
+    seeds = rng.integers(2**63, size=len(groups)).tolist()
+    blocks = (counts[members] for members in groups)
+    flags = (is_sensitive[members] for members in groups)
+    run = map if executor is None else executor.map
+    trees = run(_tree, blocks, flags, itertools.repeat(params), itertools.repeat(effort), seeds)
+    for c, (members, (cohort, medians)) in enumerate(zip(groups, trees, strict=True)):
         of_vertex[members] = len(class_of) + cohort
-        class_of += [c] * len(leaves)
-        at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))
-        shape = (len(leaves), counts.shape[1])
-        pivots.append(csr_array((medians.reshape(-1), at), shape=shape))
+        class_of += [c] * medians.shape[0]
+        pivots.append(medians)
     return Cohorts(
         of_vertex=of_vertex,
         class_of=np.array(class_of, dtype=np.int32),
         sizes=np.bincount(of_vertex, minlength=len(class_of)),
         pivots=csr_array(vstack(pivots)) if pivots else csr_array((0, 0), dtype=np.int32),
     )
+
+
+def _tree(
+    counts: csr_array,
+    is_sensitive: NDArray[np.bool_],
+    params: PrivacyParams,
+    effort: Effort,
+    seed: int,
+) -> tuple[NDArray[np.int32], csr_array]:
+    """Return the cohort of each member of one class, and the pivot of each cohort."""
+    columns = np.unique(counts.indices)
+    rows = np.ascontiguousarray(counts[:, columns].toarray(), dtype=np.int32)
+    leaves = _leaves(rows, is_sensitive, params)
+    rng = np.random.default_rng(seed)
+    cohort, medians = _swapped(rows, is_sensitive, leaves, params, rng, effort)
+    at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))
+    return cohort, csr_array((medians.reshape(-1), at), shape=(len(leaves), counts.shape[1]))
 
 
 def neighbour_counts(graph: AttributedGraph) -> csr_array:

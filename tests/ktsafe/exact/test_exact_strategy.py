@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -72,6 +74,19 @@ def test_a_seed_gives_one_release(effort):
     )
     assert np.array_equal(first, again)
     assert not np.array_equal(first, other)
+
+
+@pytest.mark.parametrize("workers", [1, 2, 4])
+def test_an_executor_changes_no_byte(workers):
+    """Parts solved side by side give the release of one thread."""
+    graph = uniform(600, 3000, rng=np.random.default_rng(3), n_tuples=6)
+    with ThreadPoolExecutor(workers) as executor:
+        one, other = (
+            exact_release(graph, PrivacyParams(k=5), rng=np.random.default_rng(4), executor=each)
+            for each in (None, executor)
+        )
+    assert np.array_equal(one.edges, other.edges)
+    assert np.array_equal(one.cohorts.of_vertex, other.cohorts.of_vertex)
 
 
 def test_a_regular_structure_costs_nothing():
