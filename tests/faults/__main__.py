@@ -17,7 +17,7 @@ import platform
 from pathlib import Path
 
 from tests.faults import buffers, on_broker, on_disk, on_limits, simulated
-from tests.faults.trials import Fault, kept, table, tried
+from tests.faults.trials import HEAD_CELLS, Fault, kept, table, tried
 
 
 def main() -> None:
@@ -36,12 +36,26 @@ def main() -> None:
         wanted = (given.only or "") in fault.name
         if wanted and not (given.missing and kept(fault, given.kept)):
             tried(fault, given.seed).keep(given.kept)
-    outcomes = [outcome for fault in faults if (outcome := kept(fault, given.kept))]
-    lacking = [f"{fault.name} ({fault.where})" for fault in faults if not kept(fault, given.kept)]
+    found = {(fault.name, fault.where): kept(fault, given.kept) for fault in faults}
+    before = rows_of(given.out.read_text(encoding="utf-8")) if given.out else {}
+    rows = [outcome.row() if outcome else before.get(of, "") for of, outcome in found.items()]
+    lacking = [" ".join(of) for of, row in zip(found, rows, strict=True) if not row]
     if given.out:
-        given.out.write_text(page(table(outcomes), lacking), encoding="utf-8")
+        given.out.write_text(page(table(filter(None, rows)), lacking), encoding="utf-8")
     else:
-        print(table(outcomes))
+        print(table(filter(None, rows)))
+
+
+def rows_of(text: str) -> dict[tuple[str, str], str]:
+    """Return the rows of a page by fault and place; the oldest do not tell their commit."""
+    found = {}
+    for line in text.partition("\n## Bounds")[0].splitlines():
+        cells = line.strip("| ").split(" | ")
+        if len(cells) == len(HEAD_CELLS) - 1:
+            cells.insert(-1, "earlier")
+        if len(cells) == len(HEAD_CELLS) and cells[2].isdigit():
+            found[cells[0], cells[1]] = "| " + " | ".join(cells) + " |"
+    return found
 
 
 def all_faults(given: argparse.Namespace) -> list[Fault]:
@@ -74,7 +88,8 @@ from the end of the fault (the broker is back, the process is started) until the
 again; in simulated time there is none to measure. The seconds are upper bounds: what else ran on
 the machine is in them. Where the service refuses to go on, because its feed has lost events, a try
 passes only if it does so with that exit code. The command may be run in parts: the page is made of
-the last outcome of each fault.
+the last outcome of each fault, and `commit` says of which code that is ("+": with what was changed
+since and landed next; "earlier": before commits were noted).
 
 {rows}{not_tried}
 ## Bounds of memory

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from stream.errors import Exit
 from tests.faults.on_disk import LOG_BYTES_MIN, MENDED, greatest, site_of
-from tests.faults.processes import Watched, check, ended, seconds_until, stop
+from tests.faults.processes import PATIENCE_S, Watched, check, ended, seconds_until, stop
 from tests.faults.simulated import NEXT_START
 from tests.faults.trials import Fault, Trial
 from tests.trials.running import Site
@@ -146,7 +146,11 @@ def log_torn(folder: Path, seed: int) -> Trial:
     shutil.copytree(store, folder / "store")
     file, size = greatest(site, "*.log")
     file.write_bytes(file.read_bytes()[: random.Random(seed).randrange(size)])
-    seen = ended(site.site.start("--drain"), site, Exit.STATE, "ktsafe state restore")
+    process = site.site.start("--drain")
+    if process.wait(PATIENCE_S) == 0:  # What was cut off was in the tables already.
+        check(site.site, partitions, folder / "read")
+        return Trial("nothing: what was cut off was in a table too")
+    seen = ended(process, site, Exit.STATE, "ktsafe state restore")
     shutil.rmtree(store)
     shutil.copytree(folder / "store", store)
     return Trial(seen, mended(site, partitions, folder / "read"))
