@@ -81,19 +81,10 @@ def test_functions_are_short() -> None:
     assert {where: n for where, n in lengths.items() if n > limits[where]} == {}
 
 
-LEAVING = {
-    *("cohorts", "polish", "index", "working"),
-    "kernels.py",
-}
-"""Folders that are being replaced, and files whose names are still to be found."""
-
-
 def named_twice(names: Iterable[tuple[str, Path]]) -> dict[str, list[str]]:
     """Return each name that several files give to something, with these files."""
     where = defaultdict(list)
     for name, path in names:
-        if LEAVING & {path.parent.name, path.name}:
-            continue
         where[name].append(str(path.relative_to(ROOT)))
     return {name: paths for name, paths in where.items() if len(paths) > 1}
 
