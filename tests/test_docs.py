@@ -33,6 +33,7 @@ PROGRAM = typer.main.get_command(app)
 OWN_FOLDERS = ("connectors", "docs", "ktsafe", "ops", "state", "stream", "tests")
 
 
+_ITEMS = re.compile(r"\n(?=\s*- |\s*\d+\. |\|)")
 _FENCED = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -184,6 +185,23 @@ def test_rows_of_a_table_have_equally_many_cells(page):
         if len(row) != len(table[0])
     ]
     assert broken == []
+
+
+WORDS_MAX = 90
+"""Of a paragraph: one thought that can be read without turning back."""
+
+
+@pytest.mark.parametrize(
+    "page",
+    [page for page in PAGES if page.parent.name != "adr" and page.name != "CHANGELOG.md"],
+    ids=lambda page: str(page.relative_to(ROOT)),
+)
+def test_paragraphs_are_short(page):
+    """A paragraph or an item of a list ends before its reader is lost; tables may be wide."""
+    text = _FENCED.sub("", page.read_text(encoding="utf-8"))
+    parts = [part for block in re.split(r"\n\s*\n", text) for part in _ITEMS.split(block)]
+    long = [part[:60] for part in parts if len(part.split()) > WORDS_MAX and part[0] not in "|#"]
+    assert long == []
 
 
 def test_words_of_the_glossary_are_used():

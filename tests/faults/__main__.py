@@ -83,11 +83,15 @@ Written by `python -m tests.faults --out docs/reliability.md` on {today} ({machi
 Each fault was tried as often as the table says, each time at a moment or place drawn from its seed.
 A try passes only if the final graph is the independent fold of all events, every release is there
 once, verified, and with the bytes that readers saw before the fault. "Nothing" is therefore not an
-estimate: a try that loses anything ends the command, which says how to repeat it. Recovery counts
+estimate: a try that loses anything ends the command, which says how to repeat it.
+
+Recovery counts
 from the end of the fault (the broker is back, the process is started) until the service works
 again; in simulated time there is none to measure. The seconds are upper bounds: what else ran on
 the machine is in them. Where the service refuses to go on, because its feed has lost events, a try
-passes only if it does so with that exit code. The command may be run in parts: the page is made of
+passes only if it does so with that exit code.
+
+The command may be run in parts: the page is made of
 the last outcome of each fault, and `commit` says of which code that is ("+": with what was changed
 since and landed next; "earlier": before commits were noted).
 
