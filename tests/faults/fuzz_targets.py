@@ -17,7 +17,7 @@ from typing import Any
 
 import atheris
 
-from stream.process.kernels import settle_cache
+from stream.process.kernel_cache import settle_cache
 
 settle_cache()
 with atheris.instrument_imports(
