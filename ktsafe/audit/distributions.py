@@ -30,7 +30,7 @@ def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[d
     >>> from ktsafe.datasets import uniform
     >>> graph = uniform(20, 30, rng=np.random.default_rng(1))
     >>> [row["from"] for row in degree_bands(graph, graph)]
-    [0, 1, 2, 4]
+    [0, 1, 2, 4, 8]
     """
     graphs = {"original": original, "released": released}
     bands = {name: _band(graph.degrees) for name, graph in graphs.items()}

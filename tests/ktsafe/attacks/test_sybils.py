@@ -47,12 +47,17 @@ def test_who_is_left_is_counted_pair_by_pair(case: Case, accounts: set[int]) -> 
 def published(newcomers: int, planted: int) -> tuple[Case, np.ndarray]:
     """Return a release of a sequence to which newcomers and planted accounts came in two slots.
 
-    There is a crowd of others from the beginning, so that somebody is published.
+    There is a crowd of others from the beginning, so that somebody is published. Nobody waits until
+    others are alike: only until they are enough.
     """
     rng = np.random.default_rng(0)
     crowd = [("f", "well")] * 20
     sequence = Sequence.begin(
-        SCHEMA, PARAMS, SequenceOptions(sybil_margin=MARGIN), joined(0, crowd), rng
+        SCHEMA,
+        PARAMS,
+        SequenceOptions(sybil_margin=MARGIN, birth_wait_max=0),
+        joined(0, crowd),
+        rng,
     )
     people = [("m", "well")] * (newcomers + planted)
     half = len(people) // 2
