@@ -114,7 +114,7 @@ MAY_ENTER = {
         "ktsafe.errors",
         "ktsafe.graph",
         "ktsafe.kernels",
-        "ktsafe.neighborhoods",
+        "ktsafe.quasi_identifier_space",
         "ktsafe.options",
         "ktsafe.params",
         "ktsafe.strategies",

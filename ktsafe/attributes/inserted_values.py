@@ -14,8 +14,8 @@ from scipy.sparse.csgraph import connected_components
 
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph
-from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.params import PrivacyParams
+from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Plan
 from ktsafe.tolerant.locations import located, turned
 

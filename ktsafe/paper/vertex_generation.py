@@ -27,7 +27,6 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
-from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.paper import _growing_core as growing_core
 from ktsafe.paper import _vertex_generation_core as core
 from ktsafe.paper._growing_core import Growing, Rule
@@ -35,6 +34,7 @@ from ktsafe.paper._kt_tree_as_published_core import KtTree
 from ktsafe.paper.kt_tree_as_published import NO_TREE, build_kt_tree
 from ktsafe.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
 from ktsafe.params import PrivacyParams
+from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 
 Distance = Literal["emd", "l1", "beta"]
 Duplicates = Literal["apart", "attached"]

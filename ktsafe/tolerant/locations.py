@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph
-from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.params import PrivacyParams
+from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.tolerant import _locations_core as core
 
 

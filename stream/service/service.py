@@ -56,19 +56,6 @@ class OneThread:
         return future
 
 
-class Inline:
-    """Runs a task at once, for deterministic tests."""
-
-    def submit(self, task: Callable[[], T]) -> Future[T]:
-        """Run `task` and return its finished future."""
-        future: Future[T] = Future()
-        try:
-            future.set_result(task())
-        except Exception as error:  # noqa: BLE001 -- handed to whoever asks the future
-            future.set_exception(error)
-        return future
-
-
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ends:
     """What a service reads from, and writes to. Whatever it opens it closes again."""

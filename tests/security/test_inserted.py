@@ -32,7 +32,8 @@ def test_no_inserted_vertex_stands_out(measure) -> None:
     """
     found = [measure(seed) for seed in SEEDS]
     inserted = sum(told.inserted for told in found)
-    assert inserted > 10
+    # A release by itself inserts few: 4 a seed.
+    assert inserted > (10 if measure is fresh else 50)
     assert all(told.alike.min() >= 1 for told in found)
     # The area of so many against ten times as many deviates by 0.3 / sqrt(inserted) on average.
     assert abs(np.mean([told.id for told in found]) - 0.5) < 4 * 0.3 / np.sqrt(inserted)

@@ -8,12 +8,12 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.datasets import uniform
-from ktsafe.neighborhoods import QuasiIdentifierSpace
 from ktsafe.paper.candidate_set import initial_candidates
 from ktsafe.paper.kt_tree_as_published import build_kt_tree
 from ktsafe.paper.pivots import is_pruned, select_pivots
 from ktsafe.paper.subgraph import ExpandedSubgraph
 from ktsafe.paper.vertex_generation import Setting
+from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from tests.graphs import attributed, small_graphs
 
 

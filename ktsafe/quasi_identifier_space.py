@@ -1,4 +1,4 @@
-"""Quasi-identifier classes and the closed neighbourhood histograms over them.
+"""The columns in which neighbourhoods count the values of quasi-identifiers.
 
 With n = 1 a neighbourhood is a star, and all that the definition reads from it is the degree and,
 for each quasi-identifier, how often each value occurs among the vertex and its neighbours.
@@ -7,7 +7,6 @@ for each quasi-identifier, how often each value occurs among the vertex and its 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,11 +42,6 @@ class QuasiIdentifierSpace:
         """Columns of a histogram row."""
         return int(self.offsets[-1])
 
-    @property
-    def is_joint(self) -> bool:
-        """Whether histogram columns are the tuples themselves: a single quasi-identifier."""
-        return bool(self.columns.shape[1] == 1)
-
     @classmethod
     def of_graph(cls, graph: AttributedGraph) -> QuasiIdentifierSpace:
         """Collect the tuples of `graph`; classes are numbered as in `graph.qi_classes`.
@@ -65,38 +59,3 @@ class QuasiIdentifierSpace:
             columns[:, j] = offsets[j] + dense.reshape(-1)
             offsets[j + 1] = offsets[j] + len(values)
         return cls(tuples, offsets, columns)
-
-
-def joint_histograms(
-    vertices: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    n_classes: int,
-    edges: Sequence[NDArray[np.int32]],
-) -> NDArray[np.int32]:
-    """Count the neighbours of the given vertices by quasi-identifier tuple.
-
-    Parameters
-    ----------
-    vertices:
-        int32, shape (r,), distinct.
-    classes:
-        int32, shape (n,): class of every vertex of the graph.
-    n_classes:
-        Number of classes.
-    edges:
-        Edge lists, each of shape (m, 2), that together are the graph.
-
-    Returns
-    -------
-    int32, shape (r, n_classes)
-        The vertex itself is not counted.
-    """
-    row = np.full(len(classes), -1, dtype=np.int64)
-    row[vertices] = np.arange(len(vertices))
-    counts = np.zeros(len(vertices) * n_classes, dtype=np.int64)
-    for part in edges:
-        for near, far in ((part[:, 0], part[:, 1]), (part[:, 1], part[:, 0])):
-            wanted = row[near] >= 0
-            cells = row[near[wanted]] * n_classes + classes[far[wanted]]
-            counts += np.bincount(cells, minlength=len(counts))
-    return counts.reshape(len(vertices), n_classes).astype(np.int32)
