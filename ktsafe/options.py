@@ -43,3 +43,6 @@ class AnonymizeOptions:
     def __post_init__(self) -> None:
         if not (self.gamma >= 1 and self.s >= 1):
             raise InvalidParams("gamma and s must be at least 1.")
+
+
+DEFAULTS = AnonymizeOptions()

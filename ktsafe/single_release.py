@@ -11,13 +11,11 @@ from numpy.typing import NDArray
 from ktsafe.attributes.inserted_values import with_inserted
 from ktsafe.attributes.rare_classes import prepare
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import AnonymizeOptions
+from ktsafe.options import DEFAULTS, AnonymizeOptions
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Progress, check_strategy, strategy_named
+from ktsafe.strategies import Progress, Request, check_strategy, strategy_named
 
 __all__ = ["AnonymizeOptions", "Anonymized", "anonymize", "anonymize_in_order"]
-
-DEFAULTS = AnonymizeOptions()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -89,9 +87,10 @@ def anonymize(
     >>> sorted(made.origin[made.origin >= 0].tolist()) == list(range(60))
     True
     """
-    made = anonymize_in_order(
-        graph, params, rng=rng, options=options, executor=executor, progress=progress
-    )
+    request = Request(graph, params, rng, options, executor)
+    if progress is not None:
+        request = dataclasses.replace(request, report=progress)
+    made = anonymize_in_order(request)
     order = rng.permutation(made.graph.n_vertices)
     shift = None
     if made.shift is not None:
@@ -102,27 +101,19 @@ def anonymize(
     )
 
 
-def anonymize_in_order(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions = DEFAULTS,
-    executor: Executor | None = None,
-    progress: Progress | None = None,
-) -> Anonymized:
+def anonymize_in_order(request: Request) -> Anonymized:
     """Return what `anonymize` does before it draws an order: for what is built upon a release.
 
     The original vertices come first, in their order, then the inserted ones: never to be published.
     """
-    strategy = strategy_named(options.strategy)
-    check_strategy(options.strategy, params)
-    report = progress or (lambda _phase, _fraction: None)
-    ready = prepare(graph, params, options, rng)
-    plan = strategy(ready.graph, params, rng=rng, options=options, executor=executor, report=report)
+    params, name = request.params, request.options.strategy
+    strategy = strategy_named(name)
+    check_strategy(name, params)
+    ready = prepare(request.graph, params, request.options, request.rng)
+    plan = strategy(dataclasses.replace(request, graph=ready.graph))
     return Anonymized(
-        graph=with_inserted(ready.graph, plan, params, rng),
+        graph=with_inserted(ready.graph, plan, params, request.rng),
         origin=np.concatenate((ready.origin, np.full(len(plan.inserted), -1, dtype=np.int32))),
-        n_original=graph.n_vertices,
+        n_original=request.graph.n_vertices,
         shift=plan.shift,
     )

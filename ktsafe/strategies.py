@@ -18,10 +18,38 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import AnonymizeOptions
+from ktsafe.options import DEFAULTS, AnonymizeOptions
 from ktsafe.params import PrivacyParams
 
 Progress = Callable[[str, float], None]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Request:
+    """What one release is asked for with.
+
+    Attributes
+    ----------
+    graph:
+        The true graph; for a strategy, as it is once rare people have been treated.
+    params:
+        The guarantee.
+    rng:
+        The only randomness.
+    options:
+        How to search.
+    executor:
+        Runs parts of the work side by side, if given; the plan is the same without.
+    report:
+        Takes the name of a phase and the fraction that is done.
+    """
+
+    graph: AttributedGraph
+    params: PrivacyParams
+    rng: np.random.Generator
+    options: AnonymizeOptions = DEFAULTS
+    executor: Executor | None = None
+    report: Progress = lambda _phase, _fraction: None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -50,23 +78,10 @@ class Plan:
 
 
 class Strategy(Protocol):
-    """Plans one release.
+    """Plans one release."""
 
-    The random generator is the only randomness; a given executor may change the time that it
-    takes, never the plan. `report` takes the name of a phase and the fraction that is done.
-    """
-
-    def __call__(
-        self,
-        graph: AttributedGraph,
-        params: PrivacyParams,
-        *,
-        rng: np.random.Generator,
-        options: AnonymizeOptions,
-        executor: Executor | None,
-        report: Progress,
-    ) -> Plan:
-        """Return the plan of a release of `graph`."""
+    def __call__(self, request: Request) -> Plan:
+        """Return the plan of a release of the request's graph."""
         ...  # pragma: no cover
 
 

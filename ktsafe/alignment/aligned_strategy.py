@@ -19,7 +19,6 @@ from __future__ import annotations
 import dataclasses
 import itertools
 import math
-from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,9 +29,9 @@ from ktsafe.alignment import _aligned_core as core
 from ktsafe.alignment.parts import Part, cut_into_parts, put_back
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
-from ktsafe.options import AnonymizeOptions, Effort
+from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress
+from ktsafe.strategies import Plan, Progress, Request
 
 KEYS_MAX = 1 << 42
 """Possible orbits, which with a count of edges must fit 63 bits."""
@@ -70,16 +69,8 @@ BUDGETS = {
 }
 
 
-def aligned(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
-    """Plan a release that one shift maps onto itself. See `ktsafe.strategies.Strategy`.
+def aligned(request: Request) -> Plan:
+    """Plan a release that one shift maps onto itself.
 
     1. Seat every vertex in a group of its class.
     2. Search within parts of a large graph, each on its own.
@@ -88,6 +79,8 @@ def aligned(
 
     With n = 0 nobody sees an edge, and none is inserted: a protection set is a whole class.
     """
+    graph, params, report = request.graph, request.params, request.report
+    effort, executor = request.options.effort, request.executor
     if params.n_hops == 0:
         return padded(graph, params)
     problem = core.Problem(graph.indptr, graph.indices, graph.qi_classes, graph.is_sensitive)
@@ -96,16 +89,15 @@ def aligned(
         raise InvalidGraph("The graph has too many groups to be aligned.")
     report("aligning", 0.0)
     parts = cut_into_parts(problem, seats)
-    seeds = rng.integers(2**63, size=1 + len(parts)).tolist()
-    efforts = [options.effort] * len(parts)
+    seeds = request.rng.integers(2**63, size=1 + len(parts)).tolist()
     run = map if executor is None else executor.map
-    found = run(searched_part, parts, efforts, seeds[1:])
+    found = run(searched_part, parts, itertools.repeat(effort), seeds[1:])
     for done, (part, occupant) in enumerate(zip(parts, found, strict=True), start=1):
         put_back(seats, part, occupant)
         report("aligning parts", done / len(parts))
     # After the parts only the edges between them are out of order, which takes less heat.
     hot = SETTLED if parts else HOT
-    search(problem, seats, options.effort, seeds[0], hot, report)
+    search(problem, seats, effort, seeds[0], hot, report)
     return half_true(problem, seats)
 
 

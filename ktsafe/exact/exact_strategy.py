@@ -32,9 +32,9 @@ from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
 from ktsafe.exact.likeness import disguised
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.graph import AttributedGraph, edge_keys
-from ktsafe.options import AnonymizeOptions, Effort
+from ktsafe.options import Effort
 from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress
+from ktsafe.strategies import Plan, Request
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,52 +56,23 @@ class ExactRelease:
     cohorts: Cohorts
 
 
-def exact(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
-    """Return the plan of a release of `graph` in exact cohorts.
+def exact(request: Request) -> Plan:
+    """Return the plan of a release in exact cohorts.
 
     Classes that cannot be a cohort, since they are too small or too sensitive, get inserted
-    vertices that are not sensitive. Parameters as in `ktsafe.strategies.Strategy`.
+    vertices that are not sensitive.
     """
-    release = exact_release(
-        graph, params, rng=rng, effort=options.effort, executor=executor, report=report
-    )
+    release = exact_release(request)
     return Plan(inserted=release.inserted, edges=release.edges)
 
 
-def exact_release(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    effort: Effort = "balanced",
-    executor: Executor | None = None,
-    report: Progress = lambda _phase, _done: None,
-    disguise: bool = True,
-) -> ExactRelease:
-    """Return a release of `graph` in exact cohorts, with its cohorts.
+def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
+    """Return a release in exact cohorts, with its cohorts.
 
     Parameters
     ----------
-    graph:
-        The true graph.
-    params:
-        k and alpha are used; one hop and the walk reading are meant.
-    rng:
-        The only randomness.
-    effort:
-        How much search a lower cost is worth.
-    executor:
-        Solves parts side by side, if given.
-    report:
-        Called with the name of a phase and the fraction that is done.
+    request:
+        Of its parameters k and alpha are used; one hop and the walk reading are meant.
     disguise:
         Whether inserted edges are made to look like ties.
 
@@ -109,10 +80,12 @@ def exact_release(
     --------
     >>> from ktsafe.datasets.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
-    >>> release = exact_release(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
+    >>> release = exact_release(Request(graph, PrivacyParams(k=5), np.random.default_rng(0)))
     >>> len(release.edges) > 0
     True
     """
+    graph, params, rng = request.graph, request.params, request.rng
+    effort, executor, report = request.options.effort, request.executor, request.report
     inserted = lacking(graph, params)
     classes = np.concatenate((graph.qi_classes, inserted))
     is_sensitive = np.concatenate((graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)))
@@ -160,7 +133,7 @@ def released_edges(
     cohorts:
         Cohorts of these classes.
     rng, effort, executor:
-        As in `exact_release`.
+        As in `ktsafe.strategies.Request`.
     """
     pairs = list(pairs_between(ties, classes, cohorts))
     seeds = rng.integers(2**63, size=len(pairs)).tolist()

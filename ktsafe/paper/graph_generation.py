@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 from concurrent.futures import Executor
 from functools import partial
 
@@ -24,6 +23,7 @@ from ktsafe.paper.vertex_generation import (
     processing_order,
 )
 from ktsafe.params import PrivacyParams
+from ktsafe.strategies import Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -56,37 +56,25 @@ class Variant:
     s: int = 4
 
 
-def kt_safe_graph(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    variant: Variant,
-    *,
-    rng: np.random.Generator,
-    executor: Executor | None = None,
-    report: Callable[[str, float], None] = lambda _phase, _fraction: None,
-) -> MergedGraph:
+def kt_safe_graph(request: Request, variant: Variant) -> MergedGraph:
     """Return G' by the paper's Algorithm 1. It is in general *not* kt-safe.
 
     Parameters
     ----------
-    graph, params:
-        The graph, and the guarantee that is aimed at, `n_hops` 0 or 1.
+    request:
+        The graph, and the guarantee that is aimed at, `n_hops` 0 or 1. Partitioning and pivots draw
+        from generators of their own, so that pruning changes no result. Its options are not used.
     variant:
         Optimizations and variations.
-    rng:
-        All randomness; partitioning and pivots draw from generators of their own, so that pruning
-        changes no result.
-    executor:
-        Makes subgraphs safe side by side, if given.
-    report:
-        Takes a phase and the fraction that is done.
 
     Raises
     ------
     InvalidParams
         If `n_hops` is above 1, or the output would not fit 32-bit vertex numbers.
     """
-    for_partitioning, for_pivots = rng.spawn(2)
+    graph, params = request.graph, request.params
+    executor, report = request.executor, request.report
+    for_partitioning, for_pivots = request.rng.spawn(2)
     setting = Setting.of_graph(
         graph, params, distance=variant.distance, duplicates=variant.duplicates
     )

@@ -7,16 +7,10 @@ says how much that is.
 from __future__ import annotations
 
 import dataclasses
-from concurrent.futures import Executor
 
-import numpy as np
-
-from ktsafe.graph import AttributedGraph
-from ktsafe.options import AnonymizeOptions
 from ktsafe.paper.graph_generation import Variant, kt_safe_graph
 from ktsafe.paper.kl_graph import kl_graph as k_degree_l_diverse
-from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress
+from ktsafe.strategies import Plan, Request
 
 
 @dataclasses.dataclass(frozen=True)
@@ -25,19 +19,12 @@ class ByThePaper:
 
     variant: Variant
 
-    def __call__(
-        self,
-        graph: AttributedGraph,
-        params: PrivacyParams,
-        *,
-        rng: np.random.Generator,
-        options: AnonymizeOptions,
-        executor: Executor | None,
-        report: Progress,
-    ) -> Plan:
-        """Return the plan of a release of `graph`. Source: `ktsafe.strategies.Strategy`."""
-        variant = dataclasses.replace(self.variant, gamma=options.gamma, s=options.s)
-        merged = kt_safe_graph(graph, params, variant, rng=rng, executor=executor, report=report)
+    def __call__(self, request: Request) -> Plan:
+        """Return the plan of a release."""
+        options = request.options
+        merged = kt_safe_graph(
+            request, dataclasses.replace(self.variant, gamma=options.gamma, s=options.s)
+        )
         return Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
 
 
@@ -54,16 +41,7 @@ partition_pruning = ByThePaper(Variant(partition=True, pruning=True))
 """Algorithm 1 with both, the paper's own choice; its plan is that of `partition`."""
 
 
-def kl_graph(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,
-    report: Progress,
-) -> Plan:
+def kl_graph(request: Request) -> Plan:
     """Plan a k-degree-l-diverse graph, the paper's competitor, with l = 2."""
-    del options, executor, report
-    found = k_degree_l_diverse(graph, params.k, rng=rng)
+    found = k_degree_l_diverse(request.graph, request.params.k, rng=request.rng)
     return Plan(found.inserted, found.edges)

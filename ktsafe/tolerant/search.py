@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.options import Effort
-from ktsafe.params import PrivacyParams
+from ktsafe.strategies import Request
 from ktsafe.tolerant import _search_core as core
 from ktsafe.tolerant.locations import located
 
@@ -36,38 +36,27 @@ DENSE = 20
 
 
 def undone(
-    graph: AttributedGraph,
-    inserted: NDArray[np.int32],
-    released: NDArray[np.int32],
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    effort: Effort = "balanced",
+    request: Request, inserted: NDArray[np.int32], released: NDArray[np.int32]
 ) -> NDArray[np.int32]:
     """Return the edges of a release that is nearer to the true graph, and as safe.
 
     Parameters
     ----------
-    graph:
-        The true graph.
+    request:
+        Where all protection sets of a class have k people, they keep them.
     inserted:
         int32, shape (i,): class of each inserted vertex, who are not sensitive and numbered from
         n on.
     released:
         int32, shape (m, 2): the edges of a release that is safe for one hop and the walk reading.
-    params:
-        The guarantee. Where all protection sets of a class have k people, they keep them.
-    rng:
-        The only randomness.
-    effort:
-        How many changes are tried.
 
     Returns
     -------
     int32, shape (m, 2)
     """
+    graph, effort = request.graph, request.options.effort
     is_sensitive = np.append(graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_))
-    at, vertices, rule = located(graph, inserted, is_sensitive, released, params)
+    at, vertices, rule = located(graph, inserted, is_sensitive, released, request.params)
     assert at.unsafe[0] == 0, "The release to start from is not safe."
     edges = _candidates(graph, released, len(is_sensitive))
     m = len(edges.ends)
@@ -75,7 +64,7 @@ def undone(
     trials = int(TRIALS[effort] * m * min(1.0, mean_degree / DENSE))
     trials = min(trials, TRIALS_MAX[effort])
     for heat in HEATS[effort] if m else ():
-        core.search(at, vertices, rule, edges, trials, heat, rng)
+        core.search(at, vertices, rule, edges, trials, heat, request.rng)
     return edges.ends[edges.shown]
 
 

@@ -10,37 +10,21 @@ which strategy `exact` avoids (ADR 0023).
 
 from __future__ import annotations
 
-from concurrent.futures import Executor
-
 import numpy as np
 
 from ktsafe.exact.exact_strategy import exact_release
 from ktsafe.exact.likeness import disguised
-from ktsafe.graph import AttributedGraph
-from ktsafe.options import AnonymizeOptions
-from ktsafe.params import PrivacyParams
-from ktsafe.strategies import Plan, Progress
+from ktsafe.strategies import Plan, Request
 from ktsafe.tolerant.search import undone
 
 
-def tolerant(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    options: AnonymizeOptions,
-    executor: Executor | None,  # noqa: ARG001 -- the contract gives it
-    report: Progress,
-) -> Plan:
-    """Return the plan of a release of `graph` that costs at most what its exact one does.
-
-    Parameters as in `ktsafe.strategies.Strategy`; the executor is not used.
-    """
-    effort = options.effort
-    exact = exact_release(graph, params, rng=rng, effort=effort, report=report, disguise=False)
-    edges = undone(graph, exact.inserted, exact.edges, params, rng=rng, effort=effort)
-    report("undoing", 1.0)
+def tolerant(request: Request) -> Plan:
+    """Return the plan of a release that costs at most what its exact one does."""
+    exact = exact_release(request, disguise=False)
+    edges = undone(request, exact.inserted, exact.edges)
+    request.report("undoing", 1.0)
+    graph, effort = request.graph, request.options.effort
     classes = np.concatenate((graph.qi_classes, exact.inserted))
-    edges = disguised(graph, classes, edges, rng=rng, effort=effort)
-    report("likeness", 1.0)
+    edges = disguised(graph, classes, edges, rng=request.rng, effort=effort)
+    request.report("likeness", 1.0)
     return Plan(inserted=exact.inserted, edges=edges)

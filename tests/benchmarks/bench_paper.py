@@ -35,6 +35,7 @@ from ktsafe.audit import cost_parts, trace
 from ktsafe.audit.link_density import link_figures
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.paper.graph_generation import Variant, kt_safe_graph, near_optimal
+from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 
@@ -120,7 +121,7 @@ def released_by(
         options = OURS.get(strategy) or AnonymizeOptions(strategy=strategy, **PAD)
         outcome = anonymize(graph, params, rng=rng, options=options)
         return outcome.graph, outcome.origin.astype(np.int64)
-    merged = kt_safe_graph(graph, params, Variant(queue_halo=False), rng=rng)
+    merged = kt_safe_graph(Request(graph, params, rng), Variant(queue_halo=False))
     first = np.unique(graph.qi_classes, return_index=True)[1]
     codes = graph.codes[first[merged.inserted]]
     codes[:, -1] = graph.codes[np.flatnonzero(~graph.is_sensitive)[0], -1]

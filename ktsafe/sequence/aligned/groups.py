@@ -22,6 +22,7 @@ from ktsafe.sequence.people.births import come_apart, is_sensitive, margin, shal
 from ktsafe.sequence.people.blocks import draw_published
 from ktsafe.sequence.people.frame import Frame
 from ktsafe.single_release import Anonymized, anonymize_in_order
+from ktsafe.strategies import Request
 
 
 def publish_ready(
@@ -102,7 +103,7 @@ def _seated(graph: AttributedGraph, frame: Frame, rng: np.random.Generator) -> A
         rare_qi="pad",
         over_alpha="pad",
     )
-    return anonymize_in_order(graph, params, rng=rng, options=chosen)
+    return anonymize_in_order(Request(graph, params, rng, chosen))
 
 
 def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:

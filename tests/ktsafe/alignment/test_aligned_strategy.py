@@ -26,8 +26,8 @@ from ktsafe.alignment import parts as alignment_parts
 from ktsafe.alignment.aligned_strategy import seated
 from ktsafe.datasets import uniform
 from ktsafe.graph import edge_keys
-from ktsafe.single_release import Anonymized
-from ktsafe.single_release import anonymize_in_order as anonymize
+from ktsafe.single_release import Anonymized, anonymize_in_order
+from ktsafe.strategies import Request
 from ktsafe.verify import verify, verify_graph
 from tests.ktsafe.small_graphs import graphs
 
@@ -35,7 +35,7 @@ OPTIONS = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
 
 
 def aligned(graph: AttributedGraph, params: PrivacyParams, seed: int = 0) -> Anonymized:
-    return anonymize(graph, params, rng=np.random.default_rng(seed), options=OPTIONS)
+    return anonymize_in_order(Request(graph, params, np.random.default_rng(seed), OPTIONS))
 
 
 def orbits_of(shift: NDArray[np.int32]) -> dict[frozenset[int], set[frozenset[int]]]:
@@ -118,7 +118,9 @@ def test_the_search_lowers_the_cost_and_more_search_lowers_it_more() -> None:
     cost = {}
     for effort in ("fast", "balanced"):
         options = dataclasses.replace(OPTIONS, effort=effort)  # type: ignore[arg-type]
-        released = anonymize(graph, params, rng=np.random.default_rng(0), options=options).graph
+        released = anonymize_in_order(
+            Request(graph, params, np.random.default_rng(0), options)
+        ).graph
         cost[effort] = len(np.setxor1d(edge_keys(released.edges), edge_keys(graph.edges)))
     assert cost["balanced"] < cost["fast"] < 600
 
@@ -155,12 +157,9 @@ def test_strategies_for_stars_refuse_other_neighbourhoods() -> None:
     """The default does not promise what it cannot keep."""
     graph = uniform(20, 20, n_tuples=1, rng=np.random.default_rng(8))
     for changes in ({"n_hops": 2}, {"n_hops": 0}, {"reading": "induced"}):
+        params = PrivacyParams(**changes)  # type: ignore[arg-type]
         with pytest.raises(InvalidParams, match="aligned"):
-            anonymize(
-                graph,
-                PrivacyParams(**changes),  # type: ignore[arg-type]
-                rng=np.random.default_rng(0),
-            )
+            anonymize_in_order(Request(graph, params, np.random.default_rng(0)))
 
 
 @pytest.mark.parametrize("kind", ["threads", "processes"])
@@ -176,8 +175,8 @@ def test_parts_give_the_same_release_in_any_executor(
     with (
         ThreadPoolExecutor(2) if kind == "threads" else ProcessPoolExecutor(1, mp_context=context)
     ) as pool:
-        together = anonymize(
-            graph, params, rng=np.random.default_rng(0), options=OPTIONS, executor=pool
+        together = anonymize_in_order(
+            Request(graph, params, np.random.default_rng(0), OPTIONS, pool)
         )
     assert np.array_equal(alone.graph.edges, together.graph.edges)
     assert np.array_equal(alone.graph.codes, together.graph.codes)

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams
 from ktsafe.exact.bound import cohort_bound, degree_bound, gain_bound, grouping_cost
 from ktsafe.exact.exact_strategy import exact_release
+from ktsafe.strategies import Request
 from tests.ktsafe.exact.graphs import as_set, graphs
 from tests.ktsafe.exact.test_pair_program import best_value, pairs
 
@@ -20,7 +21,7 @@ from tests.ktsafe.exact.test_pair_program import best_value, pairs
 def test_no_release_costs_less_than_the_bounds(graph):
     """Both bounds are below the cost of a release without inserted vertices."""
     params = PrivacyParams(k=3, alpha=1)
-    release = exact_release(graph, params, rng=np.random.default_rng(0))
+    release = exact_release(Request(graph, params, np.random.default_rng(0)))
     if len(release.inserted):
         return
     cost = len(as_set(graph.edges) ^ as_set(release.edges))

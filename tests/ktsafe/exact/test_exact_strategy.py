@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.exact_strategy import exact_release
+from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
 from tests.ktsafe.exact.graphs import as_set, graph_of, graphs, rows
 
@@ -28,7 +29,7 @@ PARAMS = st.sampled_from(
 @given(graphs(), PARAMS, st.integers(0, 9))
 def test_members_of_a_cohort_have_equal_rows(graph, params, seed):
     """Cohorts partition the vertices; members agree in class and in their neighbours' classes."""
-    release = exact_release(graph, params, rng=np.random.default_rng(seed))
+    release = exact_release(Request(graph, params, np.random.default_rng(seed)))
     kinds = graph.qi_classes.tolist() + release.inserted.tolist()
     is_ill = graph.is_sensitive.tolist() + [False] * len(release.inserted)
     cohort = release.cohorts.of_vertex.tolist()
@@ -47,7 +48,7 @@ def test_members_of_a_cohort_have_equal_rows(graph, params, seed):
 @given(graphs(), PARAMS, st.integers(0, 9))
 def test_edges_cost_no_more_than_none(graph, params, seed):
     """Hidden ties and inserted edges are together at most as many as the ties."""
-    release = exact_release(graph, params, rng=np.random.default_rng(seed))
+    release = exact_release(Request(graph, params, np.random.default_rng(seed)))
     ties = as_set(graph.edges)
     assert len(ties ^ as_set(release.edges)) <= len(ties)
 
@@ -67,9 +68,9 @@ def test_releases_pass_the_strict_verifier(graph, params, rare_qi):
 def test_a_seed_gives_one_release(effort):
     """The generator is the only randomness, and other seeds give other releases."""
     graph = uniform(300, 2000, rng=np.random.default_rng(0), n_tuples=4)
-    params = PrivacyParams(k=5)
+    params, options = PrivacyParams(k=5), AnonymizeOptions(effort)
     first, again, other = (
-        exact_release(graph, params, rng=np.random.default_rng(seed), effort=effort).edges
+        exact_release(Request(graph, params, np.random.default_rng(seed), options)).edges
         for seed in (1, 1, 2)
     )
     assert np.array_equal(first, again)
@@ -80,9 +81,10 @@ def test_a_seed_gives_one_release(effort):
 def test_an_executor_changes_no_byte(workers):
     """Parts solved side by side give the release of one thread."""
     graph = uniform(600, 3000, rng=np.random.default_rng(3), n_tuples=6)
+    params = PrivacyParams(k=5)
     with ThreadPoolExecutor(workers) as executor:
         one, other = (
-            exact_release(graph, PrivacyParams(k=5), rng=np.random.default_rng(4), executor=each)
+            exact_release(Request(graph, params, np.random.default_rng(4), executor=each))
             for each in (None, executor)
         )
     assert np.array_equal(one.edges, other.edges)
@@ -94,13 +96,13 @@ def test_a_regular_structure_costs_nothing():
     n = 40
     ring = [(v, (v + 1) % n) for v in range(n)]
     graph = graph_of([0] * n, [False] * n, ring)
-    release = exact_release(graph, PrivacyParams(k=10), rng=np.random.default_rng(0))
+    release = exact_release(Request(graph, PrivacyParams(k=10), np.random.default_rng(0)))
     assert as_set(release.edges) == as_set(graph.edges)
 
 
 def test_an_empty_graph_stays_empty():
     """Nobody is released where there is nobody."""
     graph = uniform(10, 0, rng=np.random.default_rng(0)).subgraph(np.zeros(0, dtype=np.int64))
-    release = exact_release(graph, PrivacyParams(), rng=np.random.default_rng(0))
+    release = exact_release(Request(graph, PrivacyParams(), np.random.default_rng(0)))
     assert len(release.edges) == 0
     assert len(release.inserted) == 0

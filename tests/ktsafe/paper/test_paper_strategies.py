@@ -11,8 +11,8 @@ import pytest
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
 from ktsafe.datasets import uniform, zipf
 from ktsafe.paper.graph_generation import Variant, kt_safe_graph
-from ktsafe.single_release import anonymize_in_order as anonymize
-from ktsafe.strategies import STRATEGIES
+from ktsafe.single_release import anonymize_in_order
+from ktsafe.strategies import STRATEGIES, Request
 from ktsafe.verify import verify_graph
 from tests.benchmarks import bench_paper
 
@@ -25,7 +25,7 @@ def released(name, graph=GRAPH, params=PARAMS, *, executor=None):
     """Return what a strategy releases."""
     options = AnonymizeOptions("fast", name, rare_qi="pad", over_alpha="pad", gamma=50, s=2)
     rng = np.random.default_rng(7)
-    return anonymize(graph, params, rng=rng, options=options, executor=executor)
+    return anonymize_in_order(Request(graph, params, rng, options, executor))
 
 
 @pytest.mark.parametrize(("plain", "pruned"), [NAMES[:2], NAMES[2:4]])
@@ -47,7 +47,7 @@ def test_without_partition_originals_are_safe_and_some_fakes_are_not() -> None:
 def test_second_versions_bear_all_attributes() -> None:
     """A vertex that merging keeps twice shows its sensitive value twice."""
     rng = np.random.default_rng(7)
-    merged = kt_safe_graph(GRAPH, PARAMS, Variant(gamma=50, s=2), rng=rng)
+    merged = kt_safe_graph(Request(GRAPH, PARAMS, rng), Variant(gamma=50, s=2))
     outcome = released("partition+pruning").graph
     copies = np.flatnonzero(merged.copied_from >= 0)
     assert len(copies)
@@ -73,7 +73,7 @@ def test_halos_may_stay_out_of_the_queue() -> None:
     costs = []
     for halo in (True, False):
         variant = Variant(queue_halo=halo, gamma=50, s=2)
-        merged = kt_safe_graph(GRAPH, PARAMS, variant, rng=np.random.default_rng(0))
+        merged = kt_safe_graph(Request(GRAPH, PARAMS, np.random.default_rng(0)), variant)
         costs.append(len(merged.inserted) + len(merged.edges))
     assert costs[1] < costs[0]
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.exact_strategy import exact_release
 from ktsafe.graph import edge_keys
+from ktsafe.strategies import Request
 from ktsafe.tolerant.locations import located
 from ktsafe.tolerant.search import undone
 from ktsafe.verify import verify_graph
@@ -23,6 +26,11 @@ LONG = settings(max_examples=30, deadline=None, suppress_health_check=[HealthChe
 def differing(graph: AttributedGraph, edges: np.ndarray) -> int:
     """Return how many edges are true or shown, but not both."""
     return len(np.setxor1d(edge_keys(graph.edges), edge_keys(edges)))
+
+
+def request(graph: AttributedGraph, params: PrivacyParams, seed: int = 0) -> Request:
+    """Return a request with a generator of its own."""
+    return Request(graph, params, np.random.default_rng(seed))
 
 
 def with_inserted(
@@ -43,9 +51,9 @@ def test_undoing_keeps_everybody_safe_and_costs_less(
     graph: AttributedGraph, params: PrivacyParams, seed: int
 ) -> None:
     """By the definition nobody is unsafe; the cost is at most that of the exact release."""
-    rng = np.random.default_rng(seed)
-    exact = exact_release(graph, params, rng=rng, effort="fast", disguise=False)
-    edges = undone(graph, exact.inserted, exact.edges, params, rng=rng, effort="fast")
+    fast = dataclasses.replace(request(graph, params, seed), options=AnonymizeOptions("fast"))
+    exact = exact_release(fast, disguise=False)
+    edges = undone(fast, exact.inserted, exact.edges)
     released = with_inserted(graph, exact.inserted, edges)
     assert as_set(edges) <= as_set(graph.edges) | as_set(exact.edges)
     assert unsafe_by_definition(released, params) == []
@@ -56,9 +64,8 @@ def test_tolerance_saves_edits() -> None:
     """A denser graph costs a tenth less than in exact cohorts; the verifier agrees."""
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
     params = PrivacyParams()
-    exact = exact_release(graph, params, rng=np.random.default_rng(0), disguise=False)
-    rng = np.random.default_rng(0)
-    edges = undone(graph, exact.inserted, exact.edges, params, rng=rng)
+    exact = exact_release(request(graph, params), disguise=False)
+    edges = undone(request(graph, params), exact.inserted, exact.edges)
     assert verify_graph(with_inserted(graph, exact.inserted, edges), params).is_safe
     assert differing(graph, edges) < 0.9 * differing(graph, exact.edges)
 
@@ -67,9 +74,8 @@ def test_nothing_is_undone_without_tolerance_that_cohorts_need() -> None:
     """With t and epsilon 0 stars of a protection set stay equal."""
     graph = uniform(200, 600, rng=np.random.default_rng(1), n_tuples=2)
     params = PrivacyParams(k=5, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
-    exact = exact_release(graph, params, rng=np.random.default_rng(0), disguise=False)
-    rng = np.random.default_rng(0)
-    edges = undone(graph, exact.inserted, exact.edges, params, rng=rng)
+    exact = exact_release(request(graph, params), disguise=False)
+    edges = undone(request(graph, params), exact.inserted, exact.edges)
     released = with_inserted(graph, exact.inserted, edges)
     rows = np.column_stack((graph.qi_classes, np.zeros((200, 2), dtype=np.int64)))
     np.add.at(rows, (released.edges, 1 + graph.qi_classes[released.edges[:, ::-1]]), 1)
@@ -80,13 +86,12 @@ def test_real_people_stay_behind_k() -> None:
     """Where every protection set of a class has k people, inserted vertices replace none."""
     graph = uniform(300, 900, rng=np.random.default_rng(2), n_tuples=2)
     params = PrivacyParams(k=5, alpha=1)  # type: ignore[arg-type]
-    exact = exact_release(graph, params, rng=np.random.default_rng(0), disguise=False)
+    exact = exact_release(request(graph, params), disguise=False)
     # Inserted vertices that nobody needs, on the location of people without a shown edge.
     inserted = np.repeat(np.arange(2, dtype=np.int32), 5)
-    rng = np.random.default_rng(0)
     is_sensitive = np.append(graph.is_sensitive, np.zeros(10, dtype=np.bool_))
     before = located(graph, inserted, is_sensitive, exact.edges, params)[0]
-    edges = undone(graph, inserted, exact.edges, params, rng=rng)
+    edges = undone(request(graph, params), inserted, exact.edges)
     after = located(graph, inserted, is_sensitive, edges, params)[0]
     for c in range(2):
         members = np.flatnonzero(np.append(graph.qi_classes, inserted) == c)
