@@ -291,7 +291,8 @@ def free_host(g: Growing, rule: Rule, work: Work, w: int, copy: int, layer: int)
     It is w itself where duplicates are `attached`, else w's duplicate in the copy's layer.
     """
     trial = work.trial[1]
-    if work.attached:
+    # A neighbour of v may be the duplicate of another one, and so be a host already.
+    if work.attached and not is_adjacent(g, copy, w):
         trial[:] = g.hist[w]
         shift_class(g, trial, g.cls[copy], 1)
         if not affects_privacy(g, rule, w, trial, g.degree[w] + 1):

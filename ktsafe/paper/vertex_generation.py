@@ -7,7 +7,7 @@ What the text leaves open is read so:
   change at all) show the edges going to duplicates of the neighbours; so the c-th duplicate of v is
   joined to the c-th duplicates of v's neighbours, made where they do not exist, completed where
   they do. With `duplicates="attached"` they join the neighbours themselves wherever that affects
-  nobody, which is the text's letter; degrees and cost then grow about tenfold.
+  nobody, which is the text's letter; the cost then doubles (Cora) or grows sixfold (Uniform).
 - **"Affects the privacy of v_l"** (line 19): makes a vertex unsafe that was anonymized before, by
   exact counts of its maximal protection set.
 - **A duplicate v_a'** (line 20) carries the edges of v_a to duplicates of their ends. One that is

@@ -101,13 +101,19 @@ def test_the_tree_stores_what_its_vertices_hash_to() -> None:
 
 
 def test_intervals_never_prune_beyond_the_quasi_identifier() -> None:
-    """A vertex's own leaf holds its own distance, so no interval on its path excludes it."""
+    """With one leaf per QI bits alone admit a vertex's own leaf only, and its interval holds it.
+
+    So at the leaves no interval excludes what the quasi-identifier would have let in.
+    """
     graph = uniform(150, 400, rng=np.random.default_rng(4), n_tuples=20)
     space = QuasiIdentifierSpace.of_graph(graph)
     pivots = np.array([0, 5, 10], dtype=np.int64)
     tree = build_kt_tree(space.tuples, graph.qi_classes, graph.degrees, pivots, 150)
+    leaves = np.flatnonzero(tree.leaf_class >= 0)
     for v in range(graph.n_vertices):
-        leaf = tree.leaf_of[graph.qi_classes[v]]
-        distance = 2 * abs(graph.degrees[v] - tree.pivot_degree[leaf])
-        low, high = tree.interval[leaf]
+        own = tree.class_bits[graph.qi_classes[v]]
+        admitted = leaves[np.all(tree.bits[leaves] & own == own, axis=1)]
+        assert admitted.tolist() == [tree.leaf_of[graph.qi_classes[v]]]
+        distance = 2 * abs(graph.degrees[v] - tree.pivot_degree[admitted[0]])
+        low, high = tree.interval[admitted[0]]
         assert low <= distance <= high

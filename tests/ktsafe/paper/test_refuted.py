@@ -26,25 +26,35 @@ def circle(n: int) -> Small:
     return Small([()] * n, [False] * n, [(i, (i + 1) % n) for i in range(n)])
 
 
-def test_step_4_of_the_hardness_proof() -> None:
-    """Claimed: kt-safe at t = 1, epsilon = 0, alpha = 1 iff k-automorphic. Refuted by C_7 + C_9.
+@pytest.mark.parametrize("reading", ["walk", "induced"])
+@pytest.mark.parametrize("n_hops", [1, 2, 3])
+def test_step_4_of_the_hardness_proof(n_hops, reading) -> None:
+    """Claimed: kt-safe at t = 1, epsilon = 0, alpha = 1 iff k-automorphic. C_{2n+2} + C_{2n+3}.
 
-    All 16 vertices see the same path up to 3 hops, so the graph is kt-safe for k = 16 as it is; but
-    no automorphism takes a vertex of C_7 to one of C_9, so a vertex has 7 images at most, and the
-    graph is not even 8-automorphic. The two minima differ: 0 and more.
+    All 4n + 5 vertices see the same path up to n hops, in either reading, so the graph is kt-safe
+    for k = 4n + 5 as it is; but no automorphism takes a vertex of one circle to the other, so a
+    vertex has 2n + 3 images at most. The two minima differ: 0 and more.
     """
-    graph = union(circle(7), circle(9))
-    for n_hops in (1, 2, 3):
-        params = PrivacyParams(k=16, t=1, alpha=1, epsilon=0, n_hops=n_hops)
-        assert verify_graph(attributed(graph), params).is_safe
+    short = 2 * n_hops + 2
+    graph = union(circle(short), circle(short + 1))
+    params = PrivacyParams(k=2 * short + 1, t=1, alpha=1, epsilon=0, n_hops=n_hops, reading=reading)
+    assert verify_graph(attributed(graph), params).is_safe
     reference = nx.Graph(graph.edges)
     matcher = nx.algorithms.isomorphism.GraphMatcher(reference, reference)
     images: dict[int, set[int]] = {v: set() for v in reference}
     for mapping in matcher.isomorphisms_iter():
         for v, image in mapping.items():
             images[v].add(image)
-    assert {len(found) for found in images.values()} == {7, 9}
-    assert images[0] == set(range(7))
+    assert {len(found) for found in images.values()} == {short, short + 1}
+    assert images[0] == set(range(short))
+
+
+def test_shorter_circles_would_not_do_for_every_reading() -> None:
+    """C_7 + C_9 is safe for 3 hops of a walk; edges among the third neighbours close C_7."""
+    graph = attributed(union(circle(7), circle(9)))
+    for reading, safe in (("walk", True), ("induced", False)):
+        params = PrivacyParams(k=16, t=1, alpha=1, epsilon=0, n_hops=3, reading=reading)
+        assert verify_graph(graph, params).is_safe == safe
 
 
 @pytest.mark.parametrize("duplicates", ["apart", "attached"])

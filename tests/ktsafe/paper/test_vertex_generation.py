@@ -72,6 +72,39 @@ def test_what_was_queued_is_safe(duplicates, small, tolerance) -> None:
     assert pruned.inserted_edges.tolist() == done.inserted_edges.tolist()
 
 
+@pytest.mark.parametrize("duplicates", ["apart", "attached"])
+def test_larger_graphs_stay_simple_and_their_originals_safe(duplicates) -> None:
+    """Where duplicates of duplicates are neighbours, too, no edge is inserted twice.
+
+    With an edge twice a vertex is counted in the protection sets of a degree that it has not.
+    """
+    graph = uniform(30, 60, rng=np.random.default_rng(0), n_tuples=3)
+    params = PrivacyParams(k=5)
+    setting = Setting.of_graph(graph, params, duplicates=duplicates)
+    outcome = small_outcome(graph, anonymize_subgraph(ExpandedSubgraph.whole(graph), setting))
+    assert len({frozenset(e) for e in outcome.edges}) == len(outcome.edges)
+    tolerance = naive.Tolerance(5, params.t, params.alpha, params.epsilon)
+    assert naive.unsafe_vertices(outcome, tolerance).isdisjoint(range(30))
+
+
+@pytest.mark.parametrize("duplicates", ["apart", "attached"])
+def test_a_hub_that_nobody_resembles_costs_k_minus_1_of_its_neighbourhoods(duplicates) -> None:
+    """Its candidate set is itself, so lines 24-26 add k - 1 fake duplicates within epsilon of it.
+
+    So Cora, whose largest degrees are 168 and 78, costs at least 9 * 167 = 1,503 by the text, with
+    any attributes, where the paper reports 1,031.
+    """
+    hub = Small([(0,)] * 31, [False] * 31, [(0, v) for v in range(1, 31)])
+    graph, part = whole(hub)
+    params = PrivacyParams(k=6, t=1)
+    setting = Setting.of_graph(graph, params, duplicates=duplicates)
+    done = anonymize_subgraph(part, setting, np.array([0], dtype=np.int32))
+    degree_min = 30 - params.epsilon // 2
+    assert done.spent[0] >= (params.k - 1) * (1 + degree_min)
+    degrees = np.bincount(np.concatenate((done.edges, done.inserted_edges)).reshape(-1))
+    assert np.count_nonzero(degrees >= degree_min) == params.k
+
+
 def test_the_check_sees_a_missing_edge() -> None:
     """Without one of the inserted edges some vertex that was queued is unsafe."""
     graph = uniform(30, 60, rng=np.random.default_rng(0), n_tuples=3)
