@@ -12,6 +12,7 @@ EVENTS ?= 7200000
 TEST_WORKERS ?= 2
 
 VENV := .venv
+READY := $(VENV)/.ready
 STAMP := $(VENV)/.installed
 RUN := $(VENV)/bin/python
 PIP_TOOLS := 7.6.2
@@ -32,7 +33,7 @@ help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
 		awk -F '\t' '{ printf "  make %-16s %s\n", $$1, $$2 }'
 
-run: $(STAMP) ## generate a social feed, run the service on it, publish verified releases in ./var
+run: $(READY) ## generate a social feed, run the service on it, publish verified releases in ./var
 	$(VENV)/bin/ktsafe demo --dir ./var
 
 test: $(STAMP) ## run all tests; those with a Kafka broker need Java and Maven, else they are skipped
@@ -108,9 +109,10 @@ wheel: $(STAMP) ## build the wheel into ./dist; after `make kernels` it holds th
 constraints: ## write constraints.txt and constraints-run.txt anew, with the newest versions admitted
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/pip install --quiet 'pip-tools==$(PIP_TOOLS)'
-	build/constraints/bin/$(PIN) --all-build-deps --extra dev \
+	build/constraints/bin/$(PIN) --all-build-deps --extra dev --extra service \
 		--output-file build/constraints/all.txt pyproject.toml
-	build/constraints/bin/$(PIN) --constraint build/constraints/all.txt --extra parquet \
+	build/constraints/bin/$(PIN) --constraint build/constraints/all.txt --all-build-deps \
+		--extra parquet --extra service \
 		--output-file build/constraints/run.txt pyproject.toml
 	{ sed -n '/^#/p' constraints.txt; sed '/^$$/d' build/constraints/all.txt; } > build/all.txt
 	{ sed -n '/^#/p' constraints-run.txt; sed '/^$$/d' build/constraints/run.txt; } > build/run.txt
@@ -121,16 +123,23 @@ clean: ## remove the environment and everything built; ./var with state and rele
 	rm -rf $(VENV) build dist stream/process/kernels-* *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml constraints.txt
+# What a service needs. Bytecode is made on all cores, which pip does not.
+$(READY): pyproject.toml constraints-run.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "Python 3.11 or later is needed as $(PYTHON) (Debian: apt-get install python3)." \
 			"Another one: make PYTHON=python3.12 ..." >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || \
 		{ echo "Python's venv module is missing (Debian: apt-get install python3-venv)." >&2; exit 1; }
-	@echo "Setting up $(VENV), once; this takes a minute."
+	@echo "Setting up $(VENV), once; this takes half a minute."
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --require-hashes -r constraints.txt
+	$(RUN) -m pip install --quiet --no-compile --require-hashes -r constraints-run.txt
+	$(RUN) -m compileall -q -j 0 -x '/(tests?|pip)/' $(VENV)/lib
 	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e .
+	@touch $@
+
+# What a developer needs besides.
+$(STAMP): $(READY) constraints.txt
+	$(RUN) -m pip install --quiet --require-hashes -r constraints.txt
 	@touch $@
 
 java:

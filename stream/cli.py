@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+from typing import Final
 
 from stream.process import kernel_cache
 
@@ -16,6 +17,9 @@ import typer  # noqa: E402 -- the cache must be settled first
 from stream.errors import EXPECTED, Exit, exit_code  # noqa: E402
 from stream.process import logs, process  # noqa: E402
 from stream.program import app  # noqa: E402
+
+OF_THE_SERVICE: Final = frozenset({"kafka", "prometheus_client", "rocksdict"})
+"""Packages that the library works without; the extra `service` installs them."""
 
 
 def main() -> None:
@@ -55,6 +59,13 @@ def run_command(arguments: list[str]) -> int:
             typer.echo(message)
         else:
             _complain(message, arguments, Exit.USAGE)
+        return Exit.USAGE
+    except ModuleNotFoundError as error:
+        missing = (error.name or "").partition(".")[0]
+        if missing not in OF_THE_SERVICE:
+            raise
+        text = f"This needs {missing}, which is not installed.\n  pip install 'ktsafe[service]'"
+        _complain(text, arguments, Exit.USAGE)
         return Exit.USAGE
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("ktsafe: interrupted", err=True)

@@ -91,6 +91,8 @@ def demo(
     The network exists already; a year of changes follows as a feed. Started again with the same
     folder it finds the feed consumed and publishes nothing new.
     """
+    import rocksdict  # noqa: F401 -- where it is missing that is said before anything is made
+
     home = folder / "demo"
     home.mkdir(parents=True, exist_ok=True)
     path, feed = home / "ktsafe.toml", home / "feed.jsonl.gz"

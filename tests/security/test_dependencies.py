@@ -12,6 +12,8 @@ from typing import Any
 
 import pytest
 
+from stream.files.parquet import ParquetMissing, table_bytes
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -99,24 +101,59 @@ def test_the_audit_passes_only_what_was_looked_up(
 
 WITHOUT = """
 import sys
-from pathlib import Path
-for name in ("pyarrow", "jsonschema", "yaml"):
+for name in sys.argv[1].split(","):
     sys.modules[name] = None
 from stream import cli
-from stream.files.parquet import ParquetMissing, table_bytes
-try:
-    table_bytes(["id"], [["a"]])
-except ParquetMissing as error:
-    print(error)
-sys.exit(cli.run_command(["config", "check", sys.argv[1]]))
+sys.exit(cli.run_command(sys.argv[2:]))
 """
+SERVICE = "kafka,crc32c,lz4,prometheus_client,rocksdict"
 
 
-def test_extras_are_optional(tmp_path: Path) -> None:
-    """Without them the program runs, and says what to install where one is asked for."""
+def run_without(packages: str, folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run a command line in a process that finds none of these packages."""
     example = (ROOT / "stream/example.toml").read_text(encoding="utf-8")
-    (tmp_path / "ktsafe.toml").write_text(example)
-    command = [sys.executable, "-c", WITHOUT, str(tmp_path / "ktsafe.toml")]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    (folder / "ktsafe.toml").write_text(example)
+    command = [sys.executable, "-c", WITHOUT, packages, *arguments]
+    path = {**os.environ, "PYTHONPATH": str(ROOT)}
+    return subprocess.run(
+        command, cwd=folder, env=path, capture_output=True, text=True, check=False
+    )
+
+
+def test_packages_of_the_tests_are_optional(tmp_path: Path) -> None:
+    """Without them the program runs."""
+    done = run_without("pyarrow,jsonschema,yaml", tmp_path, "config", "check", "ktsafe.toml")
     assert done.returncode == 0, done.stderr
-    assert "pip install 'ktsafe[parquet]'" in done.stdout
+
+
+def test_parquet_names_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Where pyarrow is missing, asking for Parquet says what to install."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(ParquetMissing, match=r"pip install 'ktsafe\[parquet\]'"):
+        table_bytes(["id"], [["a"]])
+
+
+@pytest.mark.parametrize("line", ["run ktsafe.toml", "demo", "topics check ktsafe.toml"])
+def test_the_service_names_its_extra(tmp_path: Path, line: str) -> None:
+    """Where the library is alone, the service says what to install and begins nothing."""
+    done = run_without(SERVICE, tmp_path, *line.split())
+    assert done.returncode == 2
+    assert "pip install 'ktsafe[service]'" in done.stderr
+    assert {path.name for path in tmp_path.iterdir()} == {"ktsafe.toml"}
+
+
+def test_the_library_needs_no_service(tmp_path: Path) -> None:
+    """A release is made and verified by packages that come with `pip install ktsafe` alone."""
+    script = ROOT / "tests/trials/library_alone.py"
+    code = f"import sys\nsys.modules |= dict.fromkeys({SERVICE!r}.split(','))\n"
+    done = subprocess.run(
+        [sys.executable, "-c", code + script.read_text(encoding="utf-8")],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
