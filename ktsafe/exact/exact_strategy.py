@@ -98,7 +98,7 @@ def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
     edges = released_edges(graph.edges, classes, cohorts, rng=rng, effort=effort, executor=executor)
     report("pairs", 1.0)
     if disguise:
-        edges = disguised(graph, classes, edges, rng=rng, effort=effort)
+        edges = disguised(request, classes, edges)
         report("likeness", 1.0)
     return ExactRelease(edges, inserted, cohorts)
 

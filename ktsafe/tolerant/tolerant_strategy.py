@@ -23,8 +23,7 @@ def tolerant(request: Request) -> Plan:
     exact = exact_release(request, disguise=False)
     edges = undone(request, exact.inserted, exact.edges)
     request.report("undoing", 1.0)
-    graph, effort = request.graph, request.options.effort
-    classes = np.concatenate((graph.qi_classes, exact.inserted))
-    edges = disguised(graph, classes, edges, rng=request.rng, effort=effort)
+    classes = np.concatenate((request.graph.qi_classes, exact.inserted))
+    edges = disguised(request, classes, edges)
     request.report("likeness", 1.0)
     return Plan(inserted=exact.inserted, edges=edges)

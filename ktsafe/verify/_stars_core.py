@@ -60,28 +60,29 @@ def narrow_histograms(
     edges: NDArray[np.int32],
     columns: NDArray[np.int32],
     sizes: NDArray[np.int64],
-    n_columns: int,
-) -> NDArray[np.int16]:
-    """Return the histograms, shape (n, n_columns), of all vertices that are not hubs.
+    histograms: NDArray[np.int16],
+    begin: int,
+    stop: int,
+) -> None:
+    """Count the histograms, shape (n, columns), of vertices begin..stop - 1 that are not hubs.
 
-    Rows of vertices above `NARROW_SIZE_MAX` stay zero.
+    Rows of vertices above `NARROW_SIZE_MAX` stay as they are, and so do all others: concurrent
+    calls may share the histograms.
     """
-    n, q = columns.shape
-    histograms = np.zeros((n, n_columns), dtype=np.int16)
-    for v in range(n):
+    q = columns.shape[1]
+    for v in range(begin, stop):
         if sizes[v] <= NARROW_SIZE_MAX:
             for a in range(q):
                 histograms[v, columns[v, a]] += 1
     for e in range(edges.shape[0]):
         u = edges[e, 0]
         v = edges[e, 1]
-        if sizes[u] <= NARROW_SIZE_MAX:
+        if begin <= u < stop and sizes[u] <= NARROW_SIZE_MAX:
             for a in range(q):
                 histograms[u, columns[v, a]] += 1
-        if sizes[v] <= NARROW_SIZE_MAX:
+        if begin <= v < stop and sizes[v] <= NARROW_SIZE_MAX:
             for a in range(q):
                 histograms[v, columns[u, a]] += 1
-    return histograms
 
 
 @kernel

@@ -13,10 +13,6 @@ sensitive vertices count against alpha: see `Verdict`.
 from __future__ import annotations
 
 import dataclasses
-import os
-from collections.abc import Callable, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -26,6 +22,7 @@ from ktsafe.params import PrivacyParams
 from ktsafe.verify import _protection_sets_core as core
 from ktsafe.verify._attribute_distance_core import NeighbourhoodCounts
 from ktsafe.verify.edit_distance import NODES_MAX
+from ktsafe.verify.threads import in_threads, threads_for
 
 CELLS_MAX = 2**31
 """Counts of attribute values, over all vertices and radii, that are kept."""
@@ -104,7 +101,7 @@ def protection_sets(
     sizes are within epsilon, one bounded edit distance per pair that is left.
     """
     n = len(coded.classes)
-    threads = workers or os.cpu_count() or 1
+    threads = threads_for(workers)
     wanted = np.ones(n, dtype=np.bool_)
     if chosen is not None:
         wanted[:] = False
@@ -119,7 +116,7 @@ def protection_sets(
     answers = np.concatenate(
         [
             np.zeros(0, dtype=np.int8),
-            *_in_threads(
+            *in_threads(
                 lambda part: core.decide_pairs(reach, part, params.epsilon, nodes_max),
                 np.array_split(pairs, threads * TASKS_PER_WORKER),
                 threads,
@@ -158,7 +155,7 @@ def _profiles(
         coded.offsets,
     )
     cuts = np.linspace(0, n, threads * TASKS_PER_WORKER + 1).astype(np.int64)
-    _in_threads(
+    in_threads(
         lambda span: core.profile_rows(reach, coded.columns, span[0], span[1], profiles),
         list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)),
         threads,
@@ -191,7 +188,7 @@ def _locations(
         same_as = core.group_isomorphic(reach, mine, part - part[0], nodes_max)
         representative[mine] = same_as
 
-    _in_threads(grouped, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)), threads)
+    in_threads(grouped, list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)), threads)
     return representative
 
 
@@ -207,7 +204,7 @@ def _candidates(
     order = locations[np.lexsort((outer[locations], profiles.classes[locations]))]
     cuts = np.linspace(0, len(order), threads * TASKS_PER_WORKER + 1).astype(np.int64)
     tolerance = (params.t.numerator, params.t.denominator)
-    found = _in_threads(
+    found = in_threads(
         lambda span: core.candidate_pairs(profiles, order, wanted, tolerance, params.epsilon, span),
         list(zip(cuts[:-1].tolist(), cuts[1:].tolist(), strict=True)),
         threads,
@@ -240,11 +237,3 @@ def _counted(
         int(weights.sum()),
         int(weights[answers == core.UNDECIDED].sum()),
     )
-
-
-def _in_threads(task: Callable[[Any], Any], parts: Iterable[Any], threads: int) -> list[Any]:
-    """Run a task on each part and return the results in order."""
-    if threads == 1:
-        return [task(part) for part in parts]
-    with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(task, parts))

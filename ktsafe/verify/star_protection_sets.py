@@ -6,9 +6,7 @@ degree, histogram) are sorted, and each is compared with those of its class with
 
 from __future__ import annotations
 
-import os
 import queue
-from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +15,7 @@ from ktsafe.params import PrivacyParams
 from ktsafe.verify import _stars_core as core
 from ktsafe.verify._attribute_distance_core import Locations, WideRows
 from ktsafe.verify.protection_sets import Coded
+from ktsafe.verify.threads import in_threads, ranges, threads_for
 
 COLUMNS_MAX = 512
 """Attribute values beyond which histograms are kept as runs rather than as a dense matrix."""
@@ -26,6 +25,9 @@ CELLS_MAX = 2**28
 
 PAIRS_PER_TASK = 20_000_000
 """Pairs of locations that are worth handing to another thread."""
+
+VERTICES_PER_TASK = 20_000
+"""Vertices that are."""
 
 # Scaled distances of narrow rows are summed in int16.
 assert 2 * core.NARROW_SIZE_MAX**2 < 2**15
@@ -49,17 +51,19 @@ def star_protection_sets(
 
     weights = np.random.default_rng(0).integers(0, 2**64, size=max(n_columns, 1), dtype=np.uint64)
     hashes = core.neighbourhood_hashes(pairs, columns, weights)
-    histograms = (
-        core.narrow_histograms(pairs, columns, sizes, n_columns)
-        if is_dense
-        else np.zeros((n, 0), dtype=np.int16)
-    )
+    histograms = np.zeros((n, n_columns if is_dense else 0), dtype=np.int16)
+    threads = threads_for(workers)
+    if is_dense:
+        # Each range reads all edges, so there are no more ranges than threads.
+        parts = ranges(n, min(threads, 1 + n // VERTICES_PER_TASK))
+        count = core.narrow_histograms
+        in_threads(lambda at: count(pairs, columns, sizes, histograms, *at), parts, threads)
     # A pair is compared wide iff its greater size is; both of its ends then need a row.
     row, wide = _wide_rows(np.flatnonzero(sizes > narrow_max - band), pairs, columns)
 
     # Class, then size, then hash: locations become runs, bands become ranges.
     key = classes * (int(sizes.max(initial=1)) + 1) + sizes
-    order = np.lexsort((hashes, key))
+    order = _order(classes, key, hashes, threads)
     is_wide_row = np.where(sizes > narrow_max, row, -1)
     starts = core.starts_location(order, key, hashes, histograms, is_wide_row, wide, q)
     first = np.flatnonzero(starts)
@@ -75,8 +79,22 @@ def star_protection_sets(
         offsets,
         row[vertices],
     )
-    found = _scan(locations, wide, params, narrow_max, workers or os.cpu_count() or 1)
+    found = _scan(locations, wide, params, narrow_max, threads)
     return found[:, location_of]
+
+
+def _order(
+    classes: NDArray[np.int64], key: NDArray[np.int64], hashes: NDArray[np.uint64], threads: int
+) -> NDArray[np.int64]:
+    """Return the vertices by key and then by hash, where keys ascend with classes."""
+    order = np.argsort(classes, kind="stable")
+    of_class = np.bincount(classes)
+    ends = np.cumsum(of_class)
+    # Small classes are sorted together.
+    cuts = ends[np.diff(ends // VERTICES_PER_TASK, append=-1) != 0]
+    members = np.split(order, cuts[:-1])
+    by_class = in_threads(lambda at: at[np.lexsort((hashes[at], key[at]))], members, threads)
+    return np.concatenate(by_class)
 
 
 def _wide_rows(
@@ -143,11 +161,8 @@ def _scan(
         finally:
             free.put(found)
 
-    if workers == 1:
-        scan(0, n)
-    else:
-        with ThreadPoolExecutor(workers) as pool:
-            list(pool.map(scan, bounds[:-1].tolist(), bounds[1:].tolist()))
+    tasks = zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True)
+    in_threads(lambda at: scan(*at), tasks, workers)
     own = np.vstack((locations.multiplicity[np.newaxis], locations.flagged))
     for counts in partial:
         own += counts

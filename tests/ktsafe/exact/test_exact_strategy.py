@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.datasets.synthetic import uniform
+from ktsafe.exact import likeness
 from ktsafe.exact.exact_strategy import exact_release
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
@@ -78,10 +79,11 @@ def test_a_seed_gives_one_release(effort):
 
 
 @pytest.mark.parametrize("workers", [1, 2, 4])
-def test_an_executor_changes_no_byte(workers):
+def test_an_executor_changes_no_byte(workers, monkeypatch):
     """Parts solved side by side give the release of one thread."""
     graph = uniform(600, 3000, rng=np.random.default_rng(3), n_tuples=6)
     params = PrivacyParams(k=5)
+    monkeypatch.setattr(likeness, "PART_MIN", 100)
     with ThreadPoolExecutor(workers) as executor:
         one, other = (
             exact_release(Request(graph, params, np.random.default_rng(4), executor=each))

@@ -4,23 +4,30 @@ from __future__ import annotations
 
 import networkx as nx
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.exact.likeness import disguised
+from ktsafe import PrivacyParams
+from ktsafe.exact import likeness
+from ktsafe.exact.likeness import disguised, parts_of
+from ktsafe.strategies import Request
 from tests.ktsafe.exact.graphs import as_set, graph_of, graphs, rows
 
 
 @settings(max_examples=50, deadline=None)
-@given(graphs(), st.integers(0, 2**32))
-def test_rows_and_ties_stay(graph, seed):
+@given(graphs(), st.integers(0, 2**32), st.sampled_from([1, 10, 2000]))
+def test_rows_and_ties_stay(graph, seed, part_min):
     """Every vertex keeps its neighbours of each class; shown ties stay; edges stay simple."""
     n, rng = graph.n_vertices, np.random.default_rng(seed)
     u, v = np.triu_indices(n, 1)
     chosen = rng.random(len(u)) < 0.2
     edges = np.column_stack((u[chosen], v[chosen])).astype(np.int32)
     kinds = graph.qi_classes
-    after = disguised(graph, kinds, edges, rng=rng)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(likeness, "PART_MIN", part_min)
+        after = disguised(Request(graph, PrivacyParams(), rng), kinds, edges)
+    assert len(as_set(after)) == len(after) == len(edges)
     assert rows(n, kinds, as_set(after)) == rows(n, kinds, as_set(edges))
     ties = as_set(graph.edges)
     assert as_set(edges) & ties <= as_set(after)
@@ -44,5 +51,18 @@ def test_inserted_edges_gain_common_neighbours():
         new = as_set(after) - set(shown)
         return sum(len(list(nx.common_neighbors(released, u, v))) for u, v in new)
 
-    after = disguised(graph, graph.qi_classes, edges, rng=rng)
+    after = disguised(Request(graph, PrivacyParams(), rng), graph.qi_classes, edges)
     assert common(after) > 2 * common(edges)
+
+
+@given(graphs(), st.integers(1, 30))
+def test_no_pair_of_classes_is_in_two_parts(graph, part_min):
+    """Edges of the same two classes are in one part, and parts are numbered from 0."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(likeness, "PART_MIN", part_min)
+        part = parts_of(graph.qi_classes, graph.edges).tolist() if graph.n_edges else []
+    of_pair = {}
+    for (u, v), number in zip(graph.edges.tolist(), part, strict=True):
+        pair = tuple(sorted(graph.qi_classes[[u, v]].tolist()))
+        assert of_pair.setdefault(pair, number) == number
+    assert set(part) == set(range(len(set(part))))

@@ -105,6 +105,7 @@ def test_blocks_and_threads() -> None:
     alone = verify(*arrays(graph), params_of(tolerance), workers=1)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "PAIRS_PER_TASK", 9_000)
+        patch.setattr(module, "VERTICES_PER_TASK", 100)
         shared = verify(*arrays(graph), params_of(tolerance), workers=3)
     assert alone.ps_size.tolist() == shared.ps_size.tolist()
     assert alone.ps_sensitive.tolist() == shared.ps_sensitive.tolist()
