@@ -155,7 +155,7 @@ def _tree(
     """Return the cohort of each member of one class, and the pivot of each cohort."""
     columns = np.unique(counts.indices)
     rows = np.ascontiguousarray(counts[:, columns].toarray(), dtype=np.int32)
-    leaves = _leaves(rows, is_sensitive, params)
+    leaves = leaves_of(rows, is_sensitive, params)
     rng = np.random.default_rng(seed)
     cohort, medians = _swapped(rows, is_sensitive, leaves, params, rng, effort)
     at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))
@@ -179,7 +179,7 @@ def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int6
     return most
 
 
-def _leaves(
+def leaves_of(
     rows: NDArray[np.int32], is_sensitive: NDArray[np.bool_], params: PrivacyParams
 ) -> list[NDArray[np.int64]]:
     """Return the leaves of the tree over the given rows, as positions."""

@@ -1,4 +1,4 @@
-"""`ktsafe advise`: which attributes to leave out, and what k costs, before any release."""
+"""`ktsafe advise`: which attributes to leave out or tell in broader buckets, and what k costs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,8 @@ from stream.errors import Exit
 from stream.watching.progress import phases
 
 if TYPE_CHECKING:
-    from stream.study.advice import Tried
+    from ktsafe import Schema
+    from stream.study.advice import Setting, Tried
 
 
 def advise(
@@ -29,12 +30,12 @@ def advise(
     others: Annotated[str, typer.Option("--other-k", help="Other k to try.")] = "5,20",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     budget: Annotated[
-        float, typer.Option(min=0, help="Seconds; each attribute is left out once at least.")
+        float, typer.Option(min=0, help="Seconds after which no more releases are made.")
     ] = 60.0,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same figures.")] = 1,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
 ) -> int:
-    """Advise which quasi-identifiers to keep, by quick releases of a graph with and without them.
+    """Advise which quasi-identifiers to keep: all settings are estimated, the best are released.
 
     Nothing is published. What it prints is private.
     """
@@ -46,7 +47,7 @@ def advise(
     compile_first()
     from ktsafe.params import PrivacyParams
     from stream.files.graphs import read_graph, read_schema
-    from stream.study.advice import front, in_words, recommended, tried
+    from stream.study.advice import advised, in_words, settings_of
 
     params = PrivacyParams(k=k, alpha=alpha)  # type: ignore[arg-type]
     for each in ks:
@@ -55,52 +56,61 @@ def advise(
     started = time.monotonic()
     with phases("trying settings") as progress:
 
-        def go_on(done: int, of: int) -> bool:
-            progress(f"tried {done} of {of} settings", done / of)
+        def go_on(what: str, done: float) -> bool:
+            progress(what, done)
             return time.monotonic() - started < budget
 
-        found = tried(graph, params, ks, go_on, seed=seed)
-    base, advised = found[0], recommended(found, k)
-    names = [n for n in graph.schema.quasi_identifiers if n not in advised.dropped]
-    count = 2 ** len(graph.schema.quasi_identifiers) * len({k, *ks})
+        base, best, found = advised(graph, params, ks, go_on, seed=seed)
     report: dict[str, Any] = {
-        "advice": in_words(base, advised),
-        "recommended": advised.to_mapping(),
-        "configuration": _configuration(names, k, alpha),
-        "front": [one.to_mapping() for one in front(found)],
-        "tried": len(found),
-        "settings": count,
+        "advice": in_words(base, best),
+        "recommended": best.to_mapping(),
+        "configuration": _configuration(graph.schema, best.setting, alpha),
+        "front": [one.to_mapping() for one in found],
+        "settings": len(settings_of(graph.schema, (k, *ks))),
         "seconds": round(time.monotonic() - started, 3),
     }
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
-        _print(report, front(found))
+        _print(report, found)
     return Exit.OK
 
 
-def _configuration(names: list[str], k: int, alpha: str) -> str:
+def _configuration(schema: Schema, setting: Setting, alpha: str) -> str:
     """Return the lines to paste; those of [attributes] stand in a schema file, too."""
+    from stream.study.advice import broader_buckets
+
+    names = [name for name in schema.quasi_identifiers if name not in setting.dropped]
+    buckets = {
+        name: list(broader_buckets(schema, name) if name in setting.broader else borders)
+        for name, borders in schema.buckets.items()
+        if name not in setting.dropped
+    }
+    told = ", ".join(f"{json.dumps(name)} = {borders}" for name, borders in buckets.items())
     return (
-        f"[attributes]\nquasi_identifiers = {json.dumps(names)}\n\n"
-        f'[privacy]\nk = {k}\nalpha = "{alpha}"\n'
+        f"[attributes]\nquasi_identifiers = {json.dumps(names)}\n"
+        + (f"buckets = {{ {told} }}\n" if told else "")
+        + f'\n[privacy]\nk = {setting.k}\nalpha = "{alpha}"\n'
     )
 
 
 def _print(report: dict[str, Any], best: list[Tried]) -> None:
     typer.echo(f"{report['advice']}\n")
-    table = Table("k", "left out", "precision", "recall", "F1", "people", box=SIMPLE_HEAD)
+    columns = ("k", "left out", "broader", "precision", "recall", "F1", "people")
+    table = Table(*columns, box=SIMPLE_HEAD)
     for one in best:
-        left_out = ", ".join(one.dropped) or "nothing"
-        if one.usefulness is None:
-            table.add_row(str(one.k), left_out, "no safe release", "", "", "")
-            continue
-        ties = one.usefulness["edges"]
-        shares = [ties["precision"], ties["recall"], ties["f1"], one.people]
-        texts = ["-" if share is None else f"{share:.2f}" for share in shares]
-        table.add_row(str(one.k), left_out, *texts)
+        said = [", ".join(names) or "-" for names in (one.setting.dropped, one.setting.broader)]
+        if one.usefulness is not None:
+            ties = one.usefulness["edges"]
+            shares = [ties["precision"], ties["recall"], ties["f1"], one.people]
+            texts = ["-" if share is None else f"{share:.2f}" for share in shares]
+        elif one.is_made:
+            texts = ["no safe release", "", "", ""]
+        else:
+            texts = ["", "", f"~{one.f1:.2f}", f"~{one.people:.2f}"]
+        table.add_row(str(one.setting.k), *said, *texts)
     Console(highlight=False).print(table)
     typer.echo(
-        f"Settings that no other one beats, of {report['tried']} that were tried of "
-        f"{report['settings']} in {report['seconds']:.0f} s. To paste:\n\n{report['configuration']}"
+        f"Of {report['settings']} settings, those that no other one beats, in "
+        f"{report['seconds']:.0f} s; ~ is an estimate. To paste:\n\n{report['configuration']}"
     )

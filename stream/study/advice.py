@@ -1,169 +1,269 @@
-"""Which quasi-identifiers and which k give what: quick releases of one graph, and what follows.
+"""Which quasi-identifiers and which k give what: estimates of all settings, releases of the best.
 
-The price of a release is set by how finely people are told apart, far more than by k. So the
-search leaves attributes out: one by one, then more at once, the most promising first. Every figure
-is of a release that was made, by the quick search (`effort = "fast"`); the default search gives a
-little more.
+    for each attribute left out, told in broader buckets or kept:
+        estimate what a release would be worth         (milliseconds, `ktsafe.exact.estimate`)
+    make a quick release of the best; advise it if it is as good as that
+    likewise for other k; release those that no other beats, while time lasts
+
+The price of a release is set by how finely people are told apart, far more than by k. An estimate
+is too hopeful by nearly the same factor for all settings of a graph, so the release with nothing
+left out tells by how much. Releases are made by the quick search (`effort = "fast"`); the default
+search gives a little more.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-from ktsafe import AttributedGraph, PrivacyParams
+import numpy as np
+
+from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, NotKTSafe
+from ktsafe.exact.estimate import estimated_shares
 from stream.study.worth import afresh, without_attributes
 
-GAIN_MIN: Final = 0.05
-"""An attribute is advised against if leaving it out gains this much F1 of ties at least."""
+GAIN_MIN: Final = 0.025
+"""F1 of ties that each step must gain at least: 0.05 that an attribute is left out."""
+
+COARSE_MAX: Final = 3**6
+"""Settings of one k beyond which attributes are kept or left out, and no buckets merged."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Tried:
-    """A setting and what a release of it was worth.
+class Setting:
+    """What may be asked of a release.
 
     Attributes
     ----------
     k:
         Least number of candidates.
+    broader:
+        Quasi-identifiers told in buckets twice as broad (`broader_buckets`).
     dropped:
         Quasi-identifiers that are left out.
-    usefulness:
-        See `ktsafe.audit.Usefulness.to_mapping`; None if there is no safe release.
     """
 
     k: int
-    dropped: tuple[str, ...]
-    usefulness: dict[str, Any] | None
+    broader: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
 
     @property
-    def f1(self) -> float:
-        """F1 of ties, 0 where there is no release."""
-        return (self.usefulness["edges"]["f1"] or 0.0) if self.usefulness else 0.0
+    def given_up(self) -> int:
+        """Steps by which less is told: one for broader buckets, two for a whole attribute."""
+        return len(self.broader) + 2 * len(self.dropped)
 
-    @property
-    def people(self) -> float:
-        """The share of people that is shown, 0 where there is no release."""
-        return (self.usefulness["vertices"]["recall"] or 0.0) if self.usefulness else 0.0
+    def of(self, graph: AttributedGraph) -> AttributedGraph:
+        """Return the graph as this setting tells it."""
+        for name in self.broader:
+            graph = _told_broader(graph, name)
+        return without_attributes(graph, self.dropped) if self.dropped else graph
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Tried:
+    """A setting and what a release of it is worth.
+
+    Attributes
+    ----------
+    setting:
+        What was asked.
+    f1:
+        F1 of ties, as estimated; of the release itself if one was made.
+    people:
+        Share of people that are shown, likewise.
+    usefulness:
+        See `ktsafe.audit.Usefulness.to_mapping`. None: no release was made, or none is safe.
+    is_made:
+        Whether a release was tried.
+    """
+
+    setting: Setting
+    f1: float
+    people: float
+    usefulness: dict[str, Any] | None = None
+    is_made: bool = False
 
     def beats(self, other: Tried) -> bool:
-        """Whether it is at least as good in k, attributes, ties and people, and not the same."""
-        no_worse = (
-            self.k >= other.k
-            and set(self.dropped) <= set(other.dropped)
-            and self.f1 >= other.f1
-            and self.people >= other.people
-        )
-        mine, its = ((t.k, set(t.dropped), t.f1, t.people) for t in (self, other))
-        return no_worse and mine != its
+        """Whether it is at least as good in k, what is told, ties and people, and better in one."""
+        mine, its = self._merits(), other._merits()
+        return mine != its and all(a >= b for a, b in zip(mine, its, strict=True))
+
+    def _merits(self) -> tuple[float, ...]:
+        return (self.setting.k, -self.setting.given_up, self.f1, self.people)
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the setting and its figures, JSON-ready."""
-        return {"k": self.k, "dropped": list(self.dropped), "usefulness": self.usefulness}
+        return {
+            "k": self.setting.k,
+            "broader": list(self.setting.broader),
+            "dropped": list(self.setting.dropped),
+            "f1": round(self.f1, 4),
+            "people": round(self.people, 4),
+            "is_made": self.is_made,
+            "usefulness": self.usefulness,
+        }
 
 
-def tried(
+def settings_of(schema: Schema, ks: Sequence[int]) -> list[Setting]:
+    """Return all settings, those that give up least first."""
+    names = schema.quasi_identifiers
+    levels = [(0, 1, 2) if broader_buckets(schema, name) else (0, 2) for name in names]
+    if np.prod([len(some) for some in levels]) > COARSE_MAX:
+        levels = [(0, 2)] * len(names)
+    found = [
+        Setting(
+            k,
+            tuple(name for name, level in zip(names, chosen, strict=True) if level == 1),
+            tuple(name for name, level in zip(names, chosen, strict=True) if level == 2),
+        )
+        for k in dict.fromkeys(ks)
+        for chosen in itertools.product(*levels)
+    ]
+    return sorted(found, key=lambda one: (one.given_up, ks.index(one.k)))
+
+
+def advised(
     graph: AttributedGraph,
     params: PrivacyParams,
-    ks: Sequence[int],
-    go_on: Callable[[int, int], bool],
+    other_ks: Sequence[int],
+    go_on: Callable[[str, float], bool],
     *,
     seed: int = 0,
-) -> list[Tried]:
-    """Make a quick release of one setting after the other, and return what each was worth.
-
-    First nothing is left out, at the k of `params`; then each attribute; then each other k; then
-    more attributes at once, those first whose parts gained most by themselves.
+) -> tuple[Tried, Tried, list[Tried]]:
+    """Return the graph's own setting, what is advised, and the settings that no other one beats.
 
     Parameters
     ----------
+    graph:
+        The true graph.
     params:
         What is promised; its k is the one that is asked for.
-    ks:
+    other_ks:
         Others to try beside it.
     go_on:
-        Called with how many settings were tried, of how many; False ends the search. The first
-        settings, with each attribute left out once, are always tried.
+        Called with what is done next and how much of it is done; False ends the search. The k that
+        is asked for comes first, in any case: estimates, and releases of the graph as it is and of
+        what is advised.
     seed:
         The same graph and seed give the same figures.
+
+    Returns
+    -------
+    Tried, Tried, list of Tried
+        The first two are of releases that were made; of the others `is_made` tells.
     """
-    names = graph.schema.quasi_identifiers
-    found: dict[tuple[int, tuple[str, ...]], Tried] = {}
-    count = 2 ** len(names) * len({params.k, *ks})
-
-    def one(k: int, dropped: tuple[str, ...]) -> Tried:
-        if (k, dropped) not in found:
-            asked = dataclasses.replace(params, k=k)
-            try:
-                figures = afresh(without_attributes(graph, dropped), asked, seed=seed)
-            except (Infeasible, NotKTSafe):
-                figures = None
-            found[k, dropped] = Tried(k, dropped, figures)
-        return found[k, dropped]
-
-    base = one(params.k, ())
-    gains = {name: one(params.k, (name,)).f1 - base.f1 for name in names}
-    for k, dropped in _settings(names, gains, params.k, ks):
-        if not go_on(len(found), count):
+    base = made(graph, params, Setting(params.k), seed)
+    guess = _Estimates(graph, params, base)
+    own = settings_of(graph.schema, (params.k,))
+    found = {one: guess.of(one) for one in own} | {base.setting: base}
+    best = recommended(list(found.values()), params.k)
+    while not best.is_made:
+        found[best.setting] = made(graph, params, best.setting, seed)
+        best = recommended(list(found.values()), params.k)
+    others = [one for one in settings_of(graph.schema, other_ks) if one not in found]
+    for number, setting in enumerate(others):
+        if not go_on("estimated", number / len(others)):
             break
-        one(k, dropped)
-    return list(found.values())
+        found[setting] = guess.of(setting)
+    open_ = [one for one in front(list(found.values())) if not one.is_made]
+    for number, one in enumerate(open_):
+        if not go_on("released", number / len(open_)):
+            break
+        found[one.setting] = made(graph, params, one.setting, seed)
+    return base, best, front(list(found.values()))
 
 
-def _settings(
-    names: Sequence[str], gains: dict[str, float], asked: int, ks: Sequence[int]
-) -> Iterator[tuple[int, tuple[str, ...]]]:
-    """Yield all settings, the most promising first."""
-    others = [k for k in dict.fromkeys(ks) if k != asked]
-    for k in others:
-        yield k, ()
-    for size in range(2, len(names) + 1):
-        sets = sorted(
-            itertools.combinations(names, size),
-            key=lambda dropped: -sum(gains[name] for name in dropped),
-        )
-        for dropped in sets:
-            yield asked, dropped
-    for size in range(1, len(names) + 1):
-        for dropped in itertools.combinations(names, size):
-            for k in others:
-                yield k, dropped
+class _Estimates:
+    """Estimates of one graph, scaled so that they are right where nothing is left out."""
+
+    def __init__(self, graph: AttributedGraph, params: PrivacyParams, base: Tried) -> None:
+        self._graph, self._params = graph, params
+        cost, _ = estimated_shares(graph, params)
+        made = base.usefulness["edges"]["cost_share"] if base.usefulness else None
+        self._factor = made / cost if made and cost else 1.0
+
+    def of(self, setting: Setting) -> Tried:
+        params = dataclasses.replace(self._params, k=setting.k)
+        cost, people = estimated_shares(setting.of(self._graph), params)
+        # As many ties are hidden as edges are inserted.
+        return Tried(setting, max(1 - min(self._factor * cost, 1.0) / 2, 0.0), people)
+
+
+def made(graph: AttributedGraph, params: PrivacyParams, setting: Setting, seed: int) -> Tried:
+    """Return what a quick release with a setting is worth."""
+    asked = dataclasses.replace(params, k=setting.k)
+    try:
+        found = afresh(setting.of(graph), asked, seed=seed)
+    except (Infeasible, NotKTSafe):
+        return Tried(setting, 0.0, 0.0, is_made=True)
+    f1, people = found["edges"]["f1"] or 0.0, found["vertices"]["recall"] or 0.0
+    return Tried(setting, f1, people, found, is_made=True)
 
 
 def front(settings: Sequence[Tried]) -> list[Tried]:
-    """Return the settings that no other beats, those of most attributes and greatest k first."""
+    """Return the settings that no other beats, those that give up least and greatest k first."""
     best = [one for one in settings if not any(other.beats(one) for other in settings)]
-    return sorted(best, key=lambda one: (len(one.dropped), -one.k, -one.f1))
+    return sorted(best, key=lambda one: (one.setting.given_up, -one.setting.k, -one.f1))
 
 
 def recommended(settings: Sequence[Tried], k: int) -> Tried:
     """Return the setting that is advised for a k.
 
-    As few attributes are left out as possible: one more only if that gains 0.05 of F1 at least.
+    As little is given up as possible: a step more only if that gains `GAIN_MIN` of F1 at least.
     """
-    own = [one for one in settings if one.k == k]
-    best = next(one for one in own if not one.dropped)
-    for size in range(1, 1 + max(len(one.dropped) for one in own)):
-        of_size = [one for one in own if len(one.dropped) == size]
+    own = [one for one in settings if one.setting.k == k]
+    best = next(one for one in own if not one.setting.given_up)
+    for steps in range(1, 1 + max(one.setting.given_up for one in own)):
+        of_size = [one for one in own if one.setting.given_up == steps]
         if of_size:
-            top = max(of_size, key=lambda one: (one.f1, one.dropped))
-            if top.f1 >= best.f1 + GAIN_MIN * (size - len(best.dropped)):
+            top = max(of_size, key=lambda one: (one.f1, one.setting.dropped, one.setting.broader))
+            if top.f1 >= best.f1 + GAIN_MIN * (steps - best.setting.given_up):
                 best = top
     return best
 
 
-def in_words(base: Tried, advised: Tried) -> str:
+def broader_buckets(schema: Schema, name: str) -> tuple[float, ...]:
+    """Return every second border of an attribute's buckets; none if it has less than two."""
+    return tuple(schema.buckets.get(name, ())[1::2])
+
+
+def _told_broader(graph: AttributedGraph, name: str) -> AttributedGraph:
+    """Return the graph with an attribute told in buckets twice as broad."""
+    schema = graph.schema
+    buckets = {**schema.buckets, name: broader_buckets(schema, name)}
+    coarse = dataclasses.replace(schema, buckets=buckets)
+    borders = schema.buckets[name]
+    inside = (borders[0] - 1, *borders, None)
+    broader = {schema.category(name, x): coarse.category(name, x) for x in inside}
+    j = schema.attributes.index(name)
+    texts = [broader[text] for text in graph.categories[j]]
+    merged = sorted(set(texts))
+    codes = graph.codes.copy()
+    codes[:, j] = np.array([merged.index(text) for text in texts], dtype=np.int32)[codes[:, j]]
+    categories = [*graph.categories[:j], merged, *graph.categories[j + 1 :]]
+    return AttributedGraph.from_codes(coarse, categories, codes, graph.edges)
+
+
+def in_words(base: Tried, best: Tried) -> str:
     """Return the advice in a sentence."""
-    if advised.dropped == base.dropped:
+    if best.setting == base.setting:
         return "Keep all quasi-identifiers: leaving one out gains little."
-    names = " and ".join(f"`{name}`" for name in advised.dropped)
-    return f"Drop {names}: {_changes(base, advised)}."
+    parts = [
+        f"{verb} {' and '.join(f'`{name}`' for name in names)}"
+        for verb, names in (
+            ("drop", best.setting.dropped),
+            ("halve the buckets of", best.setting.broader),
+        )
+        if names
+    ]
+    said = " and ".join(parts)
+    return f"{said[0].upper()}{said[1:]}: {_changes(base, best)}."
 
 
-def _changes(base: Tried, advised: Tried) -> str:
+def _changes(base: Tried, best: Tried) -> str:
     words = []
     for word, kind, figure in (
         ("precision", "edges", "precision"),
@@ -172,7 +272,7 @@ def _changes(base: Tried, advised: Tried) -> str:
     ):
         before, after = (
             "none" if one.usefulness is None else _figure(one.usefulness[kind][figure])
-            for one in (base, advised)
+            for one in (base, best)
         )
         words.append(f"{word} {before} -> {after}")
     return ", ".join(words)

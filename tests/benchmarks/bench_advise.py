@@ -1,0 +1,85 @@
+"""Advice beside a grid of releases: what it recommends, how much is lost, in what time.
+
+    python -m tests.benchmarks.bench_advise [--data FOLDER] [--names cora,ego-facebook]
+
+The grid makes a quick release of every setting. Regret is F1 of ties that the grid's best setting
+has more: of the one that is recommended, and the greatest of all settings of a front that give up
+as much at the same k. Seconds are core seconds; kernels are loaded by a small release before. The
+demo's network is always there. Prints a hash of all figures; returns 0.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import time
+from collections.abc import Iterable
+from pathlib import Path
+
+import numpy as np
+
+from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.datasets import FeedRates, SocialNetwork
+from ktsafe.datasets.synthetic import uniform
+from stream.study.advice import Setting, Tried, advised, made, recommended, settings_of
+from tests.benchmarks.bench_anonymize import from_folder
+
+KS = (10, 5, 20)
+SEED = 0
+
+
+def main() -> int:
+    """Run the benchmark."""
+    parser = argparse.ArgumentParser(description="Advice beside a grid of releases.")
+    parser.add_argument("--data", type=Path, help="folder of data sets")
+    parser.add_argument("--names", default="", help="names of data sets, separated by commas")
+    arguments = parser.parse_args()
+    wanted = {name for name in arguments.names.split(",") if name}
+    there = from_folder(arguments.data) if arguments.data else []
+    graphs = [(name, graph) for name, graph in there if not wanted or name in wanted]
+    network = SocialNetwork(np.random.default_rng(SEED))
+    network.grow(2_000, FeedRates())
+    graphs.append(("demo", network.graph()[0]))
+    small = uniform(200, 600, rng=np.random.default_rng(SEED))
+    advised(small, PrivacyParams(k=5), (), lambda _what, _done: True)
+    print("name          settings  regret  of front  core s  of grid  advised")
+    told = hashlib.sha256()
+    for name, graph in graphs:
+        line = compared(name, graph)
+        told.update(line.split("  drop ")[1].encode())
+        print(line, flush=True)
+    print("hash", told.hexdigest()[:16])
+    return 0
+
+
+def compared(name: str, graph: AttributedGraph) -> str:
+    """Return a line about the advice on one graph."""
+    params = PrivacyParams(k=KS[0])
+    every = settings_of(graph.schema, KS)
+    started = time.process_time()
+    grid = {setting: made(graph, params, setting, SEED) for setting in every}
+    of_grid = time.process_time() - started
+    started = time.process_time()
+    _, best, _ = advised(graph, params, KS[1:], lambda _what, _done: False, seed=SEED)
+    spent = time.process_time() - started
+    regret = recommended(list(grid.values()), KS[0]).f1 - grid[best.setting].f1
+    # The front is as it was estimated.
+    *_, found = advised(graph, params, KS[1:], lambda what, _: what == "estimated", seed=SEED)
+    of_front = [grid[one.setting] for one in found]
+    worst = max(_best(grid.values(), one) - _best(of_front, one) for one in of_front)
+    dropped, broader = best.setting.dropped, best.setting.broader
+    return (
+        f"{name:14}{len(every):8}{regret:8.3f}{worst:10.3f}{spent:8.2f}"
+        f"{spent / of_grid:9.3f}  drop {', '.join(dropped) or '-'}; broader {', '.join(broader) or '-'}"
+        f": F1 {grid[every[0]].f1:.3f} -> {grid[best.setting].f1:.3f}"
+    )
+
+
+def _best(grid: Iterable[Tried], one: Tried) -> float:
+    """Return the greatest F1 of a setting with the same k that gives up as much."""
+    alike = one.setting.k, one.setting.given_up
+    return max(each.f1 for each in grid if (each.setting.k, each.setting.given_up) == alike)
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
