@@ -60,19 +60,20 @@ def advise(
             progress(what, done)
             return time.monotonic() - started < budget
 
-        base, best, found = advised(graph, params, ks, go_on, seed=seed)
+        advice = advised(graph, params, ks, go_on, seed=seed)
     report: dict[str, Any] = {
-        "advice": in_words(base, best),
-        "recommended": best.to_mapping(),
-        "configuration": _configuration(graph.schema, best.setting, alpha),
-        "front": [one.to_mapping() for one in found],
+        "advice": in_words(advice.base, advice.best),
+        "recommended": advice.best.to_mapping(),
+        "configuration": _configuration(graph.schema, advice.best.setting, alpha),
+        "prices": [one.to_mapping() for one in advice.prices],
+        "front": [one.to_mapping() for one in advice.front],
         "settings": len(settings_of(graph.schema, (k, *ks))),
         "seconds": round(time.monotonic() - started, 3),
     }
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
-        _print(report, found)
+        _print(report, advice.front)
     return Exit.OK
 
 

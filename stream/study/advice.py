@@ -55,6 +55,10 @@ class Setting:
         """Steps by which less is told: one for broader buckets, two for a whole attribute."""
         return len(self.broader) + 2 * len(self.dropped)
 
+    def is_one_step(self, k: int) -> bool:
+        """Whether it has this k and one attribute is left out, or told in broader buckets."""
+        return self.k == k and len(self.broader) + len(self.dropped) == 1
+
     def of(self, graph: AttributedGraph) -> AttributedGraph:
         """Return the graph as this setting tells it."""
         for name in self.broader:
@@ -107,6 +111,26 @@ class Tried:
         }
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Advice:
+    """What is advised, and what else there is.
+
+    Attributes
+    ----------
+    base, best:
+        The graph as it is, and what is advised; releases of both were made.
+    prices:
+        Of each attribute: what is won if it alone is left out or told in broader buckets.
+    front:
+        The settings that no other one beats.
+    """
+
+    base: Tried
+    best: Tried
+    prices: list[Tried]
+    front: list[Tried]
+
+
 def settings_of(schema: Schema, ks: Sequence[int]) -> list[Setting]:
     """Return all settings, those that give up least first."""
     names = schema.quasi_identifiers
@@ -132,8 +156,8 @@ def advised(
     go_on: Callable[[str, float], bool],
     *,
     seed: int = 0,
-) -> tuple[Tried, Tried, list[Tried]]:
-    """Return the graph's own setting, what is advised, and the settings that no other one beats.
+) -> Advice:
+    """Return what is advised, and the settings that no other one beats.
 
     Parameters
     ----------
@@ -149,11 +173,6 @@ def advised(
         what is advised.
     seed:
         The same graph and seed give the same figures.
-
-    Returns
-    -------
-    Tried, Tried, list of Tried
-        The first two are of releases that were made; of the others `is_made` tells.
     """
     base = made(graph, params, Setting(params.k), seed)
     guess = _Estimates(graph, params, base)
@@ -168,12 +187,15 @@ def advised(
         if not go_on("estimated", number / len(others)):
             break
         found[setting] = guess.of(setting)
-    open_ = [one for one in front(list(found.values())) if not one.is_made]
-    for number, one in enumerate(open_):
-        if not go_on("released", number / len(open_)):
+    # An estimate that turns out too hopeful may let another one in.
+    released = 0
+    while open_ := [one for one in front(list(found.values())) if not one.is_made]:
+        if not go_on("released", released / (released + len(open_))):
             break
-        found[one.setting] = made(graph, params, one.setting, seed)
-    return base, best, front(list(found.values()))
+        found[open_[0].setting] = made(graph, params, open_[0].setting, seed)
+        released += 1
+    prices = [one for one in found.values() if one.setting.is_one_step(params.k)]
+    return Advice(base, best, prices, front(list(found.values())))
 
 
 class _Estimates:

@@ -21,7 +21,7 @@ import numpy as np
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.datasets.synthetic import uniform
-from stream.study.advice import Setting, Tried, advised, made, recommended, settings_of
+from stream.study.advice import Tried, advised, made, recommended, settings_of
 from tests.benchmarks.bench_anonymize import from_folder
 
 KS = (10, 5, 20)
@@ -60,17 +60,18 @@ def compared(name: str, graph: AttributedGraph) -> str:
     grid = {setting: made(graph, params, setting, SEED) for setting in every}
     of_grid = time.process_time() - started
     started = time.process_time()
-    _, best, _ = advised(graph, params, KS[1:], lambda _what, _done: False, seed=SEED)
+    best = advised(graph, params, KS[1:], lambda _what, _done: False, seed=SEED).best
     spent = time.process_time() - started
     regret = recommended(list(grid.values()), KS[0]).f1 - grid[best.setting].f1
     # The front is as it was estimated.
-    *_, found = advised(graph, params, KS[1:], lambda what, _: what == "estimated", seed=SEED)
-    of_front = [grid[one.setting] for one in found]
+    found = advised(graph, params, KS[1:], lambda what, _: what == "estimated", seed=SEED)
+    of_front = [grid[one.setting] for one in found.front]
     worst = max(_best(grid.values(), one) - _best(of_front, one) for one in of_front)
     dropped, broader = best.setting.dropped, best.setting.broader
     return (
         f"{name:14}{len(every):8}{regret:8.3f}{worst:10.3f}{spent:8.2f}"
-        f"{spent / of_grid:9.3f}  drop {', '.join(dropped) or '-'}; broader {', '.join(broader) or '-'}"
+        f"{spent / of_grid:9.3f}  drop {', '.join(dropped) or '-'}; "
+        f"broader {', '.join(broader) or '-'}"
         f": F1 {grid[every[0]].f1:.3f} -> {grid[best.setting].f1:.3f}"
     )
 
