@@ -19,7 +19,7 @@ from stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe import Schema
-    from stream.study.advice import Setting, Tried
+    from stream.study.advice import ReleaseSetting, Tried
 
 
 def advise(
@@ -77,7 +77,7 @@ def advise(
     return Exit.OK
 
 
-def _configuration(schema: Schema, setting: Setting, alpha: str) -> str:
+def _configuration(schema: Schema, setting: ReleaseSetting, alpha: str) -> str:
     """Return the lines to paste; those of [attributes] stand in a schema file, too."""
     from stream.study.advice import broader_buckets
 

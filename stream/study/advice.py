@@ -33,7 +33,7 @@ COARSE_MAX: Final = 3**6
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Setting:
+class ReleaseSetting:
     """What may be asked of a release.
 
     Attributes
@@ -84,7 +84,7 @@ class Tried:
         Whether a release was tried.
     """
 
-    setting: Setting
+    setting: ReleaseSetting
     f1: float
     people: float
     usefulness: dict[str, Any] | None = None
@@ -131,14 +131,14 @@ class Advice:
     front: list[Tried]
 
 
-def settings_of(schema: Schema, ks: Sequence[int]) -> list[Setting]:
+def settings_of(schema: Schema, ks: Sequence[int]) -> list[ReleaseSetting]:
     """Return all settings, those that give up least first."""
     names = schema.quasi_identifiers
     levels = [(0, 1, 2) if broader_buckets(schema, name) else (0, 2) for name in names]
     if np.prod([len(some) for some in levels]) > COARSE_MAX:
         levels = [(0, 2)] * len(names)
     found = [
-        Setting(
+        ReleaseSetting(
             k,
             tuple(name for name, level in zip(names, chosen, strict=True) if level == 1),
             tuple(name for name, level in zip(names, chosen, strict=True) if level == 2),
@@ -174,7 +174,7 @@ def advised(
     seed:
         The same graph and seed give the same figures.
     """
-    base = made(graph, params, Setting(params.k), seed)
+    base = made(graph, params, ReleaseSetting(params.k), seed)
     guess = _Estimates(graph, params, base)
     own = settings_of(graph.schema, (params.k,))
     found = {one: guess.of(one) for one in own} | {base.setting: base}
@@ -207,14 +207,16 @@ class _Estimates:
         made = base.usefulness["edges"]["cost_share"] if base.usefulness else None
         self._factor = made / cost if made and cost else 1.0
 
-    def of(self, setting: Setting) -> Tried:
+    def of(self, setting: ReleaseSetting) -> Tried:
         params = dataclasses.replace(self._params, k=setting.k)
         cost, people = estimated_shares(setting.of(self._graph), params)
         # As many ties are hidden as edges are inserted.
         return Tried(setting, max(1 - min(self._factor * cost, 1.0) / 2, 0.0), people)
 
 
-def made(graph: AttributedGraph, params: PrivacyParams, setting: Setting, seed: int) -> Tried:
+def made(
+    graph: AttributedGraph, params: PrivacyParams, setting: ReleaseSetting, seed: int
+) -> Tried:
     """Return what a quick release with a setting is worth."""
     asked = dataclasses.replace(params, k=setting.k)
     try:

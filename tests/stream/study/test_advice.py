@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from stream.study.advice import (
-    Setting,
+    ReleaseSetting,
     Tried,
     advised,
     front,
@@ -78,7 +78,7 @@ def test_no_other_setting_beats_one_of_the_front(found) -> None:
 @given(figures_of())
 def test_every_step_that_is_given_up_pays(found) -> None:
     """The advice keeps the k; it gains 0.05 of F1 per attribute, or leaves nothing out."""
-    base = next(one for one in found if one.setting == Setting(5))
+    base = next(one for one in found if one.setting == ReleaseSetting(5))
     best = recommended(found, 5)
     assert best.setting.k == 5
     assert best.f1 >= base.f1 + 0.025 * best.setting.given_up or best is base
@@ -86,12 +86,12 @@ def test_every_step_that_is_given_up_pays(found) -> None:
 
 def test_the_advice_names_what_changes() -> None:
     """Attributes, and figures before and after."""
-    base = Tried(Setting(5), 0.5, 1.0, usefulness(0.5))
-    better = Tried(Setting(5, ("age",), ("town",)), 0.75, 0.5, usefulness(0.75, 0.5))
+    base = Tried(ReleaseSetting(5), 0.5, 1.0, usefulness(0.5))
+    better = Tried(ReleaseSetting(5, ("age",), ("town",)), 0.75, 0.5, usefulness(0.75, 0.5))
     said = "precision 0.50 -> 0.75, recall 0.50 -> 0.75, people shown 1.00 -> 0.50."
     assert in_words(base, better) == f"Drop `town` and halve the buckets of `age`: {said}"
     assert in_words(base, base).startswith("Keep all")
-    assert "none -> 0.75" in in_words(Tried(Setting(5), 0.0, 0.0, is_made=True), better)
+    assert "none -> 0.75" in in_words(Tried(ReleaseSetting(5), 0.0, 0.0, is_made=True), better)
 
 
 @pytest.fixture(scope="module")
@@ -119,7 +119,7 @@ def test_broader_buckets_are_those_of_a_broader_schema(graph) -> None:
     fine = AttributedGraph.from_columns(absent, columns, [])
     coarse = dataclasses.replace(absent, buckets={"age": (40.0,)})
     expected = AttributedGraph.from_columns(coarse, columns, [])
-    merged = Setting(5, broader=("age",)).of(fine)
+    merged = ReleaseSetting(5, broader=("age",)).of(fine)
     assert merged.schema.buckets == {"age": (40.0,)}
     assert [merged.values(v) for v in range(len(ages))] == [
         expected.values(v) for v in range(len(ages))
