@@ -97,10 +97,11 @@ def replacing(p: Places, i: int, out: int, into: int) -> int:
 def swap_members(
     p: Places,
     bearable: NDArray[np.int64],
+    near: NDArray[np.int32],
     n_swaps: int,
     rng: np.random.Generator,
 ) -> int:
-    """Try swaps of two members; keep those that do not raise the deviation.
+    """Try swaps of two members of near cohorts; keep those that do not raise the deviation.
 
     Parameters
     ----------
@@ -108,6 +109,9 @@ def swap_members(
         Changed in place.
     bearable:
         int64, shape (cohorts,): sensitive members that each may have.
+    near:
+        int32, shape (cohorts, any): the cohorts with which each changes members; itself is left
+        out.
     n_swaps:
         Swaps to try.
     rng:
@@ -121,10 +125,13 @@ def swap_members(
     n = len(p.cohort)
     total = 0
     for _ in range(n_swaps):
-        u, v = int(rng.random() * n), int(rng.random() * n)
-        c, d = np.int64(p.cohort[u]), np.int64(p.cohort[v])
+        u = int(rng.random() * n)
+        c = np.int64(p.cohort[u])
+        d = np.int64(near[c, int(rng.random() * near.shape[1])])
         if c == d:
             continue
+        size = p.first[d + 1] - p.first[d]
+        v = np.int64(p.members[p.first[d] + int(rng.random() * size)])
         moved = int(p.is_sensitive[v]) - int(p.is_sensitive[u])
         if p.sensitive[c] + moved > bearable[c] or p.sensitive[d] - moved > bearable[d]:
             continue

@@ -61,7 +61,7 @@ def test_swaps_lower_the_deviation(monkeypatch):
 @given(st.integers(0, 1000))
 @settings(max_examples=30, deadline=None)
 def test_the_search_knows_what_a_swap_changes(seed):
-    """The change that the search adds up is that of the deviation."""
+    """The change that the search adds up is that of the deviation; only near cohorts take part."""
     rng = np.random.default_rng(seed)
     counts = rng.integers(0, 4, (25, 3)).astype(np.int32)
     sizes = np.array([5, 6, 7, 7])
@@ -71,7 +71,7 @@ def test_the_search_knows_what_a_swap_changes(seed):
     places = core.Places(
         rows=counts,
         is_sensitive=is_ill,
-        cohort=cohort,
+        cohort=cohort.copy(),
         members=place.copy(),
         place=place,
         first=np.concatenate(([0], np.cumsum(sizes))),
@@ -86,9 +86,11 @@ def test_the_search_knows_what_a_swap_changes(seed):
         return sum(np.abs(block - np.median(block, axis=0)).sum() for block in blocks)
 
     before = total()
-    change = core.swap_members(places, np.array([5, 6, 7, 7]), 200, rng)
+    near = np.array([[0, 1], [1, 0], [2, 3], [3, 2]], dtype=np.int32)
+    change = core.swap_members(places, np.array([5, 6, 7, 7]), near, 200, rng)
     assert total() == before + change
     assert np.array_equal(np.bincount(places.cohort), sizes)
+    assert np.array_equal(places.cohort < 2, cohort < 2)
 
 
 def test_large_classes_become_small_cohorts():
