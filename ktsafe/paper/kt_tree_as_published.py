@@ -5,9 +5,10 @@ around a square root of them, and so on up to one root. A node keeps, per attrib
 vertices' hashed values, and the interval of their distances from its pivot. The tree is built over
 a subgraph before it is anonymized; an edit widens the intervals above it.
 
-*What it prunes*: a vertex lies in the leaf of its own quasi-identifier, whose interval holds its
-own distance, and all other leaves fall to the quasi-identifier. So no interval ever prunes what the
-bit vectors do not, but where hashed values collide; the tree is a hash on the quasi-identifier.
+*What it prunes*: with one leaf for each quasi-identifier, no candidate is ruled out by an interval
+that the quasi-identifier would not have ruled out: the own leaf holds the own distance, all other
+leaves fall to the bit vectors. Intervals spare visits of inner nodes, whose joined bits say little,
+where quasi-identifiers go with the degree. Against a hash on the quasi-identifier nothing is saved.
 """
 
 from __future__ import annotations

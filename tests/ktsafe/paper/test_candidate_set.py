@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.datasets import uniform
+from ktsafe.paper import _growing_core as growing_core
+from ktsafe.paper import _kt_tree_as_published_core as core
+from ktsafe.paper._kt_tree_as_published_core import KtTree
 from ktsafe.paper.candidate_set import initial_candidates
 from ktsafe.paper.kt_tree_as_published import build_kt_tree
 from ktsafe.paper.pivots import is_pruned, select_pivots
 from ktsafe.paper.subgraph import ExpandedSubgraph
-from ktsafe.paper.vertex_generation import Setting
+from ktsafe.paper.vertex_generation import Setting, empty_subgraph
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from tests.graphs import attributed, small_graphs
 
@@ -100,20 +104,64 @@ def test_the_tree_stores_what_its_vertices_hash_to() -> None:
         assert steps == 4  # leaf, 10 pivots, 3 supernodes, root
 
 
-def test_intervals_never_prune_beyond_the_quasi_identifier() -> None:
-    """With one leaf per QI bits alone admit a vertex's own leaf only, and its interval holds it.
+def visited(tree: KtTree, cls: int, degree: int, epsilon: int, *, intervals: bool) -> list[int]:
+    """Return the nodes that a descent for a vertex enters, found without the kernel."""
+    nodes, entered = [0], []
+    while nodes:
+        node = nodes.pop()
+        low, high = tree.interval[node]
+        distance = 2 * abs(degree - tree.pivot_degree[node])
+        if intervals and (distance - high > epsilon or low - distance > epsilon):
+            continue
+        if np.all(tree.bits[node] & tree.class_bits[cls]):
+            entered.append(node)
+            nodes += np.flatnonzero(tree.parent == node).tolist()
+    return entered
 
-    So at the leaves no interval excludes what the quasi-identifier would have let in.
+
+@pytest.mark.parametrize("with_degree", [True, False])
+def test_intervals_spare_inner_nodes_and_no_leaf(with_degree: bool) -> None:
+    """With one leaf for each quasi-identifier, intervals rule out no candidate and no leaf more.
+
+    A descent enters the leaf of the vertex's own quasi-identifier with and without them, and no
+    other one, so that a hash of quasi-identifiers would do as well. Inner nodes, whose bits say
+    little, are spared by them where quasi-identifiers go with the degree.
     """
-    graph = uniform(150, 400, rng=np.random.default_rng(4), n_tuples=20)
-    space = QuasiIdentifierSpace.of_graph(graph)
-    pivots = np.array([0, 5, 10], dtype=np.int64)
-    tree = build_kt_tree(space.tuples, graph.qi_classes, graph.degrees, pivots, 150)
-    leaves = np.flatnonzero(tree.leaf_class >= 0)
-    for v in range(graph.n_vertices):
-        own = tree.class_bits[graph.qi_classes[v]]
-        admitted = leaves[np.all(tree.bits[leaves] & own == own, axis=1)]
-        assert admitted.tolist() == [tree.leaf_of[graph.qi_classes[v]]]
-        distance = 2 * abs(graph.degrees[v] - tree.pivot_degree[admitted[0]])
-        low, high = tree.interval[admitted[0]]
-        assert low <= distance <= high
+    rng = np.random.default_rng(4)
+    n, n_classes, epsilon = 600, 60, 5
+    classes = np.append(np.arange(n_classes), rng.integers(0, n_classes, n - n_classes))
+    degrees = classes + rng.integers(0, 3, n) if with_degree else rng.integers(0, n_classes, n)
+    values = rng.permutation(n_classes)
+    tuples = np.column_stack((values % 8, values // 8)).astype(np.int32)
+    pivots = rng.choice(degrees, 10, replace=False)
+    tree = build_kt_tree(tuples, classes.astype(np.int32), degrees, pivots, n)
+    entered = {True: 0, False: 0}
+    for cls, degree in zip(classes.tolist(), degrees.tolist(), strict=True):
+        for intervals in (True, False):
+            nodes = visited(tree, cls, degree, epsilon, intervals=intervals)
+            entered[intervals] += len(nodes)
+            leaves = [node for node in nodes if tree.leaf_class[node] >= 0]
+            assert leaves == [tree.leaf_of[cls]]
+    if with_degree:
+        assert entered[True] < 0.75 * entered[False]
+
+
+@settings(max_examples=40, deadline=None)
+@given(small_graphs(), st.integers(0, 8))
+def test_candidates_are_the_same_with_intervals_switched_off(small, epsilon) -> None:
+    """The kernel finds the same candidates if every interval holds every distance."""
+    graph = attributed(small)
+    pivots = np.array([0, 2], dtype=np.int64)
+    setting = Setting.of_graph(graph, PrivacyParams(epsilon=epsilon), pivot_degrees=pivots)
+    n = graph.n_vertices
+    g = empty_subgraph(setting, n, graph.n_edges)
+    growing_core.load(g, graph.qi_classes, graph.edges)
+    found = np.zeros(4 * n + 16, dtype=np.int64)
+    tree = build_kt_tree(setting.space.tuples, graph.qi_classes, graph.degrees, pivots, n)
+    off = tree._replace(interval=np.tile(np.array([0, 2**60]), (len(tree.parent), 1)))
+    for v in range(n):
+        first, second = (
+            found[: core.tree_candidates(each, g, setting.rule, v, found)].tolist()
+            for each in (tree, off)
+        )
+        assert first == second
