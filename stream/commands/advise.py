@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import time
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +14,7 @@ from rich.table import Table
 from ktsafe.errors import InvalidParams
 from stream.commands.after_install import compile_first
 from stream.errors import Exit
+from stream.process.command_line import Edges, FiguresSeed, Json, SchemaFile, Vertices
 from stream.watching.progress import phases
 
 if TYPE_CHECKING:
@@ -23,17 +23,17 @@ if TYPE_CHECKING:
 
 
 def advise(
-    vertices: Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")],
-    edges: Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")],
-    schema: Annotated[Path, typer.Option(help="TOML with the [attributes] table.")],
+    vertices: Vertices,
+    edges: Edges,
+    schema: SchemaFile,
     k: Annotated[int, typer.Option(help="Least number of candidates that you want.")] = 10,
     others: Annotated[str, typer.Option("--other-k", help="Other k to try.")] = "5,20",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     budget: Annotated[
         float, typer.Option(min=0, help="Seconds after which no more releases are made.")
     ] = 60.0,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same figures.")] = 1,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: FiguresSeed = 1,
+    as_json: Json = False,
 ) -> int:
     """Advise which quasi-identifiers to keep: all settings are estimated, the best are released.
 

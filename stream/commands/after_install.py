@@ -6,7 +6,6 @@ what judges it. numba's index of a kernel is no lock, so no kernel may be compil
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import subprocess
@@ -22,6 +21,7 @@ from typer._completion_shared import get_completion_script
 
 from stream.errors import Exit
 from stream.process import kernel_cache
+from stream.process.command_line import Json, say
 from stream.watching.progress import Progress, phases
 
 PARTS: Final = {
@@ -37,7 +37,7 @@ _POLL_S: Final = 0.1
 
 
 def warm(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Compile all kernels now, so that no release waits for them; a second time compiles nothing.
 
@@ -54,13 +54,11 @@ def warm(
         "kernels": len(_compiled()),
         "seconds": round(time.monotonic() - started, 1),
     }
-    if as_json:
-        typer.echo(json.dumps(found))
-    else:
-        typer.echo(
-            f"{found['folder']}: {found['kernels']} compiled kernels, "
-            f"{found['compiled']} of them now, in {found['seconds']} s"
-        )
+    text = (
+        f"{found['folder']}: {found['kernels']} compiled kernels, {found['compiled']} of them now, "
+        f"in {found['seconds']} s"
+    )
+    say(found, text, as_json=as_json)
     return Exit.OK
 
 

@@ -20,6 +20,7 @@ from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from stream.commands.after_install import compile_first
 from stream.errors import Exit
+from stream.process.command_line import Edges, Json, SchemaFile, Vertices
 from stream.process.workers import pool
 from stream.report.writing import check_page, write_page
 from stream.watching.progress import phases
@@ -43,9 +44,9 @@ USEFULNESS = {
 
 
 def anonymize_files(
-    vertices: Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")],
-    edges: Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")],
-    schema: Annotated[Path, typer.Option(help="TOML with the [attributes] table.")],
+    vertices: Vertices,
+    edges: Edges,
+    schema: SchemaFile,
     out: Annotated[Path, typer.Option(help="New folder for the release.")],
     audit: Annotated[Path, typer.Option(help="New folder for the private audit.")],
     k: Annotated[int, typer.Option(help="Least number of candidates.")] = 10,
@@ -78,7 +79,7 @@ def anonymize_files(
     report: Annotated[
         Path | None, typer.Option(help="New HTML file: how safe and how useful it is; private.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
     bound = half_l1(t, distance)

@@ -3,42 +3,25 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from stream.errors import Exit
+from stream.process.command_line import FiguresSeed, Json, Mappings, Releases, Truth, TruthSchema
 from stream.watching.progress import phases
 
 
 def attack(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Release folders in order of publication, or folders of them.",
-            metavar="RELEASES...",
-        ),
-    ],
-    mapping: Annotated[
-        Path,
-        typer.Option("--map", help="The private audit folder, with a mapping.csv per release."),
-    ],
-    truth: Annotated[
-        Path,
-        typer.Option(
-            help="Folder with the true vertices.csv and edges.csv per release, or the feed."
-        ),
-    ],
-    schema: Annotated[
-        Path | None,
-        typer.Option(help="TOML with the [attributes] table, if the truth has buckets."),
-    ] = None,
+    folders: Releases,
+    mapping: Mappings,
+    truth: Truth,
+    schema: TruthSchema = None,
     attacks: Annotated[
         str, typer.Option(help="Names of attacks, separated by commas. Default: all.")
     ] = "",
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    seed: FiguresSeed = 0,
+    as_json: Json = False,
 ) -> int:
     """Attack releases as known attackers would, and say how many people each of them finds.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -11,31 +10,15 @@ import typer
 from stream.commands.after_install import compile_first
 from stream.errors import ConfigError, Exit
 from stream.files.release_figures import worth_in_words, worth_of
+from stream.process.command_line import Json, Mappings, Releases, Truth, TruthSchema
 from stream.watching.progress import phases
 
 
 def audit(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Release folders in order of publication, or folders of them.",
-            metavar="RELEASES...",
-        ),
-    ],
-    mapping: Annotated[
-        Path | None,
-        typer.Option("--map", help="The private audit folder, with a mapping.csv per release."),
-    ] = None,
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder with the true vertices.csv and edges.csv per release, or the feed."
-        ),
-    ] = None,
-    schema: Annotated[
-        Path | None,
-        typer.Option(help="TOML with the [attributes] table, if the truth has buckets."),
-    ] = None,
+    folders: Releases,
+    mapping: Mappings = None,
+    truth: Truth = None,
+    schema: TruthSchema = None,
     window: Annotated[
         str | None,
         typer.Option(help="Releases that may be linked: all, or a number. Default: as promised."),
@@ -47,7 +30,7 @@ def audit(
             help="Whether k must hold against who knows a change. Default: as promised.",
         ),
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     limit: Annotated[int, typer.Option(min=0, help="Vertices to name, per violation.")] = 10,
 ) -> int:
     """Say whether releases are safe together, whoever links them; exit 0 iff they are.

@@ -23,6 +23,7 @@ from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
 from stream.commands.after_install import compile_first
 from stream.errors import ConfigError, Exit
+from stream.process.command_line import Edges, FiguresSeed, Json, SchemaFile, Vertices
 from stream.report.writing import check_page, now, write_page
 from stream.study import comparison
 from stream.study.comparison import Cell, Row, Task
@@ -63,9 +64,9 @@ STRUCTURE = (
 
 
 def compare(
-    vertices: Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")],
-    edges: Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")],
-    schema: Annotated[Path, typer.Option(help="TOML with the [attributes] table.")],
+    vertices: Vertices,
+    edges: Edges,
+    schema: SchemaFile,
     table: Annotated[Path, typer.Option("--csv", help="New CSV file, a row per combination.")],
     k: Annotated[str, typer.Option(help="Least numbers of candidates.")] = "5,10,20",
     t: Annotated[str, typer.Option(help="Greatest distances of neighbour attributes.")] = "0.1",
@@ -88,12 +89,12 @@ def compare(
         ),
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Threads; for comparing times.")] = 1,
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same figures.")] = 1,
+    seed: FiguresSeed = 1,
     utility: Annotated[bool, typer.Option(help="Measure what releases are good for.")] = True,
     report: Annotated[
         Path | None, typer.Option(help="New HTML file: all combinations side by side; private.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
 ) -> int:
     """Anonymize a data set under every combination of the given parameters and measure each.
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from importlib import resources
-from pathlib import Path
-from typing import Annotated
 
 import typer
 
 from stream.errors import Exit
+from stream.process.command_line import Config, Json, say
 
 app = typer.Typer(help="Check a configuration, or print an example.", no_args_is_help=True)
 
 
 @app.command("check")
 def check(
-    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config,
+    as_json: Json = False,
 ) -> int:
     """Say whether a configuration is sound, without connecting to anything.
 
@@ -29,19 +27,16 @@ def check(
     settings = configuration.load(config)
     if settings.config.kafka is not None:
         settings.config.kafka.client_options()
+    where = places.by_name(settings)
     report = {
         "config": str(config),
         "ok": True,
         "params": settings.params.to_mapping(),
         "guarantee": places.promise(settings),
-        "places": places.by_name(settings),
+        "places": where,
     }
-    if as_json:
-        typer.echo(json.dumps(report, indent=2))
-    else:
-        typer.echo(f"{config}: sound")
-        for name, place in places.by_name(settings).items():
-            typer.echo(f"  {name:<9} {place}")
+    lines = [f"{config}: sound", *(f"  {name:<9} {place}" for name, place in where.items())]
+    say(report, "\n".join(lines), as_json=as_json)
     return Exit.OK
 
 

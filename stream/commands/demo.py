@@ -16,6 +16,7 @@ from stream.commands import feed as feeds
 from stream.commands.after_install import compile_first
 from stream.commands.run import counts_as_json, describe, serve
 from stream.errors import Exit
+from stream.process.command_line import JsonAtEnd
 from stream.process.private_folder import STORE
 from stream.watching.progress import phases
 
@@ -82,9 +83,7 @@ def demo(
     port: Annotated[
         int, typer.Option(min=0, max=65_535, help="Port of the metrics; 0 picks a free one.")
     ] = 9464,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what happened as JSON at the end.")
-    ] = False,
+    as_json: JsonAtEnd = False,
 ) -> int:
     """Import a made-up network, publish a verified release each month, say what they are worth.
 

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from contextlib import closing
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from state.errors import StateLocked, StateUnusable
 from stream.errors import ConfigError, Exit
-from stream.process.asking import ask_first
+from stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
 from stream.process.private_folder import STORE, check_finished
 
 if TYPE_CHECKING:
@@ -29,12 +27,10 @@ def erase(
     person: Annotated[
         str, typer.Argument(help='Id of the person; "-" reads ids from standard input.')
     ],
-    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    wait: Annotated[
-        float, typer.Option(min=1, help="Seconds to wait for a running service.")
-    ] = 600.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config,
+    yes: Yes = False,
+    wait: Wait = 600.0,
+    as_json: Json = False,
 ) -> int:
     """Erase a person from graph, ties, past mappings, dead letters in a file, and the disk.
 
@@ -62,22 +58,23 @@ def erase(
                 lambda ids: assembly.erase_dead_letters(settings, ids),
             )
     report["note"] = REMAINS
-    if as_json:
-        typer.echo(json.dumps(report, indent=2))
-        return Exit.OK
-    typer.echo(f"erased    {report['erased']:,} of {len(ids):,}")
-    if unknown := report["unknown"]:
-        typer.echo(f"          {unknown:,} not in the graph; whatever was left of them is gone")
-    blanked, letters = report["mapping_entries_blanked"], report["dead_letters_blanked"]
-    typer.echo(f"mappings  {blanked:,} entries of past releases blanked")
-    if letters is None:
-        typer.echo("letters   in a topic: they go when its retention ends")
-    else:
-        typer.echo(f"letters   {letters:,} dead letters blanked")
-    if report["release_given_up"]:
-        typer.echo("release   one that was not staged yet is given up")
-    typer.echo(f"note      {report['note']}")
+    say(report, "\n".join(_lines(report)), as_json=as_json)
     return Exit.OK
+
+
+def _lines(report: dict[str, Any]) -> list[str]:
+    lines = [f"erased    {report['erased']:,} of {report['asked']:,}"]
+    if unknown := report["unknown"]:
+        lines.append(f"          {unknown:,} not in the graph; whatever was left of them is gone")
+    blanked, letters = report["mapping_entries_blanked"], report["dead_letters_blanked"]
+    lines.append(f"mappings  {blanked:,} entries of past releases blanked")
+    if letters is None:
+        lines.append("letters   in a topic: they go when its retention ends")
+    else:
+        lines.append(f"letters   {letters:,} dead letters blanked")
+    if report["release_given_up"]:
+        lines.append("release   one that was not staged yet is given up")
+    return [*lines, f"note      {report['note']}"]
 
 
 def _opened(settings: Settings) -> GraphStore:

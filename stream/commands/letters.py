@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode
-from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from stream.errors import ConfigError, Exit
+from stream.process.command_line import Config
 
 app = typer.Typer(help="Read dead letters.", no_args_is_help=True)
 
 
 @app.command("read")
 def read(
-    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
+    config: Config,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print JSON, contents in base64.")
     ] = False,

@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import closing
-from pathlib import Path
-from typing import Annotated
-
-import typer
 
 from stream.errors import Exit
-from stream.process.asking import ask_first
+from stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
 
 
 def rebase(
-    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    wait: Annotated[
-        float, typer.Option(min=1, help="Seconds to wait for a running service.")
-    ] = 600.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config,
+    yes: Yes = False,
+    wait: Wait = 600.0,
+    as_json: Json = False,
 ) -> int:
     """Begin a new sequence, with the parameters that the configuration has now.
 
@@ -55,8 +48,6 @@ def rebase(
             sequence = new_sequence(digest, time.time_ns() // 1000, seed=seed)
             store.ledger.start_sequence(sequence)
         report = {"sequence_id": sequence.sequence_id}
-    if as_json:
-        typer.echo(json.dumps(report))
-    else:
-        typer.echo(f"new sequence {report['sequence_id']}; the next release is its first")
+    text = f"new sequence {report['sequence_id']}; the next release is its first"
+    say(report, text, as_json=as_json)
     return Exit.OK

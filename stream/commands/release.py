@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
-from typing import Annotated
-
 import typer
 
 from connectors.errors import Unavailable
 from stream.errors import Exit
+from stream.process.command_line import Config, Json, Wait, say
 
 app = typer.Typer(help="Have a running service make a release.", no_args_is_help=True)
 
@@ -21,11 +18,9 @@ def release() -> None:
 
 @app.command("now")
 def now(
-    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
-    wait: Annotated[
-        float, typer.Option(min=1, help="Seconds to wait for the running service.")
-    ] = 60.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config,
+    wait: Wait = 60.0,
+    as_json: Json = False,
 ) -> int:
     """Bring the next slot forward: its release is made now, of what has been read so far.
 
@@ -44,8 +39,5 @@ def now(
             "and ends."
         )
         raise Unavailable("release now", str(private), hint)
-    if as_json:
-        typer.echo(json.dumps(report))
-    else:
-        typer.echo(f"the release of {report['slot']} is being made")
+    say(report, f"the release of {report['slot']} is being made", as_json=as_json)
     return Exit.OK

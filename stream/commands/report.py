@@ -9,17 +9,12 @@ from typing import Annotated
 import typer
 
 from stream.errors import Exit
+from stream.process.command_line import FiguresSeed, Releases, TruthSchema
 from stream.watching.progress import phases
 
 
 def report(
-    folders: Annotated[
-        list[Path],
-        typer.Argument(
-            help="Release folders in order of publication, or folders of them.",
-            metavar="RELEASES...",
-        ),
-    ],
+    folders: Releases,
     mapping: Annotated[
         Path,
         typer.Option("--map", help="The private audit folder, with an audit.json per release."),
@@ -32,17 +27,14 @@ def report(
             "measures what the last audit does not tell."
         ),
     ] = None,
-    schema: Annotated[
-        Path | None,
-        typer.Option(help="TOML with the [attributes] table, if the truth has buckets."),
-    ] = None,
+    schema: TruthSchema = None,
     attacks: Annotated[
         Path | None, typer.Option(help="What `ktsafe attack --json` printed of these releases.")
     ] = None,
     public: Annotated[
         bool, typer.Option("--public", help="For readers of releases: coarse figures only.")
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same figures.")] = 0,
+    seed: FiguresSeed = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the figures as JSON.")] = False,
 ) -> int:
     """Write one HTML page on the last release, beside all before it: safety, and utility.

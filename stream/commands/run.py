@@ -5,13 +5,13 @@ from __future__ import annotations
 import dataclasses
 import json
 import sys
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stream.errors import Exit
 from stream.files.release_figures import worth_in_words
+from stream.process.command_line import Config, JsonAtEnd
 from stream.watching.progress import live_display
 from stream.watching.summary import Counts, Summary
 
@@ -20,16 +20,14 @@ if TYPE_CHECKING:
 
 
 def run(
-    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
+    config: Config,
     drain: Annotated[
         bool, typer.Option("--drain", help="End after the feed does, with a last release.")
     ] = False,
     standby: Annotated[
         bool, typer.Option("--standby", help="Wait until no other service holds the state.")
     ] = False,
-    as_json: Annotated[
-        bool, typer.Option("--json", help="Print what happened as JSON at the end.")
-    ] = False,
+    as_json: JsonAtEnd = False,
 ) -> int:
     """Consume the feed and publish verified releases until told to stop.
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import shutil
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ import typer
 
 from state.errors import StateUnusable
 from stream.errors import Exit
+from stream.process.command_line import Config, Edges, Json, Vertices, Wait, say
 from stream.process.private_folder import STORE
 from stream.slots import rfc3339
 from stream.watching.progress import phases
@@ -27,16 +27,12 @@ app = typer.Typer(
     help="Import, back up, restore and check the private state.", no_args_is_help=True
 )
 
-_Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
-_Wait = Annotated[float, typer.Option(min=1, help="Seconds to wait for a running service.")]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
-
 
 @app.command("import")
 def import_files(
-    config: _Config,
-    vertices: Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")],
-    edges: Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")],
+    config: Config,
+    vertices: Vertices,
+    edges: Edges,
     at: Annotated[
         str, typer.Option(help="When the files' graph holds: RFC 3339, or epoch milliseconds.")
     ],
@@ -46,7 +42,7 @@ def import_files(
             help='Where the feed goes on: a file of "topic:partition:offset" lines, or "latest".'
         ),
     ],
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> int:
     """Begin with a graph that exists already. Once, before the service runs for the first time.
 
@@ -72,24 +68,21 @@ def import_files(
         "at": rfc3339(at_us),
         "offsets": {f"{topic}:{p}": offset for (topic, p), offset in sorted(feed.offsets.items())},
     }
-    if as_json:
-        typer.echo(json.dumps(report, indent=2))
-        return Exit.OK
-    typer.echo(f"imported  {imported.vertices:,} vertices, {imported.edges:,} ties")
+    lines = [f"imported  {imported.vertices:,} vertices, {imported.edges:,} ties"]
     if passed := imported.edges_repeated + imported.loops:
-        typer.echo(f"          {passed:,} lines passed over: repeated ties, or to oneself")
-    for partition, offset in report["offsets"].items():
-        typer.echo(f"feed      {partition} goes on at {offset:,}")
-    typer.echo(f"next      ktsafe run {config}")
+        lines.append(f"          {passed:,} lines passed over: repeated ties, or to oneself")
+    lines += [f"feed      {at} goes on at {offset:,}" for at, offset in report["offsets"].items()]
+    lines.append(f"next      ktsafe run {config}")
+    say(report, "\n".join(lines), as_json=as_json)
     return Exit.OK
 
 
 @app.command("backup")
 def backup_state(
-    config: _Config,
+    config: Config,
     to: Annotated[Path, typer.Argument(help="New folder for the backup; keep it private.")],
-    wait: _Wait = 600.0,
-    as_json: _Json = False,
+    wait: Wait = 600.0,
+    as_json: Json = False,
 ) -> int:
     """Copy true graph, ledger, staged bytes and audits, also while the service runs.
 
@@ -106,18 +99,16 @@ def backup_state(
     with _parts(settings, wait) as parts:
         size = backup.copy(parts, to, now_us=time.time_ns() // 1000)
     report = {"backup": str(to), "bytes": size, "last_release": parts.last_release}
-    if as_json:
-        typer.echo(json.dumps(report))
-    else:
-        typer.echo(f"{to}: backup of {private}, {size:,} bytes; keep it private")
+    text = f"{to}: backup of {private}, {size:,} bytes; keep it private"
+    say(report, text, as_json=as_json)
     return Exit.OK
 
 
 @app.command("restore")
 def restore_state(
-    config: _Config,
+    config: Config,
     backup: Annotated[Path, typer.Argument(help="Folder that `ktsafe state backup` made.")],
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> int:
     """Put a backup in the place of a state folder, which must be gone or empty.
 
@@ -132,21 +123,19 @@ def restore_state(
     settings = configuration.load(config)
     private = places.private_folder(settings)
     listing = backups.restore(backup, private, lambda store: examine(store, settings.schema))
-    if as_json:
-        typer.echo(json.dumps({"restored": str(private), "last_release": listing.last_release}))
-    else:
-        typer.echo(f"{private}: restored from {backup}")
+    report = {"restored": str(private), "last_release": listing.last_release}
+    say(report, f"{private}: restored from {backup}", as_json=as_json)
     return Exit.OK
 
 
 @app.command("check")
 def check_state(
-    config: _Config,
+    config: Config,
     backup: Annotated[
         Path | None, typer.Argument(help="Check this backup instead of the state itself.")
     ] = None,
-    wait: _Wait = 600.0,
-    as_json: _Json = False,
+    wait: Wait = 600.0,
+    as_json: Json = False,
 ) -> int:
     """Read all of a state, or of a backup, and say whether it is as it was written.
 
@@ -178,13 +167,11 @@ def check_state(
         "releases": len(found.releases),
         "pages": found.pages,
     }
-    if as_json:
-        typer.echo(json.dumps(report))
-    else:
-        typer.echo(
-            f"{report['checked']}: sound; {report['vertices']:,} vertices, {report['edges']:,} "
-            f"ties, {report['releases']:,} releases"
-        )
+    text = (
+        f"{report['checked']}: sound; {report['vertices']:,} vertices, {report['edges']:,} ties, "
+        f"{report['releases']:,} releases"
+    )
+    say(report, text, as_json=as_json)
     return Exit.OK
 
 

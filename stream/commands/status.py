@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from stream.errors import Exit
 from stream.files.release_figures import safety_in_words, worth_in_words
+from stream.process.command_line import Config, Json, Wait, say
 
 RELEASES_SHOWN = 5
 
 
 def status(
-    config: Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")],
-    wait: Annotated[
-        float, typer.Option(min=1, help="Seconds to wait for the running service.")
-    ] = 5.0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    config: Config,
+    wait: Wait = 5.0,
+    as_json: Json = False,
 ) -> int:
     """Say how far the feed has been read, which releases are out, and what is wrong.
 
@@ -36,10 +32,7 @@ def status(
     running = report is not None
     if report is None:
         report = _at_rest(private)
-    if as_json:
-        typer.echo(json.dumps(report, indent=2))
-    else:
-        typer.echo("\n".join(_lines(report)))
+    say(report, "\n".join(_lines(report)), as_json=as_json)
     return Exit.OK if running else Exit.UNAVAILABLE
 
 

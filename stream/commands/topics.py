@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stream.errors import ConfigError, Exit
+from stream.process.command_line import Config, Json, say
 
 if TYPE_CHECKING:
     from connectors.kafka_settings import KafkaSettings
@@ -16,20 +16,18 @@ if TYPE_CHECKING:
 
 app = typer.Typer(help="Create or check Kafka topics.", no_args_is_help=True)
 
-_Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
 _Wait = Annotated[
     float, typer.Option("--wait", min=0.1, help="Seconds to wait for the cluster, at most.")
 ]
-_Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
 
 
 @app.command("create")
 def create(
-    config: _Config,
+    config: Config,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of the events topic.")] = 3,
     replication: Annotated[int, typer.Option(help="Replicas; -1 is the cluster's default.")] = -1,
     wait: _Wait = 10.0,
-    as_json: _Json = False,
+    as_json: Json = False,
 ) -> int:
     """Create the topics that do not exist yet, with the settings that the service needs."""
     from connectors.kafka_topics import create_topics
@@ -37,24 +35,20 @@ def create(
     kafka, specs = _specs(config, partitions, replication, wait)
     created = create_topics(kafka, specs)
     found = [spec.name for spec in specs if spec.name not in created]
-    if as_json:
-        typer.echo(json.dumps({"created": created, "found": found}))
-    else:
-        typer.echo("\n".join([f"{t}: created" for t in created] + [f"{t}: there" for t in found]))
+    lines = [f"{name}: created" for name in created] + [f"{name}: there" for name in found]
+    say({"created": created, "found": found}, "\n".join(lines), as_json=as_json)
     return Exit.OK
 
 
 @app.command("check")
-def check(config: _Config, wait: _Wait = 10.0, as_json: _Json = False) -> int:
+def check(config: Config, wait: _Wait = 10.0, as_json: Json = False) -> int:
     """Say whether the topics are as the service needs them; exit 0 iff they are."""
     from connectors.kafka_topics import check_topics
 
     kafka, specs = _specs(config, 1, -1, wait)
     problems = check_topics(kafka, specs)
-    if as_json:
-        typer.echo(json.dumps({"problems": problems}))
-    else:
-        typer.echo("\n".join(problems or [f"{spec.name}: as it should be" for spec in specs]))
+    lines = problems or [f"{spec.name}: as it should be" for spec in specs]
+    say({"problems": problems}, "\n".join(lines), as_json=as_json)
     return Exit.MISMATCH if problems else Exit.OK
 
 

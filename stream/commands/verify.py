@@ -10,6 +10,7 @@ import typer
 
 from ktsafe.errors import InvalidParams
 from stream.errors import Exit
+from stream.process.command_line import Json
 
 
 def verify_folders(
@@ -17,7 +18,7 @@ def verify_folders(
         list[Path],
         typer.Argument(help="Release folders, or folders of release folders.", metavar="DIR..."),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
+    as_json: Json = False,
     limit: Annotated[int, typer.Option(help="Unsafe vertices to explain, per release.")] = 10,
     certificate: Annotated[
         Path | None,

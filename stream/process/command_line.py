@@ -1,0 +1,60 @@
+"""What commands share: options that mean the same everywhere, and how they ask and answer."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
+Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
+JsonAtEnd = Annotated[bool, typer.Option("--json", help="Print what happened as JSON at the end.")]
+Wait = Annotated[float, typer.Option(min=1, help="Seconds to wait for a running service.")]
+Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
+
+Vertices = Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")]
+Edges = Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")]
+SchemaFile = Annotated[Path, typer.Option(help="TOML with the [attributes] table.")]
+FiguresSeed = Annotated[int, typer.Option(min=0, help="Same seed, same figures.")]
+
+Releases = Annotated[
+    list[Path],
+    typer.Argument(
+        help="Release folders in order of publication, or folders of them.", metavar="RELEASES..."
+    ),
+]
+Mappings = Annotated[
+    Path | None,
+    typer.Option("--map", help="The private audit folder, with a mapping.csv per release."),
+]
+Truth = Annotated[
+    Path | None,
+    typer.Option(help="Folder with the true vertices.csv and edges.csv per release, or the feed."),
+]
+TruthSchema = Annotated[
+    Path | None, typer.Option(help="TOML with the [attributes] table, if the truth has buckets.")
+]
+
+
+def say(found: object, text: str, *, as_json: bool) -> None:
+    """Print what a command found: as JSON, or in words."""
+    typer.echo(json.dumps(found, indent=2) if as_json else text)
+
+
+def ask_first(question: str) -> None:
+    """Ask; go on only after yes.
+
+    Raises
+    ------
+    typer.Abort
+        After any other answer, and without a terminal, where nobody can answer.
+    """
+    try:
+        typer.confirm(question, abort=True)
+    except typer.Abort:
+        if not sys.stdin.isatty():
+            typer.echo("\nNobody said yes. Without a terminal give --yes.", err=True)
+        raise
