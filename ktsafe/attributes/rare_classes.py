@@ -16,12 +16,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import Infeasible
+from ktsafe.exact.exact_strategy import lacking
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
 
 SUBSETS_MAX = 1024
 """Combinations of attributes to be tried; of more attributes only the finest are suppressed."""
+
+INSERTED_ANYWAY = 1_000
+"""Vertices that may be inserted though there are fewer people."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,7 +55,9 @@ def prepare(
     Raises
     ------
     Infeasible
-        If sensitive values shall be suppressed although the missing value counts as sensitive.
+        If sensitive values shall be suppressed although the missing value counts as sensitive, or
+        more vertices would have to be inserted than there are people: made-up kinds of people,
+        one each, could else make a release k times as large as the network.
     """
     origin = np.arange(graph.n_vertices, dtype=np.int32)
     if options.rare_qi == "withhold":
@@ -61,6 +67,10 @@ def prepare(
         graph = with_rare_suppressed(graph, params.k, rng)
     if options.over_alpha == "suppress":
         graph = with_sensitive_suppressed(graph, params, rng)
+    if len(lacking(graph, params)) > max(graph.n_vertices, INSERTED_ANYWAY):
+        msg = "Rare and sensitive kinds of people would need more inserted vertices than people."
+        hint = "Do not pad (rare_qi, over_alpha), or publish fewer attributes."
+        raise Infeasible(msg, hint=hint)
     return Prepared(graph, origin)
 
 

@@ -24,8 +24,8 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
-from ktsafe.exact.exact_strategy import pairs_of
 from ktsafe.exact.kt_tree import Cohorts, neighbour_counts
+from ktsafe.exact.pair_edges import pairs_of
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams

@@ -1,10 +1,7 @@
 """The default release of stars: exact cohorts, with ties hidden and inserted alike.
 
     cohorts   =  leaves of the kt-tree over neighbour counts             (kt_tree)
-    for each pair of classes with ties between them:
-        degrees, shown ties  =  the program of the pair                  (pair_program)
-        stubs that lack a tie are joined by inserted edges               (filling)
-        clear the pair if that costs more than its ties
+    edges     =  of each pair of classes, planned by itself              (pair_edges)
     inserted edges exchange ends until they look like ties               (likeness)
 
 All members of a cohort then have equal rows of neighbour counts by quasi-identifier tuple, so that
@@ -20,19 +17,14 @@ changes how long it takes and nothing else.
 from __future__ import annotations
 
 import dataclasses
-import itertools
-from collections.abc import Iterator
-from concurrent.futures import Executor
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.filling import fill
 from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
 from ktsafe.exact.likeness import disguised
-from ktsafe.exact.pair_program import Pair, solve
-from ktsafe.graph import AttributedGraph, edge_keys
-from ktsafe.options import Effort
+from ktsafe.exact.pair_edges import released_edges
+from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.strategies import Plan, Request
 
@@ -89,13 +81,13 @@ def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
     inserted = lacking(graph, params)
     classes = np.concatenate((graph.qi_classes, inserted))
     is_sensitive = np.concatenate((graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)))
-    counts = neighbour_counts(graph)
-    counts.resize((len(classes), counts.shape[1]))
+    like = np.concatenate((np.arange(graph.n_vertices), _resembled(graph, inserted, rng)))
+    counts = neighbour_counts(graph)[like]
     cohorts = cohorts_of(
         classes, is_sensitive, counts, params, rng=rng, effort=effort, executor=executor
     )
     report("cohorts", 1.0)
-    edges = released_edges(graph.edges, classes, cohorts, rng=rng, effort=effort, executor=executor)
+    edges = released_edges(request, classes, cohorts)
     report("pairs", 1.0)
     if disguise:
         edges = disguised(request, classes, edges)
@@ -113,74 +105,13 @@ def lacking(graph: AttributedGraph, params: PrivacyParams) -> NDArray[np.int32]:
     return np.repeat(np.arange(len(size), dtype=np.int32), more)
 
 
-def released_edges(
-    ties: NDArray[np.int32],
-    classes: NDArray[np.int32],
-    cohorts: Cohorts,
-    *,
-    rng: np.random.Generator,
-    effort: Effort = "balanced",
-    executor: Executor | None = None,
-) -> NDArray[np.int32]:
-    """Return the edges of a release, pair of classes by pair of classes.
-
-    Parameters
-    ----------
-    ties:
-        int32, shape (m, 2): the true edges.
-    classes:
-        int32, shape (n,): class of every released vertex.
-    cohorts:
-        Cohorts of these classes.
-    rng, effort, executor:
-        As in `ktsafe.strategies.Request`.
-    """
-    pairs = list(pairs_between(ties, classes, cohorts))
-    seeds = rng.integers(2**63, size=len(pairs)).tolist()
-    run = map if executor is None else executor.map
-    edges = run(edges_between, pairs, itertools.repeat(effort), seeds)
-    return np.concatenate((np.zeros((0, 2), dtype=np.int32), *edges))
-
-
-def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
-    """Return the edges of a release between two classes: none if they cost more than its ties."""
-    rng = np.random.default_rng(seed)
-    plan = solve(pair, rng=rng, effort=effort)
-    filled = None
-    if plan.value > 0:
-        filled = fill(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
-    if filled is None or not _costs_less(filled, pair.edges):
-        return pair.edges[:0]
-    return filled
-
-
-def pairs_of(graph: AttributedGraph, cohorts: Cohorts) -> Iterator[Pair]:
-    """Yield each pair of classes with ties between them."""
-    return pairs_between(graph.edges, graph.qi_classes, cohorts)
-
-
-def pairs_between(
-    ties: NDArray[np.int32], classes: NDArray[np.int32], cohorts: Cohorts
-) -> Iterator[Pair]:
-    """Yield each pair of classes with ties between them; the candidates are these ties."""
-    if not len(ties):
-        return
-    swapped = classes[ties[:, 0]] > classes[ties[:, 1]]
-    ties = np.where(swapped[:, None], ties[:, ::-1], ties)
-    n_classes = int(classes.max()) + 1
-    key = classes[ties[:, 0]].astype(np.int64) * n_classes + classes[ties[:, 1]]
-    order = np.argsort(key, kind="stable")
-    of_class = np.split(
-        np.arange(len(cohorts.sizes), dtype=np.int32),
-        np.cumsum(np.bincount(cohorts.class_of, minlength=n_classes))[:-1],
-    )
-    for part in np.split(ties[order], np.flatnonzero(np.diff(key[order])) + 1):
-        a, b = classes[part[0]]
-        gain = np.full(len(part), 2.0)
-        yield Pair(cohorts.of_vertex, cohorts.sizes, of_class[a], of_class[b], part, gain)
-
-
-def _costs_less(released: NDArray[np.int32], ties: NDArray[np.int32]) -> bool:
-    """Return whether edges cost less than none would, given the true ties."""
-    true = np.isin(edge_keys(released), edge_keys(ties)).sum()
-    return bool(len(released) - true < true)
+def _resembled(
+    graph: AttributedGraph, inserted: NDArray[np.int32], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Draw for each inserted vertex a person of its class, who is counted in its place."""
+    order = np.argsort(graph.qi_classes, kind="stable")
+    size = np.bincount(graph.qi_classes)
+    drawn: NDArray[np.int64] = order[
+        (np.cumsum(size) - size)[inserted] + rng.integers(size[inserted])
+    ]
+    return drawn

@@ -69,14 +69,18 @@ def undone(
 
 
 def _candidates(graph: AttributedGraph, released: NDArray[np.int32], n: int) -> core.Edges:
-    """Return all edges of the truth or of a release of n vertices."""
+    """Return all edges of the truth or of a release of n vertices.
+
+    The edges of inserted vertices stand for ties: without them low degrees would tell who they are.
+    """
     true, shown = edge_keys(graph.edges), edge_keys(released)
     keys = np.union1d(true, shown)
     ends = np.column_stack((keys >> 32, keys & (2**32 - 1))).astype(np.int32)
+    imagined = (ends >= graph.n_vertices).any(axis=1)
     source = ends.reshape(-1)
     return core.Edges(
         ends=ends,
-        is_true=np.isin(keys, true),
+        is_true=np.isin(keys, true) | imagined,
         shown=np.isin(keys, shown),
         first=np.searchsorted(np.sort(source), np.arange(n + 1)),
         own=np.argsort(source, kind="stable") // 2,

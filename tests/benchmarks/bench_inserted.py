@@ -115,7 +115,7 @@ def linked(seed: int) -> Told:
 def detected(seed: int) -> float:
     """Return how well a detector that learnt from the next seed tells people from inserted."""
     case, another = case_of(grown(seed)[0]), case_of(grown(seed + 1)[0])
-    found = membership_of_vertices(case, np.random.default_rng(seed), another)
+    found = membership_of_vertices(case, PARAMS, np.random.default_rng(seed), another)
     return found[0].value
 
 

@@ -7,17 +7,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.exact.imagined import IMAGINED_WEIGHT, Edges, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.state import State, Tie
 from ktsafe.sequence.memory.tables import INSERTED, NOBODY, TRUE
-
-Edges = NDArray[np.int32]
-"""int32, shape (x, 2): positions of places, the first end in the first class."""
-
-IMAGINED_WEIGHT = 2.0
-"""For how many ties one of an inserted member counts (`ktsafe.sequence.ties.imagined`). Where half
-of a cohort is inserted, its edges then pay as if all were people."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -108,8 +102,7 @@ class PairOfClasses:
 
     def weight(self, ties: Edges) -> NDArray[np.float64]:
         """Return for how many ties each of the given ties counts."""
-        is_imagined = self.is_inserted[ties].any(axis=1)
-        return np.where(is_imagined, IMAGINED_WEIGHT, 1.0)
+        return np.where(is_own(ties, self.is_inserted), IMAGINED_WEIGHT, 1.0)
 
     def cost(self, edges: Edges) -> float:
         """Return what it costs to show exactly these edges: ties hidden, others inserted."""

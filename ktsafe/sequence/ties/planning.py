@@ -19,6 +19,7 @@ import math
 import numpy as np
 
 from ktsafe.exact.filling import fill
+from ktsafe.exact.imagined import Edges
 from ktsafe.exact.pair_program import solve
 from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
@@ -26,7 +27,7 @@ from ktsafe.sequence.memory.state import State, Tie
 from ktsafe.sequence.memory.tables import INSERTED
 from ktsafe.sequence.ties.guise import disguise
 from ktsafe.sequence.ties.imagined import with_imagined
-from ktsafe.sequence.ties.pairs import Edges, PairOfClasses, show_exactly
+from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
 
 PERIOD = 4
 """Every pair of classes has its turn once in so many releases. One without edges has two: it may

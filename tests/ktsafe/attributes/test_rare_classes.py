@@ -34,6 +34,16 @@ def prepared(graph: AttributedGraph, k: int, **options: str) -> AttributedGraph:
     return prepare(graph, PrivacyParams(k=k), chosen, np.random.default_rng(0)).graph
 
 
+def test_made_up_kinds_do_not_inflate_a_release() -> None:
+    """More vertices than people are inserted only where they are few; else it says what to do."""
+    rows = [(str(i),) for i in range(600)]
+    assert prepared(people(rows[:100]), 10, rare_qi="pad").n_vertices == 100
+    with pytest.raises(Infeasible, match="Do not pad") as error:
+        prepared(people(rows), 10, rare_qi="pad")
+    assert not any(letter.isdigit() for letter in str(error.value))
+    assert prepared(people(rows), 10, rare_qi="suppress").n_vertices == 600
+
+
 def tuples(graph: AttributedGraph) -> list[str]:
     """Return everybody's quasi-identifiers, joined."""
     names = graph.schema.quasi_identifiers

@@ -102,6 +102,18 @@ def test_a_regular_structure_costs_nothing():
     assert as_set(release.edges) == as_set(graph.edges)
 
 
+def test_a_hub_does_not_inflate_a_release():
+    """One person who knows everybody brings no vertex, and edges for at most half of all ties."""
+    n = 2000
+    graph = graph_of([0] * n, [False] * n, [(0, v) for v in range(1, n)])
+    for rare_qi in ("withhold", "pad"):
+        options = AnonymizeOptions("fast", rare_qi=rare_qi)
+        rng = np.random.default_rng(0)
+        released = anonymize(graph, PrivacyParams(), rng=rng, options=options).graph
+        assert released.n_vertices == n
+        assert released.n_edges <= n // 2
+
+
 def test_an_empty_graph_stays_empty():
     """Nobody is released where there is nobody."""
     graph = uniform(10, 0, rng=np.random.default_rng(0)).subgraph(np.zeros(0, dtype=np.int64))

@@ -1,0 +1,137 @@
+"""The edges of a release in exact cohorts: each pair of classes is planned by itself.
+
+for each pair of classes with ties between them:
+degrees, shown ties  =  the program of the pair                  (pair_program)
+stubs that lack a tie are joined by inserted edges               (filling)
+clear the pair if that costs more than its ties
+pairs with inserted members: once more, as if these had ties         (imagined)
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.exact.filling import fill
+from ktsafe.exact.imagined import IMAGINED_WEIGHT, imagined_ties
+from ktsafe.exact.kt_tree import Cohorts
+from ktsafe.exact.pair_program import Pair, solve
+from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.options import Effort
+from ktsafe.strategies import Request
+
+DRAWS = 4
+"""Draws of imagined ties; the one that gives padded cohorts the likeliest degrees is taken."""
+
+
+def released_edges(
+    request: Request, classes: NDArray[np.int32], cohorts: Cohorts
+) -> NDArray[np.int32]:
+    """Return the edges of a release, pair of classes by pair of classes.
+
+    Parameters
+    ----------
+    request:
+        What is asked for.
+    classes:
+        int32, shape (n,): class of every released vertex; inserted ones come last.
+    cohorts:
+        Cohorts of these classes.
+    """
+    pairs = list(pairs_between(request.graph.edges, classes, cohorts))
+    seeds = request.rng.integers(2**63, size=len(pairs)).tolist()
+    edges = _planned(request, pairs, seeds)
+    if pairs and len(classes) > request.graph.n_vertices:
+        _imagine(request, pairs, seeds, edges)
+    return np.concatenate((np.zeros((0, 2), dtype=np.int32), *edges))
+
+
+def _planned(request: Request, pairs: list[Pair], seeds: list[int]) -> list[NDArray[np.int32]]:
+    """Return the edges of each pair, solved side by side."""
+    run = map if request.executor is None else request.executor.map
+    return list(run(edges_between, pairs, itertools.repeat(request.options.effort), seeds))
+
+
+def _imagine(
+    request: Request, pairs: list[Pair], seeds: list[int], edges: list[NDArray[np.int32]]
+) -> None:
+    """Plan pairs with inserted members anew, as if these had ties, if the release can bear it."""
+    cohort, sizes = pairs[0].cohort, pairs[0].sizes
+    is_inserted = np.arange(len(cohort)) >= request.graph.n_vertices
+    n_inserted = np.bincount(cohort, is_inserted, len(sizes))
+    padded = [i for i, pair in enumerate(pairs) if n_inserted[pair.cohorts].any()]
+    share = min(sum(map(len, edges)) / request.graph.n_edges, 1.0)
+    likely = [
+        _likely(pairs[i], is_inserted, share, request.rng) for i in padded for _ in range(DRAWS)
+    ]
+    found = iter(_planned(request, likely, [seeds[i] for i in padded for _ in range(DRAWS)]))
+    # For each tie of a person of a padded cohort, as if all its members were people.
+    ends = np.where(n_inserted > 0, share * sizes / np.maximum(sizes - n_inserted, 1), 0)
+    spare = sum(map(_worth, pairs, edges))
+    for i in padded:
+        wanted = ends[cohort[pairs[i].edges]].sum()
+        ways = itertools.islice(found, DRAWS)
+        off = [(abs((n_inserted[cohort[way]] > 0).sum() - wanted), way) for way in ways]
+        way = min(off, key=lambda each: each[0])[1]
+        more = _worth(pairs[i], way) - _worth(pairs[i], edges[i])
+        if spare + more >= 0:
+            edges[i], spare = way, spare + more
+
+
+def _likely(
+    pair: Pair, is_inserted: NDArray[np.bool_], share: float, rng: np.random.Generator
+) -> Pair:
+    """Return the pair with imagined ties of its inserted members among the candidates."""
+    ties = imagined_ties(pair, is_inserted, pair.edges[:0], share, rng)
+    gain = np.full(len(ties), 2 * IMAGINED_WEIGHT)
+    return dataclasses.replace(
+        pair, edges=np.concatenate((pair.edges, ties)), gain=np.concatenate((pair.gain, gain))
+    )
+
+
+def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
+    """Return the edges of a release between two classes: none if they cost more than its ties."""
+    rng = np.random.default_rng(seed)
+    plan = solve(pair, rng=rng, effort=effort)
+    filled = None
+    if plan.value > 0:
+        filled = fill(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
+    if filled is None or _worth(pair, filled) <= 0:
+        return pair.edges[:0]
+    return filled
+
+
+def pairs_of(graph: AttributedGraph, cohorts: Cohorts) -> Iterator[Pair]:
+    """Yield each pair of classes with ties between them."""
+    return pairs_between(graph.edges, graph.qi_classes, cohorts)
+
+
+def pairs_between(
+    ties: NDArray[np.int32], classes: NDArray[np.int32], cohorts: Cohorts
+) -> Iterator[Pair]:
+    """Yield each pair of classes with ties between them; the candidates are these ties."""
+    if not len(ties):
+        return
+    swapped = classes[ties[:, 0]] > classes[ties[:, 1]]
+    ties = np.where(swapped[:, None], ties[:, ::-1], ties)
+    n_classes = int(classes.max()) + 1
+    key = classes[ties[:, 0]].astype(np.int64) * n_classes + classes[ties[:, 1]]
+    order = np.argsort(key, kind="stable")
+    of_class = np.split(
+        np.arange(len(cohorts.sizes), dtype=np.int32),
+        np.cumsum(np.bincount(cohorts.class_of, minlength=n_classes))[:-1],
+    )
+    for part in np.split(ties[order], np.flatnonzero(np.diff(key[order])) + 1):
+        a, b = classes[part[0]]
+        gain = np.full(len(part), 2.0)
+        yield Pair(cohorts.of_vertex, cohorts.sizes, of_class[a], of_class[b], part, gain)
+
+
+def _worth(pair: Pair, edges: NDArray[np.int32]) -> float:
+    """Return by how much edges cost less than none would, if half of its gain is a tie's weight."""
+    is_shown = np.isin(edge_keys(pair.edges), edge_keys(edges))
+    return float(pair.gain[is_shown].sum()) - len(edges)
