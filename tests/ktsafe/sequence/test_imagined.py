@@ -39,13 +39,13 @@ def test_no_padded_release_costs_more_than_nothing(seed: int) -> None:
 
 
 def test_inserted_members_have_edges() -> None:
-    """In most padded sequences some inserted vertex has a released edge."""
+    """In most padded sequences some inserted vertex has a released edge: in 31 of these 40."""
     shown = 0
-    for seed in range(8):
+    for seed in range(40):
         state = padded(seed, 4)._state
         inserted = np.flatnonzero(state.places.kind[:] == INSERTED)
         shown += any(state.adjacent[place] for place in inserted.tolist())
-    assert shown >= 6
+    assert shown >= 26
 
 
 @settings(max_examples=15, deadline=None)
