@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.imagined import IMAGINED_WEIGHT, Edges, is_own
+from ktsafe.exact.imagined import IMAGINED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.state import State, Tie
@@ -121,6 +121,29 @@ class PairOfClasses:
         """Return how many shown edges each member of each cohort has: int64, shape (cohorts,)."""
         ends = np.bincount(self.cohort[self.shown].reshape(-1), minlength=len(self.sizes))
         return ends // self.sizes
+
+
+def with_imagined(pair: PairOfClasses, share: float, rng: np.random.Generator) -> PairOfClasses:
+    """Return the pair with imagined ties of its inserted members among its ties.
+
+    Parameters
+    ----------
+    pair:
+        The pair of classes.
+    share, rng:
+        As in `ktsafe.exact.imagined.imagined_ties`.
+    """
+    if not pair.is_inserted.any() or not pair.n_ties:
+        return pair
+    last = pair.shown if len(pair.shown) else pair.former
+    program = pair.program(pair.ties, np.ones(pair.n_ties), 1.0)
+    ties = imagined_ties(program, pair.is_inserted, last, share, rng)
+    is_shown = np.isin(edge_keys(ties), edge_keys(pair.shown))
+    return dataclasses.replace(
+        pair,
+        is_true=pair.is_true | is_own(pair.shown, pair.is_inserted),
+        hidden=np.concatenate((pair.hidden, ties[~is_shown])),
+    )
 
 
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:

@@ -26,8 +26,7 @@ from ktsafe.options import Effort
 from ktsafe.sequence.memory.state import State, Tie
 from ktsafe.sequence.memory.tables import INSERTED
 from ktsafe.sequence.ties.guise import disguise
-from ktsafe.sequence.ties.imagined import with_imagined
-from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
+from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly, with_imagined
 
 PERIOD = 4
 """Every pair of classes has its turn once in so many releases. One without edges has two: it may
