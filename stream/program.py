@@ -57,7 +57,7 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
         ),
         "config": Listed("config", "app", "Check a configuration, or print an example."),
         "topics": Listed("topics", "app", "Create or check Kafka topics."),
-        "feed": Listed("feed", "app", "Synthetic social feeds."),
+        "feed": Listed("feed", "app", "Make up a feed, or send one to Kafka."),
     },
     "A running service": {
         "status": Listed(

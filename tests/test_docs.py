@@ -21,6 +21,7 @@ CHAPTERS = (
     "files",
     "sequences",
     "more-than-one-hop",
+    "operators",
     "service",
     "report",
     "commands",

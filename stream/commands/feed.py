@@ -1,21 +1,24 @@
-"""`ktsafe feed`: synthetic social feeds to try the service with."""
+"""`ktsafe feed`: a made-up feed to try the service with, and a way to put one on a topic."""
 
 from __future__ import annotations
 
 import gzip
 import json
 import sys
+import time
+import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated, Any
+from typing import IO, Annotated, Any, Final
 
 import msgspec
 import typer
 
 from stream.errors import ConfigError, Exit
+from stream.process.command_line import Json, say
 
-app = typer.Typer(help="Synthetic social feeds.", no_args_is_help=True)
+app = typer.Typer(help="Make up a feed, or send one to Kafka.", no_args_is_help=True)
 
 
 @app.callback()
@@ -55,6 +58,70 @@ def generate(
     elif out != "-":
         typer.echo(f"{out}: {count:,} events of {people:,} people over {days:,} days", err=True)
     return Exit.OK
+
+
+@app.command("send")
+def send(
+    file: Annotated[
+        Path, typer.Argument(help="Events, one JSON object per line (.jsonl, .jsonl.gz).")
+    ],
+    to: Annotated[
+        Path, typer.Option(help="The service's TOML file; events go to the topic of its [source].")
+    ],
+    per_second: Annotated[
+        float | None, typer.Option(min=0.1, help="Events a second, at most. Default: no limit.")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Put the events of a file on the topic that a service reads, on all partitions in turn.
+
+    The file is read once before anything is sent: a line that is no JSON object is refused.
+    """
+    from stream.config import settings as configuration
+    from stream.watching.progress import phases
+
+    config = configuration.load(to).config
+    if not isinstance(config.source, configuration.KafkaSourceTable) or config.kafka is None:
+        msg = f"{to}: the events do not come from Kafka."
+        raise ConfigError(msg, hint='Give [source] kind = "kafka", and a [kafka] table.')
+    from connectors.kafka_topics import send_values
+
+    count = sum(1 for _ in _events(file))
+    topic = config.source.topic
+    with phases(f"sending to {topic}") as progress:
+        for sent in send_values(config.kafka, topic, _paced(_events(file), per_second)):
+            progress("events", sent / count)
+    say({"topic": topic, "events": count}, f"{topic}: {count:,} events sent", as_json=as_json)
+    return Exit.OK
+
+
+def _events(path: Path) -> Iterator[bytes]:
+    """Yield the lines of a file, each of them a JSON object."""
+    decode = msgspec.json.Decoder(dict[str, msgspec.Raw]).decode
+    try:
+        with gzip.open(path) if path.suffix == ".gz" else path.open("rb") as file:
+            for number, line in enumerate(file, 1):
+                if line.strip():
+                    try:
+                        decode(line)
+                    except (msgspec.MsgspecError, UnicodeDecodeError):
+                        msg = f"{path}, line {number} is no JSON object. Nothing was sent."
+                        raise ConfigError(msg, hint=_FEED) from None
+                    yield line.strip()
+    except (EOFError, zlib.error, gzip.BadGzipFile):
+        msg = f"{path} is no complete gzip file. Nothing was sent."
+        raise ConfigError(msg, hint=_FEED) from None
+
+
+_FEED: Final = "A feed has one event per line; `ktsafe feed generate` writes one."
+
+
+def _paced(values: Iterable[bytes], per_second: float | None) -> Iterator[bytes]:
+    begun = time.monotonic()
+    for count, value in enumerate(values):
+        if per_second is not None:
+            time.sleep(max(0.0, begun + count / per_second - time.monotonic()))
+        yield value
 
 
 def write_feed(out: str, events: Iterable[dict[str, Any]]) -> int:

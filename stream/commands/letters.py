@@ -1,15 +1,19 @@
-"""`ktsafe letters`: dead letters in a file, where they stand in base64, for people."""
+"""`ktsafe letters`: dead letters of a file or of a topic, for people."""
 
 from __future__ import annotations
 
 import json
-from base64 import b64decode
-from typing import Annotated, Any
+from base64 import b64decode, b64encode
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream.errors import ConfigError, Exit
+from stream.errors import Exit
 from stream.process.command_line import Config
+
+if TYPE_CHECKING:
+    from stream.config.settings import Settings
 
 app = typer.Typer(help="Read dead letters.", no_args_is_help=True)
 
@@ -21,23 +25,41 @@ def read(
         bool, typer.Option("--json", help="Print JSON, contents in base64.")
     ] = False,
 ) -> int:
-    """Print the dead letters of a file, one per line. What it prints is private."""
+    """Print dead letters, one per line. What it prints is private."""
     from stream.config import settings as configuration
 
-    settings = configuration.load(config)
-    table = settings.config.dead_letters
-    if not isinstance(table, configuration.FilesDeadLettersTable):
-        msg = f"{config}: the dead letters are in topic {table.topic}."
-        raise ConfigError(msg, hint="Read them with a Kafka client; this command reads files.")
-    path = settings.path(table.path)
-    if not path.exists():  # The first letter makes it.
-        typer.echo(f"{path}: no dead letters so far", err=True)
-        return Exit.OK
-    with path.open("rb") as lines:
-        for line in lines:
-            letter = json.loads(line)
-            typer.echo(json.dumps(letter) if as_json else _text(letter))
+    for letter in _letters(configuration.load(config)):
+        typer.echo(json.dumps(letter) if as_json else _text(letter))
     return Exit.OK
+
+
+def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
+    """Yield letters as a file has them, wherever they are."""
+    from stream.config import settings as configuration
+
+    table, kafka = settings.config.dead_letters, settings.config.kafka
+    if isinstance(table, configuration.FilesDeadLettersTable):
+        path = settings.path(table.path)
+        if not path.exists():  # The first letter makes it.
+            typer.echo(f"{path}: no dead letters so far", err=True)
+            return
+        with path.open("rb") as lines:
+            yield from map(json.loads, lines)
+        return
+    from connectors.kafka_topics import read_records
+    from connectors.letters import PREFIX
+
+    assert kafka is not None
+    for record in read_records(kafka, table.topic):
+        told = {n: v.decode(errors="replace") for n, v in record.headers if n.startswith(PREFIX)}
+        rest = [[n, _base64(v)] for n, v in record.headers if not n.startswith(PREFIX)]
+        content = {"key": _base64(record.key), "value": _base64(record.value), "headers": rest}
+        if f"{PREFIX}topic" in told:  # Else somebody else wrote it.
+            yield {**told, **content}
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
 
 
 def _text(letter: dict[str, Any]) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 
 import pytest
 
 from connectors.kafka_settings import KafkaSettings
+from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+from stream.cli import run_command
 from stream.config import settings as config
 from stream.errors import Exit
 from stream.watching.status import StatusServer
@@ -67,6 +71,23 @@ def test_compose_and_its_configuration_agree() -> None:
     assert f"127.0.0.1:{loaded.metrics.port}:{loaded.metrics.port}" in COMPOSE
     scraped = (OPS / "prometheus/compose.yml").read_text(encoding="utf-8")
     assert f'"ktsafe:{loaded.metrics.port}"' in scraped
+
+
+def test_the_demo_feed_of_compose_fits_its_configuration(tmp_path: Path) -> None:
+    """Its commands are there, and what it sends has the attributes that the service asks for."""
+    (commands,) = re.findall(r"- >-\n\s+(ktsafe feed generate.*?)\n\s+networks", COMPOSE, re.DOTALL)
+    generate, send = (shlex.split(line) for line in commands.split("&&"))
+    assert send[:5] == ["ktsafe", "feed", "send", generate[-1], "--to"]
+    assert send[6:] == ["--per-second", "5"]
+    small = ["feed", "generate", "--people", "20", "--days", "20", "--out", f"{tmp_path}/f.jsonl"]
+    assert run_command(small) == Exit.OK
+    events = [json.loads(line) for line in (tmp_path / "f.jsonl").read_text().splitlines()]
+    sent = {name for event in events for name in event.get("attributes", {})}
+    for path in EXAMPLES:
+        if path.stem != "kafka-large":
+            schema = config.load(path).schema
+            assert set(schema.attributes) <= sent
+            assert schema.sensitive_values <= SOCIAL_FEED_SCHEMA.sensitive_values
 
 
 def test_both_prometheus_configurations_differ_in_the_target_only() -> None:
