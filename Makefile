@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format typecheck audit check bench trials trials-sequence simulate faults fuzz \
-	kernels long-run integration broker-start broker-stop screenshots prometheus wheel constraints clean java
+	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -93,8 +93,12 @@ screenshots: $(STAMP) ## picture the status page, dashboards and reports in ./do
 	$(RUN) -m tests.ops.screenshots docs/screenshots
 	$(RUN) -m tests.ops.report_screenshots docs/screenshots $(DATA)
 	$(RUN) -m tests.ops.before_after docs/images
+	$(RUN) -m tests.ops.concepts docs/images
 
 prometheus: var/prometheus/usr/bin/promtool ## fetch Prometheus from Debian into ./var, for tests/ops
+
+docs: $(STAMP) ## build the documentation site into ./build/site; a warning fails
+	$(RUN) ops/site/build.py build/site
 
 kernels: $(STAMP) ## compile all kernels for this Python and platform, and put them into the package
 	rm -rf build/kernels stream/process/kernels-*

@@ -41,8 +41,8 @@ SECTIONS: Final[dict[str, dict[str, Listed]]] = {
         "advise": Listed(
             "advise",
             "advise",
-            "Advise which quasi-identifiers to keep, by quick releases of a graph with and "
-            "without them.",
+            "Advise which quasi-identifiers to keep: all settings are estimated, the best are "
+            "released.",
         ),
     },
     "The service": {

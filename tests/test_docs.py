@@ -17,6 +17,10 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 CHAPTERS = (
     "tutorial",
     "promise",
+    "concepts",
+    "owners",
+    "officers",
+    "readers",
     "one-release",
     "files",
     "sequences",
