@@ -9,7 +9,8 @@ if TYPE_CHECKING:
     from ktsafe.sequence.memory.graph_changes import Changes, changes_between
     from ktsafe.sequence.memory.pages import SequenceCorrupted
     from ktsafe.sequence.memory.sequence_options import SequenceOptions
-    from ktsafe.sequence.sequence import Released, Sequence, Step
+    from ktsafe.sequence.sequence import Released, Sequence
+    from ktsafe.sequence.step import Step
 
 __all__ = [
     "Changes",
@@ -29,6 +30,7 @@ __getattr__ = loads(
         "ktsafe.sequence.memory.graph_changes": ("Changes", "changes_between"),
         "ktsafe.sequence.memory.pages": ("SequenceCorrupted",),
         "ktsafe.sequence.memory.sequence_options": ("SequenceOptions",),
-        "ktsafe.sequence.sequence": ("Released", "Sequence", "Step"),
+        "ktsafe.sequence.sequence": ("Released", "Sequence"),
+        "ktsafe.sequence.step": ("Step",),
     },
 )

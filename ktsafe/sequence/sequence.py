@@ -4,24 +4,22 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence.gate import cohort_certificate, cost_figures
+from ktsafe.sequence.gate import cost_figures
 from ktsafe.sequence.memory import pages
 from ktsafe.sequence.memory.graph_changes import Changes
+from ktsafe.sequence.memory.paged_table import NOBODY
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import NOBODY
 from ktsafe.sequence.memory.truth import truth_of
-from ktsafe.sequence.people.frame import Frame
-from ktsafe.sequence.step import Visible, make_release
-
-__all__ = ["Released", "Sequence", "Step"]
+from ktsafe.sequence.people.frame import Draft, Frame
+from ktsafe.sequence.step import EXACT, Recipe, Step, make_release
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -47,31 +45,6 @@ class Released:
     shift: NDArray[np.int32] | None = None
 
 
-@dataclasses.dataclass(frozen=True, eq=False)
-class Step:
-    """What the last release changed. Private.
-
-    Attributes
-    ----------
-    release:
-        Its index.
-    gained, lost:
-        int64, shape (x, 2): published ids of the edges that appeared between, or disappeared from
-        between, vertices; edges inside a newly published block are not among them.
-    born, retired:
-        int64: published ids that appeared, and that disappeared.
-    cohorts_touched:
-        How many cohorts anything happened to.
-    """
-
-    release: int
-    gained: NDArray[np.int64]
-    lost: NDArray[np.int64]
-    born: NDArray[np.int64]
-    retired: NDArray[np.int64]
-    cohorts_touched: int
-
-
 class Sequence:
     """The current release, and all that the next one depends on.
 
@@ -91,6 +64,8 @@ class Sequence:
     (1, 0, 100)
     """
 
+    recipe: ClassVar[Recipe] = EXACT
+
     def __init__(
         self, state: State, schema: Schema, params: PrivacyParams, options: SequenceOptions
     ) -> None:
@@ -98,7 +73,7 @@ class Sequence:
         self._schema = schema
         self.params = params
         self.options = options
-        self._frame = Frame.of(schema, params, options.alpha_reserve, options.effort)
+        self._frame = Frame.of(schema, params, options)
 
     @classmethod
     def begin(
@@ -134,37 +109,20 @@ class Sequence:
             If the release does not satisfy the certificate: it must not be published.
         """
         state = self._state
-        before = (state.release, state.n_cohorts, dict(state.counts), dict(state.stale))
-        classes = list(state.classes)
-        texts = [list(known) for known in state.categories]
-        first_place = state.places.n
+        before = state.meta()
         try:
-            state.forget_visible()
-            state.release += 1
-            visible = self._make(changes, rng)
+            state.current.begin(state.current.number + 1)
+            step = self._make(changes, rng)
         except BaseException:
-            for table in state.tables:
-                table.undo()
-            state.release, state.n_cohorts, state.counts, state.stale = before
-            state.set_classes(classes)
-            state.categories = texts
-            state.rebuild()
+            state.undo(before)
             raise
         state.commit()
-        born = state.places.published[first_place:]
-        return Step(
-            state.release,
-            visible.gained,
-            visible.lost,
-            born,
-            visible.retired,
-            len(state.touched),
-        )
+        return step
 
     @property
     def release(self) -> int:
         """Index of the current release, 0 for the first."""
-        return self._state.release
+        return self._state.current.number
 
     def released(self) -> Released:
         """Return the current release; a whole scan."""
@@ -172,14 +130,11 @@ class Sequence:
         order = self._order()
         position = np.full(state.places.n, -1, dtype=np.int64)
         position[order] = np.arange(len(order))
-        classes = np.array(state.classes, dtype=np.int32).reshape(-1, len(state.categories) - 1)
-        codes = np.empty((len(order), len(state.categories)), dtype=np.int32)
-        codes[:, :-1] = classes[state.places.cls[order]]
-        codes[:, -1] = state.places.sensitive[order]
+        codes = state.codes.table(state.places.cls[order], state.places.sensitive[order])
         edges = position[state.edges.pairs(state.edges.used())]
         owner = state.places.owner[order]
         keys = np.where(owner == NOBODY, -1, state.people.key[owner])
-        graph = AttributedGraph.from_codes(self._schema, state.categories, codes, edges)
+        graph = AttributedGraph.from_codes(self._schema, state.codes.categories, codes, edges)
         return Released(graph, state.places.published[order], keys)
 
     def truth(self) -> tuple[AttributedGraph, NDArray[np.int64]]:
@@ -202,7 +157,7 @@ class Sequence:
         NotKTSafe
             If it does not hold.
         """
-        cohort_certificate.check(self._state, self._frame, self._state.members)
+        self.recipe.check(self._state, self._frame, self._state.places.members)
 
     def to_pages(self) -> dict[str, bytes]:
         """Return the whole state as named pages."""
@@ -236,9 +191,8 @@ class Sequence:
         params = PrivacyParams.from_mapping(fixed["params"])
         return cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
 
-    def _make(self, changes: Changes, rng: np.random.Generator) -> Visible:
-        """Turn the current release into the next one; the gate of its own is part of it."""
-        return make_release(self._state, self._frame, self.options, changes, rng)
+    def _make(self, changes: Changes, rng: np.random.Generator) -> Step:
+        return make_release(Draft(self._state, self._frame, rng), changes, self.recipe)
 
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""

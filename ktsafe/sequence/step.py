@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 import numpy as np
@@ -9,34 +11,69 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence.gate import cohort_certificate, cover
-from ktsafe.sequence.memory.graph_changes import Changes, Values
-from ktsafe.sequence.memory.sequence_options import SequenceOptions
+from ktsafe.sequence.memory.edge_tables import FALSE
+from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import FALSE, NOBODY
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
-from ktsafe.sequence.people.frame import Frame
-from ktsafe.sequence.people.qi_changes import move_groups, note_class
+from ktsafe.sequence.people.frame import Draft, Frame
+from ktsafe.sequence.people.qi_changes import move_groups, note_class, rebirth
 from ktsafe.sequence.people.sensitive_updates import keep_company, note_sensitive
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 
 
-class Visible(NamedTuple):
-    """Published ids of edges that appeared and disappeared, and of vertices that disappeared."""
+@dataclasses.dataclass(frozen=True, eq=False)
+class Step:
+    """What a release changed. Private.
 
+    Attributes
+    ----------
+    release:
+        Its index.
+    gained, lost:
+        int64, shape (x, 2): published ids of the edges that appeared between, or disappeared from
+        between, vertices; edges inside a newly published block are not among them.
+    born, retired:
+        int64: published ids that appeared, and that disappeared.
+    cohorts_touched:
+        How many cohorts anything happened to.
+    """
+
+    release: int
     gained: NDArray[np.int64]
     lost: NDArray[np.int64]
+    born: NDArray[np.int64]
     retired: NDArray[np.int64]
+    cohorts_touched: int
 
 
-def make_release(
-    state: State,
-    frame: Frame,
-    options: SequenceOptions,
-    changes: Changes,
-    rng: np.random.Generator,
-) -> Visible:
+class Recipe(NamedTuple):
+    """What differs between kinds of sequences.
+
+    Attributes
+    ----------
+    move:
+        Publishes other quasi-identifiers; returns the cohorts that people left for it.
+    publish:
+        Publishes newcomers.
+    plan:
+        Chooses which ties are shown.
+    check:
+        Raises `NotKTSafe` unless the certificate holds for the given cohorts.
+    """
+
+    move: Callable[[Draft], set[int]]
+    publish: Callable[[Draft], None]
+    plan: Callable[[Draft], None]
+    check: Callable[[State, Frame, Iterable[int]], None]
+
+
+EXACT = Recipe(move_groups, publish_ready, plan_ties, cohort_certificate.check)
+"""Permanent cohorts whose members have equal rows: no vertex sees who is beside it."""
+
+
+def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     """Turn the current release into the next one; return what is visibly different.
 
     Raises
@@ -46,54 +83,54 @@ def make_release(
     NotKTSafe
         If the certificate does not hold in the end.
     """
+    state, options = draft.state, draft.frame.options
+    first_born = state.places.n
     # Step 1: the true graph.
-    left = apply(state, frame, changes, rng)
+    left = apply(draft, changes)
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
-    left |= move_groups(state, frame, options, rng)
-    retire_hollow(state, frame, options, left)
-    publish_ready(state, frame, options, rng)
-    # Step 3: ties, pair of classes by pair of classes.
-    plan_ties(state, rng, frame.effort)
+    left |= rebirth(draft) if options.qi_change == "rebirth" else recipe.move(draft)
+    retire_hollow(draft, left)
+    recipe.publish(draft)
+    # Step 3: ties.
+    recipe.plan(draft)
     # Step 4: the gate.
-    cohort_certificate.check(state, frame, state.touched)
+    recipe.check(state, draft.frame, state.current.touched)
     cover.check_cover(state)
-    gained, lost = visible_edges(state)
-    # Only now: what cohorts without edges lost in this release was looked at above.
-    retired = _remove_bare(state)
-    return Visible(gained, lost, np.array(retired, dtype=np.int64))
-
-
-def visible_edges(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the published ids of the edges that appeared, and of those that disappeared.
-
-    Edges between two vertices that appeared with them are births, no gains.
-    """
-    ids, born = state.places.published[:], state.places.born[:]
     gained, lost = (
-        np.array(list(edges), dtype=np.int64).reshape(-1, 2) for edges in (state.gained, state.lost)
+        np.array(list(edges), dtype=np.int64).reshape(-1, 2)
+        for edges in (state.current.gained, state.current.lost)
     )
-    gained = gained[(born[gained] < state.release).any(axis=1)]
-    return ids[gained], ids[lost]
+    # Edges between two vertices that appeared with them are births, no gains.
+    gained = gained[(gained < first_born).any(axis=1)]
+    ids = state.places.published[:]
+    # Only now: what cohorts without edges lost in this release was looked at above.
+    retired = np.array(_remove_bare(state, left), dtype=np.int64)
+    touched = len(state.current.touched)
+    return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired, touched)
 
 
-def apply(state: State, frame: Frame, changes: Changes, rng: np.random.Generator) -> set[int]:
+def apply(draft: Draft, changes: Changes) -> set[int]:
     """Apply changes to the true graph; nothing but sensitive values changes visibly.
 
     Returns the cohorts that people left.
     """
+    state = draft.state
     _remove_ties(state, changes)
-    left = _depart(state, frame, changes)
-    keep_company(state, frame, _change(state, frame, changes), rng)
-    _join(state, changes)
+    departed = [depart(draft, _row(state, key)) for key in changes.left.tolist()]
+    keep_company(draft, _change(draft, changes))
+    for key, values in zip(changes.joined.tolist(), changes.joined_values, strict=True):
+        if key in state.people.row_of:
+            raise InvalidGraph("Somebody joins who is there already.")
+        state.people.join(key, *state.codes.of(values))
     _add_ties(state, changes)
-    return left
+    return {label for label in departed if label is not None}
 
 
 def _row(state: State, key: int) -> int:
-    row = state.row_of.get(key)
-    if row is None:
-        raise InvalidGraph("Changes name a person who is not there.")
-    return row
+    try:
+        return state.people.row_of[key]
+    except KeyError:
+        raise InvalidGraph("Changes name a person who is not there.") from None
 
 
 def _remove_ties(state: State, changes: Changes) -> None:
@@ -106,65 +143,39 @@ def _remove_ties(state: State, changes: Changes) -> None:
         if low in leavers or high in leavers:
             continue
         u, v = _row(state, low), _row(state, high)
-        held = state.held_of.get(u, {}).get(v)
+        held = state.held.of.get(u, {}).get(v)
         if held is not None:
-            state.unhold(held)
+            state.held.unhold(held)
             _note_tie(state, u, v)
             continue
-        p, q = state.place(u), state.place(v)
-        edge = state.adjacent[p].get(q) if NOBODY not in (p, q) else None
-        if edge is None or not state.is_true(edge):
+        edge = state.edge_between(u, v)
+        if edge is None or not state.edges.is_tie(edge):
             raise InvalidGraph("A tie is removed that is not there.")
-        state.label(edge, FALSE)
+        state.edges.label(edge, FALSE)
 
 
-def _depart(state: State, frame: Frame, changes: Changes) -> set[int]:
-    """Let people leave; return the cohorts that lost one."""
-    labels = {depart(state, frame, _row(state, key)) for key in changes.left.tolist()}
-    return {label for label in labels if label is not None}
-
-
-def _change(state: State, frame: Frame, changes: Changes) -> set[int]:
+def _change(draft: Draft, changes: Changes) -> set[int]:
     """Note changed values; return the cohorts in which a sensitive one had to be hidden."""
+    state = draft.state
     hiding = set()
     for key, values in zip(changes.changed.tolist(), changes.changed_values, strict=True):
         row = _row(state, key)
-        cls, sensitive = _coded(state, values)
+        cls, sensitive = state.codes.of(values)
         note_class(state, row, cls)
-        label = note_sensitive(state, frame, row, sensitive)
+        label = note_sensitive(draft, row, sensitive)
         if label is not None:
             hiding.add(label)
     return hiding
-
-
-def _join(state: State, changes: Changes) -> None:
-    for key, values in zip(changes.joined.tolist(), changes.joined_values, strict=True):
-        if key in state.row_of:
-            raise InvalidGraph("Somebody joins who is there already.")
-        state.add_person(key, *_coded(state, values))
-
-
-def _coded(state: State, values: Values) -> tuple[int, int]:
-    """Return the class and the sensitive code of a person's texts; new ones get a code."""
-    if len(values) != len(state.categories):
-        raise InvalidGraph("Attribute values do not fit the schema.")
-    codes = []
-    for known, text in zip(state.categories, values, strict=True):
-        if text not in known:
-            known.append(text)
-        codes.append(known.index(text))
-    return state.class_of(tuple(codes[:-1])), codes[-1]
 
 
 def _add_ties(state: State, changes: Changes) -> None:
     """Hide new ties, but for those whose edge is released already."""
     for low, high in changes.ties_added.tolist():
         u, v = _row(state, low), _row(state, high)
-        p, q = state.place(u), state.place(v)
-        edge = state.adjacent[p].get(q) if NOBODY not in (p, q) else None
-        if v in state.held_of.get(u, {}) or (edge is not None and state.is_true(edge)):
+        edge = state.edge_between(u, v)
+        if v in state.held.of.get(u, {}) or (edge is not None and state.edges.is_tie(edge)):
             raise InvalidGraph("A tie is added that is there already.")
-        held = state.hold(u, v)
+        held = state.held.hold(u, v)
         _note_tie(state, u, v)
         if edge is not None:
             relabel(state, held, edge)
@@ -172,17 +183,20 @@ def _add_ties(state: State, changes: Changes) -> None:
 
 def _note_tie(state: State, u: int, v: int) -> None:
     """Note that a hidden tie came or went, if both people are published."""
-    p, q = state.place(u), state.place(v)
-    if NOBODY not in (p, q):
-        state.note_change(state.class_pair(p, q))
+    classes = state.held.class_pair(u, v)
+    if classes is not None:
+        state.current.note_change(classes)
 
 
-def _remove_bare(state: State) -> list[int]:
-    """Remove cohorts without people and without edges, of those that lost some."""
+def _remove_bare(state: State, left: set[int]) -> list[int]:
+    """Remove cohorts without people and without edges, of those that lost some; return their ids.
+
+    In a deserted group no tie is true, so it has no edges.
+    """
     gone: list[int] = []
-    for label in sorted(state.touched):
-        members = state.members.get(label, [])
-        bare = not any(state.adjacent[place] for place in members)
-        if members and bare and all(state.places.owner[p] == NOBODY for p in members):
+    for label in sorted(state.current.touched | left):
+        members = state.places.members.get(label, [])
+        is_bare = not any(state.edges.adjacent[place] for place in members)
+        if members and is_bare and not state.places.owners(label):
             gone += state.remove_cohort(label)
     return gone

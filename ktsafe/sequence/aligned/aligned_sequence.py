@@ -12,12 +12,9 @@ from __future__ import annotations
 
 import dataclasses
 
-import numpy as np
-
-from ktsafe.sequence import Changes, Released, Sequence
-from ktsafe.sequence.aligned import aligned_step
+from ktsafe.sequence import Released, Sequence
+from ktsafe.sequence.aligned.aligned_step import ALIGNED
 from ktsafe.sequence.aligned.orbits import shift_of
-from ktsafe.sequence.step import Visible
 
 
 class AlignedSequence(Sequence):
@@ -27,19 +24,8 @@ class AlignedSequence(Sequence):
     it.
     """
 
+    recipe = ALIGNED
+
     def released(self) -> Released:
         """Return the current release with its shift; a whole scan."""
         return dataclasses.replace(super().released(), shift=shift_of(self._state, self._order()))
-
-    def check(self) -> None:
-        """Check the certificate of all groups; a whole scan.
-
-        Raises
-        ------
-        NotKTSafe
-            If it does not hold.
-        """
-        aligned_step.check(self._state, self._frame, self._state.members)
-
-    def _make(self, changes: Changes, rng: np.random.Generator) -> Visible:
-        return aligned_step.make_release(self._state, self._frame, self.options, changes, rng)

@@ -11,14 +11,17 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.state import State, Tie
-from ktsafe.sequence.memory.tables import NOBODY, TRUE
+from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.edge_tables import TRUE
+from ktsafe.sequence.memory.paged_table import NOBODY
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import hide, relabel, show
 
 
 def following(state: State, place: int) -> int:
     """Return where the shift takes a place."""
-    members = state.members[state.cohort(place)]
+    members = state.places.members[state.places.cohort[place]]
     return place + 1 if place < members[-1] else members[0]
 
 
@@ -33,10 +36,11 @@ def orbit(state: State, u: int, v: int) -> list[Tie]:
     return list(pairs)
 
 
-def show_what_is_half_true(state: State) -> None:
+def show_what_is_half_true(draft: Draft) -> None:
     """Show the orbits at least half of which is true, and no others. A whole scan."""
+    state = draft.state
     for row in state.held.used().tolist():
-        edge = _edge_between(state, *state.held_places(row))
+        edge = state.edge_between(*state.held.pair(row))
         if edge is not None:
             relabel(state, row, edge)
     edges = state.edges.used()
@@ -59,11 +63,6 @@ def show_what_is_half_true(state: State) -> None:
             show(state, low, high)
     state.count("orbits_dropped", int(np.count_nonzero(shown & ~worth)))
     state.count("orbits_shown", int(np.count_nonzero(worth & ~shown)))
-
-
-def _edge_between(state: State, u: int, v: int) -> int | None:
-    """Return the released edge between two places, if both are places and there is one."""
-    return None if NOBODY in (u, v) else state.adjacent[u].get(v)
 
 
 def _sizes(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -113,8 +112,8 @@ def shift_of(state: State, places: NDArray[np.int64]) -> NDArray[np.int32]:
 
 def _layout(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first place and the size of every group, by its label; 0 where it is gone."""
-    first = np.zeros(state.n_cohorts + 1, dtype=np.int64)
-    size = np.zeros(state.n_cohorts + 1, dtype=np.int64)
-    for label, members in state.members.items():
+    first = np.zeros(state.places.n_cohorts + 1, dtype=np.int64)
+    size = np.zeros(state.places.n_cohorts + 1, dtype=np.int64)
+    for label, members in state.places.members.items():
         first[label], size[label] = members[0], len(members)
     return first, size

@@ -30,7 +30,7 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
         If the certificate does not hold for one of them.
     """
     params = frame.params
-    cohorts = [members for label in sorted(labels) if (members := state.members.get(label))]
+    cohorts = [members for label in sorted(labels) if (members := state.places.members.get(label))]
     for members in cohorts:
         if len(members) < params.group_size_min:
             raise NotKTSafe("A cohort has too few members.")
@@ -42,7 +42,7 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
             raise NotKTSafe("The members of a cohort were not published together.")
         if not is_one(state.places.cls[members]):
             raise NotKTSafe("The members of a cohort differ in class.")
-    width = len(state.classes)
+    width = len(state.codes.classes)
     batch: list[list[int]] = []
     for members in cohorts:
         batch.append(members)
@@ -62,7 +62,7 @@ def _check_locations(state: State, cohorts: list[list[int]], width: int) -> None
     places = [place for members in cohorts for place in members]
     if not places:
         return
-    neighbours = [list(state.adjacent[place]) for place in places]
+    neighbours = [list(state.edges.adjacent[place]) for place in places]
     row = np.repeat(np.arange(len(places)), [len(others) for others in neighbours])
     flat = np.array([other for others in neighbours for other in others], dtype=np.int64)
     cells = row * width + state.places.cls[flat]

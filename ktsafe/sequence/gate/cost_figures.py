@@ -8,16 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.sequence.memory.edge_tables import FALSE, RESIDUAL
+from ktsafe.sequence.memory.paged_table import NEVER, NOBODY
+from ktsafe.sequence.memory.place_table import COUNTERFEIT, INSERTED, REAL
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import (
-    COUNTERFEIT,
-    FALSE,
-    INSERTED,
-    NEVER,
-    NOBODY,
-    REAL,
-    RESIDUAL,
-)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -87,7 +81,7 @@ def figures_of(state: State) -> Figures:
     came = state.people.since[people[away[people]]]
     real = np.bincount(state.places.cohort[places], kind == REAL)
     return Figures(
-        release=state.release,
+        release=state.current.number,
         inserted_vertices=int((kind == INSERTED).sum()),
         counterfeit_vertices=int((kind == COUNTERFEIT).sum()),
         withheld_vertices=len(came),
@@ -97,11 +91,11 @@ def figures_of(state: State) -> Figures:
         residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,
         held_edges=len(held),
         waiting_edges=int(waits.sum()),
-        held_edge_age_max=int(state.release - since.min()) if len(since) else 0,
-        withheld_age_max=int(state.release - came.min()) if len(came) else 0,
-        held_values=len(state.differing),
-        cohorts=len(state.members),
-        cohort_size_min=min((len(part) for part in state.members.values()), default=0),
+        held_edge_age_max=int(state.current.number - since.min()) if len(since) else 0,
+        withheld_age_max=int(state.current.number - came.min()) if len(came) else 0,
+        held_values=len(state.people.differing),
+        cohorts=len(state.places.members),
+        cohort_size_min=min((len(part) for part in state.places.members.values()), default=0),
         k_real_min=int(real[real > 0].min()) if (real > 0).any() else 0,
         moves=dict(sorted(state.counts.items())),
     )
@@ -113,6 +107,8 @@ def _residual_ages(state: State, edges: NDArray[np.int64]) -> NDArray[np.int64]:
     A true tie becomes residual when the first of its ends is left.
     """
     left = state.places.left[state.edges.pairs(edges)]
-    first = np.where(left == NEVER, state.release, left).min(axis=1, initial=state.release)
-    ages: NDArray[np.int64] = state.release - first + 1
+    first = np.where(left == NEVER, state.current.number, left).min(
+        axis=1, initial=state.current.number
+    )
+    ages: NDArray[np.int64] = state.current.number - first + 1
     return ages

@@ -19,14 +19,14 @@ def visible_changes(state: State) -> dict[int, Change]:
     """Return D of every place that was there before and changed: classes gained and lost."""
     gained: defaultdict[int, list[int]] = defaultdict(list)
     lost: defaultdict[int, list[int]] = defaultdict(list)
-    for edges, into in ((state.gained, gained), (state.lost, lost)):
+    for edges, into in ((state.current.gained, gained), (state.current.lost, lost)):
         for u, v in edges:
-            into[u].append(state.cls(v))
-            into[v].append(state.cls(u))
+            into[u].append(state.places.cls[v])
+            into[v].append(state.places.cls[u])
     return {
         place: (tuple(sorted(gained[place])), tuple(sorted(lost[place])))
         for place in sorted(gained.keys() | lost.keys())
-        if state.places.born[place] < state.release
+        if state.places.born[place] < state.current.number
     }
 
 
@@ -42,8 +42,8 @@ def check_cover(state: State) -> None:
         If some members change otherwise than the rest of their cohort.
     """
     changes = visible_changes(state)
-    for label in sorted({state.cohort(place) for place in changes}):
-        if len({changes.get(place) for place in state.members[label]}) > 1:
+    for label in sorted({state.places.cohort[place] for place in changes}):
+        if len({changes.get(place) for place in state.places.members[label]}) > 1:
             raise NotKTSafe(
                 "A visible change is not shared by the whole cohort.",
                 hint="Do not publish this graph.",

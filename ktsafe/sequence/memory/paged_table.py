@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 ROWS_PER_PAGE = 1024
 FREE = -1
 """First column of a row that is not in use."""
+NOBODY = NEVER = FREE
+"""A free row must read as nobody's and as never."""
 
 
 Numbers = set[int]
@@ -72,6 +74,9 @@ class PagedTable:
     def rows(self) -> NDArray[np.int64]:
         """All rows, free ones included, shape (n, columns); read only by custom."""
         return self._rows[: self.n]
+
+    def index(self) -> None:
+        """Derive the indexes of a subclass from its rows."""
 
     def used(self) -> NDArray[np.int64]:
         """Return the numbers of the rows in use, ascending."""
@@ -177,3 +182,15 @@ class PagedTable:
             grown = np.full((2 * rows, len(self.columns)), FREE, dtype=np.int64)
             grown[: self.n] = self._rows[: self.n]
             self._rows = grown
+
+
+class PairTable(PagedTable):
+    """Pairs of numbers in the first two columns."""
+
+    def pair(self, row: int) -> tuple[int, int]:
+        """Return the two numbers of a row."""
+        return self.columns[0][row], self.columns[1][row]
+
+    def pairs(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the two numbers of each of the given rows, int64, shape (x, 2)."""
+        return self.rows[rows, :2]

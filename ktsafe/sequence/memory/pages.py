@@ -26,12 +26,7 @@ def state_pages(state: State, fixed: Mapping[str, Any], *, dirty: bool) -> dict[
     meta = {
         "version": VERSION,
         "fixed": fixed,
-        "release": state.release,
-        "n_cohorts": state.n_cohorts,
-        "counts": state.counts,
-        "stale": [[*classes, n] for classes, n in sorted(state.stale.items())],
-        "classes": state.classes,
-        "categories": state.categories,
+        **state.meta(),
         "rows": {table.name: table.n for table in state.tables},
     }
     pages = {META: json.dumps(meta, sort_keys=True).encode()}
@@ -53,18 +48,12 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
         if meta["version"] != VERSION:
             raise ValueError
         state = State(len(meta["categories"]))
-        state.release = meta["release"]
-        state.n_cohorts = meta["n_cohorts"]
-        state.counts = meta["counts"]
-        state.stale = {(a, b): n for a, b, n in meta["stale"]}
-        state.set_classes([tuple(codes) for codes in meta["classes"]])
-        state.categories = meta["categories"]
         for table in state.tables:
             names = sorted(name for name in pages if name.startswith(f"{table.name}/"))
             table.load([pages[name] for name in names])
             if table.n != meta["rows"][table.name]:
                 raise ValueError
-        state.rebuild()
+        state.rebuild(meta)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise SequenceCorrupted(
             "The saved state of the sequence is damaged.",

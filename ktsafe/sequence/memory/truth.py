@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
+from ktsafe.sequence.memory.edge_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import TRUE
 
 
 def truth_of(state: State, schema: Schema) -> tuple[AttributedGraph, NDArray[np.int64]]:
@@ -24,9 +24,6 @@ def truth_of(state: State, schema: Schema) -> tuple[AttributedGraph, NDArray[np.
     shown = state.edges.pairs(edges[state.edges.is_true[edges] == TRUE])
     held = state.held.pairs(state.held.used())
     ends = np.concatenate((state.places.owner[shown], held))
-    classes = np.array(state.classes, dtype=np.int32).reshape(-1, len(state.categories) - 1)
-    codes = np.empty((len(rows), len(state.categories)), dtype=np.int32)
-    codes[:, :-1] = classes[state.people.cls[rows]]
-    codes[:, -1] = state.people.sensitive[rows]
-    graph = AttributedGraph.from_codes(schema, state.categories, codes, position[ends])
+    codes = state.codes.table(state.people.cls[rows], state.people.sensitive[rows])
+    graph = AttributedGraph.from_codes(schema, state.codes.categories, codes, position[ends])
     return graph, state.people.key[rows]

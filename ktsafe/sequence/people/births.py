@@ -12,10 +12,9 @@ from collections import defaultdict
 import numpy as np
 
 from ktsafe.exact.kt_tree import cohorts_of
-from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.blocks import neighbour_counts, publish_block
-from ktsafe.sequence.people.frame import Frame
+from ktsafe.sequence.people.frame import Draft
 
 COHORTS_MIN = 2
 """Cohorts that newcomers of a class must be enough for: then it can be chosen who is with whom."""
@@ -28,25 +27,23 @@ SLOTS_MIN = 2
 """Releases over which the newcomers of a group must have come: one flood of accounts is none."""
 
 
-def publish_ready(
-    state: State, frame: Frame, options: SequenceOptions, rng: np.random.Generator
-) -> None:
+def publish_ready(draft: Draft) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
     ready: list[int] = []
-    for rows in waiting(state):
-        chosen = _ready(state, frame, options, rows, rng)
-        if not chosen and shall_be_padded(state, options, rows):
+    for rows in waiting(draft.state):
+        chosen = _ready(draft, rows)
+        if not chosen and shall_be_padded(draft, rows):
             chosen = rows
         ready += chosen
     if ready:
-        order = np.array(ready, dtype=np.int64)[rng.permutation(len(ready))]
-        publish_block(state, frame, order, rng)
+        order = np.array(ready, dtype=np.int64)[draft.rng.permutation(len(ready))]
+        publish_block(draft, order)
 
 
 def waiting(state: State) -> list[list[int]]:
     """Return the rows of those who are not published yet, a list for each class."""
     by_class: defaultdict[int, list[int]] = defaultdict(list)
-    for row in sorted(state.withheld):
+    for row in sorted(state.people.withheld):
         by_class[state.people.cls[row]].append(row)
     return [rows for _, rows in sorted(by_class.items())]
 
@@ -54,73 +51,69 @@ def waiting(state: State) -> list[list[int]]:
 def come_apart(state: State, rows: list[int]) -> bool:
     """Whether the newcomers of a class came over enough releases; the first one asks for none."""
     slots = {state.people.since[row] for row in rows}
-    return state.release == 0 or len(slots) >= SLOTS_MIN
+    return state.current.number == 0 or len(slots) >= SLOTS_MIN
 
 
-def margin(state: State, options: SequenceOptions) -> int:
+def margin(draft: Draft) -> int:
     """Return how many newcomers more than needed must wait; the first release asks for none."""
-    return 0 if state.release == 0 else options.sybil_margin
+    return 0 if draft.state.current.number == 0 else draft.frame.options.sybil_margin
 
 
-def shall_be_padded(state: State, options: SequenceOptions, rows: list[int]) -> bool:
+def shall_be_padded(draft: Draft, rows: list[int]) -> bool:
     """Whether inserted places shall make up what a class lacks, since somebody waited too long.
 
     In the first release everybody counts as having waited.
     """
-    return options.births == "pad" and _are_overdue(state, options, rows)
+    return draft.frame.options.births == "pad" and _are_overdue(draft, rows)
 
 
-def under_alpha(state: State, frame: Frame, rows: list[int], rng: np.random.Generator) -> list[int]:
+def under_alpha(draft: Draft, rows: list[int]) -> list[int]:
     """Return as many of the given people as alpha allows in one cohort, drawn at random."""
-    alpha = frame.forming.alpha
-    sensitive = [row for row in rows if is_sensitive(state, frame, row)]
-    harmless = [row for row in rows if not is_sensitive(state, frame, row)]
+    alpha = draft.frame.forming.alpha
+    sensitive = [row for row in rows if draft.has_sensitive_value(row)]
+    harmless = [row for row in rows if not draft.has_sensitive_value(row)]
     if alpha == 1:
         return rows
     # s <= alpha * (s + harmless)
     room = len(harmless) * alpha.numerator // (alpha.denominator - alpha.numerator)
-    order = rng.permutation(len(sensitive)).tolist()
+    order = draft.rng.permutation(len(sensitive)).tolist()
     return sorted(harmless + [sensitive[i] for i in order[:room]])
 
 
-def is_sensitive(state: State, frame: Frame, row: int) -> bool:
-    """Whether the true sensitive value of a person is a sensitive one."""
-    return frame.is_sensitive(state.categories[-1][state.people.sensitive[row]])
-
-
-def _ready(
-    state: State,
-    frame: Frame,
-    options: SequenceOptions,
-    rows: list[int],
-    rng: np.random.Generator,
-) -> list[int]:
+def _ready(draft: Draft, rows: list[int]) -> list[int]:
     """Return whom to publish of one class; nobody while too few wait."""
-    least = max(frame.params.k + margin(state, options), frame.params.group_size_min)
-    if state.release:
+    state = draft.state
+    least = max(draft.frame.params.k + margin(draft), draft.frame.params.group_size_min)
+    if state.current.number:
         least *= COHORTS_MIN
     if len(rows) < least or not come_apart(state, rows):
         return []
-    chosen = under_alpha(state, frame, rows, rng)
+    chosen = under_alpha(draft, rows)
     if len(chosen) < least:
         return []
-    waits_for_ties = not state.cohorts_of[state.people.cls[rows[0]]]
-    if waits_for_ties and not _are_overdue(state, options, rows):
-        return chosen if _are_alike(state, frame, chosen, rng) else []
+    waits_for_ties = not state.places.cohorts_of[state.people.cls[rows[0]]]
+    if waits_for_ties and not _are_overdue(draft, rows):
+        return chosen if _are_alike(draft, chosen) else []
     return chosen
 
 
-def _are_overdue(state: State, options: SequenceOptions, rows: list[int]) -> bool:
+def _are_overdue(draft: Draft, rows: list[int]) -> bool:
     """Whether one of them waited as long as anybody shall; in the first release everybody did."""
+    state = draft.state
     oldest = min(state.people.since[row] for row in rows)
-    return state.release == 0 or state.release - oldest >= options.birth_wait_max
+    return (
+        state.current.number == 0
+        or state.current.number - oldest >= draft.frame.options.birth_wait_max
+    )
 
 
-def _are_alike(state: State, frame: Frame, rows: list[int], rng: np.random.Generator) -> bool:
+def _are_alike(draft: Draft, rows: list[int]) -> bool:
     """Whether newcomers of a class would be near enough to the medians of their cohorts."""
-    is_sensitive_row = np.array([is_sensitive(state, frame, row) for row in rows])
-    counts = neighbour_counts(state, rows)
+    is_sensitive_row = np.array([draft.has_sensitive_value(row) for row in rows])
+    counts = neighbour_counts(draft.state, rows)
     one_class = np.zeros(len(rows), dtype=np.int32)
-    cohorts = cohorts_of(one_class, is_sensitive_row, counts, frame.forming, rng=rng, effort="fast")
+    cohorts = cohorts_of(
+        one_class, is_sensitive_row, counts, draft.frame.forming, rng=draft.rng, effort="fast"
+    )
     apart = np.abs(counts - cohorts.pivots[cohorts.of_vertex]).sum()
     return bool(counts.sum() > 0 and apart <= APART_MAX * counts.sum())

@@ -17,20 +17,13 @@ from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.frame import Frame
+from ktsafe.sequence.people.frame import Draft
 
 PUBLISHED_END = 2**62
 """Published ids are drawn below this."""
 
 
-def publish_block(
-    state: State,
-    frame: Frame,
-    rows: NDArray[np.int64],
-    rng: np.random.Generator,
-    *,
-    together: bool = False,
-) -> None:
+def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = False) -> None:
     """Publish withheld people together; inserted places make up what a class lacks.
 
     Parameters
@@ -40,90 +33,88 @@ def publish_block(
     together:
         Whether the people of a class become one cohort, of whatever size.
     """
+    state = draft.state
     by_class: defaultdict[int, list[int]] = defaultdict(list)
     for row in rows.tolist():
         by_class[state.people.cls[row]].append(row)
     for cls, members in sorted(by_class.items()):
         people = np.array(members, dtype=np.int64)
         codes = state.people.sensitive[people]
-        places = _add_places(state, frame, np.full(len(people), cls), codes, rng)
+        places = _add_places(draft, np.full(len(people), cls), codes)
         for row, place in zip(members, places.tolist(), strict=True):
             state.settle(row, place)
-        lacking = _lacking(frame, len(people), int(state.places.ever[places].sum()))
+        lacking = _lacking(draft, len(people), int(state.places.ever[places].sum()))
         if together or lacking:
-            filling = insert_places(state, frame, cls, lacking, rng) if lacking else []
-            state.form_cohort(places.tolist() + filling)
+            filling = insert_places(draft, cls, lacking) if lacking else []
+            state.places.form_cohort(places.tolist() + filling)
             continue
         cohort = cohorts_of(
             np.zeros(len(members), dtype=np.int32),
             state.places.ever[places] == 1,
             neighbour_counts(state, members),
-            frame.forming,
-            rng=rng,
-            effort=frame.effort,
+            draft.frame.forming,
+            rng=draft.rng,
+            effort=draft.frame.options.effort,
         ).of_vertex
         for label in range(int(cohort.max()) + 1):
-            state.form_cohort(places[cohort == label].tolist())
+            state.places.form_cohort(places[cohort == label].tolist())
 
 
-def _lacking(frame: Frame, members: int, sensitive: int) -> int:
+def _lacking(draft: Draft, members: int, sensitive: int) -> int:
     """Return how many harmless members a cohort lacks, for m and for alpha."""
-    alpha = frame.forming.alpha
+    alpha = draft.frame.forming.alpha
     for_alpha = -(-sensitive * alpha.denominator // alpha.numerator)
-    return max(frame.forming.group_size_min, for_alpha, members) - members
+    return max(draft.frame.forming.group_size_min, for_alpha, members) - members
 
 
 def neighbour_counts(state: State, rows: list[int]) -> csr_array:
     """Return how many true neighbours of each class withheld people have: (people, classes)."""
     person, cls = [], []
     for i, row in enumerate(rows):
-        others = state.held_of.get(row, {})
+        others = state.held.of.get(row, {})
         person += [i] * len(others)
         cls += [state.people.cls[other] for other in others]
     counts = csr_array(
-        (np.ones(len(person), dtype=np.int32), (person, cls)), shape=(len(rows), len(state.classes))
+        (np.ones(len(person), dtype=np.int32), (person, cls)),
+        shape=(len(rows), len(state.codes.classes)),
     )
     counts.sum_duplicates()
     return counts
 
 
 def _add_places(
-    state: State,
-    frame: Frame,
-    classes: NDArray[np.int64],
-    codes: NDArray[np.int64],
-    rng: np.random.Generator,
+    draft: Draft, classes: NDArray[np.int64], codes: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Add a place without edges and cohort for each class and code of the sensitive attribute."""
-    texts = state.categories[-1]
-    is_sensitive = np.array([frame.is_sensitive(text) for text in texts], dtype=np.bool_)
-    published = draw_published(state, len(classes), rng)
-    return state.add_places(published, classes, codes, is_sensitive[codes])
+    texts = draft.state.codes.sensitive
+    is_sensitive = np.array(
+        [draft.is_sensitive(code) for code in range(len(texts))], dtype=np.bool_
+    )
+    published = draw_published(draft, len(classes))
+    return draft.state.places.add_places(published, classes, codes, is_sensitive[codes])
 
 
-def draw_published(state: State, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+def draw_published(draft: Draft, count: int) -> NDArray[np.int64]:
     """Draw published ids that were never given before.
 
     A collision among 2**62 numbers is not expected in any lifetime, and would be found by the
     certificate; ids of removed places are not kept for comparison.
     """
-    drawn = rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
-    taken = state.places.published[:]
+    drawn = draft.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
+    taken = draft.state.places.published[:]
     while len(np.unique(drawn)) < count or np.isin(drawn, taken).any():
-        drawn = rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
+        drawn = draft.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
     return drawn
 
 
-def insert_places(
-    state: State, frame: Frame, cls: int, count: int, rng: np.random.Generator
-) -> list[int]:
+def insert_places(draft: Draft, cls: int, count: int) -> list[int]:
     """Add inserted, non-sensitive places of one class, without edges and without cohort."""
-    codes = rng.choice(harmless_codes(state, frame), count)
-    places: list[int] = _add_places(state, frame, np.full(count, cls), codes, rng).tolist()
+    codes = draft.rng.choice(harmless_codes(draft), count)
+    places: list[int] = _add_places(draft, np.full(count, cls), codes).tolist()
     return places
 
 
-def harmless_codes(state: State, frame: Frame) -> list[int]:
+def harmless_codes(draft: Draft) -> list[int]:
     """Return the codes of the sensitive attribute's values that are not sensitive.
 
     Raises
@@ -131,10 +122,10 @@ def harmless_codes(state: State, frame: Frame) -> list[int]:
     Infeasible
         If there is none, not even the missing value.
     """
-    texts = state.categories[-1]
-    if MISSING not in texts and all(frame.is_sensitive(text) for text in texts):
+    texts = draft.state.codes.sensitive
+    if MISSING not in texts and all(map(draft.is_sensitive, range(len(texts)))):
         texts.append(MISSING)
-    codes = [code for code, text in enumerate(texts) if not frame.is_sensitive(text)]
+    codes = [code for code in range(len(texts)) if not draft.is_sensitive(code)]
     if not codes:
         raise Infeasible(
             "Inserted vertices must be non-sensitive, but every value is sensitive.",

@@ -11,24 +11,25 @@ import numpy as np
 
 from ktsafe.exact.likeness import exchanged
 from ktsafe.options import Effort
+from ktsafe.sequence.memory.edge_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import TRUE
 from ktsafe.sequence.ties.pairs import hide, show
 
 
 def disguise(state: State, rng: np.random.Generator, effort: Effort) -> None:
     """Let the inserted edges that are new in this release exchange ends."""
-    gained = [state.adjacent[u][v] for u, v in state.gained if (u, v) not in state.returned]
-    new = np.array([row for row in gained if not state.is_true(row)], dtype=np.int64)
+    edges, current = state.edges, state.current
+    gained = [edges.adjacent[u][v] for u, v in current.gained if (u, v) not in current.returned]
+    new = np.array([row for row in gained if not edges.is_tie(row)], dtype=np.int64)
     if not len(new):
         return
-    used = state.edges.used()
-    is_true = state.edges.is_true[used] == TRUE
+    used = edges.used()
+    is_true = edges.is_true[used] == TRUE
     staying = np.setdiff1d(used[~is_true], new, assume_unique=True)
     before, shown, others = (
-        state.edges.pairs(rows).astype(np.int32) for rows in (new, used[is_true], staying)
+        edges.pairs(rows).astype(np.int32) for rows in (new, used[is_true], staying)
     )
-    classes = np.array(state.cls_of, dtype=np.int32)
+    classes = state.places.cls[:].astype(np.int32)
     after = exchanged(classes, shown, before, others, rng=rng, effort=effort)
     moved = (after != before).any(axis=1)
     for u, v in before[moved].tolist():

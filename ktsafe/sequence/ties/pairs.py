@@ -10,8 +10,11 @@ from numpy.typing import NDArray
 from ktsafe.exact.imagined import IMAGINED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory.state import State, Tie
-from ktsafe.sequence.memory.tables import INSERTED, NOBODY, TRUE
+from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.edge_tables import TRUE
+from ktsafe.sequence.memory.paged_table import NOBODY
+from ktsafe.sequence.memory.place_table import INSERTED
+from ktsafe.sequence.memory.state import State
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -59,14 +62,16 @@ class PairOfClasses:
         groups: list[list[int]] = []
         firsts = 0
         for number in dict.fromkeys(classes):
-            groups += [state.members[label] for label in sorted(state.cohorts_of[number])]
+            groups += [
+                state.places.members[label] for label in sorted(state.places.cohorts_of[number])
+            ]
             firsts = firsts or len(groups)
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
         places = np.array([place for group in groups for place in group], dtype=np.int64)
         order = np.argsort(places)
-        rows = np.array(sorted(state.between.get(classes, ())), dtype=np.int64)
-        held = np.array(sorted(state.held_between.get(classes, ())), dtype=np.int64)
-        before = np.array(sorted(state.former_between.get(classes, ())), dtype=np.int64)
+        rows = np.array(sorted(state.edges.between.get(classes, ())), dtype=np.int64)
+        held = np.array(sorted(state.held.between.get(classes, ())), dtype=np.int64)
+        before = np.array(sorted(state.former.between.get(classes, ())), dtype=np.int64)
 
         def positions(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
@@ -85,6 +90,10 @@ class PairOfClasses:
             hidden=positions(state.people.place[state.held.pairs(held)]),
             former=positions(state.former.pairs(before)),
         )
+
+    def ends(self, edges: Edges) -> list[Tie]:
+        """Return the places of the ends of edges, ascending."""
+        return list(map(tuple, np.sort(self.places[edges], axis=1).tolist()))
 
     @property
     def ties(self) -> Edges:
@@ -157,24 +166,24 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
 
 def hide(state: State, u: int, v: int) -> None:
     """Release the edge between two places no longer; a true tie is remembered as hidden."""
-    edge = state.adjacent[u][v]
-    is_true = state.is_true(edge)
-    state.drop_edge(edge)
+    edge = state.edges.adjacent[u][v]
+    is_true = state.edges.is_tie(edge)
+    state.edges.drop(edge)
     if is_true:
-        state.hold(state.places.owner[u], state.places.owner[v])
+        state.held.hold(state.places.owner[u], state.places.owner[v])
 
 
 def show(state: State, u: int, v: int) -> None:
     """Release an edge between two places that have none: a hidden tie of theirs, or inserted."""
     first, second = state.places.owner[u], state.places.owner[v]
-    hidden = state.held_of.get(first, {}).get(second) if NOBODY not in (first, second) else None
+    hidden = state.held.of.get(first, {}).get(second) if NOBODY not in (first, second) else None
     if hidden is not None:
-        state.unhold(hidden)
-    state.add_edge(u, v, is_true=hidden is not None)
+        state.held.unhold(hidden)
+    state.edges.show(u, v, is_true=hidden is not None)
 
 
 def relabel(state: State, row: int, edge: int) -> None:
     """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
-    state.unhold(row)
-    state.label(edge, TRUE)
+    state.held.unhold(row)
+    state.edges.label(edge, TRUE)
     state.count("relabelled")

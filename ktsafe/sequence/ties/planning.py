@@ -22,9 +22,10 @@ from ktsafe.exact.filling import fill
 from ktsafe.exact.imagined import Edges
 from ktsafe.exact.pair_program import solve
 from ktsafe.graph import edge_keys
-from ktsafe.options import Effort
-from ktsafe.sequence.memory.state import State, Tie
-from ktsafe.sequence.memory.tables import INSERTED
+from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.place_table import INSERTED
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.guise import disguise
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly, with_imagined
 
@@ -47,13 +48,14 @@ RHO = 0.5
 anew each time, those that are shown again and again would be the true ties (AUC .91, not .55)."""
 
 
-def plan_ties(state: State, rng: np.random.Generator, effort: Effort) -> None:
+def plan_ties(draft: Draft) -> None:
     """Choose what pairs of classes show, where enough changed; the others stay as they are."""
-    due = {classes for classes in state.stale if _is_due(state, classes)}
-    due |= {classes for classes in state.changed if _is_too_dear(state, classes)}
+    state, rng = draft.state, draft.rng
+    due = {classes for classes in state.current.stale if _is_due(state, classes)}
+    due |= {classes for classes in state.current.changed if _is_too_dear(state, classes)}
     padded = []
-    for classes in sorted(due | state.opened):
-        del state.stale[classes]
+    for classes in sorted(due | state.current.opened):
+        del state.current.stale[classes]
         pair = PairOfClasses.of(state, classes)
         if pair.is_inserted.any():
             padded.append(pair)
@@ -62,7 +64,8 @@ def plan_ties(state: State, rng: np.random.Generator, effort: Effort) -> None:
     for pair in padded:
         _plan_padded(state, pair, rng)
     _clear_least_true(state)
-    disguise(state, rng, effort if state.release == 0 else "fast")
+    effort = draft.frame.options.effort if state.current.number == 0 else "fast"
+    disguise(state, rng, effort)
 
 
 def _plan_padded(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
@@ -70,9 +73,9 @@ def _plan_padded(state: State, pair: PairOfClasses, rng: np.random.Generator) ->
 
     They get as many edges for a tie as people were given so far.
     """
-    n_edges = sum(map(len, state.between.values()))
-    n_true = n_edges - sum(state.n_inserted.values())
-    n_ties = n_true + sum(map(len, state.held_between.values()))
+    n_edges = sum(map(len, state.edges.between.values()))
+    n_true = n_edges - sum(state.edges.n_inserted.values())
+    n_ties = n_true + sum(map(len, state.held.between.values()))
     likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
     what, edges = _best(likely, rng)
     more = _worth(pair, edges) - _worth(pair, pair.shown)
@@ -88,7 +91,7 @@ def _worth(pair: PairOfClasses, edges: Edges) -> int:
 
 def _is_too_dear(state: State, classes: Tie) -> bool:
     """Whether the edges between two classes count for more than their ties would if hidden."""
-    n_inserted, shown = state.n_inserted[classes], state.between[classes]
+    n_inserted, shown = state.edges.n_inserted[classes], state.edges.between[classes]
     if n_inserted <= HIDDEN * (len(shown) - n_inserted):
         return False
     ends = state.edges.pairs(np.array(sorted(shown), dtype=np.int64))
@@ -98,8 +101,8 @@ def _is_too_dear(state: State, classes: Tie) -> bool:
 
 def _clear_least_true(state: State) -> None:
     """Clear pairs of classes until all edges together cost no more than none would."""
-    shown = {classes: len(edges) for classes, edges in state.between.items() if edges}
-    inserted = {classes: state.n_inserted[classes] for classes in shown}
+    shown = {classes: len(edges) for classes, edges in state.edges.between.items() if edges}
+    inserted = {classes: state.edges.n_inserted[classes] for classes in shown}
     worth = sum(shown.values()) - 2 * sum(inserted.values())
     if worth >= 0:
         return
@@ -115,23 +118,23 @@ def _do(state: State, pair: PairOfClasses, what: str, edges: Edges) -> None:
     """Let a pair show exactly these edges."""
     if what == "kept":
         return
-    state.forget_former(pair.classes)
-    state.returned.update(map(tuple, np.sort(pair.places[pair.former], axis=1).tolist()))
+    state.former.forget(pair.classes)
+    state.current.returned.update(pair.ends(pair.former))
     if what == "cleared":
-        state.remember(pair.classes)
-        state.stale[pair.classes] = pair.n_ties
+        state.former.remember(pair.classes, pair.ends(pair.shown))
+        state.current.stale[pair.classes] = pair.n_ties
     show_exactly(state, pair, edges)
     state.count(f"pairs_{what}")
 
 
 def _is_due(state: State, classes: Tie) -> bool:
     """Whether two classes have their turn, and enough changed since they had it last."""
-    n_shown, n_hidden = len(state.between[classes]), len(state.held_between.get(classes, ()))
-    since = (state.release + 5 * classes[0] + 3 * classes[1]) % PERIOD
+    n_shown, n_hidden = len(state.edges.between[classes]), len(state.held.between.get(classes, ()))
+    since = (state.current.number + 5 * classes[0] + 3 * classes[1]) % PERIOD
     if since > (not n_shown):
         return False
-    n_ties = n_shown - state.n_inserted[classes] + n_hidden
-    return n_hidden > 0 and state.stale[classes] >= STALE_MIN * n_ties
+    n_ties = n_shown - state.edges.n_inserted[classes] + n_hidden
+    return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * n_ties
 
 
 def _best(pair: PairOfClasses, rng: np.random.Generator) -> tuple[str, Edges]:

@@ -12,7 +12,8 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
-from ktsafe.sequence.memory.state import State, Tie
+from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.ties import planning
 from ktsafe.sequence.ties.guise import disguise
 from tests.ktsafe.sequence.world import World
@@ -20,7 +21,7 @@ from tests.ktsafe.sequence.world import World
 
 def edges_of(state: State) -> dict[Tie, bool]:
     """Return the released edges, and whether each is a true tie."""
-    return {state.edges.pair(row): state.is_true(row) for row in state.edges.used().tolist()}
+    return {state.edges.pair(row): state.edges.is_tie(row) for row in state.edges.used().tolist()}
 
 
 @settings(max_examples=15, deadline=None)
@@ -34,9 +35,11 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     state = sequence._state
     before = edges_of(state)
     inserted = [tie for tie, is_true in before.items() if not is_true]
-    state.gained = dict.fromkeys(tie for tie in before if rng.random() < share)
-    state.returned = {tie for tie in state.gained if rng.random() < 0.2}
-    may_change = {tie for tie in inserted if tie in state.gained and tie not in state.returned}
+    state.current.gained = dict.fromkeys(tie for tie in before if rng.random() < share)
+    state.current.returned = {tie for tie in state.current.gained if rng.random() < 0.2}
+    may_change = {
+        tie for tie in inserted if tie in state.current.gained and tie not in state.current.returned
+    }
     disguise(state, rng, "fast")
     after = edges_of(state)
     assert len(after) == len(before)

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from ktsafe.graph import edge_keys
 from ktsafe.sequence import Sequence
-from ktsafe.sequence.memory.tables import INSERTED, TRUE
+from ktsafe.sequence.memory.edge_tables import TRUE
+from ktsafe.sequence.memory.place_table import INSERTED
 from ktsafe.sequence.ties.pairs import PairOfClasses, with_imagined
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
@@ -43,7 +44,7 @@ def test_inserted_members_have_edges() -> None:
     for seed in range(40):
         state = padded(seed, 4)._state
         inserted = np.flatnonzero(state.places.kind[:] == INSERTED)
-        shown += any(state.adjacent[place] for place in inserted.tolist())
+        shown += any(state.edges.adjacent[place] for place in inserted.tolist())
     assert shown >= 26
 
 
@@ -68,7 +69,7 @@ def test_imagined_ties_are_those_of_inserted_members(seed: int, share: float) ->
         everything = edge_keys(np.concatenate((pair.shown, likely.hidden)))
         assert len(np.unique(everything)) == len(everything)
         assert (imagined[:, 0] != imagined[:, 1]).all()
-        ends = np.array([state.cls(place) for place in pair.places.tolist()])[imagined]
+        ends = np.array([state.places.cls[place] for place in pair.places.tolist()])[imagined]
         assert (np.sort(ends, axis=1) == classes).all()
         most = np.bincount(pair.ties.reshape(-1), minlength=len(pair.cohort)).max(initial=0)
         # What it showed before it was cleared may stem from a time with more ties.

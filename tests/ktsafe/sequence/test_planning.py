@@ -10,8 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.sequence import Sequence
-from ktsafe.sequence.memory.state import State, Tie
-from ktsafe.sequence.memory.tables import FALSE
+from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.edge_tables import FALSE
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
 from ktsafe.sequence.ties.planning import HIDDEN, plan_ties
 from tests.ktsafe.sequence.world import World
@@ -19,14 +21,16 @@ from tests.ktsafe.sequence.world import World
 
 def pairs_of(state: State) -> list[Tie]:
     """Return all pairs of classes with ties or edges."""
-    return sorted(state.held_between.keys() | {p for p, edges in state.between.items() if edges})
+    return sorted(
+        state.held.between.keys() | {p for p, edges in state.edges.between.items() if edges}
+    )
 
 
 def cost_between(sequence: Sequence, classes: Tie) -> tuple[int, int]:
     """Count, one by one, edges that differ from the truth between two classes, and true ties."""
     state = sequence._state
-    shown = [state.is_true(edge) for edge in state.between.get(classes, ())]
-    hidden = len(state.held_between.get(classes, ()))
+    shown = [state.edges.is_tie(edge) for edge in state.edges.between.get(classes, ())]
+    hidden = len(state.held.between.get(classes, ()))
     return hidden + shown.count(False), hidden + shown.count(True)
 
 
@@ -41,7 +45,7 @@ def test_no_release_costs_more_than_nothing_and_no_pair_tells_too_little(seed: i
         costs, n_ties = [], []
         for classes in pairs_of(sequence._state):
             cost, ties = cost_between(sequence, classes)
-            n_hidden = len(sequence._state.held_between.get(classes, ()))
+            n_hidden = len(sequence._state.held.between.get(classes, ()))
             assert cost - n_hidden <= HIDDEN * (ties - n_hidden)
             costs.append(cost)
             n_ties.append(ties)
@@ -53,19 +57,22 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     world, rng = World(50, 150, 3), np.random.default_rng(3)
     sequence = world.begin()
     state = sequence._state
-    truest = min(state.between, key=lambda c: state.n_inserted[c] / max(len(state.between[c]), 1))
+    truest = min(
+        state.edges.between,
+        key=lambda c: state.edges.n_inserted[c] / max(len(state.edges.between[c]), 1),
+    )
     for classes in pairs_of(state):
-        for edge in sorted(state.between[classes]) if classes != truest else ():
-            state.label(edge, FALSE)
+        for edge in sorted(state.edges.between[classes]) if classes != truest else ():
+            state.edges.label(edge, FALSE)
     cost, ties = np.sum([cost_between(sequence, c) for c in pairs_of(state)], axis=0)
     assert cost > ties
-    state.stale.clear()
-    state.forget_visible()
-    plan_ties(state, rng, "fast")
+    state.current.stale.clear()
+    state.current.begin(0)
+    plan_ties(Draft(state, sequence._frame, rng))
     costs = {c: cost_between(sequence, c) for c in pairs_of(state)}
     cost, ties = np.sum(list(costs.values()), axis=0)
     assert cost <= ties
-    assert state.between[truest]
+    assert state.edges.between[truest]
 
 
 @settings(max_examples=10, deadline=None)
@@ -78,27 +85,31 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
     state = sequence._state
     for classes in pairs_of(state):
         pair = PairOfClasses.of(state, classes)
-        assert {state.cls(place) for place in pair.places.tolist()} == set(classes)
-        labels = [state.cohort(place) for place in pair.places.tolist()]
+        assert {state.places.cls[place] for place in pair.places.tolist()} == set(classes)
+        labels = [state.places.cohort[place] for place in pair.places.tolist()]
         assert sorted(Counter(labels).values()) == sorted(pair.sizes.tolist())
         assert len({(c, label) for c, label in zip(pair.cohort.tolist(), labels, strict=True)}) == (
             len(pair.sizes)
         )
         edges = {frozenset(ends) for ends in pair.places[pair.shown].tolist()}
-        assert edges == {frozenset(state.edges.pair(row)) for row in state.between.get(classes, ())}
-        assert np.count_nonzero(~pair.is_true) == state.n_inserted[classes]
+        assert edges == {
+            frozenset(state.edges.pair(row)) for row in state.edges.between.get(classes, ())
+        }
+        assert np.count_nonzero(~pair.is_true) == state.edges.n_inserted[classes]
         assert (pair.cost(pair.shown), pair.n_ties) == cost_between(sequence, classes)
         assert pair.cost(pair.shown[:0]) == len(pair.ties) == pair.n_ties
-        assert all(state.cls(u) == classes[0] for u in pair.places[pair.shown[:, 0]].tolist())
+        assert all(
+            state.places.cls[u] == classes[0] for u in pair.places[pair.shown[:, 0]].tolist()
+        )
 
 
 def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     """The edges are kept, true or inserted, and forgotten with the next plan or their places."""
     sequence = World(60, 200, 1).begin()
     state = sequence._state
-    classes = max(pairs_of(state), key=lambda pair: len(state.between[pair]))
+    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     pair = PairOfClasses.of(state, classes)
-    state.remember(classes)
+    state.former.remember(classes, pair.ends(pair.shown))
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
@@ -106,7 +117,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     assert sorted(map(tuple, cleared.former.tolist())) == sorted(map(tuple, pair.shown.tolist()))
     again = Sequence.from_pages(sequence.to_pages())._state
     assert PairOfClasses.of(again, classes).former.tolist() == cleared.former.tolist()
-    state.forget_former(classes)
+    state.former.forget(classes)
     assert not len(PairOfClasses.of(state, classes).former)
 
 
@@ -124,4 +135,4 @@ def test_only_pairs_that_changed_are_planned_again(share: float) -> None:
         assert not len(step.lost)
         assert sequence.figures().moves == before
     else:
-        assert sequence._state.stale
+        assert sequence._state.current.stale

@@ -10,9 +10,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
-from ktsafe.options import Effort
-from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, step
+from ktsafe.sequence import Changes, Sequence, SequenceCorrupted
+from ktsafe.sequence.gate import cover
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.step import EXACT
 from ktsafe.sequence.ties.planning import plan_ties
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence import naive
@@ -29,17 +31,18 @@ ACTIVITIES = (
 def derived(state: State) -> dict[str, object]:
     """Return a copy of all indexes of a state in comparable form."""
     indexes = {
-        "adjacent": state.adjacent,
-        "members": state.members,
-        "ever": state.ever,
-        "cohorts_of": {k: v for k, v in state.cohorts_of.items() if v},
-        "row_of": state.row_of,
-        "held_of": {k: v for k, v in state.held_of.items() if v},
-        "held_between": {k: v for k, v in state.held_between.items() if v},
-        "between": {k: v for k, v in state.between.items() if v},
-        "withheld": state.withheld,
-        "differing": state.differing,
-        "former_between": {k: v for k, v in state.former_between.items() if v},
+        "adjacent": {k: v for k, v in state.edges.adjacent.items() if v},
+        "members": state.places.members,
+        "ever": state.places.n_ever,
+        "cohorts_of": {k: v for k, v in state.places.cohorts_of.items() if v},
+        "row_of": state.people.row_of,
+        "held_of": {k: v for k, v in state.held.of.items() if v},
+        "held_between": {k: v for k, v in state.held.between.items() if v},
+        "between": {k: v for k, v in state.edges.between.items() if v},
+        "n_inserted": {k: v for k, v in state.edges.n_inserted.items() if v},
+        "withheld": state.people.withheld,
+        "differing": state.people.differing,
+        "former_between": {k: v for k, v in state.former.between.items() if v},
     }
     return copy.deepcopy(indexes)
 
@@ -139,11 +142,11 @@ def test_changes_that_do_not_fit_do_nothing(changes: Changes) -> None:
     assert derived(sequence._state) == indexes
 
 
-def careless(state: State, rng: np.random.Generator, effort: Effort) -> None:
+def careless(draft: Draft) -> None:
     """Drop one edge that is no tie, and so leave its ends fewer neighbours than their cohorts."""
-    plan_ties(state, rng, effort)
-    rows = state.edges.used().tolist()
-    state.drop_edge(next(row for row in rows if not state.is_true(row)))
+    plan_ties(draft)
+    edges = draft.state.edges
+    edges.drop(next(row for row in edges.used().tolist() if not edges.is_tie(row)))
 
 
 def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -153,7 +156,7 @@ def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.Monkey
     before, indexes = sequence.to_pages(), derived(sequence._state)
     changes = world.change(ties=3, joins=2, leaves=1)
     with monkeypatch.context() as patched:
-        patched.setattr(step, "plan_ties", careless)
+        patched.setattr(Sequence, "recipe", EXACT._replace(plan=careless))
         with pytest.raises(NotKTSafe):
             sequence.advance(changes, rng)
     assert sequence.to_pages() == before
@@ -170,9 +173,9 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_plan(
     sequence = world.begin()
     history = [naive.published(sequence)]
     with monkeypatch.context() as patched:
-        patched.setattr(step.cohort_certificate, "check", lambda *_: None)
-        patched.setattr(step.cover, "check_cover", lambda *_: None)
-        patched.setattr(step, "plan_ties", careless)
+        ungated = EXACT._replace(plan=careless, check=lambda *_: None)
+        patched.setattr(Sequence, "recipe", ungated)
+        patched.setattr(cover, "check_cover", lambda *_: None)
         sequence.advance(world.change(ties=1), np.random.default_rng(0))
     history.append(naive.published(sequence))
     cohorts = naive.cohorts_by_id(sequence)
@@ -185,10 +188,10 @@ def test_merged_cohorts_fail_the_certificate() -> None:
     """Two cohorts of different locations are not one."""
     sequence = World(60, 90, 6).begin()
     state = sequence._state
-    one, *others = sorted(state.cohorts_of[state.cls(state.members[0][0])])
-    for place in state.members[others[0]]:
+    one, *others = sorted(state.places.cohorts_of[state.places.cls[state.places.members[0][0]]])
+    for place in state.places.members[others[0]]:
         state.places.cohort[place] = one
-    state.rebuild()
+    state.rebuild(state.meta())
     with pytest.raises(NotKTSafe):
         sequence.check()
 

@@ -222,7 +222,9 @@ def test_a_group_changes_its_class_when_its_people_agree() -> None:
     shown = after.graph.codes[np.isin(after.keys, together), 0]
     assert {after.graph.categories[0][code] for code in shown.tolist()} == {"y"}
     twin = AlignedSequence.from_pages(sequence.to_pages())
-    assert twin._state.between == {k: v for k, v in sequence._state.between.items() if v}
+    assert twin._state.edges.between == {
+        k: v for k, v in sequence._state.edges.between.items() if v
+    }
 
 
 def test_an_orbit_is_shown_while_at_least_half_of_it_is_true() -> None:
@@ -273,20 +275,20 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     sequence = begun(World(40, 60, 4))
     state, frame = sequence._state, sequence._frame
     sequence.check()
-    label = state.cohort(state.edges.low[int(state.edges.used()[0])])
-    place = state.members[label][0]
+    label = state.places.cohort[state.edges.low[int(state.edges.used()[0])]]
+    place = state.places.members[label][0]
     if harm == "edge":
-        state.drop_edge(int(state.edges.used()[0]))
+        state.edges.drop(int(state.edges.used()[0]))
     elif harm == "member":
-        state.members[label].pop()
+        state.places.members[label].pop()
     elif harm == "ever":
-        for other in state.members[label][:2]:
+        for other in state.places.members[label][:2]:
             state.places.ever[other] = 1
     else:
         column = {"class": state.places.cls, "born": state.places.born}[harm]
         column[place] = 99
     with pytest.raises(NotKTSafe):
-        aligned_step.check(state, frame, state.members)
+        aligned_step.check(state, frame, state.places.members)
 
 
 def test_the_gate_refuses_half_an_orbit(monkeypatch: pytest.MonkeyPatch) -> None:

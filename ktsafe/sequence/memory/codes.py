@@ -1,0 +1,65 @@
+"""Numbers for classes and for texts of attributes, in the order in which they were first seen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidGraph
+
+
+class Codes:
+    """What the numbers in the tables stand for.
+
+    Attributes
+    ----------
+    categories:
+        Texts of the codes of each attribute, the sensitive one last.
+    classes:
+        Quasi-identifier codes of each class.
+    """
+
+    def __init__(self, n_attributes: int) -> None:
+        self.set([], [[] for _ in range(n_attributes)])
+
+    def set(self, classes: Iterable[Sequence[int]], categories: list[list[str]]) -> None:
+        """Replace all."""
+        self.categories = categories
+        self.classes = [tuple(codes) for codes in classes]
+        self._numbers = {codes: number for number, codes in enumerate(self.classes)}
+
+    @property
+    def sensitive(self) -> list[str]:
+        """Texts of the codes of the sensitive attribute."""
+        return self.categories[-1]
+
+    def class_of(self, codes: tuple[int, ...]) -> int:
+        """Return the number of a class, a new one if it was never seen."""
+        if codes not in self._numbers:
+            self._numbers[codes] = len(self.classes)
+            self.classes.append(codes)
+        return self._numbers[codes]
+
+    def of(self, values: Sequence[str]) -> tuple[int, int]:
+        """Return the class and the sensitive code of a person's texts; new ones get a code.
+
+        Raises
+        ------
+        InvalidGraph
+            If there is not one text for each attribute.
+        """
+        if len(values) != len(self.categories):
+            raise InvalidGraph("Attribute values do not fit the schema.")
+        codes = []
+        for known, text in zip(self.categories, values, strict=True):
+            if text not in known:
+                known.append(text)
+            codes.append(known.index(text))
+        return self.class_of(tuple(codes[:-1])), codes[-1]
+
+    def table(self, cls: NDArray[np.int64], sensitive: NDArray[np.int64]) -> NDArray[np.int32]:
+        """Return the codes of all attributes by class and sensitive code: (people, attributes)."""
+        classes = np.array(self.classes, dtype=np.int32).reshape(-1, len(self.categories) - 1)
+        return np.column_stack((classes[cls], sensitive.astype(np.int32)))

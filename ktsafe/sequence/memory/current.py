@@ -1,0 +1,50 @@
+"""The current release: its number, and how it differs from the former one."""
+
+from __future__ import annotations
+
+Tie = tuple[int, int]
+
+
+class Current:
+    """What the last changes did.
+
+    Attributes
+    ----------
+    number:
+        Of the release, 0 for the first.
+    gained, lost:
+        Edges between places, ascending, that this release shows and the former did not, or the
+        other way round.
+    returned:
+        Edges that were shown before their pair of classes was cleared, of pairs planned afresh now.
+    touched:
+        Cohorts to which anything happened.
+    stale:
+        For two classes how many true ties between them came or went since it was last decided what
+        they show. Remembered, as the tables are.
+    changed, opened:
+        Those of them in which this happened in this release, and because somebody was published.
+    """
+
+    def __init__(self) -> None:
+        self.number = 0
+        self.gained: dict[Tie, None] = {}
+        self.lost: dict[Tie, None] = {}
+        self.returned: set[Tie] = set()
+        self.touched: set[int] = set()
+        self.stale: dict[Tie, int] = {}
+        self.changed: set[Tie] = set()
+        self.opened: set[Tie] = set()
+
+    def begin(self, number: int) -> None:
+        """Begin a release: nothing has changed yet."""
+        self.number = number
+        for edges in (self.gained, self.lost):
+            edges.clear()
+        for noted in (self.returned, self.touched, self.changed, self.opened):
+            noted.clear()
+
+    def note_change(self, classes: Tie) -> None:
+        """Note that a true tie between two classes came or went."""
+        self.stale[classes] = self.stale.get(classes, 0) + 1
+        self.changed.add(classes)
