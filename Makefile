@@ -26,7 +26,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format typecheck audit check bench trials trials-sequence simulate faults fuzz \
+.PHONY: help run test lint format typecheck audit check bench trials trials-sequence simulate faults kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel constraints clean java
 
 help: ## print this list
@@ -72,6 +72,9 @@ simulate: $(STAMP) ## run the service in simulated time with crashes at every st
 
 faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on where it was ended
 	$(RUN) -m tests.faults --missing --out docs/reliability.md
+
+kills: $(STAMP) java ## kill the service 1,000 times on files, 200 on a broker; compare every byte
+	$(RUN) -m tests.faults.kills --out docs/reliability.md
 
 fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
 	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS)

@@ -17,7 +17,25 @@ import platform
 from pathlib import Path
 
 from tests.faults import buffers, on_broker, on_disk, on_limits, simulated
-from tests.faults.trials import HEAD_CELLS, Fault, kept, table, tried
+from tests.faults.trials import HEAD_CELLS, Fault, kept, put_section, table, tried
+
+EXPLAINED = """\
+Written by `make faults` on {today} ({machine}).
+
+Each fault was tried as often as the table says, each time at a moment or place drawn from its seed.
+A try passes only if the final graph is the independent fold of all events, every release is there
+once, verified, and with the bytes that readers saw before the fault. "Nothing" is therefore not an
+estimate: a try that loses anything ends the command, which says how to repeat it.
+
+Recovery counts from the end of the fault (the broker is back, the process is started) until the
+service works again; in simulated time there is none to measure. The seconds are upper bounds: what
+else ran on the machine is in them. Where the service refuses to go on, because its feed has lost
+events, a try passes only if it does so with that exit code.
+
+The command may be run in parts: the table is made of the last outcome of each fault, and `commit`
+says of which code that is ("+": with what was changed since and landed next).
+
+{rows}"""
 
 
 def main() -> None:
@@ -41,7 +59,8 @@ def main() -> None:
     rows = [outcome.row() if outcome else before.get(of, "") for of, outcome in found.items()]
     lacking = [" ".join(of) for of, row in zip(found, rows, strict=True) if not row]
     if given.out:
-        given.out.write_text(page(table(filter(None, rows)), lacking), encoding="utf-8")
+        put_section(given.out, "Faults", faults_section(table(filter(None, rows)), lacking))
+        put_section(given.out, "Bounds of memory", buffers.table())
     else:
         print(table(filter(None, rows)))
 
@@ -49,7 +68,7 @@ def main() -> None:
 def rows_of(text: str) -> dict[tuple[str, str], str]:
     """Return the rows of a page by fault and place; the oldest do not tell their commit."""
     found = {}
-    for line in text.partition("\n## Bounds")[0].splitlines():
+    for line in text.partition("\n## Faults")[2].partition("\n## ")[0].splitlines():
         cells = line.strip("| ").split(" | ")
         if len(cells) == len(HEAD_CELLS) - 1:
             cells.insert(-1, "earlier")
@@ -68,38 +87,12 @@ def all_faults(given: argparse.Namespace) -> list[Fault]:
     return faults
 
 
-def page(rows: str, lacking: list[str]) -> str:
-    """Return the whole page around the table, with the faults that were not tried."""
-    not_tried = f"Not tried in this run: {', '.join(lacking)}.\n" if lacking else ""
+def faults_section(rows: str, lacking: list[str]) -> str:
+    """Return the table under its explanation, with the faults that were not tried."""
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
     machine = f"{os.cpu_count()} cores, {platform.system()} {platform.machine()}"
-    return f"""\
-# Reliability
-
-Written by `python -m tests.faults --out docs/reliability.md` on {today} ({machine}); not by hand.
-
-## Faults
-
-Each fault was tried as often as the table says, each time at a moment or place drawn from its seed.
-A try passes only if the final graph is the independent fold of all events, every release is there
-once, verified, and with the bytes that readers saw before the fault. "Nothing" is therefore not an
-estimate: a try that loses anything ends the command, which says how to repeat it.
-
-Recovery counts
-from the end of the fault (the broker is back, the process is started) until the service works
-again; in simulated time there is none to measure. The seconds are upper bounds: what else ran on
-the machine is in them. Where the service refuses to go on, because its feed has lost events, a try
-passes only if it does so with that exit code.
-
-The command may be run in parts: the page is made of
-the last outcome of each fault, and `commit` says of which code that is ("+": with what was changed
-since and landed next; "earlier": before commits were noted).
-
-{rows}{not_tried}
-## Bounds of memory
-
-{buffers.table()}
-"""
+    not_tried = f"\nNot tried in this run: {', '.join(lacking)}.\n" if lacking else ""
+    return EXPLAINED.format(today=today, machine=machine, rows=rows) + not_tried
 
 
 if __name__ == "__main__":

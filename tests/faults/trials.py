@@ -174,3 +174,13 @@ def said(sentences: Iterable[str], words: str) -> str:
     found = [sentence for sentence in sentences if words in sentence]
     assert found, f"nobody said {words!r}"
     return f'log "{found[0]}"'
+
+
+def put_section(page: Path, title: str, body: str) -> None:
+    """Put a section of a page in the place of the one with its title, or at the end."""
+    text = page.read_text(encoding="utf-8")
+    section = f"## {title}\n\n{body.strip()}\n\n"
+    old = re.compile(rf"^## {re.escape(title)}\n.*?(?=^## |\Z)", re.DOTALL | re.MULTILINE)
+    # As a function: a body may hold what a template would take for a group.
+    found, times = old.subn(lambda _: section, text)
+    page.write_text((found if times else f"{text}\n{section}").rstrip() + "\n", encoding="utf-8")
