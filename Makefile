@@ -77,7 +77,7 @@ kills: $(STAMP) java ## kill the service 1,000 times on files, 200 on a broker; 
 	$(RUN) -m tests.faults.kills --out docs/reliability.md
 
 fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
-	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS)
+	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out docs/reliability.md
 
 long-run: $(STAMP) java ## two hours of events, replayed with faults and kill -9: EVENTS=7200000
 	mkdir -p var

@@ -27,7 +27,8 @@ CHUNK: Final = "chunk"
 MANIFEST: Final = "manifest"
 MARKER: Final = "marker"
 FORMAT: Final = 1
-SEQ_MAX: Final = 10_000_000
+SEQ_MAX: Final = 1_000_000
+"""Half a terabyte of the chunks that are published; their numbers take a reader 100 MB."""
 
 
 class Marker(msgspec.Struct, frozen=True):

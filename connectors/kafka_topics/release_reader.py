@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
+import io
 import logging
 import shutil
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, BinaryIO, Final
 
 from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
@@ -35,12 +36,16 @@ _COPY_BYTES: Final = 1024 * 1024
 
 @dataclasses.dataclass
 class _Set:
-    """Parts of one release found so far; chunks lie in a spool file, not in memory."""
+    """Parts of one release found so far; chunks lie in a spool file, not in memory.
+
+    The file stays open: a topic may hold any number of small chunks.
+    """
 
     spool: Path
     chunk_bytes: int = 0
     seqs: set[int] = dataclasses.field(default_factory=set)
     manifest: bytes = b""
+    file: BinaryIO | None = None
 
     def take(self, part: ReleasePart) -> None:
         """Keep a part; one that comes again takes the place of the first.
@@ -53,10 +58,9 @@ class _Set:
             if len(part.value) != self.chunk_bytes:
                 self.drop()
                 self.chunk_bytes = len(part.value)
-            mode = "r+b" if self.spool.exists() else "w+b"
-            with self.spool.open(mode) as file:
-                file.seek(part.seq * self.chunk_bytes)
-                file.write(part.value)
+            self.file = self.file or self.spool.open("w+b")
+            self.file.seek(part.seq * self.chunk_bytes)
+            self.file.write(part.value)
             self.seqs.add(part.seq)
 
     def complete(self, marker: Marker) -> bool:
@@ -74,6 +78,9 @@ class _Set:
 
     def drop(self) -> None:
         """Forget all chunks."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
         self.spool.unlink(missing_ok=True)
         self.seqs.clear()
 
@@ -105,7 +112,9 @@ class KafkaReleaseReader:
                     continue
                 if part.release_id not in sets and len(sets) == SETS_MAX:
                     sets.pop(next(iter(sets))).drop()
-                found = sets.setdefault(part.release_id, _Set(spools / part.release_id))
+                found = sets.get(part.release_id)
+                if found is None:
+                    found = sets[part.release_id] = _Set(spools / part.release_id)
                 if part.kind != chunks.MARKER:
                     if chunks.intact(part) and part.release_id not in done:
                         found.take(part)
@@ -121,6 +130,8 @@ class KafkaReleaseReader:
                 found.drop()
                 del sets[part.release_id]
         finally:
+            for unfinished in sets.values():
+                unfinished.drop()
             shutil.rmtree(spools, ignore_errors=True)
 
     def close(self) -> None:
@@ -193,20 +204,19 @@ class KafkaReleaseReader:
         shutil.rmtree(temporary, ignore_errors=True)
         temporary.mkdir()
         (temporary / MANIFEST).write_bytes(found.manifest)
-        _split(found.spool, temporary, marker.files)
+        _split(found.file or io.BytesIO(), temporary, marker.files)
         bundles.check_folder(temporary, release_id)
         bundles.put_in_place(temporary, into / release_id)
         names = tuple(name for name, _ in marker.files)
         return ReleaseBundle(release_id, record.timestamp, into / release_id, (MANIFEST, *names))
 
 
-def _split(spool: Path, folder: Path, files: list[tuple[str, int]]) -> None:
+def _split(stream: BinaryIO, folder: Path, files: list[tuple[str, int]]) -> None:
     """Cut a stream of chunks into the files it holds."""
-    spool.touch()
-    with spool.open("rb") as stream:
-        for name, length in files:
-            with (folder / name).open("wb") as file:
-                left = length
-                while left and (block := stream.read(min(left, _COPY_BYTES))):
-                    file.write(block)
-                    left -= len(block)
+    stream.seek(0)
+    for name, length in files:
+        with (folder / name).open("wb") as file:
+            left = length
+            while left and (block := stream.read(min(left, _COPY_BYTES))):
+                file.write(block)
+                left -= len(block)

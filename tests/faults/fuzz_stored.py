@@ -101,7 +101,7 @@ class Topic:
 
 
 _HEADERS = [
-    *(b"", b"0", b"1", b"-1", b"9999999", b"10000000", b"9" * 40, b"chunk", b"manifest"),
+    *(b"", b"0", b"1", b"-1", b"9999999", b"1000000", b"9" * 40, b"chunk", b"manifest"),
     *(b"marker", b"../x", b"/etc/x", b"000001", b"000002", b".hidden", b"a" * 300, b"\xff", b"\0"),
 ]
 

@@ -55,8 +55,10 @@ def test_the_checks_notice_a_lost_record(tmp_path, monkeypatch):
 def test_a_page_keeps_the_rows_that_are_not_tried_again():
     """Rows are read back as they were written; those of before tell that they are older."""
     outcome = trials.Outcome(simulated.FAULTS[0], 1, (trials.Trial("seen"),), "abc1234")
-    page = trials.table([outcome.row()])
+    page = "\n## Faults\n" + trials.table([outcome.row()])
     key = (simulated.FAULTS[0].name, "simulation")
     assert rows_of(page) == {key: outcome.row()}
     old = outcome.row().replace("| `abc1234` ", "")
-    assert rows_of(trials.table([old])) == {key: outcome.row().replace("`abc1234`", "earlier")}
+    assert rows_of("\n## Faults\n" + trials.table([old])) == {
+        key: outcome.row().replace("`abc1234`", "earlier")
+    }
