@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 from collections.abc import Callable
 from pathlib import Path
@@ -11,6 +12,7 @@ import pytest
 
 from state.changes import EdgeAdd, VertexUpsert
 from state.errors import StateCorrupted, StateError
+from state.folder import Witness
 from state.ledger import PendingCut, SequenceRecord
 from state.rocksdb import RocksDBStore
 from state.store import Position
@@ -118,6 +120,41 @@ def test_a_file_cut_short_or_gone_is_noticed(
         return  # its last entry only repeats what the files say
     assert isinstance(outcome, str)
     assert outcome.startswith("StateCorrupted")
+
+
+def test_a_log_cut_anywhere_is_refused_or_whole(
+    crashed: tuple[Path, tuple[object, ...]], tmp_path: Path
+) -> None:
+    """Wherever the log ends, no counted commit is missed in silence."""
+    whole, graph = crashed
+    dice = random.Random(1)
+    outcomes = []
+    for log in files(whole, "db/*.log"):
+        for _ in range(15):
+            folder = tmp_path / f"{len(outcomes)}"
+            shutil.copytree(whole, folder)
+            os.truncate(folder / log.relative_to(whole), dice.randrange(log.stat().st_size))
+            outcomes.append(open_damaged(folder))
+    refused = [outcome for outcome in outcomes if outcome != graph]
+    assert refused
+    assert all(str(outcome).startswith("StateCorrupted") for outcome in refused)
+
+
+def test_a_commit_that_was_not_counted_may_be_cut_off(
+    crashed: tuple[Path, tuple[object, ...]], tmp_path: Path
+) -> None:
+    """Killed before the count, a commit has no consequence: without it the store is as before."""
+    folder = tmp_path / "store"
+    shutil.copytree(crashed[0], folder)
+    witness = Witness(folder)
+    witness.write(witness.read() - 1)
+    witness.close()
+    log = max(files(folder, "db/*.log"), key=lambda file: file.stat().st_size)
+    os.truncate(log, log.stat().st_size - 1)
+    store = RocksDBStore.open(folder, SCHEMA)
+    assert store.positions() == {("t", 0): Position(4, 4)}
+    assert len(store.snapshot().ids) == 5 * PEOPLE
+    store.close()
 
 
 def test_a_lost_database_is_not_made_anew(
