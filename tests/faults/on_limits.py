@@ -1,15 +1,17 @@
 """Limits of the machine that a running service reaches: disk, files, memory, a torn log.
 
-Two of them need root: they put the state on a small disk of its own, which is filled up, or fails
-so that the system goes on read-only.
+Some need root: they put the state on a small disk of its own, which is filled up, or fails so that
+the system goes on read-only, or the service into a control group without memory.
 """
 
 from __future__ import annotations
 
 import os
 import random
+import re
 import resource
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -28,6 +30,8 @@ DISK_BYTES = 48 * 2**20
 GIVEN_S = 45.0
 """How long a limited service is given to end or to complain. Where every byte of memory is asked
 for in vain first it is not deadlocked, but slow beyond use."""
+GROUPS = Path("/sys/fs/cgroup/memory")
+"""Where control groups for memory are made, version 1."""
 WAITS = ("cannot be staged", "did not confirm", "cannot be written")
 
 
@@ -158,13 +162,18 @@ def log_torn(folder: Path, seed: int) -> Trial:
     return Trial(seen, mended(site, partitions, folder / "read"))
 
 
+def is_releasing(site: Watched) -> bool:
+    """Whether a release was begun."""
+    return bool(re.search(r"^ktsafe_releases_begun_total [1-9]", site.metrics(), re.MULTILINE))
+
+
 def limited(which: int, bound: Callable[[int, random.Random], int]) -> Callable[..., Trial]:
-    """Return a trial that sets a limit of a running process, and lifts it by a new start."""
+    """Return a trial that sets a limit during a release, and lifts it by a new start."""
 
     def run(folder: Path, seed: int) -> Trial:
         site, partitions = site_of(folder, seed)
         process = site.site.start()
-        seconds_until(lambda: site.applied() > 0, process)
+        seconds_until(lambda: is_releasing(site), process)
         limit = bound(process.pid, random.Random(seed))
         resource.prlimit(process.pid, which, (limit, resource.getrlimit(which)[1]))
         deadline = time.monotonic() + GIVEN_S
@@ -199,6 +208,26 @@ def address_space(pid: int, dice: random.Random) -> int:
     return int(size) * 1024 + dice.randrange(32 * 2**20)
 
 
+def killed_for_memory(folder: Path, seed: int) -> Trial:
+    """Let the system end the service during a release, for the memory of its control group."""
+    site, partitions = site_of(folder, seed)
+    group = GROUPS / f"ktsafe-fault-{os.getpid()}-{seed}"
+    group.mkdir()
+    try:
+        process = site.site.start()
+        (group / "cgroup.procs").write_text(str(process.pid))
+        seconds_until(lambda: is_releasing(site), process)
+        used = int((group / "memory.usage_in_bytes").read_text())
+        limit = used + random.Random(seed).randrange(4 * 2**20)
+        (group / "memory.limit_in_bytes").write_text(str(limit))
+        process.wait(PATIENCE_S)
+    finally:
+        seconds_until(lambda: not (group / "cgroup.procs").read_text())
+        group.rmdir()
+    assert process.returncode == -signal.SIGKILL, f"exit {process.returncode}"
+    return Trial("killed by the system; `KtsafeDown`", mended(site, partitions, folder / "read"))
+
+
 def is_root() -> bool:
     """Whether disks can be mounted here."""
     return os.geteuid() == 0 and Path("/dev/loop-control").exists()
@@ -213,7 +242,13 @@ FAULTS = (
         3,
         limited(resource.RLIMIT_NOFILE, open_files),
     ),
-    Fault("no memory is left", "files", NEXT_START, 3, limited(resource.RLIMIT_AS, address_space)),
+    Fault(
+        "no memory is left during a release",
+        "files",
+        NEXT_START,
+        3,
+        limited(resource.RLIMIT_AS, address_space),
+    ),
 )
 if is_root():
     FAULTS += (
@@ -221,4 +256,8 @@ if is_root():
         Fault(
             "disk of the state fails, read-only from then on", "files", MENDED, 2, disk_read_only
         ),
+    )
+if is_root() and GROUPS.is_dir():
+    FAULTS += (
+        Fault("killed for its memory during a release", "files", NEXT_START, 3, killed_for_memory),
     )
