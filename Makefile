@@ -81,7 +81,8 @@ fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet in
 
 long-run: $(STAMP) java ## two hours of events, replayed with faults and kill -9: EVENTS=7200000
 	mkdir -p var
-	$(RUN) -m tests.faults.long_run --events $(EVENTS) --memory var/memory.csv --plot var/memory.svg
+	$(RUN) -m tests.faults.long_run --events $(EVENTS) --memory var/memory.csv --plot var/memory.svg \
+		--out docs/reliability.md
 
 integration: $(STAMP) java ## run only the tests with a real Kafka broker
 	CI=true $(RUN) -m pytest -m integration

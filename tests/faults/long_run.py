@@ -3,8 +3,8 @@
     python -m tests.faults.long_run [--events 7200000] [--faults 120] [--kills 30] [--plot FILE]
 
 The feed's own truth is the yardstick: after every run the final graph is that of the feed, and
-every slot has its release, cut at the feed's own offsets, with exactly the people of that slot and
-all their ties. Runs: in simulation (real loop, store on disk) undisturbed and with faults; as a
+every slot has its release, cut at the feed's own offsets, made of exactly that slot's people and
+ties. Runs: in simulation (real loop, store on disk) undisturbed and with faults; as a
 process on a real broker undisturbed, with its memory measured, and killed with SIGKILL. Prints one
 line per run, and exits with an error if anything differs.
 """
@@ -15,6 +15,7 @@ import argparse
 import csv
 import dataclasses
 import itertools
+import json
 import math
 import os
 import random
@@ -37,12 +38,27 @@ from stream.slots import FixedSlots
 from tests.faults import errors, level_feed, memory, processes
 from tests.faults.level_feed import Truth
 from tests.faults.memory import Sample
+from tests.faults.trials import commit, put_section
 from tests.stream.service.simulation import Tripwire, World, disk_store
 from tests.trials import running
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip
 
+SECTION = """\
+`make long-run EVENTS={events}`, seed {seed}, revision `{commit}`: a network of {people:,} people,
+as many of whom join as leave, replayed as fast as it goes, beside other work. After each run the
+final graph is that of the feed, and every slot has its release, cut at the feed's own offsets and
+made of that slot's people and ties.
+
+| run | events | faults or kills | releases | final graph | time |
+|---|---|---|---|---|---|
+{rows}
+
+Resident memory of the service on the broker, undisturbed, of the last three quarters of its run
+one half and the other: {memory}.
+"""
+ROWS: list[str] = []
 LATENESS_S = 300
 BATCH = 10_000
 ATTRIBUTES: dict[str, Any] = {
@@ -83,7 +99,9 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--memory", type=Path, help="write seconds and resident bytes as CSV")
     parser.add_argument("--plot", type=Path, help="draw them as SVG too")
+    parser.add_argument("--out", type=Path, help="put the table into this page")
     given = parser.parse_args()
+    revision = commit()
     every_s = max(1, given.events // 1000 // given.releases)
     plan = Plan(given.events, given.people, every_s, given.faults, given.kills, given.seed)
     started = time.monotonic()
@@ -96,9 +114,9 @@ def main() -> None:
         say("feed", plan.events, "-", truths, started)
         # The simulation needs no broker: it runs beside the rest, on another core.
         with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as beside:
-            simulated = beside.submit(simulate, folder, plan, truths)
+            simulated = beside.submit(rows_of_simulation, folder, plan, truths)
             samples = on_broker(folder, plan, truths)
-            simulated.result()
+            rows = ROWS + simulated.result()
     told = memory.drift(samples)
     print(f"memory after warm-up: {told}")
     if given.memory:
@@ -106,6 +124,16 @@ def main() -> None:
     if given.plot:
         memory.plot(given.plot, samples, told)
     print(f"all in {time.monotonic() - started:.0f} s")
+    if given.out:
+        section = SECTION.format(
+            events=plan.events,
+            people=plan.people,
+            seed=plan.seed,
+            commit=revision,
+            rows="\n".join(rows),
+            memory=told,
+        )
+        put_section(given.out, "Long run", section)
 
 
 def say(what: str, events: int, faults: object, truths: list[Truth], started: float) -> None:
@@ -114,12 +142,18 @@ def say(what: str, events: int, faults: object, truths: list[Truth], started: fl
     times = os.times()
     cores = times.user + times.system + times.children_user + times.children_system
     last = truths[-1]
-    print(
-        f"{what} | {events:,} events | {faults} | {len(truths)} slots | "
-        f"graph {last.digest} ({len(last.graph[0]):,} people, {len(last.graph[1]):,} ties) | "
-        f"{seconds:.0f} s, {cores:.0f} core seconds of this process and those it waited for so far",
-        flush=True,
+    ROWS.append(
+        f"| {what} | {events:,} | {faults} | {len(truths)} | "
+        f"{last.digest}: {len(last.graph[0]):,} people, {len(last.graph[1]):,} ties | "
+        f"{seconds:.0f} s, {cores:.0f} core s so far |"
     )
+    print(ROWS[-1], flush=True)
+
+
+def rows_of_simulation(folder: Path, plan: Plan, truths: list[Truth]) -> list[str]:
+    """Simulate in a process of its own; return its rows."""
+    simulate(folder, plan, truths)
+    return ROWS
 
 
 def simulate(folder: Path, plan: Plan, truths: list[Truth]) -> tuple[int, Counter[str]]:
@@ -325,19 +359,24 @@ def check_site(site: running.Site, truths: list[Truth], into: Path) -> None:
 
 
 def check_release(site: running.Site, release: Path, truth: Truth, still_there: set[str]) -> None:
-    """Check that a release shows exactly the people of its slot, and all ties among them.
+    """Check that a release was made of its slot's graph, and says of it what its audit says.
 
-    Who left since is blanked in the private mapping, so that only the others can be looked up.
+    Who left since is blanked in the private mapping, so that only the others can be looked up; of
+    the last slot everybody is there.
     """
-    mapping = dict(rows(site.folder / "state/audit" / release.name / "mapping.csv"))
+    private = site.folder / "state/audit" / release.name
+    told = json.loads((private / "audit.json").read_bytes())["usefulness"]
+    vertices, ties = truth.graph
+    assert told["vertices"]["true"] == len(vertices), f"other people in {release.name}"
+    assert told["edges"]["true"] == len(ties), f"other ties in {release.name}"
+    mapping = dict(rows(private / "mapping.csv"))
     people = {name for name in mapping.values() if name}
-    assert people == truth.graph[0].keys() & still_there, f"other people in {release.name}"
-    ties = {
-        (min(mapping[a], mapping[b]), max(mapping[a], mapping[b]))
-        for a, b in rows(release / "edges.csv")
-        if mapping[a] and mapping[b]
-    }
-    assert ties >= level_feed.shared_ties(truth.graph[1], people), f"a tie lacks in {release.name}"
+    assert people <= vertices.keys() & still_there, f"other people in {release.name}"
+    named = ((mapping[a], mapping[b]) for a, b in rows(release / "edges.csv"))
+    true = sum((min(pair), max(pair)) in ties for pair in named if all(pair))
+    assert true <= told["edges"]["shared"], f"more true ties in {release.name}"
+    if still_there >= vertices.keys():
+        assert (len(people), true) == (told["vertices"]["shared"], told["edges"]["shared"])
 
 
 def rows(path: Path) -> list[list[str]]:

@@ -56,17 +56,24 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def drift(samples: list[Sample]) -> str:
-    """Say how far resident memory moved after the warm-up."""
+    """Say how far resident memory moved after the warm-up, between releases and in them.
+
+    A release is a tooth on a level: the lower quartile lies on the level, the greatest on a tooth.
+    """
     warm = [sample.resident for sample in samples[round(len(samples) * WARM_UP) :]]
     half = len(warm) // 2
-    if not half:
+    if half < 2:
         return "too short a run"
-    before, after = statistics.median(warm[:half]), statistics.median(warm[half:])
-    return (
-        f"median {before / 2**20:.0f} MiB, then {after / 2**20:.0f} MiB "
-        f"({(after - before) / before:+.1%}); least {min(warm) / 2**20:.0f}, "
-        f"greatest {max(warm) / 2**20:.0f} MiB"
-    )
+    levels, teeth = [], []
+    for part in (warm[:half], warm[half:]):
+        levels.append(statistics.quantiles(part, n=4)[0])
+        teeth.append(max(part))
+    return f"between releases {_moved(*levels)}; at most {_moved(*teeth)}"
+
+
+def _moved(before: float, after: float) -> str:
+    moved = (after - before) / before
+    return f"{before / 2**20:.0f} MiB, then {after / 2**20:.0f} MiB ({moved:+.1%})"
 
 
 def write(path: Path, samples: list[Sample]) -> None:

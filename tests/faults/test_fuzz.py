@@ -16,6 +16,12 @@ def test_nothing_crashes_or_hangs(tmp_path, target):
     assert done >= inputs
 
 
+def test_rows_of_a_page_are_read_back():
+    """What one target showed stays on the page when another one is run again."""
+    page = "\n## Fuzzed\n\n| events | 1,000 | 1 | `abc` | nothing |\n\n## Next\n| config | 1 |\n"
+    assert fuzz.rows_of(page) == {"events": ("1,000", "1", "`abc`", "nothing")}
+
+
 def test_a_target_that_fails_is_told_and_its_input_kept(tmp_path, monkeypatch):
     """An input that crashes a target ends the run with the error, and lies in a file."""
     monkeypatch.setenv("KTSAFE_FUZZ_FAILS", "1")

@@ -32,11 +32,13 @@ def test_faults_are_spread_over_the_run(length: int, count: int, seed: int) -> N
 
 
 def test_memory_is_summed_up_and_drawn(tmp_path: Path) -> None:
-    """A tenth more in the second half of the warm part is told as such, and drawn."""
-    sizes = [50, 80, *[100] * 3, *[110] * 3]
+    """A level that rises by a tenth in the second half is told, teeth of releases apart."""
+    sizes = [50, 80, *[100] * 4, 300, *[110] * 4, 270]
     samples = [memory.Sample(float(i), size * 2**20) for i, size in enumerate(sizes)]
     told = memory.drift(samples)
-    assert told == "median 100 MiB, then 110 MiB (+10.0%); least 100, greatest 110 MiB"
+    assert told == (
+        "between releases 100 MiB, then 110 MiB (+10.0%); at most 300 MiB, then 270 MiB (-10.0%)"
+    )
     memory.plot(tmp_path / "memory.svg", samples, told)
     memory.write(tmp_path / "memory.csv", samples)
     assert told in (tmp_path / "memory.svg").read_text()
