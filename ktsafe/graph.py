@@ -11,14 +11,16 @@ import dataclasses
 import itertools
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
-import networkx as nx
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.absent import check_texts, refuse
 from ktsafe.errors import InvalidGraph
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 MISSING = "-"
 """The value of an attribute that nobody gave: an ordinary category of its own."""
@@ -258,6 +260,8 @@ class AttributedGraph:
     def to_networkx(self, nodes: Sequence[Hashable] | None = None) -> nx.Graph:
         """Return the graph as networkx, its nodes named by `nodes` (default: positions)."""
         names: Sequence[Any] = range(self.n_vertices) if nodes is None else nodes
+        import networkx as nx  # noqa: PLC0415 -- only those who ask for its graphs wait for it
+
         graph = nx.Graph()
         for v, name in enumerate(names):
             graph.add_node(name, **self.values(v))

@@ -19,7 +19,8 @@ def check(
 ) -> int:
     """Say whether a configuration is sound, without connecting to anything.
 
-    The files that it names for certificates and secrets must be there.
+    The files that it names for certificates and secrets must be there; a feed that is not there
+    yet is named.
     """
     from stream.config import places
     from stream.config import settings as configuration
@@ -28,14 +29,22 @@ def check(
     if settings.config.kafka is not None:
         settings.config.kafka.client_options()
     where = places.by_name(settings)
+    source = settings.config.source
+    missing = [
+        str(settings.path(name))
+        for name in (source.paths if isinstance(source, configuration.FilesSourceTable) else ())
+        if name != "-" and not settings.path(name).exists()
+    ]
     report = {
         "config": str(config),
         "ok": True,
         "params": settings.params.to_mapping(),
         "guarantee": places.promise(settings),
         "places": where,
+        "missing": missing,
     }
     lines = [f"{config}: sound", *(f"  {name:<9} {place}" for name, place in where.items())]
+    lines += [f"  missing   {path}: the service does not start without it" for path in missing]
     say(report, "\n".join(lines), as_json=as_json)
     return Exit.OK
 

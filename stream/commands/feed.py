@@ -16,7 +16,7 @@ import msgspec
 import typer
 
 from stream.errors import ConfigError, Exit
-from stream.process.command_line import Json, say
+from stream.process.command_line import Json, hurried, say
 
 app = typer.Typer(help="Make up a feed, or send one to Kafka.", no_args_is_help=True)
 
@@ -87,9 +87,9 @@ def send(
     from connectors.kafka_topics import send_values
 
     count = sum(1 for _ in _events(file))
-    topic = config.source.topic
+    kafka, topic = hurried(config.kafka), config.source.topic
     with phases(f"sending to {topic}") as progress:
-        for sent in send_values(config.kafka, topic, _paced(_events(file), per_second)):
+        for sent in send_values(kafka, topic, _paced(_events(file), per_second)):
             progress("events", sent / count)
     say({"topic": topic, "events": count}, f"{topic}: {count:,} events sent", as_json=as_json)
     return Exit.OK

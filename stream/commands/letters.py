@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stream.errors import Exit
-from stream.process.command_line import Config
+from stream.process.command_line import Config, hurried
 
 if TYPE_CHECKING:
     from stream.config.settings import Settings
@@ -50,7 +50,7 @@ def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
     from connectors.letters import PREFIX
 
     assert kafka is not None
-    for record in read_records(kafka, table.topic):
+    for record in read_records(hurried(kafka), table.topic):
         told = {n: v.decode(errors="replace") for n, v in record.headers if n.startswith(PREFIX)}
         rest = [[n, _base64(v)] for n, v in record.headers if not n.startswith(PREFIX)]
         content = {"key": _base64(record.key), "value": _base64(record.value), "headers": rest}

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stream.errors import ConfigError, Exit
-from stream.process.command_line import Config, Json, say
+from stream.process.command_line import Config, Json, hurried, say
 
 if TYPE_CHECKING:
     from connectors.kafka_settings import KafkaSettings
@@ -56,8 +56,6 @@ def _specs(
     path: Path, partitions: int, replication: int, wait_s: float
 ) -> tuple[KafkaSettings, list[TopicSpec]]:
     """Return the cluster, with less patience than a service has, and the topics that are named."""
-    import msgspec
-
     from connectors.kafka_topics import Role, TopicSpec
     from stream.config import settings as configuration
 
@@ -82,9 +80,4 @@ def _specs(
     if config.kafka is None or not specs:
         msg = f"{path} names no Kafka topic."
         raise ConfigError(msg, hint='Give a connector kind = "kafka" and a [kafka] table.')
-    typer.echo(f"asking {config.kafka.address}, for at most {wait_s:g} s", err=True)
-    patience = {
-        name: min(getattr(config.kafka, name), wait_s)
-        for name in ("request_timeout_s", "retry_for_s")
-    }
-    return msgspec.structs.replace(config.kafka, **patience), specs
+    return hurried(config.kafka, wait_s), specs

@@ -11,6 +11,7 @@ import typer
 from ktsafe.errors import InvalidParams
 from stream.errors import Exit
 from stream.process.command_line import Json
+from stream.watching.progress import phases
 
 
 def verify_folders(
@@ -39,7 +40,11 @@ def verify_folders(
     if certificate is not None and len(found) != 1:
         msg = "A certificate belongs to one release."
         raise InvalidParams(msg, hint="Name that release alone.")
-    reports = [_verified(folder, limit, certificate) for folder in found]
+    reports = []
+    with phases("verifying") as progress:
+        for number, folder in enumerate(found):
+            progress(folder.name, number / len(found))
+            reports.append(_verified(folder, limit, certificate))
     if as_json:
         typer.echo(json.dumps(reports, indent=2))
     else:

@@ -11,10 +11,9 @@ import dataclasses
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import msgspec
-import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
 
@@ -22,6 +21,9 @@ from connectors.regular_files import digest_regular, is_safe_name, open_regular,
 from ktsafe import PrivacyParams
 from ktsafe.errors import KtsafeError
 from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, holds_table
+
+if TYPE_CHECKING:
+    import networkx as nx
 
 FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET})
 """Every file that a release may have beside its manifest."""
@@ -131,6 +133,8 @@ class Release:
 
     def to_networkx(self) -> nx.Graph:
         """Return the release as a networkx graph, its nodes named by released id."""
+        import networkx as nx  # noqa: PLC0415 -- only those who ask for its graphs wait for it
+
         graph = nx.Graph()
         for v, name in enumerate(self.ids):
             graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})

@@ -7,7 +7,10 @@ import sys
 from pathlib import Path
 from typing import Annotated
 
+import msgspec
 import typer
+
+from connectors.kafka_settings import KafkaSettings
 
 Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -37,6 +40,15 @@ Truth = Annotated[
 TruthSchema = Annotated[
     Path | None, typer.Option(help="TOML with the [attributes] table, if the truth has buckets.")
 ]
+
+
+def hurried(kafka: KafkaSettings, wait_s: float = 10.0) -> KafkaSettings:
+    """Return a cluster's settings with less patience than a service has, and say so."""
+    typer.echo(f"asking {kafka.address}, for at most {wait_s:g} s", err=True)
+    patience = {
+        name: min(getattr(kafka, name), wait_s) for name in ("request_timeout_s", "retry_for_s")
+    }
+    return msgspec.structs.replace(kafka, **patience)
 
 
 def say(found: object, text: str, *, as_json: bool) -> None:

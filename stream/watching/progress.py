@@ -6,23 +6,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import typer
-from rich.console import Console
-from rich.live import Live
-from rich.progress import (
-    BarColumn,
-    SpinnerColumn,
-    TaskProgressColumn,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
-from rich.progress import Progress as Bar
-from rich.text import Text
 
-from stream.watching.summary import Counts, Summary
+if TYPE_CHECKING:
+    from stream.watching.summary import Counts, Summary
 
 Progress = Callable[[str, float], None]
 """Told the phase, and the fraction of the work that is done."""
@@ -43,6 +32,17 @@ def phases(title: str) -> Iterator[Progress]:
     if not sys.stderr.isatty():
         yield _lines(title)
         return
+    from rich.console import Console  # noqa: PLC0415 -- for terminals only, and slow to load
+    from rich.progress import (  # noqa: PLC0415
+        BarColumn,
+        SpinnerColumn,
+        TaskProgressColumn,
+        TextColumn,
+        TimeElapsedColumn,
+        TimeRemainingColumn,
+    )
+    from rich.progress import Progress as Bar  # noqa: PLC0415
+
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),
@@ -83,7 +83,7 @@ class _Line:
     def __init__(self, counts: Counts) -> None:
         self._counts = counts
 
-    def __rich__(self) -> Text:
+    def __rich__(self) -> str:
         counts = self._counts
         parts = [f"{counts.records:,} records"]
         if counts.lag is not None:
@@ -93,7 +93,7 @@ class _Line:
         parts.append(f"{counts.n_published:,} releases")
         if counts.phase:
             parts.append(f"next one: {counts.phase} done")
-        return Text("ktsafe  " + " | ".join(parts))
+        return "ktsafe  " + " | ".join(parts)
 
 
 @contextmanager
@@ -105,7 +105,10 @@ def live_display(summary: Summary, *, drain: bool) -> Iterator[None]:
     if not (drain and sys.stderr.isatty()):
         yield
         return
-    console = Console(stderr=True)
+    from rich.console import Console  # noqa: PLC0415 -- for terminals only, and slow to load
+    from rich.live import Live  # noqa: PLC0415
+
+    console = Console(stderr=True, markup=False, highlight=False)
     with Live(
         _Line(summary.counts),
         console=console,

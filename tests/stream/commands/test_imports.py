@@ -57,14 +57,14 @@ def test_a_configuration_is_checked_without_compiler_and_kafka(tmp_path: Path) -
     (tmp_path / "ktsafe.toml").write_text((ROOT / "stream" / "example.toml").read_text())
     code, names = loaded("config", "check", str(tmp_path / "ktsafe.toml"))
     assert code == 0
-    assert names <= {"networkx", "numpy"}
+    assert names <= {"numpy"}
 
 
 def test_releases_are_read_without_compiler_and_kafka(tmp_path: Path) -> None:
     """A folder without releases is refused before anything heavy is there."""
     code, names = loaded("releases", "read", str(tmp_path))
     assert code == 2
-    assert names.isdisjoint({"kafka", "llvmlite", "numba", "prometheus_client", "rocksdict"})
+    assert names <= {"numpy"}
 
 
 def test_the_list_says_what_the_commands_say() -> None:

@@ -1,0 +1,95 @@
+"""Commands give up in seconds, name what is missing, and say how long they take."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stream.cli import run_command
+from stream.commands import topics
+from stream.errors import Exit
+from stream.process import command_line
+from stream.watching import progress
+from stream.watching.summary import Summary
+
+ROOT = Path(__file__).parents[3]
+
+
+def kafka_config(folder: Path) -> str:
+    """Write the example with a broker that is not there."""
+    text = (ROOT / "ops/examples/kafka.toml").read_text(encoding="utf-8")
+    path = folder / "kafka.toml"
+    path.write_text(text.replace("127.0.0.1:9092", "127.0.0.1:9"))
+    return str(path)
+
+
+@pytest.mark.parametrize("line", ["feed send FEED --to CONFIG", "letters read CONFIG"])
+def test_a_broker_that_is_away_is_not_waited_for_as_a_service_would(
+    tmp_path: Path,
+    line: str,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The command says whom it asks and for how long, and then what is wrong."""
+    feed, config = tmp_path / "feed.jsonl", kafka_config(tmp_path)
+    feed.write_text("{}\n")
+    monkeypatch.setattr(command_line.hurried, "__defaults__", (0.5,))
+    words = line.replace("FEED", str(feed)).replace("CONFIG", config).split()
+    assert run_command(words) == Exit.UNAVAILABLE
+    told = capsys.readouterr().err
+    assert "asking 127.0.0.1:9, for at most 0.5 s" in told
+    assert "ConnectionRefusedError" in told
+
+
+def test_topics_are_asked_for_as_long_as_was_said(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`topics check` waits ten seconds unless told otherwise."""
+    assert topics.check.__defaults__[0] == 10.0
+    words = ["topics", "check", kafka_config(tmp_path), "--wait", "0.5"]
+    assert run_command(words) == Exit.UNAVAILABLE
+    assert "for at most 0.5 s" in capsys.readouterr().err
+
+
+def test_a_feed_that_is_not_there_is_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`config check` finds the configuration sound, and says which file is missing."""
+    config = tmp_path / "ktsafe.toml"
+    config.write_text((ROOT / "ops/examples/files.toml").read_text(encoding="utf-8"))
+    assert run_command(["config", "check", str(config)]) == Exit.OK
+    assert f"missing   {tmp_path / 'feed.jsonl'}" in capsys.readouterr().out
+    (tmp_path / "feed.jsonl").touch()
+    assert run_command(["config", "check", str(config), "--json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["missing"] == []
+
+
+def test_what_takes_long_is_told_in_lines(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Without a terminal: nothing at first, then the phase, the share and what is left."""
+    clock = iter([0.0, 1.0, 4.0, 5.0, 20.0])
+    monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
+    with progress.phases("judging") as told:
+        for done in (0.1, 0.4, 0.5, 0.8):
+            told("ties", done)
+    assert capsys.readouterr().err.splitlines() == [
+        "ktsafe: judging: ties, 40%, about 6 s left",
+        "ktsafe: judging: ties, 80%, about 5 s left",
+    ]
+
+
+def test_on_a_terminal_there_is_a_bar(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The bar names the phase; the counts of a run stand in one line, as they are."""
+    monkeypatch.setattr(progress.sys.stderr, "isatty", lambda: True, raising=False)
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    with progress.phases("judging") as told:
+        told("ties", 0.5)
+    assert "judging: ties" in capsys.readouterr().err
+    with progress.live_display(Summary(), drain=True):
+        pass
+    assert "0 records" in capsys.readouterr().err
