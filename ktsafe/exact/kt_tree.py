@@ -140,7 +140,9 @@ def cohorts_of(
     blocks = (counts[members] for members in groups)
     flags = (is_sensitive[members] for members in groups)
     run = map if executor is None else executor.map
-    trees = run(_tree, blocks, flags, itertools.repeat(params), itertools.repeat(effort), seeds)
+    trees = run(
+        cohorts_of_class, blocks, flags, itertools.repeat(params), itertools.repeat(effort), seeds
+    )
     for c, (members, (cohort, medians)) in enumerate(zip(groups, trees, strict=True)):
         of_vertex[members] = len(class_of) + cohort
         class_of += [c] * medians.shape[0]
@@ -153,17 +155,28 @@ def cohorts_of(
     )
 
 
-def _tree(
+def cohorts_of_class(
     counts: csr_array,
     is_sensitive: NDArray[np.bool_],
     params: PrivacyParams,
     effort: Effort,
     seed: int,
+    nodes: list[NDArray[np.int64]] | None = None,
 ) -> tuple[NDArray[np.int32], csr_array]:
-    """Return the cohort of each member of one class, and the pivot of each cohort."""
+    """Return the cohort of each member of one class, and the pivot of each cohort.
+
+    Parameters
+    ----------
+    counts, is_sensitive, params, effort:
+        As in `cohorts_of`.
+    seed:
+        Of the swaps.
+    nodes:
+        The class as it is cut already, positions of members; each must satisfy k and alpha.
+    """
     columns = np.unique(counts.indices)
     rows = np.ascontiguousarray(counts[:, columns].toarray(), dtype=np.int32)
-    leaves = leaves_of(rows, is_sensitive, params)
+    leaves = leaves_of(rows, is_sensitive, params, nodes)
     rng = np.random.default_rng(seed)
     cohort, medians = _swapped(rows, is_sensitive, leaves, params, rng, effort)
     at = np.repeat(np.arange(len(leaves)), len(columns)), np.tile(columns, len(leaves))
@@ -188,26 +201,45 @@ def bearable(sizes: NDArray[np.int64], params: PrivacyParams) -> NDArray[np.int6
 
 
 def leaves_of(
-    rows: NDArray[np.int32], is_sensitive: NDArray[np.bool_], params: PrivacyParams
+    rows: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    params: PrivacyParams,
+    nodes: list[NDArray[np.int64]] | None = None,
 ) -> list[NDArray[np.int64]]:
-    """Return the leaves of the tree over the given rows, as positions."""
-    nodes = [np.arange(len(rows))]
-    leaves = []
+    """Return the leaves of the tree below the given nodes, or a root; all are positions of rows."""
+    nodes, leaves = [np.arange(len(rows))] if nodes is None else list(nodes), []
     while nodes:
         node = nodes.pop()
         cut = _cut(rows[node], is_sensitive[node], params)
         if cut is None:
             leaves.append(node)
         else:
-            order, size = cut
+            order, size, _ = cut
             nodes += [node[order[:size]], node[order[size:]]]
     return leaves
 
 
+def cut_at_border(rows: NDArray[np.int32], params: PrivacyParams) -> tuple[int, int] | None:
+    """Return the column of a cut and the least value of its upper side; None: a leaf.
+
+    Parameters
+    ----------
+    rows:
+        int32, shape (n, columns): the neighbour counts of the members of a node.
+    params:
+        Both sides have at least k members; whether they satisfy alpha, too, is left open.
+    """
+    cut = _cut(rows, np.zeros(len(rows), dtype=np.bool_), params, CUTS[:1])
+    return None if cut is None else (cut[2], int(rows[cut[0][cut[1]], cut[2]]))
+
+
 def _cut(
-    rows: NDArray[np.int32], is_sensitive: NDArray[np.bool_], params: PrivacyParams
-) -> tuple[NDArray[np.int64], int] | None:
-    """Return the order in which a node is cut and the size of its first side; None: a leaf."""
+    rows: NDArray[np.int32],
+    is_sensitive: NDArray[np.bool_],
+    params: PrivacyParams,
+    ways: tuple[tuple[bool, bool, bool], ...] = CUTS,
+) -> tuple[NDArray[np.int64], int, int] | None:
+    """Return the order in which a node is cut, the size of its first side, the column; or None."""
     m, n = params.k, len(rows)
     if n < 2 * m:
         return None
@@ -217,7 +249,7 @@ def _cut(
     spares = sizes // m + (n - sizes) // m == n // m
     spread = np.abs(rows - np.median(rows, axis=0)).sum(axis=0)
     widest = np.argsort(-spread, kind="stable")[:COLUMNS_TRIED]
-    for at_border, wastes, mixed in CUTS:
+    for at_border, wastes, mixed in ways:
         for column in widest if at_border else widest[:1]:
             order = _order(rows[:, column], is_sensitive, mixed=mixed)
             value = rows[order, column].astype(np.int64)
@@ -233,7 +265,7 @@ def _cut(
                 possible = sizes[fits]
                 off = _deviations(value)[possible - 1] + _deviations(value[::-1])[n - possible - 1]
                 best = np.lexsort((np.abs(2 * possible - n), off))[0]
-                return order, int(possible[best])
+                return order, int(possible[best]), int(column)
     return None
 
 

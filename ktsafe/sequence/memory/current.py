@@ -24,6 +24,9 @@ class Current:
         they show. Remembered, as the tables are.
     changed, opened:
         Those of them in which this happened in this release, and because somebody was published.
+    moved:
+        Rows of people who came, left, were published or withheld, or whose ties that are held back
+        or whose neighbours' classes changed: the kept kt-tree looks at them anew.
     """
 
     def __init__(self) -> None:
@@ -35,13 +38,14 @@ class Current:
         self.stale: dict[Tie, int] = {}
         self.changed: set[Tie] = set()
         self.opened: set[Tie] = set()
+        self.moved: set[int] = set()
 
     def begin(self, number: int) -> None:
         """Begin a release: nothing has changed yet."""
         self.number = number
         for edges in (self.gained, self.lost):
             edges.clear()
-        for noted in (self.returned, self.touched, self.changed, self.opened):
+        for noted in (self.returned, self.touched, self.changed, self.opened, self.moved):
             noted.clear()
 
     def note_change(self, classes: Tie) -> None:

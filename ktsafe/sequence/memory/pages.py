@@ -14,7 +14,7 @@ from ktsafe.errors import KtsafeError
 from ktsafe.sequence.memory.state import State
 
 META = "meta"
-VERSION = 4
+VERSION = 5
 
 
 class SequenceCorrupted(KtsafeError):

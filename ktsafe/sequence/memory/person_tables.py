@@ -58,18 +58,21 @@ class PersonTable(PagedTable):
         )
         self.row_of[key] = row
         self.withheld.add(row)
+        self._current.moved.add(row)
 
     def withhold(self, row: int) -> None:
         """Take a person's place away."""
         self.place[row] = NOBODY
         self.since[row] = self._current.number
         self.withheld.add(row)
+        self._current.moved.add(row)
         self.differing.discard(row)
 
     def remove(self, row: int) -> None:
         """Forget a withheld person."""
         del self.row_of[self.key[row]]
         self.withheld.discard(row)
+        self._current.moved.add(row)
         self.free(row)
 
 
@@ -111,6 +114,7 @@ class HeldTieTable(PairTable):
         """Hold a tie between two rows of people back."""
         row = self.add(first=min(u, v), second=max(u, v), since=self._current.number)
         self._enter(row)
+        self._current.moved.update((u, v))
         return row
 
     def unhold(self, row: int) -> None:
@@ -119,6 +123,7 @@ class HeldTieTable(PairTable):
         u, v = self.pair(row)
         del self.of[u][v]
         del self.of[v][u]
+        self._current.moved.update((u, v))
         self.free(row)
 
     def open(self, person: int) -> None:

@@ -1,4 +1,4 @@
-"""What a sequence remembers: five tables with their indexes, codes, and the current release.
+"""What a sequence remembers: tables with their indexes, codes, and the current release.
 
 The tables are the state. Indexes are kept in step by the methods of each table and, where several
 change together, by those of `State`; after recovery or an undone release they are rebuilt.
@@ -11,6 +11,7 @@ from typing import Any
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.current import Current
 from ktsafe.sequence.memory.edge_tables import RESIDUAL, FormerEdgeTable, ReleasedEdgeTable
+from ktsafe.sequence.memory.kept_kt_tree import KeptKtTree
 from ktsafe.sequence.memory.paged_table import NOBODY, PagedTable
 from ktsafe.sequence.memory.person_tables import HeldTieTable, PersonTable
 from ktsafe.sequence.memory.place_table import COUNTERFEIT, REAL, PlaceTable
@@ -28,6 +29,8 @@ class State:
     places, people, edges, held, former:
         Who is published, the true graph's vertices, what is released, true ties that are not, and
         what was released before a pair of classes was cleared.
+    tree:
+        The kt-tree of people who wait.
     counts:
         Private figures over the whole sequence.
     """
@@ -40,12 +43,14 @@ class State:
         self.edges = ReleasedEdgeTable(self.current, self.places)
         self.held = HeldTieTable(self.current, self.places, self.people)
         self.former = FormerEdgeTable(self.places)
+        self.tree = KeptKtTree()
         self.counts: dict[str, int] = {}
 
     @property
     def tables(self) -> tuple[PagedTable, ...]:
-        """The five tables."""
-        return (self.places, self.people, self.edges, self.held, self.former)
+        """The tables."""
+        of_people = (self.places, self.people, self.edges, self.held, self.former)
+        return (*of_people, *self.tree.tables)
 
     def count(self, what: str, times: int = 1) -> None:
         """Count a private figure over the whole sequence."""
@@ -72,6 +77,7 @@ class State:
         self.codes.set(meta["classes"], meta["categories"])
         for table in self.tables:
             table.index()
+        self.tree.index()
         self.places.n_cohorts = meta["n_cohorts"]
 
     def commit(self) -> None:
@@ -98,6 +104,7 @@ class State:
         self.places.owner[place] = row
         self.places.kind[place] = REAL
         self.people.withheld.discard(row)
+        self.current.moved.add(row)
         self.held.open(row)
 
     def vacate(self, row: int) -> int:

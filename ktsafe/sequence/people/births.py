@@ -11,7 +11,7 @@ from collections import defaultdict
 
 import numpy as np
 
-from ktsafe.exact.kt_tree import cohorts_of
+from ktsafe.sequence.memory.kept_kt_tree import NOWHERE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.blocks import neighbour_counts, publish_block
 from ktsafe.sequence.people.frame import Draft
@@ -29,6 +29,8 @@ SLOTS_MIN = 2
 
 def publish_ready(draft: Draft) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
+    if draft.state.current.number:
+        _follow(draft)
     ready: list[int] = []
     for rows in waiting(draft.state):
         chosen = _ready(draft, rows)
@@ -38,6 +40,7 @@ def publish_ready(draft: Draft) -> None:
     if ready:
         order = np.array(ready, dtype=np.int64)[draft.rng.permutation(len(ready))]
         publish_block(draft, order)
+    _follow(draft)
 
 
 def waiting(state: State) -> list[list[int]]:
@@ -91,10 +94,9 @@ def _ready(draft: Draft, rows: list[int]) -> list[int]:
     chosen = under_alpha(draft, rows)
     if len(chosen) < least:
         return []
-    waits_for_ties = not state.places.cohorts_of[state.people.cls[rows[0]]]
-    if waits_for_ties and not _are_overdue(draft, rows):
-        return chosen if _are_alike(draft, chosen) else []
-    return chosen
+    cls = state.people.cls[rows[0]]
+    waits_for_ties = not state.places.cohorts_of[cls] and not _are_overdue(draft, rows)
+    return [] if waits_for_ties and not _are_alike(state, cls) else chosen
 
 
 def _are_overdue(draft: Draft, rows: list[int]) -> bool:
@@ -107,13 +109,19 @@ def _are_overdue(draft: Draft, rows: list[int]) -> bool:
     )
 
 
-def _are_alike(draft: Draft, rows: list[int]) -> bool:
-    """Whether newcomers of a class would be near enough to the medians of their cohorts."""
-    is_sensitive_row = np.array([draft.has_sensitive_value(row) for row in rows])
-    counts = neighbour_counts(draft.state, rows)
-    one_class = np.zeros(len(rows), dtype=np.int32)
-    cohorts = cohorts_of(
-        one_class, is_sensitive_row, counts, draft.frame.forming, rng=draft.rng, effort="fast"
+def _are_alike(state: State, cls: int) -> bool:
+    """Whether those who wait in a class are near enough to the pivots of their leaves."""
+    apart, ties = state.tree.likeness(cls)
+    return ties > 0 and apart <= APART_MAX * ties
+
+
+def _follow(draft: Draft) -> None:
+    """Let the kt-tree follow whoever moved: it holds those who wait, by their true ties."""
+    state = draft.state
+    waiting, cls = state.people.withheld, state.people.cls
+    state.tree.update(
+        {row: cls[row] if row in waiting else NOWHERE for row in state.current.moved},
+        lambda rows: neighbour_counts(state, rows),
+        draft.frame.forming,
     )
-    apart = np.abs(counts - cohorts.pivots[cohorts.of_vertex]).sum()
-    return bool(counts.sum() > 0 and apart <= APART_MAX * counts.sum())
+    state.current.moved.clear()

@@ -1,20 +1,21 @@
 """A block: people who are published for the first time together, in cohorts of their own.
 
-Cohorts are formed from what is known by then: the leaves of a kt-tree over the counts of true
-neighbours in every class. A block begins without edges; which ties of its people are shown is
+Cohorts are formed from what is known by then: the leaves of the kept kt-tree over the counts of
+true neighbours in every class. A block begins without edges; which ties of its people are shown is
 planned with everybody else's (`ktsafe.sequence.ties.planning`).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from ktsafe.errors import Infeasible
-from ktsafe.exact.kt_tree import cohorts_of
+from ktsafe.exact.kt_tree import cohorts_of_class
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
@@ -48,16 +49,36 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
             filling = insert_places(draft, cls, lacking) if lacking else []
             state.places.form_cohort(places.tolist() + filling)
             continue
-        cohort = cohorts_of(
-            np.zeros(len(members), dtype=np.int32),
-            state.places.ever[places] == 1,
+        cohort, _ = cohorts_of_class(
             neighbour_counts(state, members),
+            state.places.ever[places] == 1,
             draft.frame.forming,
-            rng=draft.rng,
-            effort=draft.frame.options.effort,
-        ).of_vertex
+            draft.frame.options.effort,
+            int(draft.rng.integers(2**63)),
+            _leaves(draft, cls, members, places),
+        )
         for label in range(int(cohort.max()) + 1):
             state.places.form_cohort(places[cohort == label].tolist())
+
+
+def _leaves(
+    draft: Draft, cls: int, members: list[int], places: NDArray[np.int64]
+) -> list[NDArray[np.int64]] | None:
+    """Return the leaves of the kept kt-tree that people are in, as positions; None: in none.
+
+    Leaves in which somebody lacks, or that make for fewer cohorts, are taken together.
+    """
+    at = {row: i for i, row in enumerate(members)}
+    ever, least = draft.state.places.ever[places], draft.frame.forming.k
+
+    def may_part(groups: list[list[int]]) -> bool:
+        sizes = [len(group) for group in groups]
+        sensitive = [int(ever[[at[row] for row in group]].sum()) for group in groups]
+        is_whole = not any(map(partial(_lacking, draft), sizes, sensitive))
+        return is_whole and sum(n // least for n in sizes) == sum(sizes) // least
+
+    groups = draft.state.tree.groups(cls, members, may_part)
+    return [np.array([at[row] for row in group]) for group in groups] or None
 
 
 def _lacking(draft: Draft, members: int, sensitive: int) -> int:

@@ -17,6 +17,7 @@ from ktsafe.sequence.people.frame import Draft
 def note_class(state: State, row: int, cls: int) -> None:
     """Record a person's true class."""
     state.people.cls[row] = cls
+    state.current.moved.update((row, *state.held.of[row]))
     place = state.people.place[row]
     if place != NOBODY and state.places.cls[place] != cls:
         state.people.differing.add(row)

@@ -1,0 +1,347 @@
+"""The kept kt-tree: people who wait, in leaves of like rows, from release to release.
+
+    class (a root) -> cuts at a count of neighbours of one class -> leaves, each with its pivot
+
+    update:  people whose rows changed descend anew
+             of the leaves that this touched, one with fewer than m people joins its sibling
+                                              one with 2 m and more is cut at a border
+                                              the others' pivots are computed
+
+A row says how many true neighbours of each class a person has; the pivot of a leaf is the
+component-wise lower median of its members' rows. Work goes with the people who moved and the leaves
+that they touched, not with all who wait. Three tables are the tree: they are saved page by page,
+and undone, with the rest of a sequence.
+
+Source: the kt-tree and the pivots of Section 5. *Departure*: as in `ktsafe.exact.kt_tree`, whose
+cuts these are.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import pairwise
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ktsafe.exact.kt_tree import cut_at_border
+from ktsafe.params import PrivacyParams
+from ktsafe.sequence.memory.paged_table import FREE, Column, PagedTable
+
+NOWHERE = FREE
+"""Class of people who wait no longer; parent of a root; column of a leaf."""
+
+
+class NodeTable(PagedTable):
+    """Nodes of the tree.
+
+    Attributes
+    ----------
+    cls, parent:
+        The class; the node above, `NOWHERE` for a root.
+    column, border, below, above:
+        Of an inner node the class whose neighbours are counted, the least count of the upper side,
+        and the nodes of both sides. The column of a leaf is `NOWHERE`.
+    ties, apart:
+        Of a leaf the sum of its members' rows, and of their L1 distances from the pivot.
+    """
+
+    name = "kt_nodes"
+    cls: Column
+    parent: Column
+    column: Column
+    border: Column
+    below: Column
+    above: Column
+    ties: Column
+    apart: Column
+
+
+class PivotTable(PagedTable):
+    """The counts of pivots that are not 0: how many neighbours of class `column`."""
+
+    name = "kt_pivots"
+    leaf: Column
+    column: Column
+    count: Column
+
+
+class MemberTable(PagedTable):
+    """Who is in which leaf."""
+
+    name = "kt_members"
+    person: Column
+    leaf: Column
+
+
+RowsOf = Callable[[list[int]], csr_array]
+"""Returns the rows of a list of people: csr of integers, shape (people, classes)."""
+
+
+class KeptKtTree:
+    """A kt-tree that follows changes.
+
+    Attributes
+    ----------
+    members:
+        For each leaf its people.
+    computed, moved:
+        Pivots that were computed, and people who came, left or changed leaves, in the life of this
+        object.
+    """
+
+    def __init__(self) -> None:
+        self.nodes = NodeTable()
+        self.pivots = PivotTable()
+        self.where = MemberTable()
+        self.members: dict[int, set[int]] = {}
+        self.computed = self.moved = 0
+        self._row_of: dict[int, int] = {}
+        self._roots: dict[int, int] = {}
+        self._pivot_rows: defaultdict[int, dict[int, int]] = defaultdict(dict)
+
+    @property
+    def tables(self) -> tuple[PagedTable, ...]:
+        """The three tables."""
+        return (self.nodes, self.pivots, self.where)
+
+    def index(self) -> None:
+        """Derive every index from the tables."""
+        nodes, where, pivots = self.nodes.used(), self.where.used(), self.pivots.used()
+        is_root = self.nodes.parent[nodes] == NOWHERE
+        self._roots = {self.nodes.cls[node]: node for node in nodes[is_root].tolist()}
+        is_leaf = self.nodes.column[nodes] == NOWHERE
+        self.members = {leaf: set() for leaf in nodes[is_leaf].tolist()}
+        self._row_of = dict(zip(self.where.person[where].tolist(), where.tolist(), strict=True))
+        for person, leaf in self.where.rows[where].tolist():
+            self.members[leaf].add(person)
+        self._pivot_rows.clear()
+        for row in pivots.tolist():
+            self._pivot_rows[self.pivots.leaf[row]][self.pivots.column[row]] = row
+
+    # -- asking ----------------------------------------------------------------------------------
+
+    def leaf_of(self, person: int) -> int:
+        """Return the leaf of somebody who is in the tree."""
+        return self.where.leaf[self._row_of[person]]
+
+    def pivot(self, leaf: int) -> dict[int, int]:
+        """Return the counts of a pivot that are not 0, by class."""
+        return {c: self.pivots.count[row] for c, row in self._pivot_rows[leaf].items()}
+
+    def leaves(self, cls: int) -> list[int]:
+        """Return the leaves of a class, in the order of the tree."""
+        return [node for node in self._below(self._roots.get(cls)) if node in self.members]
+
+    def likeness(self, cls: int) -> tuple[int, int]:
+        """Return the distances of a class's people from their pivots, and their ties, in sum."""
+        leaves = self.leaves(cls)
+        return int(self.nodes.apart[leaves].sum()), int(self.nodes.ties[leaves].sum())
+
+    def groups(
+        self, cls: int, people: Iterable[int], may_part: Callable[[list[list[int]]], bool]
+    ) -> list[list[int]]:
+        """Return people of a class by the leaves that they are in.
+
+        Below a node all are one group if they may not be parted into the groups of its sides.
+        """
+        wanted, found = set(people), {}
+        for node in reversed(list(self._below(self._roots.get(cls)))):
+            if node in self.members:
+                found[node] = [sorted(self.members[node] & wanted)]
+                continue
+            sides = found.pop(self.nodes.below[node]) + found.pop(self.nodes.above[node])
+            whole = sorted(person for group in sides for person in group)
+            found[node] = sides if may_part(sides) else [whole]
+        return next(iter(found.values()), [])
+
+    def _below(self, node: int | None) -> Iterator[int]:
+        """Yield a node and all below it, each before its sides."""
+        waiting = [] if node is None else [node]
+        while waiting:
+            node = waiting.pop()
+            yield node
+            if node not in self.members:
+                waiting += [self.nodes.above[node], self.nodes.below[node]]
+
+    # -- following changes -----------------------------------------------------------------------
+
+    def update(self, classes: Mapping[int, int], rows_of: RowsOf, params: PrivacyParams) -> None:
+        """Let people descend who came, left, or have another row or class.
+
+        Parameters
+        ----------
+        classes:
+            The class of each of them, `NOWHERE` of those who left.
+        rows_of:
+            Tells the rows of anybody in the tree.
+        params:
+            Leaves have at least k people. Alpha is left to those who form cohorts of them.
+        """
+        touched = set()
+        for person in sorted(person for person in classes if classes[person] == NOWHERE):
+            if person in self._row_of:
+                touched.add(self._take(person))
+        here = sorted(person for person in classes if classes[person] != NOWHERE)
+        for person, row in zip(here, _dicts(rows_of(here)), strict=True):
+            touched |= self._put(person, self._descend(self._root(classes[person]), row))
+        for leaf in self._joined(touched, rows_of, params.k):
+            self._grow(leaf, rows_of, params)
+
+    def _root(self, cls: int) -> int:
+        """Return the root of a class, a new leaf if it has none."""
+        if cls not in self._roots:
+            self._roots[cls] = self._new_leaf(cls, NOWHERE)
+        return self._roots[cls]
+
+    def _new_leaf(self, cls: int, parent: int) -> int:
+        node = self.nodes.add(
+            cls=cls,
+            parent=parent,
+            column=NOWHERE,
+            border=0,
+            below=NOWHERE,
+            above=NOWHERE,
+            ties=0,
+            apart=0,
+        )
+        self.members[node] = set()
+        return node
+
+    def _descend(self, node: int, row: Mapping[int, int]) -> int:
+        """Return the leaf below a node to which a row belongs."""
+        nodes = self.nodes
+        while node not in self.members:
+            is_above = row.get(nodes.column[node], 0) >= nodes.border[node]
+            node = nodes.above[node] if is_above else nodes.below[node]
+        return node
+
+    def _take(self, person: int) -> int:
+        """Take somebody out; return the leaf."""
+        row = self._row_of.pop(person)
+        leaf = self.where.leaf[row]
+        self.where.free(row)
+        self.members[leaf].discard(person)
+        self.moved += 1
+        return leaf
+
+    def _put(self, person: int, leaf: int) -> set[int]:
+        """Put somebody into a leaf; return it and the one where they were."""
+        row = self._row_of.get(person)
+        if row is None:
+            self._row_of[person] = self.where.add(person=person, leaf=leaf)
+            before = leaf
+        else:
+            before = self.where.leaf[row]
+            if before != leaf:
+                self.where.leaf[row] = leaf
+                self.members[before].discard(person)
+        self.moved += row is None or before != leaf
+        self.members[leaf].add(person)
+        return {before, leaf}
+
+    def _joined(self, touched: set[int], rows_of: RowsOf, least: int) -> list[int]:
+        """Join leaves with fewer people than that; return the leaves that are touched then."""
+        todo, left = sorted(touched), set(touched)
+        while todo:
+            leaf = todo.pop()
+            if leaf not in self.members or len(self.members[leaf]) >= least:
+                continue
+            if self.nodes.parent[leaf] != NOWHERE:
+                came_to = self._join(leaf, rows_of)
+                todo += sorted(came_to)
+                left |= came_to
+            elif not self.members[leaf]:
+                del self._roots[self.nodes.cls[leaf]]
+                self._free(leaf)
+        return sorted(left & self.members.keys())
+
+    def _join(self, leaf: int, rows_of: RowsOf) -> set[int]:
+        """Let the members of a leaf descend its sibling, which takes the place of their parent.
+
+        Returns the leaves that they came to.
+        """
+        nodes, members = self.nodes, sorted(self.members[leaf])
+        parent = nodes.parent[leaf]
+        is_below = nodes.below[parent] == leaf
+        sibling = nodes.above[parent] if is_below else nodes.below[parent]
+        top = nodes.parent[parent]
+        nodes.parent[sibling] = top
+        if top == NOWHERE:
+            self._roots[nodes.cls[parent]] = sibling
+        elif nodes.below[top] == parent:
+            nodes.below[top] = sibling
+        else:
+            nodes.above[top] = sibling
+        came_to = set()
+        for person, row in zip(members, _dicts(rows_of(members)), strict=True):
+            came_to |= self._put(person, self._descend(sibling, row))
+        self._free(leaf)
+        self._free(parent)
+        return came_to - {leaf}
+
+    def _grow(self, leaf: int, rows_of: RowsOf, params: PrivacyParams) -> None:
+        """Cut a leaf as often as it can be, and compute the pivots of what it becomes."""
+        members = sorted(self.members[leaf])
+        counts = rows_of(members)
+        columns = np.unique(counts.indices)
+        rows = np.ascontiguousarray(counts[:, columns].toarray(), dtype=np.int32)
+        names = np.array(members)
+        todo = [(leaf, np.arange(len(members)))]
+        while todo:
+            node, chosen = todo.pop()
+            cut = cut_at_border(rows[chosen], params)
+            if cut is None:
+                self._compute(node, rows[chosen], columns)
+                continue
+            is_above = rows[chosen, cut[0]] >= cut[1]
+            sides = [chosen[~is_above], chosen[is_above]]
+            below, above = (self._new_leaf(self.nodes.cls[node], node) for _ in sides)
+            self._forget_pivot(node)
+            del self.members[node]
+            self.nodes.column[node] = int(columns[cut[0]])
+            self.nodes.border[node] = cut[1]
+            self.nodes.below[node], self.nodes.above[node] = below, above
+            for side, people_there in zip((below, above), sides, strict=True):
+                self.members[side] = set(names[people_there].tolist())
+                todo.append((side, people_there))
+        for side in self._below(leaf):
+            for person in sorted(self.members.get(side, ())):
+                row = self._row_of[person]
+                if self.where.leaf[row] != side:
+                    self.where.leaf[row] = side
+
+    def _compute(self, leaf: int, rows: NDArray[np.int32], columns: NDArray[np.int32]) -> None:
+        """Compute the pivot of a leaf; what stays the same is not written."""
+        pivot = np.sort(rows, axis=0)[(len(rows) - 1) // 2]
+        wanted = dict(zip(columns.tolist(), pivot.tolist(), strict=True))
+        known = self._pivot_rows[leaf]
+        for column, count in wanted.items():
+            if count and column not in known:
+                known[column] = self.pivots.add(leaf=leaf, column=column, count=count)
+            elif count and self.pivots.count[known[column]] != count:
+                self.pivots.count[known[column]] = count
+        for column in sorted(column for column in known if not wanted.get(column)):
+            self.pivots.free(known.pop(column))
+        ties, apart = int(rows.sum()), int(np.abs(rows - pivot).sum())
+        if (self.nodes.ties[leaf], self.nodes.apart[leaf]) != (ties, apart):
+            self.nodes.ties[leaf], self.nodes.apart[leaf] = ties, apart
+        self.computed += 1
+
+    def _forget_pivot(self, node: int) -> None:
+        for row in sorted(self._pivot_rows.pop(node, {}).values()):
+            self.pivots.free(row)
+
+    def _free(self, node: int) -> None:
+        self._forget_pivot(node)
+        self.members.pop(node, None)
+        self.nodes.free(node)
+
+
+def _dicts(rows: csr_array) -> Iterator[dict[int, int]]:
+    """Yield the entries of each row that are not 0."""
+    indptr, indices, data = rows.indptr.tolist(), rows.indices.tolist(), rows.data.tolist()
+    for first, last in pairwise(indptr):
+        yield dict(zip(indices[first:last], data[first:last], strict=True))
