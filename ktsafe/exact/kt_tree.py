@@ -48,6 +48,9 @@ CUTS = ((True, False, False), (False, False, False), (False, False, True), (Fals
 """Ways of cutting that are tried in turn: only at a border; even if a cohort fewer fits into the
 sides; with sensitive members spread evenly."""
 
+AT_BORDERS = ((True, False, False), (True, True, False))
+"""Those of a tree that is kept: only at a border, even if a cohort fewer fits into the sides."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Cohorts:
@@ -229,7 +232,7 @@ def cut_at_border(rows: NDArray[np.int32], params: PrivacyParams) -> tuple[int, 
     params:
         Both sides have at least k members; whether they satisfy alpha, too, is left open.
     """
-    cut = _cut(rows, np.zeros(len(rows), dtype=np.bool_), params, CUTS[:1])
+    cut = _cut(rows, np.zeros(len(rows), dtype=np.bool_), params, AT_BORDERS)
     return None if cut is None else (cut[2], int(rows[cut[0][cut[1]], cut[2]]))
 
 

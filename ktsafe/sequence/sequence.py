@@ -149,6 +149,17 @@ class Sequence:
         """Return private figures of the current release; a whole scan."""
         return cost_figures.figures_of(self._state)
 
+    def tree_counts(self) -> dict[str, int]:
+        """Return what the last release did to the kt-tree of people who wait.
+
+        Leaves whose pivots were kept from the former release, and computed (`pivots_kept`,
+        `pivots_computed`); people who came to a leaf or went from one (`tree_moves`).
+        """
+        tree = self._state.tree
+        computed = len(tree.computed)
+        kept = len(tree.members) - computed
+        return {"pivots_kept": kept, "pivots_computed": computed, "tree_moves": tree.moved}
+
     def check(self) -> None:
         """Check the certificate of all cohorts; a whole scan.
 

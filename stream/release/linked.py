@@ -152,7 +152,9 @@ class LinkedReleases:
             released.shift,
             pages=dict(pages),
             figures={"sequence": figures, "declared": _declared(figures)},
-            counts={name: figures[name] for name in COUNTS} | {"pages_written": len(pages)},
+            counts={name: figures[name] for name in COUNTS}
+            | self._engine.tree_counts()
+            | {"pages_written": len(pages)},
         )
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:

@@ -55,6 +55,8 @@ HELD_BACK: Final = {
 }
 """What a sequence holds back, and what the mechanism calls it."""
 HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
+PIVOTS: Final = {"kept": "pivots_kept", "computed": "pivots_computed"}
+"""What became of the pivots of the kt-tree, and what the mechanism calls it."""
 RESIDUAL_AGE: Final = "residual_age_max"
 GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
 
@@ -205,6 +207,9 @@ class PrometheusMetrics(Observer):
             self._held_back_age.labels(what).set(counts[name])
         self._residual_age.set(counts[RESIDUAL_AGE])
         self._cohorts.set(counts["cohorts"])
+        for what, name in PIVOTS.items():
+            self._pivots.labels(what).inc(counts[name])
+        self._tree_moves.inc(counts["tree_moves"])
 
     # Process
 
@@ -370,6 +375,20 @@ class PrometheusMetrics(Observer):
         self._cohorts = Gauge(
             "ktsafe_sequence_cohorts",
             "PRIVATE: cohorts of the last release, in which people stay together.",
+            registry=self.registry,
+        )
+        self._pivots = Counter(
+            "ktsafe_kt_tree_pivots_total",
+            "PRIVATE: pivots of the kt-tree of people who wait, release by release: kept from the "
+            "former one, or computed.",
+            ["what"],
+            registry=self.registry,
+        )
+        for what in PIVOTS:
+            self._pivots.labels(what)
+        self._tree_moves = Counter(
+            "ktsafe_kt_tree_moves_total",
+            "PRIVATE: people who came to a leaf of that kt-tree or went from one.",
             registry=self.registry,
         )
         self._pages = Counter(

@@ -69,8 +69,9 @@ def main() -> int:
     spent = time.process_time() - began
     size = sum(len(page) for of_table in written for page in of_table.values())
     print(
-        f"{len(changed)} rows changed: {kept.moved} people moved, {kept.computed} pivots computed, "
-        f"{size / 2**20:.2f} MiB written in {spent:.4f} core s ({spent / grown:.5f} of growing)"
+        f"{len(changed)} rows changed: {kept.moved} people moved, {len(kept.computed)} pivots "
+        f"computed, {size / 2**20:.2f} MiB written in {spent:.4f} core s, "
+        f"{spent / grown:.5f} of growing"
     )
     digest = hashlib.sha256()
     for table in kept.tables:

@@ -88,8 +88,8 @@ class KeptKtTree:
     members:
         For each leaf its people.
     computed, moved:
-        Pivots that were computed, and people who came, left or changed leaves, in the life of this
-        object.
+        Since `count_anew`: the leaves whose pivots were computed, and how many people came, left or
+        changed leaves.
     """
 
     def __init__(self) -> None:
@@ -97,7 +97,8 @@ class KeptKtTree:
         self.pivots = PivotTable()
         self.where = MemberTable()
         self.members: dict[int, set[int]] = {}
-        self.computed = self.moved = 0
+        self.computed: set[int] = set()
+        self.moved = 0
         self._row_of: dict[int, int] = {}
         self._roots: dict[int, int] = {}
         self._pivot_rows: defaultdict[int, dict[int, int]] = defaultdict(dict)
@@ -120,6 +121,11 @@ class KeptKtTree:
         self._pivot_rows.clear()
         for row in pivots.tolist():
             self._pivot_rows[self.pivots.leaf[row]][self.pivots.column[row]] = row
+
+    def count_anew(self) -> None:
+        """Begin a release: no pivot was computed, nobody moved."""
+        self.computed.clear()
+        self.moved = 0
 
     # -- asking ----------------------------------------------------------------------------------
 
@@ -300,6 +306,7 @@ class KeptKtTree:
             sides = [chosen[~is_above], chosen[is_above]]
             below, above = (self._new_leaf(self.nodes.cls[node], node) for _ in sides)
             self._forget_pivot(node)
+            self.computed.discard(node)
             del self.members[node]
             self.nodes.column[node] = int(columns[cut[0]])
             self.nodes.border[node] = cut[1]
@@ -328,7 +335,7 @@ class KeptKtTree:
         ties, apart = int(rows.sum()), int(np.abs(rows - pivot).sum())
         if (self.nodes.ties[leaf], self.nodes.apart[leaf]) != (ties, apart):
             self.nodes.ties[leaf], self.nodes.apart[leaf] = ties, apart
-        self.computed += 1
+        self.computed.add(leaf)
 
     def _forget_pivot(self, node: int) -> None:
         for row in sorted(self._pivot_rows.pop(node, {}).values()):
@@ -337,6 +344,7 @@ class KeptKtTree:
     def _free(self, node: int) -> None:
         self._forget_pivot(node)
         self.members.pop(node, None)
+        self.computed.discard(node)
         self.nodes.free(node)
 
 

@@ -29,6 +29,7 @@ SLOTS_MIN = 2
 
 def publish_ready(draft: Draft) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
+    draft.state.tree.count_anew()
     if draft.state.current.number:
         _follow(draft)
     ready: list[int] = []

@@ -27,6 +27,7 @@ from stream.watching.metrics import (
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6}
+TREE = {"pivots_kept": 8, "pivots_computed": 2, "tree_moves": 3}
 
 
 class Clock:
@@ -78,6 +79,7 @@ def told(*, secrets: bool = False) -> PrometheusMetrics:
     metrics.sequence(
         {**dict.fromkeys(HELD_BACK.values(), 3), **AGES, "residual_age_max": 9, "cohorts": 5}
         | PAGES
+        | TREE
     )
     metrics.sequence({})
     metrics.erasures(2, 60.0)
@@ -117,6 +119,9 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_sequence_held_back_releases", {"what": "ties"}, 4),
         ("ktsafe_sequence_cohorts", {}, 5),
         ("ktsafe_sequence_pages_written_total", {}, 6),
+        ("ktsafe_kt_tree_pivots_total", {"what": "kept"}, 8),
+        ("ktsafe_kt_tree_pivots_total", {"what": "computed"}, 2),
+        ("ktsafe_kt_tree_moves_total", {}, 3),
         ("ktsafe_erasures_pending", {}, 2),
         ("ktsafe_erasure_overdue_seconds", {}, 60),
         ("ktsafe_sequence_residual_releases", {}, 9),
