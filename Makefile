@@ -27,7 +27,7 @@ export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
 .PHONY: help run test lint format typecheck audit check bench trials trials-sequence simulate faults kills fuzz \
-	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel constraints clean java
+	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:[^#]*## /\t/' | \
@@ -113,6 +113,10 @@ kernels: $(STAMP) ## compile all kernels for this Python and platform, and put t
 
 wheel: $(STAMP) ## build the wheel into ./dist; after `make kernels` it holds them
 	$(RUN) -m build --wheel
+
+sbom: $(STAMP) ## write what a service installs, with hashes, as CycloneDX: build/ktsafe.cdx.json
+	mkdir -p build
+	$(RUN) -m cyclonedx_py requirements constraints-run.txt --pyproject pyproject.toml --output-reproducible -o build/ktsafe.cdx.json
 
 constraints: ## write constraints.txt and constraints-run.txt anew, with the newest versions admitted
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints

@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shlex
 import subprocess
+import sys
+import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -137,8 +141,9 @@ def test_images_hold_nothing_that_no_hash_of_ours_vouches_for() -> None:
     """What is fetched has a hash, and whoever runs images may name each of them by digest."""
     text = (OPS / "Containerfile").read_text(encoding="utf-8")
     installs = re.findall(r"pip install(?:[^&]|&(?!&))*", text.partition("FROM ${BASE}\n")[0])
-    assert len(installs) == 3
+    assert len(installs) == 2
     assert all("--require-hashes" in step or "--no-deps" in step for step in installs)
+    assert "pip wheel --disable-pip-version-check --no-deps --no-build-isolation" in text
     bases = re.findall(r"^FROM (\S+)", text, re.MULTILINE)
     assert bases == ["${BASE}", "${BASE}"]
     images = re.findall(r"^ +(?:image|BASE): (\S+)$", COMPOSE, re.MULTILINE)
@@ -146,6 +151,49 @@ def test_images_hold_nothing_that_no_hash_of_ours_vouches_for() -> None:
     fetched = [image for image in images if image != "ktsafe"]
     assert len(fetched) == 4
     assert [image for image in fetched if not re.fullmatch(r"\$\{[A-Z]+_IMAGE:-\S+\}", image)] == []
+
+
+def test_the_image_is_built_in_layers_that_last() -> None:
+    """What is fetched is a layer before the sources, which are before the kernels; all exist."""
+    text = (OPS / "Containerfile").read_text(encoding="utf-8").partition("FROM ${BASE}\n")[0]
+    order = ("COPY constraints-run.txt", "--require-hashes", "COPY ktsafe", "pip wheel", "warm")
+    places = [text.index(step) for step in order]
+    assert places == sorted(places)
+    copied = [
+        name for line in re.findall(r"^COPY (.+) \S+$", text, re.MULTILINE) for name in line.split()
+    ]
+    assert [name for name in copied if not (ROOT / name).exists()] == []
+    build = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    packages = build["tool"]["setuptools"]["packages"]["find"]["include"]
+    assert {name.rstrip("*") for name in packages} <= set(copied)
+    # Without isolation the wheel is built by what the constraints name.
+    assert "\nsetuptools==" in (ROOT / "constraints-run.txt").read_text(encoding="utf-8")
+
+
+def test_the_bill_of_materials_has_what_a_service_installs(tmp_path: Path) -> None:
+    """`make sbom` writes CycloneDX with each pinned package, its version and its hashes."""
+    if find_spec("cyclonedx_py") is None and os.environ.get("CI") != "true":
+        pytest.skip("cyclonedx-bom is not installed")
+    (command,) = re.findall(
+        r"^\t\$\(RUN\) -m (cyclonedx_py .*)$", (ROOT / "Makefile").read_text(), re.MULTILINE
+    )
+    words = command.replace("build/ktsafe.cdx.json", str(tmp_path / "bill.json")).split()
+    subprocess.run([sys.executable, "-W", "ignore", "-m", *words], cwd=ROOT, check=True)
+    bill = json.loads((tmp_path / "bill.json").read_text(encoding="utf-8"))
+    assert bill["metadata"]["component"]["name"] == "ktsafe"
+    pins = re.findall(
+        r"^([\w.-]+)==(\S+)", (ROOT / "constraints-run.txt").read_text(), re.MULTILINE
+    )
+    assert {(one["name"], one["version"]) for one in bill["components"]} == set(pins)
+    assert all(one["externalReferences"][0]["hashes"] for one in bill["components"])
+
+
+def test_the_pythons_that_are_claimed_are_those_that_run_the_tests() -> None:
+    """Each version in the classifiers is the one that CI builds, installs and tests with."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    claimed = re.findall(r"Python :: (3\.\d+)", " ".join(project["classifiers"]))
+    assert claimed == ["3.11"]
+    assert "python:3.11-" in (OPS / "Containerfile").read_text(encoding="utf-8")
 
 
 def test_the_unit_stays_down_where_a_restart_cannot_help() -> None:

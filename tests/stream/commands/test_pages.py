@@ -1,0 +1,40 @@
+"""Commands of the guide's pages work as they stand, on a small network."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+
+from stream.cli import run_command
+from stream.errors import Exit
+
+DOCS = Path(__file__).parents[3] / "docs"
+SCHEMA = """\
+[attributes]
+quasi_identifiers = ["gender", "age_band"]
+sensitive = "health"
+sensitive_values = ["cancer", "depression", "hiv"]
+expect_absent = ["cancer", "depression", "hiv"]
+"""
+
+
+def test_every_command_for_owners_and_readers_succeeds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each line is typed, one after the other, beside the files that it names."""
+    monkeypatch.chdir(tmp_path)
+    assert run_command(["demo", "--people", "300", "--days", "1", "--port", "0"]) == Exit.OK
+    Path("var/demo/vertices.csv").rename("people.csv")
+    Path("var/demo/edges.csv").rename("ties.csv")
+    Path("schema.toml").write_text(SCHEMA)
+    pages = [(DOCS / f"{name}.md").read_text(encoding="utf-8") for name in ("owners", "readers")]
+    blocks = re.findall(r"^```\n(.*?)^```$", "\n".join(pages), re.MULTILINE | re.DOTALL)
+    lines = [line for block in blocks for line in block.splitlines()]
+    assert len(lines) >= 4
+    for line in lines:
+        program, *words = shlex.split(line, comments=True)
+        assert program == "ktsafe"
+        assert run_command(words) == Exit.OK, line
