@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from stream.files.release_figures import ReleaseFigures
+from stream.workers.pool import WorkInParts
 
 
 class Observer:
@@ -51,6 +52,9 @@ class Observer:
 
         Phases: "anonymize", "stage", "verify", "attack", "audit", "publish".
         """
+
+    def release_parts(self, work: WorkInParts) -> None:
+        """A release was made, so much of it in parts."""
 
     def release_audited(self, figures: ReleaseFigures) -> None:
         """A release was staged, or is one of the last in the ledger at the start. SECRET."""

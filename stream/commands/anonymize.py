@@ -21,9 +21,9 @@ from ktsafe.strategies import check_strategy, default_strategy
 from stream.commands.after_install import compile_first
 from stream.errors import Exit
 from stream.process.command_line import Edges, Json, SchemaFile, Vertices
-from stream.process.workers import pool
 from stream.report.writing import check_page, write_page
 from stream.watching.progress import phases
+from stream.workers.pool import Workers
 
 if TYPE_CHECKING:
     from ktsafe import Schema
@@ -71,7 +71,9 @@ def anonymize_files(
     over_alpha: Annotated[
         OverAlpha, typer.Option(help="Groups of a greater sensitive share than alpha: what to do.")
     ] = "suppress",
-    workers: Annotated[int, typer.Option(min=1, help="Threads; the result is the same.")] = 1,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="Threads; default: one per core.")
+    ] = None,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Repeatable output, for tests; default: unpredictable."),
@@ -135,7 +137,7 @@ def _anonymized(
     places: Paths,
     params: PrivacyParams,
     options: AnonymizeOptions,
-    workers: int,
+    workers: int | None,
     seed: int | None,
 ) -> dict[str, Any]:
     # Compiled kernels load slowly, so that only commands in need of them pay.
@@ -150,7 +152,7 @@ def _anonymized(
     compile_first()
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
-    with phases("anonymizing") as progress, pool(workers) as executor:
+    with phases("anonymizing") as progress, Workers(workers).open() as (executor, _):
         result = anonymize(
             source.graph, params, rng=rng, options=options, executor=executor, progress=progress
         )

@@ -1,8 +1,11 @@
-"""Which addresses only this machine reaches."""
+"""Which addresses only this machine reaches, and what may not go beyond it."""
 
 from __future__ import annotations
 
 import ipaddress
+from urllib.parse import urlsplit
+
+from stream.errors import ConfigError
 
 
 def is_loopback(host: str) -> bool:
@@ -13,3 +16,18 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def check_scheduler(address: str) -> None:
+    """Refuse to send the true graph in the open to the workers of a Dask scheduler.
+
+    Raises
+    ------
+    ConfigError
+        Unless the address begins with tls://, or is of this machine.
+    """
+    parts = urlsplit(address)
+    if parts.scheme == "tls" or (parts.scheme == "tcp" and is_loopback(parts.hostname or "")):
+        return
+    msg = f"workers.dask = {address!r}: tasks hold the true graph, and go by TLS only."
+    raise ConfigError(msg, hint='Name a scheduler that speaks TLS, as in "tls://host:8786".')

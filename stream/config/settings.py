@@ -7,6 +7,7 @@ state wherever it is started from.
 from __future__ import annotations
 
 import tomllib
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -20,7 +21,7 @@ from ktsafe.options import AnonymizeOptions, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import default_strategy
-from stream.config.loopback import is_loopback
+from stream.config.loopback import check_scheduler, is_loopback
 from stream.config.secret_keys import refuse_secrets
 from stream.errors import ConfigError
 from stream.files.composite_schema import CompositeSchema
@@ -126,12 +127,23 @@ class SequenceTable(Section, frozen=True):
 class AnonymizeTable(Section, frozen=True):
     """`[anonymize]`: how each release is made (privacy.window = 1).
 
-    Names and defaults are those of `ktsafe.AnonymizeOptions`; `workers` is a number of threads.
+    Names and defaults are those of `ktsafe.AnonymizeOptions`.
     """
 
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
-    workers: Positive = 1
+
+
+class WorkersTable(Section, frozen=True):
+    """`[workers]`: who works on the parts of a release; releases are the same whoever does.
+
+    `threads` by default is one per core. With `dask` these are the workers of a cluster, which
+    read from `folder`; by default it lies in the state's folder.
+    """
+
+    threads: Positive | None = None
+    dask: str = ""
+    folder: str | None = None
 
 
 class ReleaseTable(Section, frozen=True):
@@ -205,6 +217,7 @@ class Config(Section, frozen=True):
     privacy: PrivacyTable = PrivacyTable()
     sequence: SequenceTable = SequenceTable()
     anonymize: AnonymizeTable = AnonymizeTable()
+    workers: WorkersTable = WorkersTable()
     kafka: KafkaSettings | None = None
     attack: AttackTable = AttackTable()
     ingest: IngestTable = IngestTable()
@@ -295,6 +308,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
     _check_together(config, name)
     _check_private(config, base, name)
     _check_figures(config.metrics, name)
+    _check_workers(config.workers, name)
     if config.kafka is not None:
         config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
@@ -392,6 +406,16 @@ def _check_private(config: Config, base: Path, name: str) -> None:
             )
 
 
+def _check_workers(table: WorkersTable, name: str) -> None:
+    """Refuse what no worker could be reached by."""
+    if not table.dask:
+        return
+    check_scheduler(table.dask)
+    if find_spec("distributed") is None:
+        msg = f"{name}: workers.dask needs Dask, which is not installed."
+        raise ConfigError(msg, hint='Install it: pip install "ktsafe[dask]".')
+
+
 def _check_figures(table: MetricsTable, name: str) -> None:
     """Refuse to show the secrets of releases to everybody who reaches the server."""
     if not table.enabled or table.has_token or not table.figures:
@@ -437,7 +461,6 @@ def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOption
         If options exclude each other, or if nothing would come of them.
     """
     table = msgspec.structs.asdict(config.anonymize)
-    del table["workers"]
     if config.privacy.window == "all" and config.anonymize != AnonymizeTable():
         msg = "[anonymize] is for privacy.window = 1."
         raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')

@@ -2,6 +2,7 @@
 
 store/          the true graph and the ledger (`state.rocksdb`)
 staging/<id>/   bytes of a release that the sink has not confirmed
+tasks/          what tasks on a Dask cluster read, as long as they run (`stream.workers`)
 audit/<id>/     who is who in a release, and what it cost
 control.sock    the control socket of the running service (`stream.service.control`)
 """
@@ -16,6 +17,7 @@ from state.errors import StateUnusable
 STORE: Final = "store"
 STAGING: Final = "staging"
 AUDIT: Final = "audit"
+TASKS: Final = "tasks"
 IMPORTING: Final = "store.importing"
 RESTORING: Final = "store.restoring"
 

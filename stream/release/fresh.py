@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -16,8 +16,10 @@ from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import in_order
 from stream.files.releases_read import Release
-from stream.process.workers import pool
 from stream.release.mechanism import Built, Progress
+from stream.workers.pool import Workers
+
+ONE_PER_CORE: Final = Workers()
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -27,14 +29,14 @@ class FreshReleases:
     Attributes
     ----------
     workers:
-        Threads; they change the time alone.
+        Who works on parts; they change the time alone.
     seed:
         Fixed only for tests; None draws from the system's CSPRNG.
     """
 
     params: PrivacyParams
     options: AnonymizeOptions
-    workers: int = 1
+    workers: Workers = ONE_PER_CORE
     seed: int | None = None
 
     @property
@@ -56,7 +58,7 @@ class FreshReleases:
         """Anonymize the graph of the cut, whatever was released before."""
         del series, cut
         seed = secrets.randbits(128) if self.seed is None else [self.seed, index]
-        with pool(self.workers) as executor:
+        with self.workers.open() as (executor, work):
             anonymized = anonymize(
                 snapshot.graph,
                 self.params,
@@ -69,14 +71,17 @@ class FreshReleases:
             anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + index
         )
         origin = anonymized.origin.astype(np.int64)
-        return Built(anonymized.graph, ids, origin, anonymized.shift)
+        return Built(anonymized.graph, ids, origin, anonymized.shift, work=work)
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
         """Pass what the strict verifier passes, by the certificate where there is one."""
         del snapshot
         codes, flags = release.quasi_identifiers(), release.is_sensitive()
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
-        verify(codes, flags, release.edges, self.params, certificate=shift).raise_if_unsafe()
+        threads = self.workers.n_threads
+        verify(
+            codes, flags, release.edges, self.params, certificate=shift, workers=threads
+        ).raise_if_unsafe()
         return {}
 
     def settle(self, *, staged: bool) -> None:

@@ -19,6 +19,7 @@ from state.ledger import NO_PAGES, Ledger, PendingCut, SequenceRecord
 from state.snapshot import GraphSnapshot
 from stream.files.releases_read import Release
 from stream.files.releases_write import Guarantee
+from stream.workers.pool import WorkInParts
 
 Progress = Callable[[str, float], None]
 """Called now and then during long work with its phase and share; may end it by raising."""
@@ -43,6 +44,8 @@ class Built:
         Private figures of how it was made, JSON-ready.
     counts:
         What of them the operator's metrics show.
+    work:
+        What was done in parts, if it was counted.
     """
 
     graph: AttributedGraph
@@ -52,6 +55,7 @@ class Built:
     pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
+    work: WorkInParts | None = None
 
 
 class Mechanism(Protocol):

@@ -139,7 +139,7 @@ class Publisher:
     def _stage(self, building: Future[StagedRelease]) -> None:
         """Make the built bytes the only bytes of this release, or withhold it: fail closed.
 
-        Where the disk has no room for them the release is built again later, from the same cut.
+        Where the disk has no room, or workers are lost, it is built again later, from the same cut.
         """
         build, self._build = self._build, None
         try:
@@ -147,7 +147,9 @@ class Publisher:
         except OSError as error:
             self._snapshotter.settle(staged=False)
             self._observer.retry("stage")
-            log.error("release cannot be staged, building it again", error=type(error).__name__)
+            log.error(
+                "release cannot be built or staged, building it again", error=type(error).__name__
+            )
             self._build, self._retry_at_s = build, self._monotonic() + self._retry_s
         except Cancelled:
             self._snapshotter.settle(staged=False)

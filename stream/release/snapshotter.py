@@ -155,6 +155,8 @@ class Snapshotter:
         timings: dict[str, float] = {}
         with self._phase("anonymize", timings):
             built = self._mechanism.build(index, series, cut, snapshot, self._check_cancelled)
+        if built.work is not None:
+            self._observer.release_parts(built.work)
         folder = self.staging_folder(release_id)
         with self._phase("stage", timings):
             # What an earlier, crashed attempt left was never recorded: it is no release.

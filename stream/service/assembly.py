@@ -32,7 +32,7 @@ from stream.errors import ConfigError
 from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
 from stream.process import kernel_cache, logs
-from stream.process.private_folder import STAGING, STORE, check_finished
+from stream.process.private_folder import STAGING, STORE, TASKS, check_finished
 from stream.release.attacker import AttackSettings
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
@@ -46,6 +46,7 @@ from stream.service.standby import check_can_stand_by, take_over
 from stream.watching.board import StatusBoard
 from stream.watching.summary import Summary
 from stream.watching.watching import status_board, status_server
+from stream.workers.pool import Workers
 
 log = logs.get_logger(__name__)
 
@@ -142,8 +143,15 @@ def mechanism(settings: Settings) -> Mechanism:
             open_reader=lambda: release_reader(settings),
             audit_dir=audit_folder(settings),
         )
-    seed, table = settings.config.release.seed, settings.config.anonymize
-    return FreshReleases(settings.params, settings.anonymize, seed=seed, workers=table.workers)
+    seed = settings.config.release.seed
+    return FreshReleases(settings.params, settings.anonymize, workers(settings), seed)
+
+
+def workers(settings: Settings) -> Workers:
+    """Return who works on the parts of releases."""
+    table = settings.config.workers
+    folder = settings.path(table.folder) if table.folder else private_folder(settings) / TASKS
+    return Workers(table.threads, table.dask, folder)
 
 
 def frozen_inputs(settings: Settings) -> dict[str, Any]:

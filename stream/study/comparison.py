@@ -26,7 +26,7 @@ from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
 from stream.files.release_figures import WORTH, worth_of
 from stream.process import logs
-from stream.process.workers import pool
+from stream.workers.pool import Workers
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]
@@ -218,7 +218,7 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     started = time.perf_counter()
     try:
         rng = np.random.default_rng(task.seed)
-        with pool(task.workers) as executor:
+        with Workers(task.workers).open() as (executor, _):
             result = anonymize(
                 graph, params, rng=rng, options=options, executor=executor, progress=progress
             )

@@ -20,7 +20,13 @@ from stream.files.release_figures import HISTORY_MAX, ReleaseFigures
 from stream.observer import Observer
 from stream.process.version import VERSION
 from stream.watching.diagnosis import Moment, diagnose
-from stream.watching.report import FeedReport, Report, Sample, TrueGraphReport
+from stream.watching.report import (
+    FeedReport,
+    PartsReport,
+    Report,
+    Sample,
+    TrueGraphReport,
+)
 from stream.watching.summary import Counts
 
 SAMPLE_INTERVAL_S: Final = 10.0
@@ -205,12 +211,16 @@ class StatusBoard(Observer):
 
     def _true_graph(self) -> TrueGraphReport:
         counts = self._counts
+        work = counts.work
         return TrueGraphReport(
             vertices=counts.vertices,
             edges=counts.edges,
             store_bytes=self._store_bytes,
             erasures_pending=self._erasures,
             held_back=dict(counts.held_back),
+            work=None
+            if work is None
+            else PartsReport(work.parts, work.workers, round(work.share, 3)),
         )
 
 

@@ -29,6 +29,7 @@ from stream.ingest.events import EVENT_TYPES, REASONS
 from stream.observer import Observer
 from stream.process.version import VERSION
 from stream.watching.metrics_secrets import SecretMetrics
+from stream.workers.pool import WorkInParts
 
 OTHER: Final = "other"
 """Stands for every label value that is not listed here, so that label sets stay bounded."""
@@ -192,6 +193,13 @@ class PrometheusMetrics(Observer):
         self._released.labels("vertices").set(vertices)
         self._released.labels("edges").set(edges)
 
+    def release_parts(self, work: WorkInParts) -> None:
+        """Count what was done in parts, and by how many workers."""
+        self._workers.set(work.workers)
+        self._parts.inc(work.parts)
+        self._core_s.labels("parts").inc(work.core_s)
+        self._core_s.labels("rest").inc(work.rest_s)
+
     def release_withheld(self, reason: str) -> None:
         """Count withheld releases by reason."""
         self._withheld.labels(_listed(reason, WITHHELD_REASONS)).inc()
@@ -348,6 +356,28 @@ class PrometheusMetrics(Observer):
             "How often a release is expected by the wall clock; NaN where slots follow event time.",
             registry=self.registry,
         ).set(float("nan") if interval_s is None else interval_s)
+
+        self._add_parts()
+
+    def _add_parts(self) -> None:
+        self._workers = Gauge(
+            "ktsafe_release_workers",
+            "Workers that the last release was made by: threads, or processes of a cluster.",
+            registry=self.registry,
+        )
+        self._parts = Counter(
+            "ktsafe_release_parts_total",
+            "PRIVATE: parts of releases (a class, a pair of classes) that workers solved.",
+            registry=self.registry,
+        )
+        self._core_s = Counter(
+            "ktsafe_release_core_seconds_total",
+            "PRIVATE: core seconds that releases took: in parts, and in one piece.",
+            ["where"],
+            registry=self.registry,
+        )
+        for where in ("parts", "rest"):
+            self._core_s.labels(where)
 
     def _add_sequence(self) -> None:
         self._held_back = Gauge(

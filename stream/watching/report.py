@@ -47,6 +47,14 @@ class ProblemReport(msgspec.Struct, frozen=True):
     do: str
 
 
+class PartsReport(msgspec.Struct, frozen=True):
+    """Parts of the last release, who solved them, and their share of the core seconds."""
+
+    parts: int
+    workers: int
+    share: float
+
+
 class TrueGraphReport(msgspec.Struct, frozen=True, kw_only=True):
     """Secrets of the state: sizes of the true graph, and what the last release holds back."""
 
@@ -55,6 +63,7 @@ class TrueGraphReport(msgspec.Struct, frozen=True, kw_only=True):
     store_bytes: int
     erasures_pending: int
     held_back: dict[str, int]
+    work: PartsReport | None = None
 
 
 class Report(msgspec.Struct, frozen=True, kw_only=True):

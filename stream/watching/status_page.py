@@ -288,6 +288,9 @@ def _true_graph(report: Report) -> ET.Element:
         tile("Store on disk", size(graph.store_bytes)),
         tile("Deletions not yet erased from disk", f"{graph.erasures_pending:,}"),
     ]
+    if (work := graph.work) is not None:
+        by = f"by {work.workers:,} workers, {work.share:.0%} of the core seconds"
+        tiles.append(tile("Parts of the last release", f"{work.parts:,}", by))
     if held:
         tiles.append(tile("People held back", f"{held['withheld_vertices']:,}", _ages(held)))
         tiles.append(tile("Ties held back", f"{held['held_edges']:,}"))

@@ -9,6 +9,7 @@ from typing import Final
 
 from stream.files.release_figures import ReleaseFigures
 from stream.observer import Observer
+from stream.workers.pool import WorkInParts
 
 PUBLISHED_MAX: Final = 1_000
 """Releases remembered: a service runs for years."""
@@ -28,6 +29,8 @@ class Counts:
         What the last release of a sequence holds back, for the private display.
     worth:
         What the last staged release shares with the true graph (`Secrets.worth`). SECRET.
+    work:
+        What of the last release was done in parts, for the private display.
     """
 
     applied: int = 0
@@ -46,6 +49,7 @@ class Counts:
     phase: str = ""
     held_back: Mapping[str, int] = dataclasses.field(default_factory=dict)
     worth: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
+    work: WorkInParts | None = None
 
     @property
     def records(self) -> int:
@@ -94,6 +98,10 @@ class Summary(Observer):
     def release_phase(self, phase: str, seconds: float) -> None:
         """Keep the phase that ended last."""
         self.counts.phase = phase
+
+    def release_parts(self, work: WorkInParts) -> None:
+        """Keep what was done in parts."""
+        self.counts.work = work
 
     def release_published(
         self, release_id: str, nominal_us: int, vertices: int, edges: int

@@ -36,7 +36,7 @@ from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Effort
 from ktsafe.strategies import STRATEGIES
 from ktsafe.verify import verify_graph
-from stream.process.workers import pool
+from stream.workers.pool import Workers
 
 SEED = 0
 LARGEST = "uniform-1000000"
@@ -61,7 +61,7 @@ def main() -> int:
         "seconds  core s peak MB unsafe hash"
     )
     failed = 0
-    with pool(arguments.workers) as executor:
+    with Workers(arguments.workers).open() as (executor, _):
         for name, graph in graphs:
             if not wanted or name in wanted:
                 failed += report(name, graph, options, executor, once=arguments.once) > 0

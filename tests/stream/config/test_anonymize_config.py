@@ -27,15 +27,30 @@ def by_itself(path: str, value: object) -> dict[str, Any]:
 
 def test_every_option_arrives(tmp_path: Path) -> None:
     """Treatments and threads reach what makes the releases."""
-    table = {"rare_qi": "suppress", "over_alpha": "pad", "workers": 2}
+    table = {"rare_qi": "suppress", "over_alpha": "pad"}
     document = by_itself("anonymize", table)
+    document["workers"] = {"threads": 2}
     document["release"]["effort"] = "fast"
     mechanism = assembly.mechanism(settings.check(document, tmp_path, "here"))
     assert isinstance(mechanism, FreshReleases)
-    assert mechanism.workers == 2
+    assert mechanism.workers.n_threads == 2
     assert mechanism.options == AnonymizeOptions(
         effort="fast", rare_qi="suppress", over_alpha="pad"
     )
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"threads": 0}, "workers.threads"),
+        ({"dask": "tcp://scheduler:8786"}, "TLS"),
+        ({"processes": 2}, "processes"),
+    ],
+)
+def test_workers_that_cannot_be(tmp_path: Path, table: dict[str, object], message: str) -> None:
+    """No thread at all, and a cluster to which the graph would travel in the open."""
+    with pytest.raises(ConfigError, match=message):
+        settings.check(changed("workers", table), tmp_path, "here")
 
 
 def test_the_strategy_follows_the_neighbourhoods(tmp_path: Path) -> None:
@@ -54,7 +69,6 @@ def test_the_strategy_follows_the_neighbourhoods(tmp_path: Path) -> None:
         ({"edits": "insert"}, "edits"),
         ({"knowledge": "true"}, "knowledge"),
         ({"over_alpha": "withhold"}, "anonymize.over_alpha"),
-        ({"workers": 0}, "anonymize.workers"),
         ({"rare": "pad"}, "rare"),
     ],
 )

@@ -24,6 +24,7 @@ from stream.watching.metrics import (
     WITHHELD_REASONS,
     PrometheusMetrics,
 )
+from stream.workers.pool import WorkInParts
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6}
@@ -74,6 +75,7 @@ def told(*, secrets: bool = False) -> PrometheusMetrics:
     metrics.slot_skipped(2)
     metrics.release_begun()
     metrics.release_phase("verify", 1.5)
+    metrics.release_parts(WorkInParts(workers=2, parts=55, core_s=9.5, rest_s=0.5))
     metrics.release_published("r1", 1_000_000_000, 12, 34)
     metrics.release_withheld("unsafe")
     metrics.sequence(
@@ -110,6 +112,10 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_release_slots_skipped_total", {}, 2),
         ("ktsafe_release_phase_duration_seconds_sum", {"phase": "verify"}, 1.5),
         ("ktsafe_releases_begun_total", {}, 1),
+        ("ktsafe_release_workers", {}, 2),
+        ("ktsafe_release_parts_total", {}, 55),
+        ("ktsafe_release_core_seconds_total", {"where": "parts"}, 9.5),
+        ("ktsafe_release_core_seconds_total", {"where": "rest"}, 0.5),
         ("ktsafe_releases_published_total", {}, 1),
         ("ktsafe_release_elements", {"element": "vertices"}, 12),
         ("ktsafe_release_elements", {"element": "edges"}, 34),

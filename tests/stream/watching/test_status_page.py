@@ -11,7 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
-from stream.watching.report import FeedReport, ProblemReport, Report, Sample, TrueGraphReport
+from stream.watching.report import (
+    FeedReport,
+    PartsReport,
+    ProblemReport,
+    Report,
+    Sample,
+    TrueGraphReport,
+)
 from stream.watching.status_html import prose, size, span, sparkline
 from stream.watching.status_page import POLICY, PRIVATE, runbook_page, status_page
 
@@ -69,6 +76,7 @@ def report(text: str = "unsafe", *, secrets_shown: bool = True) -> Report:
             store_bytes=2**21,
             erasures_pending=0,
             held_back={"withheld_vertices": 11, "withheld_age_max": 2, "held_edges": 13},
+            work=PartsReport(55, 2, 0.914),
         )
         if secrets_shown
         else None,

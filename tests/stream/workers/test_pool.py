@@ -1,0 +1,53 @@
+"""Threads for the mechanism: counted, and without influence on bytes."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from ktsafe import PrivacyParams, anonymize
+from ktsafe.datasets.synthetic import uniform
+from stream.workers.pool import Workers
+
+
+@pytest.mark.parametrize("threads", [1, 2, 4])
+def test_threads_change_no_byte(threads):
+    """A release is the same for any number of threads, and most of the work is in parts."""
+    graph = uniform(600, 3000, rng=np.random.default_rng(3), n_tuples=6)
+    alone = anonymize(graph, PrivacyParams(k=5), rng=np.random.default_rng(4))
+    with Workers(threads).open() as (executor, work):
+        shared = anonymize(
+            graph, PrivacyParams(k=5), rng=np.random.default_rng(4), executor=executor
+        )
+    assert np.array_equal(alone.graph.edges, shared.graph.edges)
+    assert work.workers == threads
+    assert work.parts >= 6 + 6
+    assert work.core_s > 0
+    assert 0 < work.share < 1
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_work_is_counted_once(threads):
+    """Core seconds of tasks are not those in between, wherever tasks run."""
+    with Workers(threads).open() as (executor, work):
+        assert list(executor.map(busy, [0.1, 0.1])) == [0.1, 0.1]
+        busy(0.05)
+    assert work.parts == 2
+    assert work.core_s >= 0.2
+    assert 0.05 <= work.rest_s < work.core_s
+
+
+def busy(seconds):
+    """Use a core for a while."""
+    until = time.thread_time() + seconds
+    while time.thread_time() < until:
+        pass
+    return seconds
+
+
+def test_by_default_there_is_a_thread_for_each_core(monkeypatch):
+    """Nothing has to be said."""
+    monkeypatch.setattr("os.cpu_count", lambda: 7)
+    assert Workers().n_threads == 7
