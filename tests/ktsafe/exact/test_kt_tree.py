@@ -93,6 +93,22 @@ def test_the_search_knows_what_a_swap_changes(seed):
     assert np.array_equal(places.cohort < 2, cohort < 2)
 
 
+def test_near_cohorts_are_the_nearest_within_a_factor(monkeypatch):
+    """Of many cohorts the nearest are sought among those that stand beside them in the tree."""
+    pivots = np.random.default_rng(0).integers(0, 9, (50, 2)).astype(np.int32)
+    monkeypatch.setattr(module, "NEAR", 4)
+    for side_by_side, parts in ((50, [range(50)]), (30, [range(25), range(25, 50)])):
+        monkeypatch.setattr(module, "SIDE_BY_SIDE", side_by_side)
+        near = module._near(pivots)
+        assert near.shape == (50, 5)
+        for part in parts:
+            for c in part:
+                apart = np.abs(pivots - pivots[c]).sum(axis=1)
+                assert set(near[c]) <= set(part)
+                assert len(set(near[c])) == 5
+                assert apart[near[c]].max() <= 2 * np.sort(apart[list(part)])[4]
+
+
 def test_large_classes_become_small_cohorts():
     """Cohorts have fewer than 2 k members where alpha allows."""
     graph = uniform(500, 4000, rng=np.random.default_rng(1), n_tuples=2, sensitive_share=0.0)
