@@ -52,6 +52,20 @@ def test_no_release_costs_more_than_nothing_and_no_pair_tells_too_little(seed: i
         assert sum(costs) <= sum(n_ties)
 
 
+def test_pairs_have_grown_once_somebody_was_published_later() -> None:
+    """The first release has grown pairs nowhere; newcomers make those of their classes grown."""
+    world, rng = World(60, 150, 4), np.random.default_rng(4)
+    sequence = world.begin(birth_wait_max=1)
+    state = sequence._state
+    assert not any(PairOfClasses.of(state, classes).is_grown for classes in pairs_of(state))
+    for _ in range(4):
+        sequence.advance(world.change(ties=10, joins=12), rng)
+    born = {state.places.cls[place] for place in np.flatnonzero(state.places.born[:] > 0).tolist()}
+    assert born
+    for classes in pairs_of(state):
+        assert PairOfClasses.of(state, classes).is_grown == bool(set(classes) & born)
+
+
 def test_the_least_true_pairs_pay_for_the_release() -> None:
     """Where all edges together cost more than none would, pairs are cleared until they do not."""
     world, rng = World(50, 150, 3), np.random.default_rng(3)
