@@ -8,6 +8,8 @@ KAFKA ?=
 KILLS ?= 0
 INPUTS ?= 1000000
 EVENTS ?= 7200000
+OUT ?= var/paper
+FULL ?=
 # Processes that share the tests; each starts a broker of its own when it needs one.
 TEST_WORKERS ?= 2
 
@@ -26,7 +28,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format typecheck audit check bench trials trials-sequence simulate faults kills fuzz \
+.PHONY: help run test lint format typecheck audit check bench paper trials trials-sequence simulate faults kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -59,6 +61,9 @@ check: lint typecheck test ## all that must pass before a change goes in
 
 bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 	$(RUN) -m tests.benchmarks $(NAME)
+
+paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper, FULL=1 for its sizes; goes on
+	$(RUN) -m tests.evaluation --out $(OUT) $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)
 
 trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
 	$(RUN) -m tests.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)
