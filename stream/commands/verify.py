@@ -10,6 +10,7 @@ import typer
 
 from ktsafe.errors import InvalidParams
 from stream.errors import Exit
+from stream.process import kernel_cache
 from stream.process.command_line import Json
 from stream.watching.progress import phases
 
@@ -40,6 +41,8 @@ def verify_folders(
     if certificate is not None and len(found) != 1:
         msg = "A certificate belongs to one release."
         raise InvalidParams(msg, hint="Name that release alone.")
+    if kernel_cache.is_cold():
+        typer.echo("ktsafe: compiling kernels, once; this takes about half a minute", err=True)
     reports = []
     with phases("verifying") as progress:
         for number, folder in enumerate(found):

@@ -52,6 +52,9 @@ folder = "state"
 every = "1d"
 """
 
+KAFKA = CONFIG.replace('kind = "files"\npaths = ["feed.jsonl"]', 'kind = "kafka"\ntopic = "events"')
+KAFKA += '[kafka]\nbootstrap_servers = ["127.0.0.1:9"]\n'
+
 
 class Mistake(NamedTuple):
     """What is done wrong: in a file, or on the command line."""
@@ -196,6 +199,18 @@ COMMANDS = [
         "a pace that is none", "config check c.toml", {"c.toml": first(CONFIG, '"1d"', '"daily"')}
     ),
     Mistake("topics where there are files", "topics check c.toml", {"c.toml": CONFIG}),
+    Mistake("events for files", "feed send f.jsonl --to c.toml", {"c.toml": CONFIG, "f.jsonl": ""}),
+    Mistake("no such feed", "feed send nowhere.jsonl --to c.toml", {"c.toml": KAFKA}),
+    Mistake(
+        "a table sent as a feed",
+        "feed send f.csv --to c.toml",
+        {"c.toml": KAFKA, "f.csv": "id,gender\n"},
+    ),
+    Mistake(
+        "a feed that is no gzip",
+        "feed send f.jsonl.gz --to c.toml",
+        {"c.toml": KAFKA, "f.jsonl.gz": "{}"},
+    ),
 ]
 
 
