@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import json
 import secrets
+import shlex
 import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -41,6 +43,9 @@ USEFULNESS = {
     "F1": "f1",
 }
 """Columns of the table that the command prints, and which figure each shows."""
+
+F1_POOR = 0.3
+"""Below this F1 of ties the command names what would show more."""
 
 
 def anonymize_files(
@@ -102,6 +107,7 @@ def anonymize_files(
         typer.echo(json.dumps(found, indent=2))
     else:
         _print(found)
+        _hint(found, places)
     return Exit.OK
 
 
@@ -306,4 +312,17 @@ def _print(report: dict[str, Any]) -> None:
         typer.echo(
             f"passed over in the edge file: {report['edges_repeated']} repeated edges, "
             f"{report['loops']} loops"
+        )
+
+
+def _hint(report: dict[str, Any], places: Paths) -> None:
+    """Say how to learn what fewer or broader attributes would give, where few ties are shown."""
+    ties = report["figures"]["usefulness"]["edges"]
+    if ties["true"] and (ties["f1"] or 0) < F1_POOR:
+        files = (places.vertices, places.edges, places.schema)
+        words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
+        typer.echo(
+            "Few ties are shown: the quasi-identifiers make too many kinds of people. "
+            "What fewer or broader ones would give:\n    "
+            + shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words)])
         )

@@ -359,3 +359,16 @@ def test_benchmark_runs_at_small_size() -> None:
     )
     assert one == two
     assert len(set(one)) == 2
+
+
+def test_equal_counts_by_attribute_are_enough() -> None:
+    """Stars with equal counts of every value are alike at t = epsilon = 0, whatever the tuples.
+
+    Five people know an (x, y) and a (w, z), five an (x, z) and a (w, y).
+    """
+    kinds = [(1, 1), (2, 2), (1, 2), (2, 1)]
+    people = [(0, 0)] * 10 + [kind for kind in kinds for _ in range(5)]
+    edges = [(v, 10 + 10 * (v // 5) + 5 * i + v % 5) for v in range(10) for i in range(2)]
+    params = PrivacyParams(k=10, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
+    verdict = verify(np.array(people), np.zeros(30, dtype=bool), np.array(edges), params)
+    assert verdict.ps_size[:10].tolist() == [10] * 10

@@ -62,6 +62,27 @@ def report(capsys: pytest.CaptureFixture[str]) -> dict:
     return json.loads(capsys.readouterr().out)["figures"]
 
 
+def test_a_release_that_shows_little_names_what_would_show_more(files, capsys) -> None:
+    """Where few ties are shown it says how to learn what fewer attributes would give."""
+    star = [f"p0,p{i}" for i in range(1, 46)]
+    Path(files[3]).write_text("\n".join(["source,target", *star]) + "\n")
+    assert run_command(["anonymize", *files]) == Exit.OK
+    said = capsys.readouterr().out
+    assert f"ktsafe advise {' '.join(files[:6])}" in said
+
+
+def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
+    """A ring of people of one kind is shown as it is."""
+    people = [f"p{i},red,20,well" for i in range(48)]
+    Path(files[1]).write_text("\n".join(["id,club,age,health", *people, "q,red,20,chronic"]) + "\n")
+    ring = [f"p{i},p{(i + 1) % 48}" for i in range(48)]
+    Path(files[3]).write_text("\n".join(["source,target", *ring]) + "\n")
+    assert run_command(["anonymize", *files]) == Exit.OK
+    said = capsys.readouterr().out
+    assert "kt-safe" in said
+    assert "advise" not in said
+
+
 def test_withheld_people_are_in_no_file(files, tmp_path, capsys) -> None:
     """Neither the release nor the mapping names them, and the audit counts them."""
     assert run_command(["anonymize", *files, "--json"]) == Exit.OK
