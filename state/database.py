@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
@@ -95,7 +96,7 @@ class Database:
             self._open(Path(self._mirror.name), access, create=create)
 
     def _open(self, path: Path, access: Any, *, create: bool) -> None:
-        try:
+        with _errors("open the store", path, missing_is_damage=not create):
             self._db = rocksdict.Rdict(
                 str(path),
                 _options(create=create),
@@ -104,8 +105,6 @@ class Database:
             )
             self._families = {name: self._db.get_column_family(name) for name in FAMILIES}
             self.handles = {name: self._db.get_column_family_handle(name) for name in FAMILIES}
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("open the store", path, error, missing_is_damage=not create) from None
 
     def batch(self) -> Batch:
         """Return a new, empty batch."""
@@ -119,19 +118,15 @@ class Database:
         StateUnusable, StateCorrupted
             If it is not known to be durable: only opening the store again tells.
         """
-        try:
+        with _errors("write to the store", self.path):
             self._db.write(batch._batch, self._sync)  # noqa: SLF001 -- two halves of one thing
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("write to the store", self.path, error) from None
 
     def get_many(self, family: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of `keys`, read in bulk."""
         if not keys:
             return []
-        try:
+        with _errors("read the store", self.path):
             values: list[bytes | None] = self._families[family].get(keys)
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("read the store", self.path, error) from None
         return values
 
     def scan(self, family: str) -> Iterator[tuple[bytes, bytes]]:
@@ -151,21 +146,18 @@ class Database:
         """
         rows = None
         try:
-            rows = self._families[family].items()
-            while block := list(itertools.islice(rows, _ROWS_AT_ONCE)):
-                yield block
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("read the store", self.path, error) from None
+            with _errors("read the store", self.path):
+                rows = self._families[family].items()
+                while block := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+                    yield block
         finally:
             # A traceback may keep this frame alive, and the iterator would keep the lock.
             rows = None
 
     def flush(self, family: str) -> None:
         """Move a column family from the write-ahead log to a table of its own."""
-        try:
+        with _errors("flush the store", self.path):
             self._families[family].flush()
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("flush the store", self.path, error) from None
 
     def scrub(self) -> None:
         """Make all that was overwritten or deleted unreadable from the files of the database.
@@ -175,21 +167,17 @@ class Database:
         """
         options = rocksdict.CompactOptions()
         options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
-        try:
+        with _errors("scrub the store", self.path):
             # All are flushed before any is compacted: a log goes only when none needs it.
             for family in self._families.values():
                 family.flush()
             for family in self._families.values():
                 family.compact_range(None, None, options)
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("scrub the store", self.path, error) from None
 
     def checkpoint(self, path: Path) -> None:
         """Make a second database at `path` of the state as of now, of hard links mostly."""
-        try:
+        with _errors("freeze the store", path):
             rocksdict.Checkpoint(self._db).create_checkpoint(str(path))
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("freeze the store", path, error) from None
 
     def close(self) -> None:
         """Close, and let go of the lock. Safe to call twice.
@@ -202,9 +190,8 @@ class Database:
         self.handles.clear()
         self._families.clear()
         try:
-            self._db.close()
-        except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
-            raise _named("close the store", self.path, error) from None
+            with _errors("close the store", self.path):
+                self._db.close()
         finally:
             if self._mirror is not None:
                 self._mirror.cleanup()
@@ -243,7 +230,16 @@ def _options(*, create: bool) -> Any:
     return options
 
 
-def _named(op: str, path: Path, error: Exception, *, missing_is_damage: bool = False) -> StateError:
+@contextmanager
+def _errors(op: str, path: Path, *, missing_is_damage: bool = False) -> Iterator[None]:
+    """Turn what rocksdict raises, which is bare `Exception`, into errors of ours."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001 -- rocksdict raises nothing narrower
+        raise _named(op, path, error, missing_is_damage=missing_is_damage) from None
+
+
+def _named(op: str, path: Path, error: Exception, *, missing_is_damage: bool) -> StateError:
     """Return the error of ours that says what the operator can do about one of RocksDB's."""
     text = str(error)
     subject = str(path)

@@ -182,26 +182,22 @@ def clear_unfinished(folder: Path) -> None:
         return  # RocksDB was done; what is missing is added
     if any(database.glob("*.sst")):
         raise corrupted(folder)
-    try:
+    with usable("make the store", folder):
         if database.exists():
             shutil.rmtree(database)
         # A count that an earlier, deleted store left behind says nothing about the new one.
         (folder / WITNESS).unlink(missing_ok=True)
-    except OSError as error:
-        raise unusable("make the store", folder, error) from error
 
 
 def mark_made(folder: Path) -> None:
     """Write, durably, that the store in `folder` is complete."""
-    try:
+    with usable("open the store", folder):
         descriptor = os.open(folder / MARKER, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
             file.write(msgspec.json.encode(keys.FORMAT))
             file.flush()
             os.fsync(file.fileno())
         sync_folder(folder)
-    except OSError as error:
-        raise unusable("open the store", folder, error) from error
 
 
 def drop_frozen(folder: Path) -> None:
@@ -241,6 +237,20 @@ def sync_folder(folder: Path) -> None:
 def corrupted(path: Path) -> StateCorrupted:
     """Return the error of a store that does not hold what was written."""
     return StateCorrupted("read the store", str(path), RESTORE)
+
+
+@contextmanager
+def usable(op: str, path: Path) -> Iterator[None]:
+    """Turn what the system says of a folder into the error for the operator.
+
+    Raises
+    ------
+    StateUnusable
+    """
+    try:
+        yield
+    except OSError as error:
+        raise unusable(op, path, error) from error
 
 
 def unusable(op: str, path: Path, error: OSError) -> StateUnusable:

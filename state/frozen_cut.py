@@ -11,7 +11,7 @@ from pathlib import Path
 
 from ktsafe import Schema
 from state.database import Database
-from state.folder import corrupted, sync_folder, unusable
+from state.folder import corrupted, sync_folder, usable
 from state.ledger import PendingCut
 from state.recovery import Progress, recover
 from state.snapshot import FrozenArrays
@@ -88,7 +88,7 @@ class FrozenCut:
 
     def _freeze(self, cut: PendingCut, database: Database) -> None:
         folder = self._slot_folder(cut)
-        try:
+        with usable("freeze the store", folder):
             # No other cut is pending, so what lies here could not be removed earlier.
             shutil.rmtree(self._folder, ignore_errors=True)
             self._folder.mkdir(mode=0o700, exist_ok=True)
@@ -96,8 +96,6 @@ class FrozenCut:
             database.checkpoint(folder)
             sync_folder(self._folder)
             sync_folder(self._folder.parent)
-        except OSError as error:
-            raise unusable("freeze the store", folder, error) from error
 
 
 def _is_whole(folder: Path) -> bool:

@@ -15,8 +15,7 @@ from state import keys
 from state.database import Database
 from state.errors import StateUnusable
 from state.folder import DATABASE, corrupted, make_folder, read_witness
-from state.ledger import ReleaseRecord, SequenceRecord, Status
-from state.ledger_log import LedgerLog, Writes
+from state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status, Writes
 from state.recovery import read_positions, recover
 from state.store import Position
 
@@ -97,12 +96,19 @@ def _opened(path: Path) -> Iterator[Database]:
         database.close()
 
 
-def _ledger(database: Database) -> LedgerLog:
-    return LedgerLog(
-        dict(database.scan(keys.LEDGER)),
-        storage=_ReadOnly(database),
+def _ledger(database: Database) -> Ledger:
+    """Return the ledger of a store that is only looked at."""
+
+    def write(_entries: Writes, _pages: Writes) -> None:
+        raise AssertionError("the ledger is only looked at")
+
+    storage = LedgerStorage(
+        write=write,
+        read_pages=lambda names: database.get_many(keys.PAGES, names),
+        cut_gone=lambda: None,
         damaged=lambda: corrupted(database.path),
     )
+    return Ledger(dict(database.scan(keys.LEDGER)), storage)
 
 
 def _is_chain(releases: list[ReleaseRecord]) -> bool:
@@ -114,19 +120,3 @@ def _is_chain(releases: list[ReleaseRecord]) -> bool:
         if any(after.offsets.get(at, -1) < offset for at, offset in before.offsets.items()):
             return False
     return len({release.release_id for release in releases}) == len(releases)
-
-
-class _ReadOnly:
-    """Storage of a ledger that is only looked at."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-
-    def write(self, entries: Writes, pages: Writes) -> None:
-        raise AssertionError("the ledger is only looked at")
-
-    def read_pages(self, names: list[bytes]) -> list[bytes | None]:
-        return self._database.get_many(keys.PAGES, names)
-
-    def cut_gone(self) -> None:
-        raise AssertionError("the ledger is only looked at")

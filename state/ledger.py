@@ -4,14 +4,23 @@
              ▲  │
              └──┘  any error or unknown outcome tries to publish the same bytes again
 
-`stage` is the point of no return: from then on release i is exactly the staged files.
+`stage` is the point of no return: from then on release i is exactly the staged files. Its keys and
+values, in any ordered store:
+
+    cut                   the pending cut, while there is one
+    count                 how many releases and sequences there must be (a check on reading)
+    pages                 the digest of every page there must be (a check on reading), by name
+    sequence/<n:u64>      every sequence, the last one current
+    release/<index:u64>   every release, for ever
 """
 
 from __future__ import annotations
 
+import dataclasses
 import enum
-from collections.abc import Mapping
-from typing import Annotated, Final, Protocol
+import hashlib
+from collections.abc import Callable, Mapping
+from typing import Annotated, Final
 
 import msgspec
 
@@ -69,20 +78,102 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
 NO_PAGES: Final[Mapping[str, bytes | None]] = {}
 
+CUT: Final = b"cut"
+COUNT: Final = b"count"
+PAGES: Final = b"pages"
+SEQUENCE: Final = b"sequence/"
+RELEASE: Final = b"release/"
 
-class Ledger(Protocol):
-    """The durable list of releases. Every call that writes is synced before it returns.
+EMPTY: Final = {COUNT: b"[0,0,0]"}
+"""What a new ledger holds."""
+
+Writes = dict[bytes, bytes | None]
+"""Values by key; None deletes."""
+
+DIGEST_BYTES: Final = 16
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class LedgerStorage:
+    """Where a ledger is kept.
+
+    Attributes
+    ----------
+    write:
+        Makes a few writes, of the ledger and of pages, durable in one step.
+    read_pages:
+        Returns the pages of these names, None where there is none.
+    cut_gone:
+        Told that the pending cut is consumed or dropped: its frozen state may go.
+    damaged:
+        Makes the error of pages that do not read back as written.
+    """
+
+    write: Callable[[Writes, Writes], None]
+    read_pages: Callable[[list[bytes]], list[bytes | None]]
+    cut_gone: Callable[[], None]
+    damaged: Callable[[], Exception]
+
+
+class Ledger:
+    """The durable list of releases, resident; every change is written through before it counts.
 
     Beside the releases it keeps the *pages* of the current sequence: what the mechanism must
     remember from release to release, as named bytes. They change with a release that is staged, in
     the same write, and go when another sequence starts.
+
+    Parameters
+    ----------
+    entries:
+        What was stored.
+
+    Raises
+    ------
+    ValueError, msgspec.DecodeError
+        If the entries do not read back as written.
     """
+
+    def __init__(self, entries: Mapping[bytes, bytes], storage: LedgerStorage) -> None:
+        self._storage = storage
+        self._page_digests: dict[str, bytes] = {}
+        self._sequences: list[SequenceRecord] = []
+        self._releases: list[ReleaseRecord] = []
+        self._cut: PendingCut | None = None
+        for key, value in sorted(entries.items()):
+            if key == CUT:
+                self._cut = msgspec.json.decode(value, type=PendingCut)
+            elif key.startswith(SEQUENCE):
+                self._sequences.append(msgspec.json.decode(value, type=SequenceRecord))
+            elif key.startswith(RELEASE):
+                self._releases.append(msgspec.json.decode(value, type=ReleaseRecord))
+            elif key == PAGES:
+                self._page_digests = msgspec.msgpack.decode(value, type=dict[str, bytes])
+            elif key != COUNT:
+                raise ValueError("the ledger holds an unknown entry")
+        if entries.get(COUNT) != self._count(0, 0, len(self._page_digests)):
+            raise ValueError("the ledger lacks entries")
 
     def sequence(self) -> SequenceRecord | None:
         """Return the current sequence, None before the first."""
+        return self._sequences[-1] if self._sequences else None
 
     def start_sequence(self, sequence: SequenceRecord) -> None:
-        """Record the sequence that following releases belong to; the former one's pages go."""
+        """Record the sequence that following releases belong to; the former one's pages go.
+
+        Raises
+        ------
+        ValueError
+            If there was one of this id already.
+        """
+        if any(known.sequence_id == sequence.sequence_id for known in self._sequences):
+            raise ValueError("a sequence starts once")
+        key = SEQUENCE + len(self._sequences).to_bytes(8, "big")
+        self._storage.write(
+            {key: msgspec.json.encode(sequence), COUNT: self._count(1, 0, 0), PAGES: None},
+            {name.encode(): None for name in self._page_digests},
+        )
+        self._sequences.append(sequence)
+        self._page_digests = {}
 
     def pages(self) -> dict[str, bytes]:
         """Return the pages as of the last staged release of this sequence ({} before it).
@@ -92,24 +183,126 @@ class Ledger(Protocol):
         StateCorrupted
             If one does not read back as written.
         """
+        names = sorted(self._page_digests)
+        values = self._storage.read_pages([name.encode() for name in names])
+        pages = dict(zip(names, values, strict=True))
+        whole = {
+            name: page
+            for name, page in pages.items()
+            if page is not None and _digest(page) == self._page_digests[name]
+        }
+        if len(whole) != len(pages):
+            raise self._storage.damaged()
+        return whole
 
     def pending_cut(self) -> PendingCut | None:
         """Return the cut taken but not yet staged."""
+        return self._cut
+
+    def take_cut(self, cut: PendingCut) -> Writes:
+        """Return the writes that record a cut; the store adds them to its checkpoint.
+
+        Raises
+        ------
+        ValueError
+            If one is pending already.
+        """
+        if self._cut is not None:
+            raise ValueError("a release cut is pending already")
+        return {CUT: msgspec.json.encode(cut)}
+
+    def cut_taken(self, cut: PendingCut) -> None:
+        """The writes of `take_cut` are durable."""
+        self._cut = cut
 
     def drop_cut(self) -> None:
         """Give up the pending cut (its release was withheld); its frozen state is freed."""
+        if self._cut is None:
+            return
+        self._storage.write({CUT: None}, {})
+        self._cut = None
+        self._storage.cut_gone()
 
     def last(self) -> ReleaseRecord | None:
         """Return the last release, staged or published."""
+        return self._releases[-1] if self._releases else None
 
     def releases(self) -> list[ReleaseRecord]:
         """Return all releases in order."""
+        return list(self._releases)
 
     def stage(self, record: ReleaseRecord, pages: Mapping[str, bytes | None] = NO_PAGES) -> None:
-        """Append `record` (status STAGED, index one above the last) and consume the pending cut.
+        """Append `record`, change `pages` and consume the cut: the point of no return.
 
         `pages` are those that changed, None where one goes; all of it is one write.
+
+        Raises
+        ------
+        ValueError
+            If it does not follow the last release, or is not the release of the pending cut.
         """
+        last, sequence = self.last(), self.sequence()
+        if record.status is not Status.STAGED:
+            raise ValueError("a release enters the ledger staged")
+        if last is not None and record.index != last.index + 1:
+            raise ValueError("release indexes go up by one")
+        if any(known.release_id == record.release_id for known in self._releases):
+            raise ValueError("a release id is used once")
+        if sequence is None or record.sequence_id != sequence.sequence_id:
+            raise ValueError("a release belongs to the current sequence")
+        if self._cut is None or record.slot_us != self._cut.slot_us:
+            raise ValueError("a release belongs to the pending cut")
+        digests = self._digests_with(pages)
+        self._storage.write(
+            {
+                _release_key(record): msgspec.json.encode(record),
+                COUNT: self._count(0, 1, len(digests)),
+                PAGES: msgspec.msgpack.encode(digests) if digests else None,
+                CUT: None,
+            },
+            {name.encode(): page for name, page in pages.items()},
+        )
+        self._releases.append(record)
+        self._page_digests = digests
+        self._cut = None
+        self._storage.cut_gone()
 
     def mark_published(self, release_id: str) -> None:
-        """Record that the sink confirmed the release. Repeating it does nothing."""
+        """Record that the sink confirmed the release. Repeating it does nothing.
+
+        Raises
+        ------
+        ValueError
+            If the ledger has no such release.
+        """
+        ids = [record.release_id for record in self._releases]
+        if release_id not in ids:
+            raise ValueError("the ledger has no such release")
+        position = ids.index(release_id)
+        record = self._releases[position]
+        if record.status is Status.PUBLISHED:
+            return
+        published = msgspec.structs.replace(record, status=Status.PUBLISHED)
+        self._storage.write({_release_key(record): msgspec.json.encode(published)}, {})
+        self._releases[position] = published
+
+    def _count(self, more_sequences: int, more_releases: int, pages: int) -> bytes:
+        sequences = len(self._sequences) + more_sequences
+        return msgspec.json.encode([sequences, len(self._releases) + more_releases, pages])
+
+    def _digests_with(self, changed: Mapping[str, bytes | None]) -> dict[str, bytes]:
+        digests = dict(self._page_digests)
+        for name, page in changed.items():
+            if page is None:
+                digests.pop(name, None)
+            else:
+                digests[name] = _digest(page)
+        return digests
+
+
+def _digest(page: bytes) -> bytes:
+    return hashlib.blake2b(page, digest_size=DIGEST_BYTES).digest()
+
+
+def _release_key(record: ReleaseRecord) -> bytes:
+    return RELEASE + record.index.to_bytes(8, "big")

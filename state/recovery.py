@@ -17,7 +17,7 @@ from ktsafe import Schema
 from state import keys
 from state.database import Database
 from state.folder import corrupted
-from state.ledger_log import EMPTY
+from state.ledger import EMPTY
 from state.registers import Mark, Origins, VertexRecord
 from state.resident import ResidentGraph
 from state.store import Position

@@ -33,11 +33,10 @@ from state.folder import (
     drop_frozen,
     mark_made,
     size_bytes,
-    unusable,
+    usable,
 )
 from state.frozen_cut import FrozenCut
-from state.ledger import PendingCut
-from state.ledger_log import LedgerLog, Writes
+from state.ledger import Ledger, LedgerStorage, PendingCut, Writes
 from state.opening import check_schema, open_database, open_witness
 from state.recovery import Progress, Recovered, decode_record, recover
 from state.registers import VertexRecord
@@ -73,11 +72,10 @@ class RocksDBStore:
         self._lock = threading.RLock()
         self._witness = witness
         try:
-            self._ledger = LedgerLog(
-                dict(database.scan(keys.LEDGER)),
-                storage=_LedgerStorage(self),
-                damaged=lambda: corrupted(path),
+            storage = LedgerStorage(
+                self._write_ledger, self._read_pages, self._frozen.clear, lambda: corrupted(path)
             )
+            self._ledger = Ledger(dict(database.scan(keys.LEDGER)), storage)
         except (ValueError, msgspec.DecodeError) as error:
             raise corrupted(path) from error
         drop_frozen(path)
@@ -119,7 +117,7 @@ class RocksDBStore:
         return store
 
     @property
-    def ledger(self) -> LedgerLog:
+    def ledger(self) -> Ledger:
         """The releases made so far; primary data that the feed cannot rebuild."""
         return self._ledger
 
@@ -226,14 +224,12 @@ class RocksDBStore:
         with self._lock:
             self._check_usable()
             folder = self._path / FROZEN / secrets.token_hex(8)
-            try:
+            with usable("freeze the store", folder):
                 folder.parent.mkdir(mode=0o700, exist_ok=True)
                 folder.mkdir(mode=0o700)
                 self._database.checkpoint(folder / DATABASE)
                 if (self._path / CUTS).is_dir():  # Its files are never written again.
                     shutil.copytree(self._path / CUTS, folder / CUTS, copy_function=os.link)
-            except OSError as error:
-                raise unusable("freeze the store", folder, error) from error
             mark_made(folder)
             return folder
 
@@ -355,19 +351,3 @@ class RocksDBStore:
         with self._lock:
             self._check_usable()
             return self._database.get_many(keys.PAGES, names)
-
-
-class _LedgerStorage:
-    """What the ledger sees of the store."""
-
-    def __init__(self, store: RocksDBStore) -> None:
-        self.write = store._write_ledger  # noqa: SLF001 -- one thing in two classes
-        self.read_pages = store._read_pages  # noqa: SLF001
-        self.cut_gone = store._frozen.clear  # noqa: SLF001
-
-
-def open_store(
-    path: str | os.PathLike[str], schema: Schema, *, accept_schema: bool = False
-) -> RocksDBStore:
-    """Open the durable store at `path`: see `RocksDBStore.open`."""
-    return RocksDBStore.open(path, schema, accept_schema=accept_schema)

@@ -10,8 +10,7 @@ from ktsafe import Schema
 from state.changes import Change
 from state.errors import StateUnusable
 from state.keys import SECRET_BYTES
-from state.ledger import PendingCut
-from state.ledger_log import EMPTY, LedgerLog, Writes
+from state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
 from state.registers import Origins, VertexRecord
 from state.resident import ResidentGraph, Touched
 from state.snapshot import FrozenArrays, GraphSnapshot
@@ -29,10 +28,12 @@ class MemoryStore:
         self._frozen: FrozenArrays | None = None
         self._n_scrubbed = 0
         self._pages: dict[bytes, bytes] = {}
-        self._ledger = LedgerLog(EMPTY, storage=self, damaged=_impossible)
+        self._ledger = Ledger(
+            EMPTY, LedgerStorage(self._write, self._read_pages, self._cut_gone, _impossible)
+        )
 
     @property
-    def ledger(self) -> LedgerLog:
+    def ledger(self) -> Ledger:
         """The releases made so far."""
         return self._ledger
 
@@ -117,8 +118,7 @@ class MemoryStore:
 
     # Storage of the ledger, which holds all but the pages itself
 
-    def write(self, entries: Writes, pages: Writes) -> None:
-        """Keep the pages."""
+    def _write(self, entries: Writes, pages: Writes) -> None:
         del entries
         for name, page in pages.items():
             if page is None:
@@ -126,12 +126,10 @@ class MemoryStore:
             else:
                 self._pages[name] = page
 
-    def read_pages(self, names: list[bytes]) -> list[bytes | None]:
-        """Return the pages of these names."""
+    def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
         return [self._pages.get(name) for name in names]
 
-    def cut_gone(self) -> None:
-        """Forget the frozen state."""
+    def _cut_gone(self) -> None:
         self._frozen = None
 
 

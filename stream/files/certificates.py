@@ -15,8 +15,9 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from connectors.bundles import sync_folder
 from stream.files.releases_read import ReleaseUnreadable
-from stream.files.releases_write import csv_lines, sync_folder, write_synced
+from stream.files.releases_write import csv_lines, write_synced
 
 CERTIFICATE: Final = "certificate.csv"
 _HEADER: Final = ["released_id", "image_id"]

@@ -29,6 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from connectors.base import MANIFEST
+from connectors.bundles import sync_folder
 from ktsafe import AttributedGraph, PrivacyParams
 from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from stream.slots import rfc3339
@@ -188,15 +189,6 @@ def write_synced(path: Path, texts: Iterable[str | bytes]) -> str:
         file.flush()
         os.fsync(file.fileno())
     return digest.hexdigest()
-
-
-def sync_folder(folder: Path) -> None:
-    """Make the entries of `folder` durable."""
-    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def csv_lines(header: Sequence[str], rows: Iterator[Sequence[str]] | list[Any]) -> Iterator[str]:

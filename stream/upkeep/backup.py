@@ -27,10 +27,11 @@ import msgspec
 from connectors.regular_files import digest_regular, open_regular, read_regular
 from state.database import RESTORE
 from state.errors import StateCorrupted, StateUnusable
-from state.folder import FROZEN, WITNESS, sync_folder, unusable
+from state.folder import FROZEN, WITNESS, sync_folder, unusable, usable
 from state.inspection import overview
 from state.ledger import ReleaseRecord, Status
 from state.store import GraphStore
+from stream.files.releases_write import write_synced
 from stream.process.private_folder import AUDIT, RESTORING, STAGING, STORE
 
 LISTING: Final = "backup.json"
@@ -128,7 +129,7 @@ def copy(parts: Parts, to: Path, *, now_us: int) -> int:
         if not parts.store.is_dir():  # A frozen one goes as a whole, perhaps while it was listed.
             raise FileNotFoundError
         listing = Listing(FORMAT, now_us, parts.last_release, files)
-        _write_private(to / LISTING, msgspec.json.format(msgspec.json.encode(listing)))
+        write_synced(to / LISTING, [msgspec.json.format(msgspec.json.encode(listing))])
         _settle_folders(to)
         return sum((to / name).stat().st_size for name in files)
     except FileNotFoundError as error:
@@ -203,7 +204,7 @@ def restore(backup: Path, private: Path, check: Callable[[Path], object]) -> Lis
     """
     listing = read_listing(backup)
     restoring = private / RESTORING
-    try:
+    with usable("restore state", private):
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         private.chmod(0o700)
         if any(private.iterdir()):
@@ -219,8 +220,6 @@ def restore(backup: Path, private: Path, check: Callable[[Path], object]) -> Lis
         check(restoring)
         restoring.rename(private / STORE)
         sync_folder(private)
-    except OSError as error:
-        raise unusable("restore state", private, error) from error
     return listing
 
 
@@ -273,14 +272,6 @@ def _settle_folders(top: Path) -> None:
         folder.chmod(0o700)
         sync_folder(folder)
     sync_folder(top)
-
-
-def _write_private(path: Path, data: bytes) -> None:
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _is_inside(name: str) -> bool:

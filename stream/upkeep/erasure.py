@@ -16,8 +16,9 @@ from typing import Any, Final
 from state.changes import Stamp, VertexDelete
 from state.database import RESTORE
 from state.errors import StateCorrupted
+from state.folder import sync_folder
 from state.store import GraphStore
-from stream.files.releases_write import MAPPING, csv_lines, sync_folder, write_synced
+from stream.files.releases_write import MAPPING, csv_lines, write_synced
 from stream.process.logs import get_logger
 
 log = get_logger(__name__)

@@ -22,7 +22,7 @@ from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
 from state.changes import Change, EdgeAdd, Stamp, VertexUpsert
 from state.errors import StateError, StateLocked, StateUnusable
-from state.folder import sync_folder, unusable
+from state.folder import sync_folder, usable
 from state.rocksdb import RocksDBStore
 from state.store import GraphStore, Position
 from stream.errors import ConfigError
@@ -172,11 +172,9 @@ def import_graph(
         counts = store.counts()
     finally:
         store.close()
-    try:
+    with usable("import state", target):
         partial.rename(target)
         sync_folder(private)
-    except OSError as error:
-        raise unusable("import state", target, error) from error
     n_edges = counts["edges"]
     return Imported(counts["vertices"], n_edges, n_lines - loops - n_edges, loops)
 
@@ -191,10 +189,8 @@ def _clear(partial: Path, schema: Schema) -> None:
         raise
     except StateError:
         pass  # It goes, whatever it holds.
-    try:
+    with usable("import state", partial):
         shutil.rmtree(partial)
-    except OSError as error:
-        raise unusable("import state", partial, error) from error
 
 
 def _import_vertices(

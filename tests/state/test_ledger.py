@@ -6,8 +6,17 @@ import msgspec
 import pytest
 
 from state.errors import StateCorrupted
-from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
-from state.ledger_log import CUT, EMPTY, LedgerLog, Writes
+from state.ledger import (
+    CUT,
+    EMPTY,
+    Ledger,
+    LedgerStorage,
+    PendingCut,
+    ReleaseRecord,
+    SequenceRecord,
+    Status,
+    Writes,
+)
 from tests.state.conftest import Handle
 
 
@@ -33,13 +42,19 @@ class Storage:
     def read_pages(self, names: list[bytes]) -> list[bytes | None]:
         return [self.pages.get(name) for name in names]
 
-    def cut_gone(self) -> None:
+    def gone(self) -> None:
         self.cuts_gone += 1
 
-    def ledger(self) -> LedgerLog:
-        return LedgerLog(
-            self.entries, storage=self, damaged=lambda: StateCorrupted("read", "pages", "restore")
+    def kept(self) -> LedgerStorage:
+        return LedgerStorage(
+            self.write,
+            self.read_pages,
+            self.gone,
+            lambda: StateCorrupted("read", "pages", "restore"),
         )
+
+    def ledger(self) -> Ledger:
+        return Ledger(self.entries, self.kept())
 
 
 @pytest.fixture
@@ -50,7 +65,7 @@ def storage() -> Storage:
     return storage
 
 
-def take(ledger: LedgerLog, slot_us: int) -> None:
+def take(ledger: Ledger, slot_us: int) -> None:
     """Take a cut as a store does."""
     cut = PendingCut(slot_us, {"t/0": slot_us})
     ledger._storage.write(ledger.take_cut(cut), {})
@@ -75,7 +90,7 @@ def record(index: int, **fields: object) -> ReleaseRecord:
 
 def test_releases_read_back_in_order(storage: Storage) -> None:
     """After a restart all releases are there, each with the status it had."""
-    ledger: LedgerLog = storage.ledger()
+    ledger = storage.ledger()
     for index in (1, 2, 3):
         take(ledger, 10 * index)
         ledger.stage(record(index))
@@ -86,7 +101,7 @@ def test_releases_read_back_in_order(storage: Storage) -> None:
         record(2, status=Status.PUBLISHED),
         record(3),
     ]
-    again: Ledger = storage.ledger()
+    again = storage.ledger()
     assert ledger.releases() == again.releases() == expected
     assert again.last() == expected[-1]
     assert again.pending_cut() is None

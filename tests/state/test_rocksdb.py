@@ -18,7 +18,7 @@ from state.changes import EdgeAdd, VertexDelete, VertexUpsert
 from state.errors import StateError, StateLocked, StateMismatch, StateUnusable
 from state.inspection import overview
 from state.ledger import PendingCut
-from state.rocksdb import RocksDBStore, open_store
+from state.rocksdb import RocksDBStore
 from state.store import GraphStore, Position
 from tests.state.support import SCHEMA, blank, plain, stamp
 
@@ -31,7 +31,7 @@ OTHER_SCHEMA = Schema(
 
 def test_the_folder_is_private(path: Path) -> None:
     """A new store's folder may be entered by its owner only, missing parents included."""
-    open_store(path / "deep" / "store", SCHEMA).close()
+    RocksDBStore.open(path / "deep" / "store", SCHEMA).close()
     assert stat.S_IMODE((path / "deep" / "store").stat().st_mode) == 0o700
 
 
@@ -51,9 +51,9 @@ def test_a_second_process_is_refused(path: Path) -> None:
     with pytest.raises(StateLocked, match="Stop it first"):
         RocksDBStore.open(path, SCHEMA)
     code = (
-        "import sys; from state.rocksdb import open_store; from state.errors import StateLocked\n"
+        "import sys; from state.rocksdb import RocksDBStore; from state.errors import StateLocked\n"
         "from tests.state.support import SCHEMA\n"
-        "try: open_store(sys.argv[1], SCHEMA)\n"
+        "try: RocksDBStore.open(sys.argv[1], SCHEMA)\n"
         "except StateLocked: print('locked')"
     )
     done = subprocess.run(
