@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import abc
 import gzip
 import hashlib
 import os
@@ -10,7 +11,7 @@ import stat
 import sys
 import zlib
 from pathlib import Path
-from typing import Final, Protocol
+from typing import Final
 
 from connectors.errors import Misconfigured, SourceMismatch
 from connectors.files.lines import CutLine, LineReader
@@ -18,26 +19,38 @@ from connectors.files.lines import CutLine, LineReader
 HEAD_BYTES: Final = 4096
 
 
-class Stream(Protocol):
+class Stream(abc.ABC):
     """Lines of one file or pipe, read once from front to back."""
 
-    once: bool
+    once = False
     """Whether what was read cannot be read again."""
+
+    def __init__(self, path: str, line_bytes_max: int) -> None:
+        self._path = path
+        self._lines = LineReader(self._read, line_bytes_max)
 
     def take(self, count: int) -> list[bytes | CutLine]:
         """Return up to `count` next lines, without waiting."""
+        return self._lines.take(count)
 
     def skip(self, count: int) -> int:
-        """Pass over `count` lines; return how many there were."""
+        """Pass over `count` lines, which reads them once; return how many there were."""
+        return self._lines.skip(count)
 
+    def wait(self, seconds: float) -> None:  # noqa: B027 -- most need not wait
+        """Wait until there may be something to take, at most so long; files are not waited for."""
+
+    @abc.abstractmethod
     def at_end(self) -> bool:
         """Whether all lines that exist now were taken; for a final file or a closed pipe, all."""
 
-    def wait(self, seconds: float) -> None:
-        """Wait until there may be something to take, at most so long."""
-
+    @abc.abstractmethod
     def close(self) -> None:
         """Close the file."""
+
+    @abc.abstractmethod
+    def _read(self, count: int) -> bytes | None:
+        """Return up to so many next bytes; None where there are none now, b"" at the end."""
 
 
 def open_stream(path: str, *, follow: bool, line_bytes_max: int) -> Stream:
@@ -65,36 +78,26 @@ def open_stream(path: str, *, follow: bool, line_bytes_max: int) -> Stream:
     raise Misconfigured("open source", path, "is not a file. Name an event file, or '-'.")
 
 
-class PlainStream:
-    """An uncompressed file, which may grow if it is followed."""
-
-    once = False
+class PlainStream(Stream):
+    """An uncompressed file, which may grow if it is followed: then its last line waits."""
 
     def __init__(self, path: str, line_bytes_max: int, *, follow: bool) -> None:
-        self._path = path
+        super().__init__(path, line_bytes_max)
         self._follow = follow
         self._file = Path(path).open("rb", buffering=0)  # noqa: SIM115 -- closed by close()
-        self._lines = LineReader(self._read, line_bytes_max)
 
     def take(self, count: int) -> list[bytes | CutLine]:
-        """Return next lines; the unfinished last one only if the file is final."""
-        lines = self._lines.take(count)
+        """Return next lines; a followed file must not have become shorter."""
+        lines = super().take(count)
         if self._follow and len(lines) < count and self._lines.dry:
             self._check_length()
         return lines
-
-    def skip(self, count: int) -> int:
-        """Pass over lines, reading the file once."""
-        return self._lines.skip(count)
 
     def at_end(self) -> bool:
         """Whether all complete lines were taken."""
         if self._lines.ready or (self._lines.pending and not self._follow):
             return False
         return self._lines.ended or self._length() == self._lines.bytes_read
-
-    def wait(self, seconds: float) -> None:
-        """Return at once: files are looked at, not waited for."""
 
     def close(self) -> None:
         """Close the file."""
@@ -117,32 +120,18 @@ class PlainStream:
             raise SourceMismatch("read source", self._path, hint)
 
 
-class CompressedStream:
+class CompressedStream(Stream):
     """A gzip file, always final."""
 
-    once = False
-
     def __init__(self, path: str, line_bytes_max: int) -> None:
-        self._path = path
+        super().__init__(path, line_bytes_max)
         self._file = gzip.open(path, "rb")  # noqa: SIM115 -- closed by close()
-        self._lines = LineReader(self._read, line_bytes_max)
-
-    def take(self, count: int) -> list[bytes | CutLine]:
-        """Return next lines."""
-        return self._lines.take(count)
-
-    def skip(self, count: int) -> int:
-        """Pass over lines, decompressing the file once."""
-        return self._lines.skip(count)
 
     def at_end(self) -> bool:
         """Whether all lines were taken; known only once a read came back empty."""
         if not self._lines.ready and not self._lines.pending:
             self._lines.fill()
         return self._lines.ended and not self._lines.ready
-
-    def wait(self, seconds: float) -> None:
-        """Return at once."""
 
     def close(self) -> None:
         """Close the file."""
@@ -156,19 +145,14 @@ class CompressedStream:
             raise Misconfigured("read source", self._path, hint) from None
 
 
-class PipeStream:
+class PipeStream(Stream):
     """Standard input or a named pipe: read once."""
 
     once = True
 
     def __init__(self, path: str, descriptor: int, line_bytes_max: int) -> None:
-        self._path = path
+        super().__init__(path, line_bytes_max)
         self._descriptor = descriptor
-        self._lines = LineReader(self._read, line_bytes_max)
-
-    def take(self, count: int) -> list[bytes | CutLine]:
-        """Return next lines; at the end of the pipe also an unfinished last one."""
-        return self._lines.take(count)
 
     def skip(self, count: int) -> int:
         """Pass over nothing: what was taken before does not come again."""

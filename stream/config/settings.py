@@ -151,9 +151,7 @@ class ReleaseTable(Section, frozen=True):
 
     every: str
     clock: Literal["event", "wall"] = "event"
-    when_busy: Literal["wait", "skip"] | None = None
     idle_s: Seconds = 60.0
-    retry_s: Seconds = 5.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
     min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None

@@ -62,6 +62,18 @@ class IngestSettings:
     event_format: Wrapping = "plain"
 
 
+@dataclasses.dataclass(slots=True)
+class _Held:
+    """What was taken in since the last checkpoint: `records` of them, the first at `since_s`."""
+
+    changes: list[Change] = dataclasses.field(default_factory=list)
+    letters: list[DeadLetter] = dataclasses.field(default_factory=list)
+    letter_bytes: int = 0
+    partitions: set[tuple[str, int]] = dataclasses.field(default_factory=set)
+    records: int = 0
+    since_s: float = 0.0
+
+
 class Ingest:
     """Moves records from the source into the store, one checkpoint at a time.
 
@@ -103,12 +115,7 @@ class Ingest:
         self._offsets = {partition: p.next_offset for partition, p in stored.items()}
         self._identity = store.source_identity()
         self._heard_s: dict[tuple[str, int], float] = {}
-        self._changes: list[Change] = []
-        self._letters: list[DeadLetter] = []
-        self._letter_bytes = 0
-        self._dirty: set[tuple[str, int]] = set()
-        self._held = 0
-        self._held_since_s = 0.0
+        self._held = _Held()
 
     @property
     def offsets(self) -> Mapping[tuple[str, int], int]:
@@ -117,7 +124,7 @@ class Ingest:
 
     def round(self, admits: Admits) -> int:
         """Poll once and take in what came. Returns the number of records taken in."""
-        room = self._settings.batch_records_max - self._held
+        room = self._settings.batch_records_max - self._held.records
         records = self._source.poll(self._settings.poll_timeout_s, max(room, 1))
         started = self._monotonic()
         taken = self._take(records, admits, started)
@@ -127,13 +134,12 @@ class Ingest:
 
     def checkpoint_due(self) -> bool:
         """Whether held records are many or old enough to be made durable."""
-        if not self._held:
+        held, settings = self._held, self._settings
+        if not held.records:
             return False
-        age_s = self._monotonic() - self._held_since_s
-        full = (
-            self._held >= self._settings.batch_records_max or self._letter_bytes >= LETTER_BYTES_MAX
-        )
-        return full or age_s >= self._settings.checkpoint_interval_s
+        if held.records >= settings.batch_records_max or held.letter_bytes >= LETTER_BYTES_MAX:
+            return True
+        return self._monotonic() - held.since_s >= settings.checkpoint_interval_s
 
     def checkpoint(self, cut: PendingCut | None = None) -> None:
         """Make everything held durable, in this order.
@@ -147,22 +153,21 @@ class Ingest:
         connectors.errors.Unavailable
             If dead letters cannot be written. Everything stays held; call again.
         """
-        identity = self._source.identity()
+        held, identity = self._held, self._source.identity()
         grown = identity if identity != self._identity else None
-        if not (self._held or cut or grown):
+        if not (held.records or cut or grown):
             return
         started = self._monotonic()
         # Step 1
-        if self._letters:
-            self._dead_letters.write(self._letters)
-            for reason, count in Counter(letter.reason for letter in self._letters).items():
+        if held.letters:
+            self._dead_letters.write(held.letters)
+            for reason, count in Counter(letter.reason for letter in held.letters).items():
                 self._observer.dead_letter(reason, count)
-            self._letters, self._letter_bytes = [], 0
+            held.letters, held.letter_bytes = [], 0
         # Step 2
-        positions = {p: Position(self._offsets[p], self._judge.clock(p)) for p in self._dirty}
-        self._store.commit(self._changes, positions, source_identity=grown, cut=cut)
-        self._identity = identity
-        self._changes, self._dirty, self._held = [], set(), 0
+        positions = {p: Position(self._offsets[p], self._judge.clock(p)) for p in held.partitions}
+        self._store.commit(held.changes, positions, source_identity=grown, cut=cut)
+        self._identity, self._held = identity, _Held()
         # Step 3
         with suppress(Unavailable):
             # All is durable: an error here must not have steps 1 and 2 done again.
@@ -187,6 +192,7 @@ class Ingest:
 
     def _take(self, records: list[Record], admits: Admits, now: float) -> int:
         """Judge records in order until their partition is stopped; hold what they come to."""
+        held = self._held
         stopped: set[tuple[str, int]] = set()
         outcomes: Counter[tuple[str, str]] = Counter()
         taken = 0
@@ -198,11 +204,11 @@ class Ingest:
             if stopped_here:
                 stopped.add(partition)
             if n_taken:
-                self._dirty.add(partition)
+                held.partitions.add(partition)
                 self._heard_s[partition] = now
-        if taken and not self._held:
-            self._held_since_s = now
-        self._held += taken
+        if taken and not held.records:
+            held.since_s = now
+        held.records += taken
         for (kind, what), count in outcomes.items():
             self._observer.event(kind, what, count)
         return taken
@@ -216,7 +222,7 @@ class Ingest:
     ) -> tuple[int, bool]:
         """Take in records of one partition; return how many, and whether it was stopped."""
         # Every event passes here: names are bound once, and counted is per run.
-        judge, hold = self._judge, self._changes.append
+        judge, held, hold = self._judge, self._held, self._held.changes.append
         kinds: list[str] = []
         offset, taken, dropped = 0, 0, 0
         stopped = False
@@ -234,8 +240,8 @@ class Ingest:
                 kinds.append(judgement.kind)
                 dropped += judgement.attributes_dropped
             elif isinstance(judgement, DeadLetter):
-                self._letters.append(judgement)
-                self._letter_bytes += len(record.value or b"")
+                held.letters.append(judgement)
+                held.letter_bytes += len(record.value or b"")
                 outcomes["unknown", "dead_letter"] += 1
             else:
                 outcomes["unknown", "ignored"] += 1

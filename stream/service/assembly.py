@@ -39,7 +39,7 @@ from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Mechanism
 from stream.release.snapshotter import BuildSettings
 from stream.service.control import Control
-from stream.service.loop import Clock, LoopSettings, WhenBusy
+from stream.service.loop import Clock, LoopSettings
 from stream.service.notify import Notifier
 from stream.service.service import Ends, ServiceSettings, run_service
 from stream.service.standby import check_can_stand_by, take_over
@@ -105,7 +105,6 @@ def run_from_settings(
                 min_f1=config.release.min_f1,
                 attack=AttackSettings(config.attack.budget, config.attack.hold),
             ),
-            publish_retry_s=config.release.retry_s,
         )
         run_service(
             ends,
@@ -272,12 +271,9 @@ def stop_on_signals() -> Iterator[threading.Event]:
 
 def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
     table = settings.config.release
-    clock = Clock(table.clock)
-    default = WhenBusy.WAIT if clock is Clock.EVENT else WhenBusy.SKIP
     return LoopSettings(
         slots=settings.slots,
-        clock=clock,
-        when_busy=WhenBusy(table.when_busy) if table.when_busy else default,
+        clock=Clock(table.clock),
         idle_s=table.idle_s,
         drain=drain,
         lateness_max_s=settings.config.ingest.lateness_max_s,

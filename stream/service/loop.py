@@ -13,8 +13,7 @@ from collections.abc import Callable
 
 from connectors.base import Source
 from connectors.errors import Unavailable
-from state.errors import StateUnusable
-from state.ledger import PendingCut, SequenceRecord
+from state.ledger import PendingCut, ReleaseRecord, SequenceRecord
 from state.store import GraphStore
 from stream.ingest.ingest import Ingest
 from stream.observer import Observer
@@ -23,8 +22,8 @@ from stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resu
 from stream.release.publish import Publisher
 from stream.release.wall_clock import WallClock
 from stream.service.clocks import Clocks
+from stream.service.housekeeping import Housekeeping, HousekeepingSettings
 from stream.slots import Slots
-from stream.upkeep.erasure import Eraser
 
 log = get_logger(__name__)
 
@@ -36,15 +35,8 @@ class Clock(enum.StrEnum):
     WALL = "wall"
 
 
-class WhenBusy(enum.StrEnum):
-    """What happens to a slot that falls due while a release is in flight."""
-
-    WAIT = "wait"
-    SKIP = "skip"
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class LoopSettings:
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class LoopSettings(HousekeepingSettings):
     """When the loop does what.
 
     Attributes
@@ -53,25 +45,12 @@ class LoopSettings:
         A partition that gave nothing for so long no longer holds a slot up.
     drain:
         End after the feed does, with a last release of what remains.
-    report_interval_s:
-        Pause between measurements of lag and sizes.
-    prune_interval_s:
-        How far event time moves between clean-ups of tombstones that no accepted event can
-        precede. Event time, because they come as fast as it moves: a replay prunes as often per
-        event as a live feed does.
-    erase_within_s:
-        Greatest time from a deletion to the erasure of its last bytes on disk.
     """
 
     slots: Slots
     clock: Clock = Clock.EVENT
-    when_busy: WhenBusy = WhenBusy.WAIT
     idle_s: float = 60.0
     drain: bool = False
-    lateness_max_s: int = 604_800
-    report_interval_s: float = 2.0
-    prune_interval_s: float = 300.0
-    erase_within_s: float = 3600.0
     dead_letter_retry_s: float = 5.0
 
 
@@ -92,7 +71,7 @@ class Loop:
         store: GraphStore,
         ingest: Ingest,
         publisher: Publisher,
-        eraser: Eraser,
+        housekeeping: Housekeeping,
         *,
         settings: LoopSettings,
         observer: Observer,
@@ -103,14 +82,13 @@ class Loop:
         self._store = store
         self._ingest = ingest
         self._publisher = publisher
-        self._eraser = eraser
+        self._housekeeping = housekeeping
         self._settings = settings
         self._observer = observer
         self._clocks = clocks
         self._stopping = stopping
-        self._report_at_s = 0.0
-        self._prune_at_us: int | None = None
-        self._last_cut = self._offsets_of_last_cut()
+        known = self._known_cut()
+        self._last_cut = known.offsets if known else None
         self._release_cut = self._resumed_cut(WallClock(clocks.wall_us, clocks.monotonic))
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
@@ -134,14 +112,13 @@ class Loop:
             if self._ingest.checkpoint_due():
                 self.checkpoint()
             self._release_if_due()
-            self._report()
-            self._erase()
+            self._housekeeping.advance()
             if self._settings.drain and not taken and self._drained():
                 break
         self._observer.ready(False)
         self.checkpoint()
         # A service that will not go on by itself leaves nothing behind.
-        self._erase(now=self._settings.drain)
+        self._housekeeping.erase(now=self._settings.drain)
 
     def checkpoint(self) -> bool:
         """Make everything read so far durable; False if told to stop before that was possible."""
@@ -180,7 +157,8 @@ class Loop:
 
     def _resumed_cut(self, clock: WallClock) -> ReleaseCut:
         """Return what watches the slots, from the one after the last cut on."""
-        slots, last_slot_us = self._settings.slots, self._last_slot_us()
+        slots, known = self._settings.slots, self._known_cut()
+        last_slot_us = known.slot_us if known else None
         if self._settings.clock is Clock.WALL:
             return WallClockCut(slots, clock, last_slot_us=last_slot_us)
         clocks = [position.time_us_max for position in self._store.positions().values()]
@@ -189,8 +167,7 @@ class Loop:
     def _release_if_due(self) -> None:
         if not self._release_cut.due(self._source.partitions(), self._finished()):
             return
-        must_wait = self._publisher.busy and self._settings.when_busy is WhenBusy.WAIT
-        if must_wait and self._release_cut.arrived:
+        if self._publisher.busy and self._release_cut.arrived:
             return  # The partitions wait at their cut: backpressure, nothing is lost.
         self._take_cut()
 
@@ -264,54 +241,7 @@ class Loop:
         self._take_cut()
         return False
 
-    def _erase(self, *, now: bool = False) -> None:
-        """Erase what is due; where the disk refuses, the eraser looks again a second later.
-
-        Raises
-        ------
-        state.errors.StateUnusable
-            If it refuses and there is no later, with `now`: the next start erases.
-        """
-        try:
-            self._eraser.advance(now=now)
-        except OSError as error:
-            self._observer.retry("erase")
-            log.error("erasure cannot be written, trying again", error=type(error).__name__)
-            if now:
-                hint = "Make room for past mappings, then start again: what is due is erased then."
-                raise StateUnusable("erase", "the private folder", hint) from None
-
-    def _report(self) -> None:
-        now = self._clocks.monotonic()
-        if now >= self._report_at_s:
-            self._report_at_s = now + self._settings.report_interval_s
-            self._observer.lag({(p.topic, p.partition): n for p, n in self._source.lag().items()})
-            self._observer.state(self._store.counts(), self._store.size_bytes())
-            self._observer.erasures(self._store.erasures_pending(), self._eraser.overdue_s())
-            self._prune_if_due()
-
-    def _prune_if_due(self) -> None:
-        """Forget tombstones older than min_p M_p less the lateness bound."""
-        stored = self._store.positions()
-        clocks = [stored[p].time_us_max for p in self._source.partitions() if p in stored]
-        known = [clock for clock in clocks if clock is not None]
-        if not known or len(known) < len(self._source.partitions()):
-            return
-        oldest_us = min(known)
-        if self._prune_at_us is None or oldest_us >= self._prune_at_us:
-            self._prune_at_us = oldest_us + round(self._settings.prune_interval_s * 1_000_000)
-            self._store.prune(oldest_us - self._settings.lateness_max_s * 1_000_000)
-
-    def _offsets_of_last_cut(self) -> dict[str, int] | None:
+    def _known_cut(self) -> PendingCut | ReleaseRecord | None:
+        """Return what tells of the last cut: itself while it is pending, else its release."""
         ledger = self._store.ledger
-        if (pending := ledger.pending_cut()) is not None:
-            return pending.offsets
-        last = ledger.last()
-        return last.offsets if last else None
-
-    def _last_slot_us(self) -> int | None:
-        ledger = self._store.ledger
-        if (pending := ledger.pending_cut()) is not None:
-            return pending.slot_us
-        last = ledger.last()
-        return last.slot_us if last else None
+        return ledger.pending_cut() or ledger.last()

@@ -30,6 +30,7 @@ from stream.release.sequence_inputs import ensure_sequence, inputs_digest
 from stream.release.snapshotter import BuildSettings, Snapshotter
 from stream.service.clocks import Clocks
 from stream.service.control import Control
+from stream.service.housekeeping import Housekeeping
 from stream.service.loop import Loop, LoopSettings
 from stream.service.operations import Operations
 from stream.upkeep.erasure import EraseLetters, Eraser
@@ -126,7 +127,14 @@ def run_service(
         offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
         source.open(offsets, store.source_identity())
         within_s = settings.loop.erase_within_s
-        eraser = Eraser(store, build.audit_dir, within_s=within_s, monotonic=monotonic)
+        housekeeping = Housekeeping(
+            source,
+            store,
+            Eraser(store, build.audit_dir, within_s=within_s, monotonic=monotonic),
+            settings=settings.loop,
+            observer=observer,
+            monotonic=monotonic,
+        )
         dead_letters = stack.enter_context(closing(ends.open_dead_letters()))
         if build.mechanism.guarantee.window == 1:
             log.warning("guarantee: each release is safe by itself, releases in series are not")
@@ -145,7 +153,7 @@ def run_service(
             store,
             taker,
             publisher,
-            eraser,
+            housekeeping,
             settings=settings.loop,
             observer=observer,
             clocks=clocks,

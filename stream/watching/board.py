@@ -6,7 +6,6 @@ bounded. Reports are taken by other threads than those that tell.
 
 from __future__ import annotations
 
-import dataclasses
 import threading
 import time
 from collections import Counter, deque
@@ -15,11 +14,10 @@ from typing import Final
 
 import msgspec
 
-from ktsafe import PrivacyParams
 from stream.files.release_figures import HISTORY_MAX, ReleaseFigures
 from stream.observer import Observer
 from stream.process.version import VERSION
-from stream.watching.diagnosis import Moment, diagnose
+from stream.watching.diagnosis import Circumstances, Latest, Moment, diagnose
 from stream.watching.report import (
     FeedReport,
     PartsReport,
@@ -33,26 +31,6 @@ SAMPLE_INTERVAL_S: Final = 10.0
 TREND_S: Final = 3600.0
 RATE_S: Final = 60.0
 """The throughput shown is the mean over so long."""
-
-
-@dataclasses.dataclass(frozen=True, slots=True)
-class Circumstances:
-    """What of the configuration a report repeats, or judges by.
-
-    Attributes
-    ----------
-    guarantee:
-        What releases promise, in one sentence.
-    release_interval_s:
-        How often a release is due by the wall clock; None where slots follow event time.
-    healthy_within_s:
-        The main loop is stuck when it has been silent for longer.
-    """
-
-    params: PrivacyParams
-    guarantee: str
-    release_interval_s: float | None = None
-    healthy_within_s: float = 60.0
 
 
 class StatusBoard(Observer):
@@ -80,14 +58,11 @@ class StatusBoard(Observer):
         self._monotonic_s = monotonic_s
         self._lock = threading.Lock()
         self._started_wall_s = wall_s()
-        self._alive_s = self._started_s = self._published_s = monotonic_s()
-        self._state = "starting"
+        now_s = monotonic_s()
+        self._latest = Latest(started_s=now_s, alive_s=now_s, published_s=now_s)
         self._trend: deque[Moment] = deque(maxlen=int(TREND_S / SAMPLE_INTERVAL_S))
         self._releases: deque[ReleaseFigures] = deque(maxlen=HISTORY_MAX)
-        self._withheld_last = ""
         self._retries: Counter[str] = Counter()
-        self._store_bytes = self._erasures = 0
-        self._erasure_overdue_s = 0.0
 
     def report(self, *, secrets: bool) -> Report:
         """Return the state of the service now; with `secrets` true sizes and costs are in it."""
@@ -105,11 +80,11 @@ class StatusBoard(Observer):
 
     def state(self, counts: Mapping[str, int], size_bytes: int) -> None:
         """Keep the size of the store."""
-        self._store_bytes = size_bytes
+        self._latest.store_bytes = size_bytes
 
     def erasures(self, pending: int, overdue_s: float) -> None:
         """Keep how many deletions have not reached the disk."""
-        self._erasures, self._erasure_overdue_s = pending, overdue_s
+        self._latest.erasures, self._latest.erasure_overdue_s = pending, overdue_s
 
     def release_audited(self, figures: ReleaseFigures) -> None:
         """Keep the figures of a release, which may not be confirmed yet."""
@@ -121,15 +96,15 @@ class StatusBoard(Observer):
     ) -> None:
         """Mark a release as confirmed; what was wrong with earlier attempts is over."""
         with self._lock:
-            self._published_s = self._monotonic_s()
-            self._withheld_last = ""
+            self._latest.published_s = self._monotonic_s()
+            self._latest.withheld = ""
             for i, figures in enumerate(self._releases):
                 if figures.release_id == release_id:
                     self._releases[i] = _confirmed(figures)
 
     def release_withheld(self, reason: str) -> None:
         """Keep why the last release that was tried is none."""
-        self._withheld_last = reason
+        self._latest.withheld = reason
 
     def retry(self, op: str) -> None:
         """Count retries by operation."""
@@ -138,11 +113,11 @@ class StatusBoard(Observer):
 
     def ready(self, is_ready: bool) -> None:
         """Keep whether the service is consuming."""
-        self._state = "ready" if is_ready else "stopped"
+        self._latest.state = "ready" if is_ready else "stopped"
 
     def alive(self) -> None:
         """Note that the main loop went round."""
-        self._alive_s = self._monotonic_s()
+        self._latest.alive_s = self._monotonic_s()
 
     # The report
 
@@ -158,17 +133,16 @@ class StatusBoard(Observer):
             dead_letter_retries=self._retries["dead_letter"],
             state_retries=self._retries["stage"] + self._retries["erase"],
             slots_skipped=counts.slots_skipped,
-            erasure_overdue_s=self._erasure_overdue_s,
+            erasure_overdue_s=self._latest.erasure_overdue_s,
         )
 
     def _report(self, *, secrets: bool) -> Report:
         now, setting, counts = self._moment(), self._setting, self._counts
-        silence_s = now.at_s - self._alive_s
-        is_stuck = self._state == "ready" and silence_s > setting.healthy_within_s
+        is_stuck = self._latest.silence_s(now.at_s, setting.healthy_within_s) is not None
         releases = list(reversed(self._releases))
         return Report(
             version=VERSION,
-            state="stuck" if is_stuck else self._state,
+            state="stuck" if is_stuck else self._latest.state,
             at_s=now.wall_s,
             started_s=self._started_wall_s,
             guarantee=setting.guarantee,
@@ -180,15 +154,7 @@ class StatusBoard(Observer):
             withheld=dict(counts.withheld),
             slots_skipped=counts.slots_skipped,
             problems=diagnose(
-                [*self._trend, now],
-                state=self._state,
-                silence_s=silence_s if is_stuck else None,
-                starting_for_s=now.at_s - self._started_s,
-                withheld=self._withheld_last,
-                release_age_s=now.at_s - self._published_s,
-                release_interval_s=setting.release_interval_s,
-                last=releases[0] if releases else None,
-                k=setting.params.k,
+                [*self._trend, now], self._latest, releases[0] if releases else None, setting
             ),
             secrets_shown=secrets,
             true_graph=self._true_graph() if secrets else None,
@@ -215,8 +181,8 @@ class StatusBoard(Observer):
         return TrueGraphReport(
             vertices=counts.vertices,
             edges=counts.edges,
-            store_bytes=self._store_bytes,
-            erasures_pending=self._erasures,
+            store_bytes=self._latest.store_bytes,
+            erasures_pending=self._latest.erasures,
             held_back=dict(counts.held_back),
             work=None
             if work is None

@@ -10,6 +10,7 @@ import dataclasses
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from ktsafe import PrivacyParams
 from stream.files.release_figures import ReleaseFigures
 from stream.watching.remedies import REMEDIES
 from stream.watching.report import ProblemReport
@@ -42,17 +43,63 @@ class Moment:
     erasure_overdue_s: float = 0.0
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What of the configuration a report repeats, or judges by.
+
+    Attributes
+    ----------
+    guarantee:
+        What releases promise, in one sentence.
+    release_interval_s:
+        How often a release is due by the wall clock; None where slots follow event time.
+    healthy_within_s:
+        The main loop is stuck when it has been silent for longer.
+    """
+
+    params: PrivacyParams
+    guarantee: str
+    release_interval_s: float | None = None
+    healthy_within_s: float = 60.0
+
+
+@dataclasses.dataclass(slots=True)
+class Latest:
+    """What was told last; moments by a clock that never steps back.
+
+    Attributes
+    ----------
+    state:
+        "starting", "ready" or "stopped".
+    started_s, alive_s, published_s:
+        When the process started, its loop last went round, and it last published (at first: when
+        it started).
+    withheld:
+        Why the last release that was tried is none; empty if it is one.
+    erasures, erasure_overdue_s:
+        Deletions that have not reached the disk, and for how long one should have.
+    """
+
+    started_s: float
+    alive_s: float
+    published_s: float
+    state: str = "starting"
+    withheld: str = ""
+    store_bytes: int = 0
+    erasures: int = 0
+    erasure_overdue_s: float = 0.0
+
+    def silence_s(self, now_s: float, healthy_within_s: float) -> float | None:
+        """Return for how long the main loop has been stuck, None if it is not."""
+        silence_s = now_s - self.alive_s
+        return silence_s if self.state == "ready" and silence_s > healthy_within_s else None
+
+
 def diagnose(
     trend: Sequence[Moment],
-    *,
-    state: str,
-    silence_s: float | None,
-    starting_for_s: float,
-    withheld: str,
-    release_age_s: float,
-    release_interval_s: float | None,
+    latest: Latest,
     last: ReleaseFigures | None,
-    k: int,
+    setting: Circumstances,
 ) -> list[ProblemReport]:
     """Return what is wrong, the gravest first.
 
@@ -60,28 +107,31 @@ def diagnose(
     ----------
     trend:
         The last hour, the oldest first; the last one is now.
-    silence_s:
-        For how long the main loop has been stuck, None if it is not.
-    withheld:
-        Why the last release that was tried is none; empty if it is one.
-    release_age_s:
-        Since the last release of this process, or its start.
+    last:
+        The last release, if there is one.
     """
     found: list[tuple[str, str]] = []
+    now_s = trend[-1].at_s
+    silence_s = latest.silence_s(now_s, setting.healthy_within_s)
     if silence_s is not None:
         found.append(("KtsafeLoopStuck", f"The main loop has stood still for {silence_s:.0f} s."))
-    if state == "starting" and starting_for_s > START_MAX_S:
+    starting_for_s = now_s - latest.started_s
+    if latest.state == "starting" and starting_for_s > START_MAX_S:
         found.append(("KtsafeNotReady", f"Starting for {starting_for_s / 60:.0f} minutes."))
-    if withheld:
-        says = f"A release was withheld ({withheld}). Nothing unsafe went out; the last one stands."
+    if latest.withheld:
+        says = (
+            f"A release was withheld ({latest.withheld}). Nothing unsafe went out; the last one "
+            "stands."
+        )
         found.append(("KtsafeReleaseWithheld", says))
-    if last is not None and _has_too_few(last, k):
+    if last is not None and _has_too_few(last, setting.params.k):
         found.append(("KtsafeCandidatesBelowK", "Somebody has fewer than k candidates."))
     if last is not None and _is_found_out(last):
         says = "An attack on the last release finds more than is promised."
         found.append(("KtsafeAttackAbovePromise", says))
     found.extend(_feed_problems(trend))
-    if release_interval_s is not None and release_age_s > 2 * release_interval_s:
+    interval_s, release_age_s = setting.release_interval_s, now_s - latest.published_s
+    if interval_s is not None and release_age_s > 2 * interval_s:
         says = f"No release for {release_age_s:.0f} s, twice the interval."
         found.append(("KtsafeReleaseOverdue", says))
     return [ProblemReport(name, says, *REMEDIES[name]) for name, says in found]

@@ -9,7 +9,8 @@ from stream.config.settings import MetricsTable, Settings
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
 from stream.watching.access import TOKEN_CHARS_MIN
-from stream.watching.board import Circumstances, StatusBoard
+from stream.watching.board import StatusBoard
+from stream.watching.diagnosis import Circumstances
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
 from stream.watching.summary import Counts

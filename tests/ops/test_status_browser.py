@@ -9,7 +9,8 @@ import pytest
 from ktsafe import PrivacyParams
 from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
 from stream.observer import Observers
-from stream.watching.board import Circumstances, StatusBoard
+from stream.watching.board import StatusBoard
+from stream.watching.diagnosis import Circumstances
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.remedies import REMEDIES
 from stream.watching.status import StatusServer

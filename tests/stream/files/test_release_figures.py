@@ -9,7 +9,8 @@ import pytest
 
 from ktsafe.sequence import SequenceOptions
 from stream.files.release_figures import COST_PARTS, recent_releases, secrets_of, worth_in_words
-from stream.watching.board import Circumstances, StatusBoard
+from stream.watching.board import StatusBoard
+from stream.watching.diagnosis import Circumstances
 from stream.watching.summary import Counts
 from tests.stream.service.simulation import PARAMS, World, event
 

@@ -17,7 +17,8 @@ from stream.files.release_figures import (
     Secrets,
 )
 from stream.observer import Observers
-from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, Circumstances, StatusBoard
+from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, StatusBoard
+from stream.watching.diagnosis import Circumstances
 from stream.watching.remedies import REMEDIES
 from stream.watching.summary import PUBLISHED_MAX, Summary
 

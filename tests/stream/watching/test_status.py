@@ -15,7 +15,8 @@ import pytest
 
 from connectors.errors import Misconfigured
 from ktsafe import PrivacyParams
-from stream.watching.board import Circumstances, StatusBoard
+from stream.watching.board import StatusBoard
+from stream.watching.diagnosis import Circumstances
 from stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, HttpAnswer
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.remedies import REMEDIES

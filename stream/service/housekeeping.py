@@ -1,0 +1,105 @@
+"""What the loop does beside slots: it measures, erases who was deleted, and forgets tombstones."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from connectors.base import Source
+from state.errors import StateUnusable
+from state.store import GraphStore
+from stream.observer import Observer
+from stream.process.logs import get_logger
+from stream.upkeep.erasure import Eraser
+
+log = get_logger(__name__)
+
+
+@dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
+class HousekeepingSettings:
+    """When what is due.
+
+    Attributes
+    ----------
+    lateness_max_s:
+        How far an accepted event may lie behind the newest one of its partition.
+    report_interval_s:
+        Pause between measurements of lag and sizes.
+    prune_interval_s:
+        How far event time moves between clean-ups of tombstones that no accepted event can
+        precede. Event time, because they come as fast as it moves: a replay prunes as often per
+        event as a live feed does.
+    erase_within_s:
+        Greatest time from a deletion to the erasure of its last bytes on disk.
+    """
+
+    lateness_max_s: int = 604_800
+    report_interval_s: float = 2.0
+    prune_interval_s: float = 300.0
+    erase_within_s: float = 3600.0
+
+
+class Housekeeping:
+    """Keeps the state of a running service small and clean, and says how large it is."""
+
+    def __init__(
+        self,
+        source: Source,
+        store: GraphStore,
+        eraser: Eraser,
+        *,
+        settings: HousekeepingSettings,
+        observer: Observer,
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._source = source
+        self._store = store
+        self._eraser = eraser
+        self._settings = settings
+        self._observer = observer
+        self._monotonic = monotonic
+        self._report_at_s = 0.0
+        self._prune_at_us: int | None = None
+
+    def advance(self) -> None:
+        """Do what is due. Called every round."""
+        now = self._monotonic()
+        if now >= self._report_at_s:
+            self._report_at_s = now + self._settings.report_interval_s
+            self._report()
+            self._prune_if_due()
+        self.erase()
+
+    def erase(self, *, now: bool = False) -> None:
+        """Erase what is due; where the disk refuses, the eraser looks again a second later.
+
+        Raises
+        ------
+        state.errors.StateUnusable
+            If it refuses and there is no later, with `now`: the next start erases.
+        """
+        try:
+            self._eraser.advance(now=now)
+        except OSError as error:
+            self._observer.retry("erase")
+            log.error("erasure cannot be written, trying again", error=type(error).__name__)
+            if now:
+                hint = "Make room for past mappings, then start again: what is due is erased then."
+                raise StateUnusable("erase", "the private folder", hint) from None
+
+    def _report(self) -> None:
+        self._observer.lag({(p.topic, p.partition): n for p, n in self._source.lag().items()})
+        self._observer.state(self._store.counts(), self._store.size_bytes())
+        self._observer.erasures(self._store.erasures_pending(), self._eraser.overdue_s())
+
+    def _prune_if_due(self) -> None:
+        """Forget tombstones older than min_p M_p less the lateness bound."""
+        stored, partitions = self._store.positions(), self._source.partitions()
+        clocks = [stored[p].time_us_max for p in partitions if p in stored]
+        known = [clock for clock in clocks if clock is not None]
+        if not known or len(known) < len(partitions):
+            return
+        oldest_us = min(known)
+        if self._prune_at_us is None or oldest_us >= self._prune_at_us:
+            self._prune_at_us = oldest_us + round(self._settings.prune_interval_s * 1_000_000)
+            self._store.prune(oldest_us - self._settings.lateness_max_s * 1_000_000)
