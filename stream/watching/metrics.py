@@ -8,9 +8,10 @@ asked for; the released sizes come here always, because the release itself shows
 
 from __future__ import annotations
 
+import itertools
 import time
 from collections.abc import Callable, Mapping
-from typing import Final
+from typing import Final, TypeVar
 
 from prometheus_client import (
     CollectorRegistry,
@@ -30,6 +31,8 @@ from stream.observer import Observer
 from stream.process.version import VERSION
 from stream.watching.metrics_secrets import SecretMetrics
 from stream.workers.pool import WorkInParts
+
+M = TypeVar("M", Counter, Gauge, Histogram)
 
 OTHER: Final = "other"
 """Stands for every label value that is not listed here, so that label sets stay bounded."""
@@ -241,218 +244,166 @@ class PrometheusMetrics(Observer):
         self._alive_timestamp.set(self._wall_s())
 
     def _add_ingest(self) -> None:
-        self._events = Counter(
+        self._events = self._counter(
             "ktsafe_events_total",
             "Records read, by type of event and outcome; PRIVATE: tells of the true graph's pace.",
-            ["type", "outcome"],
-            registry=self.registry,
+            type=EVENT_LABELS,
+            outcome=OUTCOMES,
         )
-        for kind in EVENT_LABELS:
-            for outcome in OUTCOMES:
-                self._events.labels(kind, outcome)
-        self._dead_letters = _labelled_counter(
+        self._dead_letters = self._counter(
             "ktsafe_dead_letters_total",
             "Records that could not be applied, durable at the dead-letter sink, by reason.",
-            ("reason", DEAD_LETTER_REASONS),
-            self.registry,
+            reason=DEAD_LETTER_REASONS,
         )
-        self._attributes_dropped = Counter(
+        self._attributes_dropped = self._counter(
             "ktsafe_attributes_dropped_total",
             "Attribute values dropped unstored because the schema does not list them.",
-            registry=self.registry,
         )
-        self._apply_s = Histogram(
+        self._apply_s = self._histogram(
             "ktsafe_apply_duration_seconds",
             "Time to decode and judge one batch of records.",
-            buckets=_STEP_BUCKETS_S,
-            registry=self.registry,
+            _STEP_BUCKETS_S,
         )
-        self._checkpoint_s = Histogram(
+        self._checkpoint_s = self._histogram(
             "ktsafe_checkpoint_duration_seconds",
             "Time until dead letters, changes and offsets of one checkpoint were durable.",
-            buckets=_STEP_BUCKETS_S,
-            registry=self.registry,
+            _STEP_BUCKETS_S,
         )
-        self._lag = Gauge(
+        self._lag = self._gauge(
             "ktsafe_source_lag_records",
             "Records of the source not yet read; NaN where the source does not know.",
-            ["topic", "partition"],
-            registry=self.registry,
+            topic=(),
+            partition=(),
         )
-        self._graph = Gauge(
+        self._graph = self._gauge(
             "ktsafe_graph_elements",
             "PRIVATE: size of the true graph; compared with a release it tells what was inserted.",
-            ["element"],
-            registry=self.registry,
+            element=GRAPH_ELEMENTS,
         )
-        for element in GRAPH_ELEMENTS:
-            self._graph.labels(element)
-        self._store_bytes = Gauge(
-            "ktsafe_store_size_bytes",
-            "PRIVATE: size of the store of the true graph on disk.",
-            registry=self.registry,
+        self._store_bytes = self._gauge(
+            "ktsafe_store_size_bytes", "PRIVATE: size of the store of the true graph on disk."
         )
 
     def _add_releases(self, interval_s: float | None) -> None:
-        self._begun = Counter(
+        self._begun = self._counter(
             "ktsafe_releases_begun_total",
             "Releases of which the making began, again after an interruption.",
-            registry=self.registry,
         )
-        self._published = Counter(
+        self._published = self._counter(
             "ktsafe_releases_published_total",
             "Releases that the strict verifier passed and the sink confirmed.",
-            registry=self.registry,
         )
-        self._withheld = _labelled_counter(
+        self._withheld = self._counter(
             "ktsafe_releases_withheld_total",
             "Releases not published because they were not safe or could not be built, by reason.",
-            ("reason", WITHHELD_REASONS),
-            self.registry,
+            reason=WITHHELD_REASONS,
         )
-        self._slots_skipped = Counter(
+        self._slots_skipped = self._counter(
             "ktsafe_release_slots_skipped_total",
             "Release slots passed over: one was in flight, or several were crossed in one jump.",
-            registry=self.registry,
         )
-        self._phase_s = Histogram(
+        self._phase_s = self._histogram(
             "ktsafe_release_phase_duration_seconds",
             "PRIVATE: time of one phase of a release; grows with what is hard to hide.",
-            ["phase"],
-            buckets=_RELEASE_BUCKETS_S,
-            registry=self.registry,
+            _RELEASE_BUCKETS_S,
+            phase=PHASES,
         )
-        for phase in PHASES:
-            self._phase_s.labels(phase)
-        self._released = Gauge(
+        self._released = self._gauge(
             "ktsafe_release_elements",
             "Size of the last release as published, which the release itself shows.",
-            ["element"],
-            registry=self.registry,
+            element=("vertices", "edges"),
         )
-        for element in ("vertices", "edges"):
-            self._released.labels(element)
-        self._nominal_timestamp = Gauge(
+        self._nominal_timestamp = self._gauge(
             "ktsafe_release_verified_nominal_timestamp_seconds",
             "Slot of the last verified and published release; 0 before the first of this process.",
-            registry=self.registry,
         )
-        self._published_timestamp = Gauge(
+        self._published_timestamp = self._gauge(
             "ktsafe_release_published_timestamp_seconds",
             "When the sink confirmed the last release; 0 before the first of this process.",
-            registry=self.registry,
         )
-        age = Gauge(
+        age = self._gauge(
             "ktsafe_release_age_seconds",
             "Age of the last release since its slot (nominal) and since its confirmation "
             "(published); counted from the start of the process before its first release.",
-            ["since"],
-            registry=self.registry,
+            since=("nominal", "published"),
         )
         age.labels("nominal").set_function(self._age_by_slot_s)
         age.labels("published").set_function(self._age_by_confirmation_s)
-        Gauge(
+        self._gauge(
             "ktsafe_release_interval_seconds",
             "How often a release is expected by the wall clock; NaN where slots follow event time.",
-            registry=self.registry,
         ).set(float("nan") if interval_s is None else interval_s)
 
         self._add_parts()
 
     def _add_parts(self) -> None:
-        self._workers = Gauge(
+        self._workers = self._gauge(
             "ktsafe_release_workers",
             "Workers that the last release was made by: threads, or processes of a cluster.",
-            registry=self.registry,
         )
-        self._parts = Counter(
+        self._parts = self._counter(
             "ktsafe_release_parts_total",
             "PRIVATE: parts of releases (a class, a pair of classes) that workers solved.",
-            registry=self.registry,
         )
-        self._core_s = Counter(
+        self._core_s = self._counter(
             "ktsafe_release_core_seconds_total",
             "PRIVATE: core seconds that releases took: in parts, and in one piece.",
-            ["where"],
-            registry=self.registry,
+            where=("parts", "rest"),
         )
-        for where in ("parts", "rest"):
-            self._core_s.labels(where)
 
     def _add_sequence(self) -> None:
-        self._held_back = Gauge(
+        self._held_back = self._gauge(
             "ktsafe_sequence_held_back",
             "PRIVATE: people, ties and values of the true graph that the last release does not "
             "show yet.",
-            ["what"],
-            registry=self.registry,
+            what=tuple(HELD_BACK),
         )
-        self._held_back_age = Gauge(
+        self._held_back_age = self._gauge(
             "ktsafe_sequence_held_back_releases",
             "PRIVATE: releases for which the oldest of them has been held back.",
-            ["what"],
-            registry=self.registry,
+            what=tuple(HELD_BACK_AGES),
         )
-        for what in HELD_BACK:
-            self._held_back.labels(what)
-        for what in HELD_BACK_AGES:
-            self._held_back_age.labels(what)
-        self._residual_age = Gauge(
+        self._residual_age = self._gauge(
             "ktsafe_sequence_residual_releases",
             "PRIVATE: releases that have shown the oldest tie of somebody who left, since then.",
-            registry=self.registry,
         )
-        self._cohorts = Gauge(
+        self._cohorts = self._gauge(
             "ktsafe_sequence_cohorts",
             "PRIVATE: cohorts of the last release, in which people stay together.",
-            registry=self.registry,
         )
-        self._pivots = Counter(
+        self._pivots = self._counter(
             "ktsafe_kt_tree_pivots_total",
             "PRIVATE: pivots of the kt-tree of people who wait, release by release: kept from the "
             "former one, or computed.",
-            ["what"],
-            registry=self.registry,
+            what=tuple(PIVOTS),
         )
-        for what in PIVOTS:
-            self._pivots.labels(what)
-        self._tree_moves = Counter(
+        self._tree_moves = self._counter(
             "ktsafe_kt_tree_moves_total",
             "PRIVATE: people who came to a leaf of that kt-tree or went from one.",
-            registry=self.registry,
         )
-        self._pages = Counter(
+        self._pages = self._counter(
             "ktsafe_sequence_pages_written_total",
             "PRIVATE: pages of the sequence's memory written with its releases.",
-            registry=self.registry,
         )
 
     def _add_process(self) -> None:
-        self._erasures = Gauge(
-            "ktsafe_erasures_pending",
-            "PRIVATE: deletions whose last bytes may still be on disk.",
-            registry=self.registry,
+        self._erasures = self._gauge(
+            "ktsafe_erasures_pending", "PRIVATE: deletions whose last bytes may still be on disk."
         )
-        self._erasure_overdue = Gauge(
+        self._erasure_overdue = self._gauge(
             "ktsafe_erasure_overdue_seconds",
             "PRIVATE: for how long an erasure from the disk has been due; 0 while none is.",
-            registry=self.registry,
         )
-        self._retries = _labelled_counter(
+        self._retries = self._counter(
             "ktsafe_retries_total",
             "Operations that failed in a way that is worth another try, by operation.",
-            ("op", RETRY_OPS),
-            self.registry,
+            op=RETRY_OPS,
         )
-        self._ready = Gauge(
-            "ktsafe_ready",
-            "1 while the service is consuming and able to publish, else 0.",
-            registry=self.registry,
+        self._ready = self._gauge(
+            "ktsafe_ready", "1 while the service is consuming and able to publish, else 0."
         )
-        self._alive_timestamp = Gauge(
-            "ktsafe_loop_alive_timestamp_seconds",
-            "When the main loop last went round.",
-            registry=self.registry,
+        self._alive_timestamp = self._gauge(
+            "ktsafe_loop_alive_timestamp_seconds", "When the main loop last went round."
         )
         self._alive_timestamp.set(self._started_s)
         Info("ktsafe_build", "Version of the service.", registry=self.registry).info(
@@ -461,16 +412,26 @@ class PrometheusMetrics(Observer):
         ProcessCollector(registry=self.registry)
 
     def _add_promise(self, params: PrivacyParams) -> None:
-        Gauge(
+        self._gauge(
             "ktsafe_privacy_candidates_required",
             "Fewest candidates (k) that every published vertex must have.",
-            registry=self.registry,
         ).set(params.k)
-        Gauge(
+        self._gauge(
             "ktsafe_privacy_sensitive_allowed_ratio",
             "Greatest share (alpha) of candidates that may be sensitive.",
-            registry=self.registry,
         ).set(float(params.alpha))
+
+    def _counter(self, name: str, text: str, **labels: tuple[str, ...]) -> Counter:
+        return _with_values(Counter(name, text, list(labels), registry=self.registry), labels)
+
+    def _gauge(self, name: str, text: str, **labels: tuple[str, ...]) -> Gauge:
+        return _with_values(Gauge(name, text, list(labels), registry=self.registry), labels)
+
+    def _histogram(
+        self, name: str, text: str, buckets: tuple[float, ...], **labels: tuple[str, ...]
+    ) -> Histogram:
+        found = Histogram(name, text, list(labels), buckets=buckets, registry=self.registry)
+        return _with_values(found, labels)
 
     def _age_by_slot_s(self) -> float:
         since = self._started_s if self._nominal_s is None else self._nominal_s
@@ -480,15 +441,11 @@ class PrometheusMetrics(Observer):
         return self._monotonic_s() - self._published_at_s
 
 
-def _labelled_counter(
-    name: str, help_text: str, label: tuple[str, tuple[str, ...]], registry: CollectorRegistry
-) -> Counter:
-    """Return a counter of one label with every value present from the start."""
-    label_name, values = label
-    counter = Counter(name, help_text, [label_name], registry=registry)
-    for value in values:
-        counter.labels(value)
-    return counter
+def _with_values(metric: M, labels: Mapping[str, tuple[str, ...]]) -> M:
+    """Return a metric with every value of its labels there from the start."""
+    for values in itertools.product(*labels.values()) if labels else ():
+        metric.labels(*values)
+    return metric
 
 
 def _listed(value: str, values: tuple[str, ...], otherwise: str = OTHER) -> str:

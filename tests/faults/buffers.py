@@ -13,7 +13,7 @@ from stream.watching import status
 
 MIB = 2**20
 _SETTINGS = ingest.IngestSettings()
-_LOOP = loop.LoopSettings(FixedSlots(1))
+_LOOP = loop.LoopSettings(slots=FixedSlots(1))
 
 
 def rows() -> list[tuple[str, str, str]]:
