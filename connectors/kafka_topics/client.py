@@ -149,6 +149,22 @@ def bootstrap_options(settings: KafkaSettings) -> dict[str, Any]:
     return {**settings.client_options(), "bootstrap_timeout_ms": timeout_ms}
 
 
+def reading_options(settings: KafkaSettings) -> dict[str, Any]:
+    """Return the options of a consumer that reads committed records, and belongs to no group."""
+    return {
+        **bootstrap_options(settings),
+        "group_id": None,
+        "enable_auto_commit": False,
+        # No silent reset: a lost offset raises.
+        "auto_offset_reset": "none",
+        "isolation_level": "read_committed",
+        "allow_auto_create_topics": False,
+        "metrics_enabled": False,
+        "max_partition_fetch_bytes": 8 * 1024 * 1024,
+        "fetch_max_wait_ms": 200,
+    }
+
+
 @contextmanager
 def admin_client(
     op: str, subject: str, settings: KafkaSettings, *, at_work: bool = False

@@ -91,7 +91,7 @@ class KafkaSource:
                 "with a new state folder."
             )
             raise SourceMismatch("open source", topic, hint)
-        options = self._options()
+        options = {**client.reading_options(settings), **FETCH}
         self._consumer = client.connect(
             lambda: KafkaConsumer(**options), "open source", topic, settings
         )
@@ -185,20 +185,6 @@ class KafkaSource:
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
             client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
-
-    def _options(self) -> dict[str, Any]:
-        return {
-            **client.bootstrap_options(self._settings),
-            **FETCH,
-            # Reading needs no group; `GroupOffsets` tells one how far it is.
-            "group_id": None,
-            "enable_auto_commit": False,
-            # No silent reset: a lost offset raises.
-            "auto_offset_reset": "none",
-            "isolation_level": "read_committed",
-            "allow_auto_create_topics": False,
-            "metrics_enabled": False,
-        }
 
     def _check_identity(self, identity: Mapping[str, str]) -> None:
         own = self.identity()

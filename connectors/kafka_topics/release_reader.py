@@ -23,7 +23,6 @@ from connectors.errors import Misconfigured, SinkConflict, Unavailable
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
 from connectors.kafka_topics.chunks import Marker, ReleasePart
-from connectors.kafka_topics.tail import reading_options
 from connectors.regular_files import is_safe_name
 
 log = logging.getLogger(__name__)
@@ -146,7 +145,7 @@ class KafkaReleaseReader:
         if info is None:
             hint = f"there is no such topic at {settings.address}. Correct the name."
             raise Misconfigured("read releases", topic, hint)
-        options = reading_options(settings)
+        options = client.reading_options(settings)
         consumer = client.connect(
             lambda: KafkaConsumer(**options), "read releases", topic, settings
         )

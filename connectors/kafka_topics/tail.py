@@ -20,21 +20,6 @@ POLL_MS: Final = 20
 """Short, because a poll that meets nothing but control records waits for its whole time."""
 
 
-def reading_options(settings: KafkaSettings) -> dict[str, Any]:
-    """Return the options of a consumer that reads releases."""
-    return {
-        **client.bootstrap_options(settings),
-        "group_id": None,
-        "enable_auto_commit": False,
-        "auto_offset_reset": "none",
-        "isolation_level": "read_committed",
-        "allow_auto_create_topics": False,
-        "metrics_enabled": False,
-        "max_partition_fetch_bytes": 8 * 1024 * 1024,
-        "fetch_max_wait_ms": 200,
-    }
-
-
 def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None:
     """Return the last release whose marker is committed.
 
@@ -48,7 +33,7 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
     Unavailable
         If a transaction stays open as long.
     """
-    options = reading_options(settings)
+    options = client.reading_options(settings)
     consumer = client.connect(
         lambda: KafkaConsumer(**options), "read releases", topic, settings, retry=False
     )

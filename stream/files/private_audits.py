@@ -18,15 +18,6 @@ from stream.files.releases_read import Release
 from stream.files.releases_write import AUDIT, MAPPING
 
 
-class DeclaredPart(msgspec.Struct, frozen=True):
-    """The `declared` part of audit.json."""
-
-    withheld: int = 0
-    held_ties: int = 0
-    held_changes: int = 0
-    lag_max: int | None = None
-
-
 def place_of(folder: Path, release_id: str, *names: str) -> Path:
     """Return the release's own folder, or `folder` if that holds the file itself."""
     own = folder / release_id
@@ -113,11 +104,10 @@ def read_declared(folder: Path, release_id: str) -> Declared:
                 "withheld": cost.get("deleted_vertices", 0),
                 "held_ties": cost.get("deleted_edges", 0),
             }
-        declared = msgspec.convert(part, DeclaredPart)
+        return msgspec.convert(part, Declared)
     except (AttributeError, msgspec.ValidationError) as error:
         msg = f"{path} is no readable audit ({type(error).__name__})."
         raise InvalidGraph(msg) from error
-    return Declared(declared.withheld, declared.held_ties, declared.held_changes, declared.lag_max)
 
 
 def _read_audit(folder: Path, release_id: str) -> dict[str, Any]:

@@ -83,6 +83,8 @@ def run_from_settings(
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings),
             sink=release_sink(settings),
+            open_control=lambda: Control(private_folder(settings), lambda: status(board)),
+            erase_letters=lambda ids: erase_dead_letters(settings, ids),
         )
         plan = ServiceSettings(
             schema=settings.schema,
@@ -111,8 +113,6 @@ def run_from_settings(
             plan,
             observer=Observers(*told),
             stopping=stopping.is_set,
-            open_control=lambda: Control(private_folder(settings), lambda: status(board)),
-            erase_letters=lambda ids: erase_dead_letters(settings, ids),
         )
 
 

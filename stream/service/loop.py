@@ -120,6 +120,11 @@ class Loop:
         # A service that will not go on by itself leaves nothing behind.
         self._housekeeping.erase(now=self._settings.drain)
 
+    @property
+    def is_releasing(self) -> bool:
+        """Whether a release is between its cut and the sink."""
+        return self._publisher.busy
+
     def checkpoint(self) -> bool:
         """Make everything read so far durable; False if told to stop before that was possible."""
         return self._checkpoint(None)

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from state.store import GraphStore
 from stream.errors import Exit, Refused
-from stream.release.publish import Publisher
 from stream.release.sequence_inputs import new_sequence
-from stream.release.snapshotter import Snapshotter
+from stream.release.snapshotter import BuildSettings, Snapshotter
 from stream.service.loop import Loop
 from stream.slots import rfc3339
 from stream.upkeep import backup
@@ -28,7 +26,9 @@ class Operations:
 
     Parameters
     ----------
-    inputs_digest, seed:
+    build:
+        What releases are made with.
+    inputs_digest:
         What a new sequence begins with: see `stream.release.sequence_inputs`.
     erase_letters:
         Blanks dead letters, which nobody writes meanwhile.
@@ -40,22 +40,18 @@ class Operations:
         self,
         loop: Loop,
         store: GraphStore,
-        publisher: Publisher,
         snapshotter: Snapshotter,
         *,
+        build: BuildSettings,
         inputs_digest: str,
-        seed: int | None,
-        audit_dir: Path,
         erase_letters: EraseLetters,
         wall_us: Callable[[], int],
     ) -> None:
         self._loop = loop
         self._store = store
-        self._publisher = publisher
         self._snapshotter = snapshotter
         self._inputs_digest = inputs_digest
-        self._seed = seed
-        self._audit_dir = audit_dir
+        self._build = build
         self._erase_letters = erase_letters
         self._wall_us = wall_us
 
@@ -63,7 +59,7 @@ class Operations:
         """Whether a release in flight is in the way."""
         if command in _NEEDS_NO_CUT:
             return self._store.ledger.pending_cut() is not None
-        return command == "rebase" and self._publisher.busy
+        return command == "rebase" and self._loop.is_releasing
 
     def do(self, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Do a command and return what came of it.
@@ -89,7 +85,7 @@ class Operations:
         """Erase persons. What was read of them is applied before, lest it bring them back."""
         if not self._loop.checkpoint():
             raise Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
-        return erase_everywhere(self._store, ids, self._audit_dir, self._erase_letters)
+        return erase_everywhere(self._store, ids, self._build.audit_dir, self._erase_letters)
 
     def _rebase(self, digest: object) -> dict[str, Any]:
         if digest != self._inputs_digest:
@@ -97,14 +93,14 @@ class Operations:
                 "The configuration has changed since the service started.",
                 hint="Stop the service, run `ktsafe rebase`, and start it again.",
             )
-        sequence = new_sequence(self._inputs_digest, self._wall_us(), seed=self._seed)
+        sequence = new_sequence(self._inputs_digest, self._wall_us(), seed=self._build.seed)
         self._store.ledger.start_sequence(sequence)
         self._snapshotter.open(self._store.ledger)
         self._loop.forget_last_cut()
         return {"sequence_id": sequence.sequence_id}
 
     def _release(self) -> dict[str, Any]:
-        if self._publisher.busy:
+        if self._loop.is_releasing:
             raise Refused("A release is being made already.", code=Exit.UNAVAILABLE)
         slot_us = self._loop.release_now()
         if slot_us is None:

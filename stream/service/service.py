@@ -59,12 +59,17 @@ class OneThread:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Ends:
-    """What a service reads from, and writes to. Whatever it opens it closes again."""
+    """What a service reads from, and writes to. Whatever it opens it closes again.
+
+    Without `open_control` nobody can command it; `erase_letters` blanks dead letters.
+    """
 
     open_store: Callable[[], GraphStore]
     open_dead_letters: Callable[[], DeadLetterSink]
     source: Source
     sink: ReleaseSink
+    open_control: Callable[[], Control] | None = None
+    erase_letters: EraseLetters = lambda _: None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -89,86 +94,114 @@ def run_service(
     stopping: Callable[[], bool],
     executor: Executor | None = None,
     clocks: Clocks = REAL_CLOCKS,
-    open_control: Callable[[], Control] | None = None,
-    erase_letters: EraseLetters = lambda _: None,
 ) -> None:
     """Run one service until `stopping()` is true, or with `loop.drain` until the feed has ended.
 
-    Everything opened here is closed again, whatever happens. Without `open_control` nobody can
-    command it.
+    Everything opened here is closed again, whatever happens.
     """
-    source, sink, build = ends.source, ends.sink, settings.build
-    monotonic = clocks.monotonic
+    build = settings.build
+    wiring = _Wiring(ends, settings, observer, stopping, executor or OneThread(), clocks)
     with ExitStack() as stack:
         # Step 1
         store = stack.enter_context(closing(ends.open_store()))
         # Step 2
         digest = inputs_digest(build.params, settings.schema, build.frozen)
         ensure_sequence(store.ledger, digest, clocks.wall_us(), seed=build.seed)
-        snapshotter = Snapshotter(build, observer=observer, monotonic=monotonic, cancelled=stopping)
+        snapshotter = wiring.snapshotter()
         snapshotter.open(store.ledger)
         for figures in recent_releases(store.ledger, build.audit_dir):
             observer.release_audited(figures)
         # Step 3
-        stack.callback(sink.close)
-        sink.open()
-        publisher = Publisher(
-            store.ledger,
-            sink,
-            snapshotter,
-            executor or OneThread(),
-            observer=observer,
-            monotonic=monotonic,
-            retry_s=settings.publish_retry_s,
-        )
+        stack.callback(ends.sink.close)
+        ends.sink.open()
+        publisher = wiring.publisher(store, snapshotter)
         publisher.recover()
         # Step 4
-        stack.callback(source.close)
+        stack.callback(ends.source.close)
         offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
-        source.open(offsets, store.source_identity())
-        within_s = settings.loop.erase_within_s
-        housekeeping = Housekeeping(
-            source,
-            store,
-            Eraser(store, build.audit_dir, within_s=within_s, monotonic=monotonic),
-            settings=settings.loop,
-            observer=observer,
-            monotonic=monotonic,
-        )
+        ends.source.open(offsets, store.source_identity())
         dead_letters = stack.enter_context(closing(ends.open_dead_letters()))
         if build.mechanism.guarantee.window == 1:
             log.warning("guarantee: each release is safe by itself, releases in series are not")
-        taker = Ingest(
+        loop = wiring.loop(store, dead_letters, publisher)
+        if ends.open_control is None:
+            loop.run()
+            return
+        operations = Operations(
+            loop,
+            store,
+            snapshotter,
+            build=build,
+            inputs_digest=digest,
+            erase_letters=ends.erase_letters,
+            wall_us=clocks.wall_us,
+        )
+        control = stack.enter_context(ends.open_control())
+        loop.run(lambda: control.advance(operations))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Wiring:
+    """Makes the parts of one service; nothing is opened here."""
+
+    ends: Ends
+    settings: ServiceSettings
+    observer: Observer
+    stopping: Callable[[], bool]
+    executor: Executor
+    clocks: Clocks
+
+    def snapshotter(self) -> Snapshotter:
+        """Return what makes releases."""
+        return Snapshotter(
+            self.settings.build,
+            observer=self.observer,
+            monotonic=self.clocks.monotonic,
+            cancelled=self.stopping,
+        )
+
+    def publisher(self, store: GraphStore, snapshotter: Snapshotter) -> Publisher:
+        """Return what carries releases to the sink."""
+        return Publisher(
+            store.ledger,
+            self.ends.sink,
+            snapshotter,
+            self.executor,
+            observer=self.observer,
+            monotonic=self.clocks.monotonic,
+            retry_s=self.settings.publish_retry_s,
+        )
+
+    def loop(self, store: GraphStore, dead_letters: DeadLetterSink, publisher: Publisher) -> Loop:
+        """Return what goes round."""
+        source, settings, monotonic = self.ends.source, self.settings, self.clocks.monotonic
+        ingest = Ingest(
             source,
             store,
             dead_letters,
             schema=settings.schema,
             settings=settings.ingest,
-            observer=observer,
+            observer=self.observer,
             monotonic=monotonic,
-            wall_us=clocks.wall_us,
+            wall_us=self.clocks.wall_us,
         )
-        main = Loop(
+        within_s = settings.loop.erase_within_s
+        housekeeping = Housekeeping(
             source,
             store,
-            taker,
+            Eraser(store, settings.build.audit_dir, within_s=within_s, monotonic=monotonic),
+            settings=settings.loop,
+            observer=self.observer,
+            monotonic=monotonic,
+        )
+        return Loop(
+            source,
+            store,
+            ingest,
             publisher,
             housekeeping,
             settings=settings.loop,
-            observer=observer,
-            clocks=clocks,
-            stopping=stopping,
+            observer=self.observer,
+            clocks=self.clocks,
+            stopping=self.stopping,
         )
-        if open_control is None:
-            main.run()
-            return
-        operations = Operations(
-            *(main, store, publisher, snapshotter),
-            inputs_digest=digest,
-            seed=build.seed,
-            audit_dir=build.audit_dir,
-            erase_letters=erase_letters,
-            wall_us=clocks.wall_us,
-        )
-        control = stack.enter_context(open_control())
-        main.run(lambda: control.advance(operations))

@@ -28,6 +28,7 @@ from stream.release.attacker import AttackSettings
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Built, Mechanism
+from stream.release.publish import Executor
 from stream.release.snapshotter import BuildSettings
 from stream.service.clocks import Clocks
 from stream.service.loop import LoopSettings
@@ -187,12 +188,10 @@ class World:
         stopping: Callable[[], bool] = lambda: False,
         loop: dict[str, Any] | None = None,
         ingest: dict[str, Any] | None = None,
-        service: dict[str, Any] | None = None,
+        open_control: Callable[[], Any] | None = None,
+        executor: Executor | None = None,
     ) -> Counts:
-        """Run one service until its feed is drained, it is stopped, or it crashes.
-
-        `service` are further arguments of `run_service`.
-        """
+        """Run one service until its feed is drained, it is stopped, or it crashes."""
         tied = wire.tied if wire else lambda thing: thing
         summary = Summary()
 
@@ -208,6 +207,7 @@ class World:
             open_dead_letters=lambda: tied(self.open_dead_letters()),
             source=tied(self.open_source()),
             sink=tied(MemoryReleaseSink(self.releases, self.faults)),
+            open_control=open_control,
         )
         settings = ServiceSettings(
             schema=self.schema,
@@ -233,7 +233,7 @@ class World:
             clocks=Clocks(
                 lambda: round((self.now_s + self.wall_ahead_s) * 1_000_000), monotonic, sleep
             ),
-            **({"executor": Inline()} | (service or {})),
+            executor=executor or Inline(),
         )
         return summary.counts
 

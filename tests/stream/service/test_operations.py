@@ -103,7 +103,8 @@ def run(world, commands, rounds=60, executor=None, **loop):
         stopping=lambda: next(left, None) is None,
         loop={"drain": False, "idle_s": 1e9} | loop,
         ingest={"checkpoint_interval_s": 1e9, "batch_records_max": 2},
-        service={"open_control": lambda: commands} | ({"executor": executor} if executor else {}),
+        open_control=lambda: commands,
+        executor=executor,
     )
     assert not commands.left, "the command never came to be done"
 
