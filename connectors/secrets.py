@@ -26,16 +26,14 @@ def read_secret(key: str, file: str | None, env: str | None) -> str:
         If not exactly one place is given, it holds nothing, or everybody can read it.
     """
     if (file is None) == (env is None):
-        msg = f"Give {key}_file or {key}_env, one of them."
-        raise SecretUnreadable(msg)
+        raise SecretUnreadable(f"Give {key}_file or {key}_env, one of them.")
     if env is not None:
         secret, where = os.environ.get(env, ""), f"environment variable {env}"
     else:
         assert file is not None
         secret, where = _first_line(Path(file)), file
     if not secret:
-        msg = f"{where} holds no secret. Put the one that {key} needs there."
-        raise SecretUnreadable(msg)
+        raise SecretUnreadable(f"{where} holds no secret. Put the one that {key} needs there.")
     return secret
 
 
@@ -50,8 +48,7 @@ def check_private(path: Path) -> None:
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        msg = f"{path} cannot be read ({error.strerror})."
-        raise SecretUnreadable(msg) from None
+        raise SecretUnreadable(f"{path} cannot be read ({error.strerror}).") from None
     if mode & WORLD:
         msg = f"{path} can be read by everybody on this machine. Run: chmod 600 {path}"
         raise SecretUnreadable(msg)
@@ -62,6 +59,5 @@ def _first_line(path: Path) -> str:
     try:
         lines = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
-        msg = f"{path} cannot be read ({type(error).__name__})."
-        raise SecretUnreadable(msg) from None
+        raise SecretUnreadable(f"{path} cannot be read ({type(error).__name__}).") from None
     return lines[0] if lines else ""

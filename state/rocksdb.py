@@ -42,7 +42,7 @@ from state.recovery import Progress, Recovered, decode_record, recover
 from state.registers import VertexRecord
 from state.resident import Touched
 from state.snapshot import GraphSnapshot
-from state.store import Position
+from state.store import GraphStore, Position
 
 PRUNED_AT_ONCE: Final = 2_000
 """Tombstones forgotten per batch: rocksdict writes hold the interpreter's lock."""
@@ -50,8 +50,8 @@ PRUNED_AT_ONCE: Final = 2_000
 _encode_record: Final = msgspec.msgpack.Encoder().encode
 
 
-class RocksDBStore:
-    """`state.store.GraphStore` on disk. Made by `open`.
+class RocksDBStore(GraphStore):
+    """A store on disk. Made by `open`.
 
     Methods may be called from several threads; writes go one after the other. After an error in a
     write only `close` works, since nobody knows what became durable: open the store again.
@@ -60,11 +60,9 @@ class RocksDBStore:
     def __init__(
         self, path: Path, database: Database, witness: Witness, recovered: Recovered
     ) -> None:
+        super().__init__(recovered.graph, recovered.positions, recovered.identity)
         self._path = path
         self._database = database
-        self._graph = recovered.graph
-        self._positions = recovered.positions
-        self._identity = recovered.identity
         self._progress = recovered.progress
         self._frozen = FrozenCut(path / CUTS, recovered.graph.schema)
         self._failed: StateError | None = None
@@ -75,11 +73,11 @@ class RocksDBStore:
             storage = LedgerStorage(
                 self._write_ledger, self._read_pages, self._frozen.clear, lambda: corrupted(path)
             )
-            self._ledger = Ledger(dict(database.scan(keys.LEDGER)), storage)
+            self.ledger = Ledger(dict(database.scan(keys.LEDGER)), storage)
         except (ValueError, msgspec.DecodeError) as error:
             raise corrupted(path) from error
         drop_frozen(path)
-        self._frozen.settle(self._ledger.pending_cut(), self._progress, database)
+        self._frozen.settle(self.ledger.pending_cut(), self._progress, database)
 
     @classmethod
     def open(
@@ -116,19 +114,6 @@ class RocksDBStore:
             undo.pop_all()
         return store
 
-    @property
-    def ledger(self) -> Ledger:
-        """The releases made so far; primary data that the feed cannot rebuild."""
-        return self._ledger
-
-    def positions(self) -> dict[tuple[str, int], Position]:
-        """Return the durable position of every partition seen so far."""
-        return dict(self._positions)
-
-    def source_identity(self) -> dict[str, str]:
-        """Return the source identity stored with the positions ({} at first)."""
-        return dict(self._identity)
-
     def commit(
         self,
         changes: Sequence[Change],
@@ -155,14 +140,14 @@ class RocksDBStore:
         """
         with self._lock:
             self._check_usable()
-            cut_writes = {} if cut is None else self._ledger.take_cut(cut)
+            cut_writes = {} if cut is None else self.ledger.take_cut(cut)
             records = self._graph.prepare(changes, self._read)
             with self._all_or_closed("commit"):
                 touched = self._graph.merge(changes, records)
                 self._write(touched, positions, source_identity, cut_writes)
                 if cut is not None:
                     self._frozen.take(cut, self._graph.freeze(), self._database)
-                    self._ledger.cut_taken(cut)
+                    self.ledger.cut_taken(cut)
 
     def snapshot(self) -> GraphSnapshot:
         """Return a copy of the graph as of the last commit."""
@@ -175,7 +160,7 @@ class RocksDBStore:
         """Return the graph as of the pending release cut, after a crash too; None without one."""
         with self._lock:
             self._check_usable()
-            cut = self._ledger.pending_cut()
+            cut = self.ledger.pending_cut()
             if cut is None:
                 return None
             arrays = self._frozen.arrays(cut, self._progress)
@@ -236,15 +221,11 @@ class RocksDBStore:
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
         """Return for each person whether no life among the first `n_lives` goes on."""
         with self._lock:
-            return self._graph.vertices.gone(ids, n_lives)
+            return super().gone(ids, n_lives)
 
     def size_bytes(self) -> int:
         """Return the bytes of all files; those shared with a frozen state count once."""
         return size_bytes(self._path)
-
-    def counts(self) -> Mapping[str, int]:
-        """Return how many vertices and edges exist, edges wait, and tombstones are kept."""
-        return self._graph.counts()
 
     def close(self) -> None:
         """Release every handle and the lock. Safe to call twice."""

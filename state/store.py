@@ -1,4 +1,4 @@
-"""The contract of a graph store; `rocksdb`, and one in memory for tests, pass one suite.
+"""What a graph store is; `rocksdb`, and one in memory for tests, pass one suite.
 
 State semantics (each register merges by maximum stamp):
 
@@ -12,12 +12,14 @@ Existence is derived, never stored. What lies at or below `down` is physically d
 
 from __future__ import annotations
 
+import abc
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 from state.changes import Change
 from state.ledger import Ledger, PendingCut
+from state.resident import ResidentGraph
 from state.snapshot import GraphSnapshot
 
 
@@ -31,19 +33,50 @@ class Position(NamedTuple):
     time_us_max: int | None
 
 
-class GraphStore(Protocol):
-    """One writer's store of the true graph, the positions read, and the ledger."""
+class GraphStore(abc.ABC):
+    """One writer's store of the true graph, the positions read, and the ledger.
 
-    @property
-    def ledger(self) -> Ledger:
-        """The releases made so far; primary data that the feed cannot rebuild."""
+    Whatever it is kept on, the graph is resident: subclasses make what was merged durable.
+
+    Attributes
+    ----------
+    ledger:
+        The releases made so far; primary data that the feed cannot rebuild.
+    """
+
+    ledger: Ledger
+
+    def __init__(
+        self,
+        graph: ResidentGraph,
+        positions: dict[tuple[str, int], Position],
+        identity: dict[str, str],
+    ) -> None:
+        self._graph = graph
+        self._positions = positions
+        self._identity = identity
 
     def positions(self) -> dict[tuple[str, int], Position]:
         """Return the durable position of every partition seen so far."""
+        return dict(self._positions)
 
     def source_identity(self) -> dict[str, str]:
         """Return the source identity stored with the positions ({} at first)."""
+        return dict(self._identity)
 
+    def counts(self) -> Mapping[str, int]:
+        """Return `vertices`, `edges`, `edges_waiting` and `tombstones` as of the last commit."""
+        return self._graph.counts()
+
+    def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
+        """Return for each person whether no life among the first `n_lives` goes on.
+
+        With the `n_lives` of a release: whether the one who stands in it was deleted since, even
+        if a person of the same id exists again.
+        """
+        return self._graph.vertices.gone(ids, n_lives)
+
+    @abc.abstractmethod
     def commit(
         self,
         changes: Sequence[Change],
@@ -58,27 +91,33 @@ class GraphStore(Protocol):
         as of now stays readable through `cut_snapshot` until `Ledger.stage` consumes the cut.
         """
 
+    @abc.abstractmethod
     def snapshot(self) -> GraphSnapshot:
         """Return a copy of the graph as of the last commit."""
 
+    @abc.abstractmethod
     def cut_snapshot(self) -> GraphSnapshot | None:
         """Return the graph as of the pending release cut, after a crash too; None without one."""
 
+    @abc.abstractmethod
     def prune(self, horizon_us: int) -> int:
         """Forget tombstones older than `horizon_us`, which no accepted event can precede.
 
         Returns the number forgotten.
         """
 
+    @abc.abstractmethod
     def erasures_pending(self) -> int:
         """Return how many lives ended since the last `scrub`: bytes of them may be on disk."""
 
+    @abc.abstractmethod
     def scrub(self) -> None:
         """Rewrite what is stored until no byte of deleted persons is left in the store.
 
         The state of a pending release cut keeps its own; drop the cut or stage its release first.
         """
 
+    @abc.abstractmethod
     def freeze(self) -> Path:
         """Make a second store of the state as of now, of hard links mostly; return its folder.
 
@@ -90,18 +129,10 @@ class GraphStore(Protocol):
             If it cannot be made, or the store has no disk.
         """
 
-    def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
-        """Return for each person whether no life among the first `n_lives` goes on.
-
-        With the `n_lives` of a release: whether the one who stands in it was deleted since, even
-        if a person of the same id exists again.
-        """
-
+    @abc.abstractmethod
     def size_bytes(self) -> int:
         """Return the bytes the store takes on disk."""
 
-    def counts(self) -> Mapping[str, int]:
-        """Return `vertices`, `edges`, `edges_waiting` and `tombstones` as of the last commit."""
-
+    @abc.abstractmethod
     def close(self) -> None:
         """Release every handle and the lock. Safe to call twice."""

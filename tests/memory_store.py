@@ -14,36 +14,22 @@ from state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
 from state.registers import Origins, VertexRecord
 from state.resident import ResidentGraph, Touched
 from state.snapshot import FrozenArrays, GraphSnapshot
-from state.store import Position
+from state.store import GraphStore, Position
 
 
-class MemoryStore:
-    """`state.store.GraphStore` without a disk. It outlives `close`, as a disk would."""
+class MemoryStore(GraphStore):
+    """A store without a disk. It outlives `close`, as a disk would."""
 
     def __init__(self, schema: Schema) -> None:
-        self._graph = ResidentGraph(schema, [], Origins(), secrets.token_bytes(SECRET_BYTES))
+        graph = ResidentGraph(schema, [], Origins(), secrets.token_bytes(SECRET_BYTES))
+        super().__init__(graph, {}, {})
         self._records: dict[int, VertexRecord] = {}
-        self._positions: dict[tuple[str, int], Position] = {}
-        self._identity: dict[str, str] = {}
         self._frozen: FrozenArrays | None = None
         self._n_scrubbed = 0
         self._pages: dict[bytes, bytes] = {}
-        self._ledger = Ledger(
+        self.ledger = Ledger(
             EMPTY, LedgerStorage(self._write, self._read_pages, self._cut_gone, _impossible)
         )
-
-    @property
-    def ledger(self) -> Ledger:
-        """The releases made so far."""
-        return self._ledger
-
-    def positions(self) -> dict[tuple[str, int], Position]:
-        """Return the position of every partition seen so far."""
-        return dict(self._positions)
-
-    def source_identity(self) -> dict[str, str]:
-        """Return the source identity stored with the positions."""
-        return dict(self._identity)
 
     def commit(
         self,
@@ -55,7 +41,7 @@ class MemoryStore:
     ) -> None:
         """Merge `changes` and advance `positions`; with `cut` freeze the state as of now."""
         if cut is not None:
-            self._ledger.take_cut(cut)
+            self.ledger.take_cut(cut)
         self._apply(self._graph.merge(changes, self._graph.prepare(changes, self._read)))
         for (topic, partition), position in positions.items():
             self._positions[topic, partition] = Position(*position)
@@ -63,7 +49,7 @@ class MemoryStore:
             self._identity = dict(source_identity)
         if cut is not None:
             self._frozen = self._graph.freeze()
-            self._ledger.cut_taken(cut)
+            self.ledger.cut_taken(cut)
 
     def snapshot(self) -> GraphSnapshot:
         """Return a copy of the graph as of the last commit."""
@@ -91,17 +77,9 @@ class MemoryStore:
         """Refuse: there is no disk."""
         raise StateUnusable("freeze the store", "memory", "It has no disk.")
 
-    def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
-        """Return for each person whether no life among the first `n_lives` goes on."""
-        return self._graph.vertices.gone(ids, n_lives)
-
     def size_bytes(self) -> int:
         """Return 0: nothing is on disk."""
         return 0
-
-    def counts(self) -> Mapping[str, int]:
-        """Return how many vertices and edges exist, edges wait, and tombstones are kept."""
-        return self._graph.counts()
 
     def close(self) -> None:
         """Do nothing: there is no handle and no lock."""

@@ -42,8 +42,7 @@ def advise(
     try:
         ks = [int(each) for each in others.split(",") if each.strip()]
     except ValueError as error:
-        msg = "--other-k must be whole numbers with commas between them."
-        raise InvalidParams(msg) from error
+        raise InvalidParams("--other-k must be whole numbers with commas between them.") from error
     compile_first()
     from ktsafe.params import PrivacyParams
     from stream.files.graphs import read_graph, read_schema

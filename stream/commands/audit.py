@@ -58,8 +58,7 @@ def _window(text: str | None) -> Any:
     if text is None or text == "all":
         return text
     if not text.isdecimal() or int(text) < 1:
-        msg = "--window must be a number of releases from 1, or all."
-        raise ConfigError(msg)
+        raise ConfigError("--window must be a number of releases from 1, or all.")
     return int(text)
 
 

@@ -184,8 +184,7 @@ def _chosen(text: str, option: str, known: tuple[str, ...]) -> list[str]:
     """Return the values of a list with commas, all of them known."""
     values = _listed(text, option)
     if unknown := [value for value in values if value not in known]:
-        msg = f"{option} {unknown[0]}: there are {', '.join(known)}."
-        raise InvalidParams(msg)
+        raise InvalidParams(f"{option} {unknown[0]}: there are {', '.join(known)}.")
     return values
 
 
@@ -202,8 +201,7 @@ def _numbers(text: str, option: str) -> list[int]:
     try:
         return [int(value) for value in _listed(text, option)]
     except ValueError as error:
-        msg = f"{option} must be whole numbers with commas between them."
-        raise InvalidParams(msg) from error
+        raise InvalidParams(f"{option} must be whole numbers with commas between them.") from error
 
 
 def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None:

@@ -285,8 +285,7 @@ def _document(path: Path) -> dict[str, Any]:
         msg = f"{path} cannot be read ({error.strerror})."
         raise ConfigError(msg, hint="Name the service's configuration file.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{path} is no TOML file: {error}."
-        raise ConfigError(msg) from error
+        raise ConfigError(f"{path} is no TOML file: {error}.") from error
 
 
 def check(document: dict[str, Any], base: Path, name: str) -> Settings:
@@ -323,13 +322,11 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         sequence = _sequence_options(config)
         anonymize = _anonymize_options(config, params)
     except KtsafeError as error:
-        msg = f"{name}: {error.message}"
-        raise ConfigError(msg, hint=error.hint) from error
+        raise ConfigError(f"{name}: {error.message}", hint=error.hint) from error
     try:
         slots = parse_slots(config.release.every)
     except ValueError as error:
-        msg = f"{name}: release.every {error}."
-        raise ConfigError(msg) from error
+        raise ConfigError(f"{name}: release.every {error}.") from error
     return Settings(
         config=config,
         base=base.resolve(),
@@ -344,8 +341,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
 def _check_together(config: Config, name: str) -> None:
     """Check what no single table can say."""
     if (config.attributes is None) == (config.schema_file is None):
-        msg = f"{name}: give either an [attributes] table or schema_file."
-        raise ConfigError(msg)
+        raise ConfigError(f"{name}: give either an [attributes] table or schema_file.")
     users = (config.source, config.sink, config.dead_letters)
     if config.kafka is None and any(
         isinstance(user, KafkaSourceTable | KafkaSinkTable | KafkaDeadLettersTable)
@@ -357,8 +353,7 @@ def _check_together(config: Config, name: str) -> None:
         msg = f'{name}: release.format must contain "csv".'
         raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
     if isinstance(config.source, FilesSourceTable) and config.source.paths.count("-") > 1:
-        msg = f"{name}: source.paths names standard input twice."
-        raise ConfigError(msg)
+        raise ConfigError(f"{name}: source.paths names standard input twice.")
 
 
 def wrapping(source: FilesSourceTable | KafkaSourceTable) -> Wrapping:

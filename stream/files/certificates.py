@@ -54,14 +54,11 @@ def read_certificate(path: Path, released: Sequence[str]) -> NDArray[np.int64]:
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file)
     except (OSError, UnicodeDecodeError, ValueError, csv.Error) as error:
-        msg = f"{path} is no readable certificate."
-        raise ReleaseUnreadable(msg, hint=hint) from error
+        raise ReleaseUnreadable(f"{path} is no readable certificate.", hint=hint) from error
     position = {name: v for v, name in enumerate(released)}
     images = {row[0]: row[1] for row in rows if len(row) == len(_HEADER)}
     if header != _HEADER or len(rows) != len(released) or images.keys() != position.keys():
-        msg = f"{path} does not belong to this release."
-        raise ReleaseUnreadable(msg, hint=hint)
+        raise ReleaseUnreadable(f"{path} does not belong to this release.", hint=hint)
     if not position.keys() >= set(images.values()):
-        msg = f"{path} names a vertex that the release does not hold."
-        raise ReleaseUnreadable(msg, hint=hint)
+        raise ReleaseUnreadable(f"{path} names a vertex that the release does not hold.", hint=hint)
     return np.array([position[images[name]] for name in released], dtype=np.int64)

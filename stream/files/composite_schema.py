@@ -59,8 +59,7 @@ def composite_schema(
         raise InvalidGraph(msg, hint='Such as sensitive_values = { health = ["chronic"] }.')
     names = [*quasi_identifiers, *sensitive]
     if len(set(names)) != len(names):
-        msg = "A schema names an attribute twice."
-        raise InvalidGraph(msg)
+        raise InvalidGraph("A schema names an attribute twice.")
     parts = {name: frozenset(sensitive_values[name]) for name in sensitive}
     return CompositeSchema(
         tuple(quasi_identifiers), JOINT.join(sensitive), frozenset(), buckets, parts=parts

@@ -90,11 +90,9 @@ def read_schema(path: Path) -> Schema:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
         return msgspec.convert(table["attributes"], AttributesTable).to_schema()
     except InvalidGraph as error:
-        msg = f"{path}: {error.message}"
-        raise InvalidGraph(msg, hint=error.hint) from None
+        raise InvalidGraph(f"{path}: {error.message}", hint=error.hint) from None
     except OSError as error:
-        msg = f"{path} cannot be read ({error.strerror})."
-        raise InvalidGraph(msg) from error
+        raise InvalidGraph(f"{path} cannot be read ({error.strerror}).") from error
     except KeyError as error:
         msg = f"{path} has no [attributes] table."
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
@@ -102,8 +100,7 @@ def read_schema(path: Path) -> Schema:
         msg = f"{path}: {plain_words(error, AttributesTable)}"
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        msg = f"{path}: {error}."
-        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
+        raise InvalidGraph(f"{path}: {error}.", hint="docs/files.md shows one.") from error
 
 
 def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
@@ -127,8 +124,7 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
         for line, (vertex, *values) in rows:
             if not vertex or vertex in position:
                 what = "no id" if not vertex else "an id for the second time"
-                msg = f"{vertices}, line {line}: {what}."
-                raise InvalidGraph(msg)
+                raise InvalidGraph(f"{vertices}, line {line}: {what}.")
             position[vertex] = len(position)
             for name, value in zip(names, values, strict=True):
                 columns[name].append(value)

@@ -92,16 +92,13 @@ def compare(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
         with open_regular(path) as opened, parquet.ParquetFile(opened) as file:
             told = file.metadata
             if told.metadata:
-                msg = f"{path} holds more than its table."
-                raise ParquetUnreadable(msg)
+                raise ParquetUnreadable(f"{path} holds more than its table.")
             if (told.num_rows, file.schema_arrow.names) != (len(rows), list(header)):
                 return False
             if not all(field.type == arrow.string() for field in file.schema_arrow):
-                msg = f"{path} holds something else than texts."
-                raise ParquetUnreadable(msg)
+                raise ParquetUnreadable(f"{path} holds something else than texts.")
             if any(part.compression != "UNCOMPRESSED" for part in _parts(told)):
-                msg = f"{path} is compressed, and a release is not."
-                raise ParquetUnreadable(msg)
+                raise ParquetUnreadable(f"{path} is compressed, and a release is not.")
             at = 0
             n_rows = min(max(16, UNFOLDED_BYTES // path.stat().st_size), 1024)
             for batch in file.iter_batches(batch_size=n_rows):
@@ -114,8 +111,7 @@ def compare(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
             return at == len(rows)
     except (arrow.ArrowException, OSError, RuntimeError, ValueError, OverflowError) as error:
         # The others are what pyarrow makes of numbers and names that nobody could mean.
-        msg = f"{path} is no Parquet file."
-        raise ParquetUnreadable(msg) from error
+        raise ParquetUnreadable(f"{path} is no Parquet file.") from error
 
 
 def _parts(told: Any) -> Iterator[Any]:

@@ -38,8 +38,7 @@ def read_owners(folder: Path, release_id: str) -> dict[str, str | None]:
     rows = _pairs(path, ("released_id", "original_id"))
     owners = {released: original or None for released, original in rows}
     if len(owners) != len(rows):
-        msg = f"{path} lists a released id twice."
-        raise InvalidGraph(msg)
+        raise InvalidGraph(f"{path} lists a released id twice.")
     return owners
 
 
@@ -59,14 +58,11 @@ def _pairs(path: Path, header: tuple[str, str]) -> list[tuple[str, str]]:
         hint = "--map takes the private audit folder, with mapping.csv in a folder per release."
         raise InvalidGraph(msg, hint=hint) from error
     except (csv.Error, UnicodeDecodeError) as error:
-        msg = f"{path} is no CSV file."
-        raise InvalidGraph(msg) from error
+        raise InvalidGraph(f"{path} is no CSV file.") from error
     if not rows or tuple(rows[0]) != header:
-        msg = f"{path} does not begin with the columns {','.join(header)}."
-        raise InvalidGraph(msg)
+        raise InvalidGraph(f"{path} does not begin with the columns {','.join(header)}.")
     if any(len(row) != 2 for row in rows):
-        msg = f"{path} has a row of another length than its header."
-        raise InvalidGraph(msg)
+        raise InvalidGraph(f"{path} has a row of another length than its header.")
     return [(first, second) for first, second in rows[1:]]
 
 
@@ -106,8 +102,7 @@ def read_declared(folder: Path, release_id: str) -> Declared:
             }
         return msgspec.convert(part, Declared)
     except (AttributeError, msgspec.ValidationError) as error:
-        msg = f"{path} is no readable audit ({type(error).__name__})."
-        raise InvalidGraph(msg) from error
+        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
 
 
 def _read_audit(folder: Path, release_id: str) -> dict[str, Any]:
@@ -124,5 +119,4 @@ def _read_audit(folder: Path, release_id: str) -> dict[str, Any]:
     try:
         return msgspec.convert(json.loads(path.read_bytes()), dict[str, Any])
     except (OSError, ValueError, msgspec.ValidationError) as error:
-        msg = f"{path} is no readable audit ({type(error).__name__})."
-        raise InvalidGraph(msg) from error
+        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error

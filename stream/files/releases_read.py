@@ -198,14 +198,12 @@ def read_release(folder: Path) -> Release:
         raise ReleaseUnreadable(msg, hint="Upgrade ktsafe.")
     for name, expected in manifest.sha256.items():
         if not (folder / name).exists():
-            msg = f"{folder / name} is missing."
-            raise ReleaseUnreadable(msg, hint="Fetch the release again.")
+            raise ReleaseUnreadable(f"{folder / name} is missing.", hint="Fetch the release again.")
         if _sha256(folder / name) != expected:
             msg = f"{folder / name} does not match the sha256 in the manifest."
             raise ReleaseUnreadable(msg, hint="Fetch the release again.")
     if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
-        msg = f"The manifest in {folder} does not list {min(missing)}."
-        raise ReleaseUnreadable(msg)
+        raise ReleaseUnreadable(f"The manifest in {folder} does not list {min(missing)}.")
     names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
     vertices = _rows(folder / "vertices.csv", ["id", *names])
     edges = _rows(folder / "edges.csv", _EDGE_HEADER)
@@ -214,8 +212,7 @@ def read_release(folder: Path) -> Release:
     ids = [row[0] for row in vertices]
     position = {name: v for v, name in enumerate(ids)}
     if len(position) != len(ids):
-        msg = f"{folder / 'vertices.csv'} lists an id twice."
-        raise ReleaseUnreadable(msg)
+        raise ReleaseUnreadable(f"{folder / 'vertices.csv'} lists an id twice.")
     columns = {name: [row[j] for row in vertices] for j, name in enumerate(names, start=1)}
     try:
         pairs = [(position[a], position[b]) for a, b in edges]
@@ -237,11 +234,9 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
     """Refuse loops and repeated edges here, where the file can still be named."""
     least, greatest = edges.min(axis=1, initial=n_vertices), edges.max(axis=1, initial=-1)
     if (least == greatest).any():
-        msg = f"{path} lists an edge from a vertex to itself."
-        raise ReleaseUnreadable(msg)
+        raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     if len(np.unique(least * n_vertices + greatest)) != len(edges):
-        msg = f"{path} lists an edge twice."
-        raise ReleaseUnreadable(msg)
+        raise ReleaseUnreadable(f"{path} lists an edge twice.")
 
 
 def _check_parquet(
@@ -255,8 +250,7 @@ def _check_parquet(
     except ParquetUnreadable as error:
         raise ReleaseUnreadable(error.message) from error
     if not is_same:
-        msg = f"{folder / name} and the CSV file beside it do not say the same."
-        raise ReleaseUnreadable(msg)
+        raise ReleaseUnreadable(f"{folder / name} and the CSV file beside it do not say the same.")
 
 
 def _sha256(path: Path) -> str:
@@ -274,12 +268,9 @@ def _rows(path: Path, header: list[str]) -> list[list[str]]:
         ):
             rows = list(csv.reader(text, strict=True))
     except (OSError, csv.Error, UnicodeDecodeError) as error:
-        msg = f"{path} is no CSV file."
-        raise ReleaseUnreadable(msg) from error
+        raise ReleaseUnreadable(f"{path} is no CSV file.") from error
     if not rows or rows[0] != header:
-        msg = f"{path} does not begin with the columns {','.join(header)}."
-        raise ReleaseUnreadable(msg)
+        raise ReleaseUnreadable(f"{path} does not begin with the columns {','.join(header)}.")
     if any(len(row) != len(header) for row in rows):
-        msg = f"{path} has a row of another length than its header."
-        raise ReleaseUnreadable(msg)
+        raise ReleaseUnreadable(f"{path} has a row of another length than its header.")
     return rows[1:]

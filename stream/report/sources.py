@@ -86,8 +86,7 @@ def read_figures(folder: Path, release_id: str) -> dict[str, Any]:
         hint = "--map takes the private audit folder, with audit.json in a folder per release."
         raise InvalidGraph(msg, hint=hint) from error
     except (ValueError, msgspec.ValidationError) as error:
-        msg = f"{path} is no readable audit ({type(error).__name__})."
-        raise InvalidGraph(msg) from error
+        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
     if missing := {"params", "size", "cost", "usefulness", "privacy"} - found.keys():
         msg = f"{path} has no figures of {min(missing)}."
         raise InvalidGraph(msg, hint="Audits of `ktsafe anonymize` and of the service have them.")
@@ -108,11 +107,9 @@ def _attacks(path: Path, manifest: Manifest) -> list[dict[str, Any]]:
             if part["sequence_id"] == manifest.sequence_id:
                 results += part["results"]
     except OSError as error:
-        msg = f"{path} cannot be read ({error.strerror})."
-        raise ConfigError(msg) from error
+        raise ConfigError(f"{path} cannot be read ({error.strerror}).") from error
     except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
-        msg = f"{path} is not what `ktsafe attack --json` prints."
-        raise ConfigError(msg) from error
+        raise ConfigError(f"{path} is not what `ktsafe attack --json` prints.") from error
     return results
 
 

@@ -24,8 +24,7 @@ def check_page(path: Path) -> None:
     """
     if path.exists() or not path.parent.is_dir():
         why = "exists already" if path.exists() else "lies in no folder"
-        msg = f"{path} {why}."
-        raise ConfigError(msg, hint="Name a new file in a folder that is there.")
+        raise ConfigError(f"{path} {why}.", hint="Name a new file in a folder that is there.")
 
 
 def write_page(path: Path, text: str, *, is_private: bool = True) -> None:

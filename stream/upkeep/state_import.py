@@ -202,8 +202,7 @@ def _import_vertices(
     def changes(rows: Iterator[tuple[int, list[str]]]) -> Iterator[Change]:
         for line, (vertex, *values) in rows:
             if vertex in known:
-                msg = f"{path}, line {line}: an id for the second time."
-                raise InvalidGraph(msg)
+                raise InvalidGraph(f"{path}, line {line}: an id for the second time.")
             try:
                 events.check_id(vertex)
                 attributes = {
