@@ -39,33 +39,24 @@ class HousekeepingSettings:
     erase_within_s: float = 3600.0
 
 
+@dataclasses.dataclass(slots=True, eq=False, repr=False)
 class Housekeeping:
     """Keeps the state of a running service small and clean, and says how large it is."""
 
-    def __init__(
-        self,
-        source: Source,
-        store: GraphStore,
-        eraser: Eraser,
-        *,
-        settings: HousekeepingSettings,
-        observer: Observer,
-        monotonic: Callable[[], float],
-    ) -> None:
-        self._source = source
-        self._store = store
-        self._eraser = eraser
-        self._settings = settings
-        self._observer = observer
-        self._monotonic = monotonic
-        self._report_at_s = 0.0
-        self._prune_at_us: int | None = None
+    source: Source
+    store: GraphStore
+    eraser: Eraser
+    settings: HousekeepingSettings
+    observer: Observer
+    monotonic: Callable[[], float]
+    _report_at_s: float = 0.0
+    _prune_at_us: int | None = None
 
     def advance(self) -> None:
         """Do what is due. Called every round."""
-        now = self._monotonic()
+        now = self.monotonic()
         if now >= self._report_at_s:
-            self._report_at_s = now + self._settings.report_interval_s
+            self._report_at_s = now + self.settings.report_interval_s
             self._report()
             self._prune_if_due()
         self.erase()
@@ -79,27 +70,27 @@ class Housekeeping:
             If it refuses and there is no later, with `now`: the next start erases.
         """
         try:
-            self._eraser.advance(now=now)
+            self.eraser.advance(now=now)
         except OSError as error:
-            self._observer.retry("erase")
+            self.observer.retry("erase")
             log.error("erasure cannot be written, trying again", error=type(error).__name__)
             if now:
                 hint = "Make room for past mappings, then start again: what is due is erased then."
                 raise StateUnusable("erase", "the private folder", hint) from None
 
     def _report(self) -> None:
-        self._observer.lag({(p.topic, p.partition): n for p, n in self._source.lag().items()})
-        self._observer.state(self._store.counts(), self._store.size_bytes())
-        self._observer.erasures(self._store.erasures_pending(), self._eraser.overdue_s())
+        self.observer.lag({(p.topic, p.partition): n for p, n in self.source.lag().items()})
+        self.observer.state(self.store.counts(), self.store.size_bytes())
+        self.observer.erasures(self.store.erasures_pending(), self.eraser.overdue_s())
 
     def _prune_if_due(self) -> None:
         """Forget tombstones older than min_p M_p less the lateness bound."""
-        stored, partitions = self._store.positions(), self._source.partitions()
+        stored, partitions = self.store.positions(), self.source.partitions()
         clocks = [stored[p].time_us_max for p in partitions if p in stored]
         known = [clock for clock in clocks if clock is not None]
         if not known or len(known) < len(partitions):
             return
         oldest_us = min(known)
         if self._prune_at_us is None or oldest_us >= self._prune_at_us:
-            self._prune_at_us = oldest_us + round(self._settings.prune_interval_s * 1_000_000)
-            self._store.prune(oldest_us - self._settings.lateness_max_s * 1_000_000)
+            self._prune_at_us = oldest_us + round(self.settings.prune_interval_s * 1_000_000)
+            self.store.prune(oldest_us - self.settings.lateness_max_s * 1_000_000)

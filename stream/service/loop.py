@@ -54,10 +54,11 @@ class LoopSettings(HousekeepingSettings):
     dead_letter_retry_s: float = 5.0
 
 
+@dataclasses.dataclass(slots=True, eq=False, repr=False)
 class Loop:
     """Runs the service's rounds.
 
-    Parameters
+    Attributes
     ----------
     clocks:
         The wall clock decides slots in wall-clock mode only.
@@ -65,31 +66,24 @@ class Loop:
         Asked every round; True ends the loop cleanly.
     """
 
-    def __init__(
-        self,
-        source: Source,
-        store: GraphStore,
-        ingest: Ingest,
-        publisher: Publisher,
-        housekeeping: Housekeeping,
-        *,
-        settings: LoopSettings,
-        observer: Observer,
-        clocks: Clocks,
-        stopping: Callable[[], bool],
-    ) -> None:
-        self._source = source
-        self._store = store
-        self._ingest = ingest
-        self._publisher = publisher
-        self._housekeeping = housekeeping
-        self._settings = settings
-        self._observer = observer
-        self._clocks = clocks
-        self._stopping = stopping
+    source: Source
+    store: GraphStore
+    ingest: Ingest
+    publisher: Publisher
+    housekeeping: Housekeeping
+    settings: LoopSettings
+    observer: Observer
+    clocks: Clocks
+    stopping: Callable[[], bool]
+    _last_cut: dict[str, int] | None = dataclasses.field(init=False)
+    _release_cut: ReleaseCut = dataclasses.field(init=False)
+
+    def __post_init__(self) -> None:
+        """Go on after the last cut."""
         known = self._known_cut()
         self._last_cut = known.offsets if known else None
-        self._release_cut = self._resumed_cut(WallClock(clocks.wall_us, clocks.monotonic))
+        clock = WallClock(self.clocks.wall_us, self.clocks.monotonic)
+        self._release_cut = self._resumed_cut(clock)
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
         """Go round until stopped, or with `drain` until the feed has ended and is released.
@@ -99,31 +93,31 @@ class Loop:
         between_rounds:
             Called every round, where the operator's commands may be done.
         """
-        pending, snapshot = self._store.ledger.pending_cut(), self._store.cut_snapshot()
-        if pending is not None and snapshot is not None and not self._publisher.busy:
+        pending, snapshot = self.store.ledger.pending_cut(), self.store.cut_snapshot()
+        if pending is not None and snapshot is not None and not self.publisher.busy:
             log.info("building the release of a cut taken before the last stop")
-            self._publisher.begin(self._sequence(), pending, snapshot)
-        self._observer.ready(True)
-        while not self._stopping():
-            self._observer.alive()
-            self._publisher.advance()
+            self.publisher.begin(self._sequence(), pending, snapshot)
+        self.observer.ready(True)
+        while not self.stopping():
+            self.observer.alive()
+            self.publisher.advance()
             between_rounds()
-            taken = self._ingest.round(self._release_cut.admits)
-            if self._ingest.checkpoint_due():
+            taken = self.ingest.round(self._release_cut.admits)
+            if self.ingest.checkpoint_due():
                 self.checkpoint()
             self._release_if_due()
-            self._housekeeping.advance()
-            if self._settings.drain and not taken and self._drained():
+            self.housekeeping.advance()
+            if self.settings.drain and not taken and self._drained():
                 break
-        self._observer.ready(False)
+        self.observer.ready(False)
         self.checkpoint()
         # A service that will not go on by itself leaves nothing behind.
-        self._housekeeping.erase(now=self._settings.drain)
+        self.housekeeping.erase(now=self.settings.drain)
 
     @property
     def is_releasing(self) -> bool:
         """Whether a release is between its cut and the sink."""
-        return self._publisher.busy
+        return self.publisher.busy
 
     def checkpoint(self) -> bool:
         """Make everything read so far durable; False if told to stop before that was possible."""
@@ -140,12 +134,12 @@ class Loop:
         int or None
             The slot; None if nothing was read since the last cut, or no slot is known yet.
         """
-        assert not self._publisher.busy
+        assert not self.publisher.busy
         if self._ingest_offsets() in ({}, self._last_cut):
             return None
         if self._release_cut.slot_us is not None or self._release_cut.arrived:
             self._take_cut()
-        pending = self._store.ledger.pending_cut()
+        pending = self.store.ledger.pending_cut()
         return None if pending is None else pending.slot_us
 
     def forget_last_cut(self) -> None:
@@ -153,26 +147,26 @@ class Loop:
         self._last_cut = None
 
     def _sequence(self) -> SequenceRecord:
-        sequence = self._store.ledger.sequence()
+        sequence = self.store.ledger.sequence()
         assert sequence is not None
         return sequence
 
     def _ingest_offsets(self) -> dict[str, int]:
-        return {f"{topic}/{p}": o for (topic, p), o in self._ingest.offsets.items()}
+        return {f"{topic}/{p}": o for (topic, p), o in self.ingest.offsets.items()}
 
     def _resumed_cut(self, clock: WallClock) -> ReleaseCut:
         """Return what watches the slots, from the one after the last cut on."""
-        slots, known = self._settings.slots, self._known_cut()
+        slots, known = self.settings.slots, self._known_cut()
         last_slot_us = known.slot_us if known else None
-        if self._settings.clock is Clock.WALL:
+        if self.settings.clock is Clock.WALL:
             return WallClockCut(slots, clock, last_slot_us=last_slot_us)
-        clocks = [position.time_us_max for position in self._store.positions().values()]
+        clocks = [position.time_us_max for position in self.store.positions().values()]
         return EventTimeCut(slots, resume_slot(slots, last_slot_us=last_slot_us, clocks=clocks))
 
     def _release_if_due(self) -> None:
-        if not self._release_cut.due(self._source.partitions(), self._finished()):
+        if not self._release_cut.due(self.source.partitions(), self._finished()):
             return
-        if self._publisher.busy and self._release_cut.arrived:
+        if self.publisher.busy and self._release_cut.arrived:
             return  # The partitions wait at their cut: backpressure, nothing is lost.
         self._take_cut()
 
@@ -180,8 +174,8 @@ class Loop:
         """Return the partitions that have nothing more to give, where others wait for them."""
         if not self._release_cut.arrived:
             return set()
-        finished = self._ingest.idle(self._settings.idle_s)
-        return finished | self._ingest.ended() if self._settings.drain else finished
+        finished = self.ingest.idle(self.settings.idle_s)
+        return finished | self.ingest.ended() if self.settings.drain else finished
 
     def _take_cut(self) -> None:
         """Take the cut of the slot being collected for, and let every partition go on."""
@@ -189,9 +183,9 @@ class Loop:
         cut = self._release_cut.take()
         if cut is not None:
             self._cut(cut)
-        for partition in self._source.partitions():
+        for partition in self.source.partitions():
             if partition in arrived:
-                self._source.resume(partition)
+                self.source.resume(partition)
 
     def _cut(self, cut: Cut) -> None:
         """Take a release cut here and start building, unless nothing changed or one is in flight.
@@ -200,44 +194,44 @@ class Loop:
         there (event time) or wherever they happen to be is the cut (wall clock).
         """
         if cut.collapsed:
-            self._observer.slot_skipped(cut.collapsed)
+            self.observer.slot_skipped(cut.collapsed)
         offsets = self._ingest_offsets()
         if offsets == self._last_cut:
             return
-        if self._publisher.busy:
-            self._observer.slot_skipped()
+        if self.publisher.busy:
+            self.observer.slot_skipped()
             log.warning("slot skipped: a release is still in flight")
             return
         pending = PendingCut(cut.slot_us, offsets)
         if not self._checkpoint(pending):
             return  # Stopping; the slot is met again after the next start.
         self._last_cut = offsets
-        snapshot = self._store.cut_snapshot()
+        snapshot = self.store.cut_snapshot()
         assert snapshot is not None
-        self._publisher.begin(self._sequence(), pending, snapshot)
+        self.publisher.begin(self._sequence(), pending, snapshot)
 
     def _checkpoint(self, cut: PendingCut | None) -> bool:
         """Checkpoint, waiting for the dead-letter sink if need be; False if told to stop first."""
         while True:
             try:
-                self._ingest.checkpoint(cut)
+                self.ingest.checkpoint(cut)
             except Unavailable as error:
-                self._observer.retry("dead_letter")
+                self.observer.retry("dead_letter")
                 log.error("dead letters cannot be written, ingest waits", subject=error.subject)
-                if self._stopping():
+                if self.stopping():
                     return False
-                self._observer.alive()
-                self._clocks.sleep(self._settings.dead_letter_retry_s)
+                self.observer.alive()
+                self.clocks.sleep(self.settings.dead_letter_retry_s)
             else:
                 return True
 
     def _drained(self) -> bool:
         """Whether the feed has ended and its last release has reached the sink."""
-        partitions = self._source.partitions()
-        if self._release_cut.arrived or self._ingest.ended() != set(partitions):
+        partitions = self.source.partitions()
+        if self._release_cut.arrived or self.ingest.ended() != set(partitions):
             return False
-        if self._publisher.busy:
-            self._clocks.sleep(0.01)
+        if self.publisher.busy:
+            self.clocks.sleep(0.01)
             return False
         if self._ingest_offsets() in ({}, self._last_cut):
             return True
@@ -248,5 +242,5 @@ class Loop:
 
     def _known_cut(self) -> PendingCut | ReleaseRecord | None:
         """Return what tells of the last cut: itself while it is pending, else its release."""
-        ledger = self._store.ledger
+        ledger = self.store.ledger
         return ledger.pending_cut() or ledger.last()

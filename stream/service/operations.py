@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
@@ -21,10 +22,11 @@ _NEEDS_NO_CUT: Final = ("erase", "freeze")
 a copy of the state from before that point is behind as soon as the release is out."""
 
 
+@dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Operations:
     """Implements `stream.service.control.Operator` on the parts of one service.
 
-    Parameters
+    Attributes
     ----------
     build:
         What releases are made with.
@@ -36,30 +38,19 @@ class Operations:
         The wall clock, microseconds since the epoch.
     """
 
-    def __init__(
-        self,
-        loop: Loop,
-        store: GraphStore,
-        snapshotter: Snapshotter,
-        *,
-        build: BuildSettings,
-        inputs_digest: str,
-        erase_letters: EraseLetters,
-        wall_us: Callable[[], int],
-    ) -> None:
-        self._loop = loop
-        self._store = store
-        self._snapshotter = snapshotter
-        self._inputs_digest = inputs_digest
-        self._build = build
-        self._erase_letters = erase_letters
-        self._wall_us = wall_us
+    loop: Loop
+    store: GraphStore
+    snapshotter: Snapshotter
+    build: BuildSettings
+    inputs_digest: str
+    erase_letters: EraseLetters
+    wall_us: Callable[[], int]
 
     def must_wait(self, command: str) -> bool:
         """Whether a release in flight is in the way."""
         if command in _NEEDS_NO_CUT:
-            return self._store.ledger.pending_cut() is not None
-        return command == "rebase" and self._loop.is_releasing
+            return self.store.ledger.pending_cut() is not None
+        return command == "rebase" and self.loop.is_releasing
 
     def do(self, command: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         """Do a command and return what came of it.
@@ -78,31 +69,31 @@ class Operations:
                 return self._release()
             case _:
                 assert command == "freeze"
-                folder = backup.freeze(self._store, self._snapshotter.staging_folder)
+                folder = backup.freeze(self.store, self.snapshotter.staging_folder)
                 return {"folder": str(folder)}
 
     def _erase(self, ids: Sequence[str]) -> dict[str, Any]:
         """Erase persons. What was read of them is applied before, lest it bring them back."""
-        if not self._loop.checkpoint():
+        if not self.loop.checkpoint():
             raise Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
-        return erase_everywhere(self._store, ids, self._build.audit_dir, self._erase_letters)
+        return erase_everywhere(self.store, ids, self.build.audit_dir, self.erase_letters)
 
     def _rebase(self, digest: object) -> dict[str, Any]:
-        if digest != self._inputs_digest:
+        if digest != self.inputs_digest:
             raise Refused(
                 "The configuration has changed since the service started.",
                 hint="Stop the service, run `ktsafe rebase`, and start it again.",
             )
-        sequence = new_sequence(self._inputs_digest, self._wall_us(), seed=self._build.seed)
-        self._store.ledger.start_sequence(sequence)
-        self._snapshotter.open(self._store.ledger)
-        self._loop.forget_last_cut()
+        sequence = new_sequence(self.inputs_digest, self.wall_us(), seed=self.build.seed)
+        self.store.ledger.start_sequence(sequence)
+        self.snapshotter.open(self.store.ledger)
+        self.loop.forget_last_cut()
         return {"sequence_id": sequence.sequence_id}
 
     def _release(self) -> dict[str, Any]:
-        if self._loop.is_releasing:
+        if self.loop.is_releasing:
             raise Refused("A release is being made already.", code=Exit.UNAVAILABLE)
-        slot_us = self._loop.release_now()
+        slot_us = self.loop.release_now()
         if slot_us is None:
             raise Refused("Nothing was read since the last release.")
         return {"slot": rfc3339(slot_us)}

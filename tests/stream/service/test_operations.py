@@ -75,12 +75,12 @@ def at_once(_):
 
 def idle(operations):
     """Return whether no release is in flight."""
-    return not operations._publisher.busy
+    return not operations.loop.is_releasing
 
 
 def taken(count):
     """Return a condition: the loop has taken in so many records."""
-    return lambda operations: sum(operations._loop._ingest.offsets.values()) >= count
+    return lambda operations: sum(operations.loop.ingest.offsets.values()) >= count
 
 
 ALL_READ = taken(len(EVENTS))
@@ -203,7 +203,7 @@ def test_erasure_waits_for_a_release_that_is_being_built(tmp_path):
     waited = []
 
     def in_the_way(operations):
-        if operations._store.ledger.pending_cut() is not None:
+        if operations.store.ledger.pending_cut() is not None:
             waited.append(operations.must_wait("erase"))
         return bool(waited)
 
@@ -242,7 +242,7 @@ def test_observers_know_of_a_release_before_its_first_phase_ends(tmp_path):
 
 def digest(operations):
     """Return what a command sends whose configuration is the service's."""
-    return {"inputs_digest": operations._inputs_digest}
+    return {"inputs_digest": operations.inputs_digest}
 
 
 @pytest.mark.parametrize("sequence", [None, SequenceOptions(effort="fast", sybil_margin=0)])
@@ -268,7 +268,7 @@ def test_a_frozen_state_becomes_a_backup_that_restores(tmp_path):
     world = world_of(tmp_path / "a")
     then = []
     commands = Commands(
-        (taken(6), "freeze", given()), after=lambda o: then.append(o._store.positions())
+        (taken(6), "freeze", given()), after=lambda o: then.append(o.store.positions())
     )
     run(world, commands)
     (frozen,) = commands.results
