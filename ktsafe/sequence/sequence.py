@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
+from concurrent.futures import Executor
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -83,8 +84,11 @@ class Sequence:
         options: SequenceOptions,
         changes: Changes,
         rng: np.random.Generator,
+        executor: Executor | None = None,
     ) -> Self:
         """Make release 0 of a graph given as changes from nothing.
+
+        An executor works on parts side by side; the release is the same without.
 
         Raises
         ------
@@ -94,12 +98,16 @@ class Sequence:
             If inserted vertices are needed and cannot be non-sensitive.
         """
         sequence = cls(State(len(schema.attributes)), schema, params, options)
-        sequence._make(changes, rng)
+        sequence._make(changes, rng, executor)
         sequence._state.commit()
         return sequence
 
-    def advance(self, changes: Changes, rng: np.random.Generator) -> Step:
+    def advance(
+        self, changes: Changes, rng: np.random.Generator, executor: Executor | None = None
+    ) -> Step:
         """Make the next release, in place; if that raises, everything is as it was.
+
+        An executor works on parts side by side; the release is the same without.
 
         Raises
         ------
@@ -112,7 +120,7 @@ class Sequence:
         before = state.meta()
         try:
             state.current.begin(state.current.number + 1)
-            step = self._make(changes, rng)
+            step = self._make(changes, rng, executor)
         except BaseException:
             state.undo(before)
             raise
@@ -202,8 +210,9 @@ class Sequence:
         params = PrivacyParams.from_mapping(fixed["params"])
         return cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
 
-    def _make(self, changes: Changes, rng: np.random.Generator) -> Step:
-        return make_release(Draft(self._state, self._frame, rng), changes, self.recipe)
+    def _make(self, changes: Changes, rng: np.random.Generator, executor: Executor | None) -> Step:
+        draft = Draft(self._state, self._frame, rng, executor)
+        return make_release(draft, changes, self.recipe)
 
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""

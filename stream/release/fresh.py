@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import secrets
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
@@ -17,9 +17,7 @@ from stream.files import releases_write
 from stream.files.certificates import in_order
 from stream.files.releases_read import Release
 from stream.release.mechanism import Built, Progress
-from stream.workers.pool import Workers
-
-ONE_PER_CORE: Final = Workers()
+from stream.workers.pool import ONE_PER_CORE, Workers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -45,6 +45,7 @@ from stream.release.mechanism import Built, Progress
 from stream.release.randomness import release_generator
 from stream.release.true_changes import changes_since
 from stream.study.audits import audited
+from stream.workers.pool import ONE_PER_CORE, Workers
 
 log = get_logger(__name__)
 
@@ -72,6 +73,8 @@ class LinkedReleases:
         through them again, so that it judges the sequence as far as the sink still has it.
     audit_dir:
         Where the private mappings of past releases are.
+    workers:
+        Who works on parts; they change the time alone.
     """
 
     def __init__(
@@ -81,7 +84,9 @@ class LinkedReleases:
         *,
         open_reader: Callable[[], ReleaseReader],
         audit_dir: Path,
+        workers: Workers = ONE_PER_CORE,
     ) -> None:
+        self._workers = workers
         self._params = params
         self._options = options
         # Stars are protected by cohorts on one location, all else by one shift of whole groups.
@@ -137,11 +142,15 @@ class LinkedReleases:
             self._engine = self._read_engine()
         if self._engine is None:
             everything = Changes.of_graph(snapshot.graph, snapshot.lives)
-            self._engine = self._kind.begin(
-                snapshot.graph.schema, self._params, self._options, everything, rng
-            )
+            schema = snapshot.graph.schema
+            with self._workers.open() as (executor, work):
+                self._engine = self._kind.begin(
+                    schema, self._params, self._options, everything, rng, executor
+                )
         else:
-            self._engine.advance(self._changes(self._engine, snapshot), rng)
+            changes = self._changes(self._engine, snapshot)
+            with self._workers.open() as (executor, work):
+                self._engine.advance(changes, rng, executor)
         released = self._engine.released()
         pages = self._engine.changed_pages()
         figures = self._engine.figures().to_mapping()
@@ -155,6 +164,7 @@ class LinkedReleases:
             counts={name: figures[name] for name in COUNTS}
             | self._engine.tree_counts()
             | {"pages_written": len(pages)},
+            work=work,
         )
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
@@ -219,7 +229,7 @@ class LinkedReleases:
         Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
         once they are blanked.
         """
-        auditor = SequenceAuditor(Promise("all", cover=True))
+        auditor = SequenceAuditor(Promise("all", cover=True), workers=self._workers.n_threads)
         wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
         if not wanted:
             return auditor

@@ -141,6 +141,7 @@ def mechanism(settings: Settings) -> Mechanism:
             settings.sequence,
             open_reader=lambda: release_reader(settings),
             audit_dir=audit_folder(settings),
+            workers=workers(settings),
         )
     seed = settings.config.release.seed
     return FreshReleases(settings.params, settings.anonymize, workers(settings), seed)

@@ -10,7 +10,7 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 
 @dataclasses.dataclass(slots=True)
@@ -92,6 +92,9 @@ class Workers:
             with ThreadPoolExecutor(self.n_threads, thread_name_prefix=prefix) as executor:
                 yield Counting(executor, work), work
         work.rest_s = time.thread_time() - began_s
+
+
+ONE_PER_CORE: Final = Workers()
 
 
 class InPlace(Executor):

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from functools import partial
+from itertools import repeat
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +40,7 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
     by_class: defaultdict[int, list[int]] = defaultdict(list)
     for row in rows.tolist():
         by_class[state.people.cls[row]].append(row)
+    calls: list[tuple[Any, ...]] = []
     for cls, members in sorted(by_class.items()):
         people = np.array(members, dtype=np.int64)
         codes = state.people.sensitive[people]
@@ -49,14 +52,16 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
             filling = insert_places(draft, cls, lacking) if lacking else []
             state.places.form_cohort(places.tolist() + filling)
             continue
-        cohort, _ = cohorts_of_class(
-            neighbour_counts(state, members),
-            state.places.ever[places] == 1,
-            draft.frame.forming,
-            draft.frame.options.effort,
-            int(draft.rng.integers(2**63)),
-            _leaves(draft, cls, members, places),
-        )
+        counts, ever = neighbour_counts(state, members), state.places.ever[places] == 1
+        calls.append((places, counts, ever, _leaves(draft, cls, members, places)))
+    if not calls:
+        return
+    # A class is a part: its cohorts need no other class.
+    whose, counts, ever, leaves = zip(*calls, strict=True)
+    forming, effort = repeat(draft.frame.forming), repeat(draft.frame.options.effort)
+    seeds = draft.seeds(len(calls))
+    found = draft.run(cohorts_of_class, counts, ever, forming, effort, seeds, leaves)
+    for places, (cohort, _) in zip(whose, found, strict=True):
         for label in range(int(cohort.max()) + 1):
             state.places.form_cohort(places[cohort == label].tolist())
 

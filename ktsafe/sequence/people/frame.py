@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable, Iterator
+from concurrent.futures import Executor
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 
@@ -53,11 +56,24 @@ class Draft:
         What is fixed.
     rng:
         The only randomness.
+    executor:
+        Works on parts side by side, if given; the release is the same without.
     """
 
     state: State
     frame: Frame
     rng: np.random.Generator
+    executor: Executor | None = None
+
+    @property
+    def run(self) -> Callable[..., Iterator[Any]]:
+        """What applies a function to the arguments of each part, in order."""
+        return map if self.executor is None else self.executor.map
+
+    def seeds(self, parts: int) -> list[int]:
+        """Draw a seed for each part."""
+        drawn: list[int] = self.rng.integers(2**63, size=parts).tolist()
+        return drawn
 
     def is_sensitive(self, code: int) -> bool:
         """Whether a code of the sensitive attribute counts as sensitive."""

@@ -12,12 +12,13 @@ import numpy as np
 from ktsafe.exact.likeness import exchanged
 from ktsafe.options import Effort
 from ktsafe.sequence.memory.edge_tables import TRUE
-from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import hide, show
 
 
-def disguise(state: State, rng: np.random.Generator, effort: Effort) -> None:
+def disguise(draft: Draft, effort: Effort) -> None:
     """Let the inserted edges that are new in this release exchange ends."""
+    state, rng, executor = draft.state, draft.rng, draft.executor
     edges, current = state.edges, state.current
     gained = [edges.adjacent[u][v] for u, v in current.gained if (u, v) not in current.returned]
     new = np.array([row for row in gained if not edges.is_tie(row)], dtype=np.int64)
@@ -30,7 +31,7 @@ def disguise(state: State, rng: np.random.Generator, effort: Effort) -> None:
         edges.pairs(rows).astype(np.int32) for rows in (new, used[is_true], staying)
     )
     classes = state.places.cls[:].astype(np.int32)
-    after = exchanged(classes, shown, before, others, rng=rng, effort=effort)
+    after = exchanged(classes, shown, before, others, rng=rng, effort=effort, executor=executor)
     moved = (after != before).any(axis=1)
     for u, v in before[moved].tolist():
         hide(state, u, v)

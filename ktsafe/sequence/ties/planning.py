@@ -52,37 +52,40 @@ anew each time, those that are shown again and again would be the true ties (AUC
 
 def plan_ties(draft: Draft) -> None:
     """Choose what pairs of classes show, where enough changed; the others stay as they are."""
-    state, rng = draft.state, draft.rng
+    state = draft.state
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
     due |= {classes for classes in state.current.changed if _is_too_dear(state, classes)}
-    padded = []
-    for classes in sorted(due | state.current.opened):
+    turns = sorted(due | state.current.opened)
+    for classes in turns:
         del state.current.stale[classes]
-        pair = PairOfClasses.of(state, classes)
-        if pair.is_inserted.any():
-            padded.append(pair)
-        else:
-            _do(state, pair, *_best(pair, rng))
+    pairs = [PairOfClasses.of(state, classes) for classes in turns]
+    padded = [pair for pair in pairs if pair.is_inserted.any()]
+    pairs = [pair for pair in pairs if not pair.is_inserted.any()]
+    # A pair is a part: what it shows changes nothing that another one looks at.
+    for pair, best in zip(pairs, draft.run(_best, pairs, draft.seeds(len(pairs))), strict=True):
+        _do(state, pair, *best)
     for pair in padded:
-        _plan_padded(state, pair, rng)
+        _plan_padded(draft, pair)
     _clear_least_true(state)
     effort = draft.frame.options.effort if state.current.number == 0 else "fast"
-    disguise(state, rng, effort)
+    disguise(draft, effort)
 
 
-def _plan_padded(state: State, pair: PairOfClasses, rng: np.random.Generator) -> None:
+def _plan_padded(draft: Draft, pair: PairOfClasses) -> None:
     """Plan a pair with inserted members: as if they had ties, while the release can bear it.
 
     They get as many edges for a tie as people were given so far.
     """
+    state, rng = draft.state, draft.rng
+    seeds = draft.seeds(2)
     n_edges = sum(map(len, state.edges.between.values()))
     n_true = n_edges - sum(state.edges.n_inserted.values())
     n_ties = n_true + sum(map(len, state.held.between.values()))
     likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
-    what, edges = _best(likely, rng)
+    what, edges = _best(likely, seeds[0])
     more = _worth(pair, edges) - _worth(pair, pair.shown)
     if what != "kept" and 2 * n_true - n_edges + more < 0:
-        what, edges = _best(pair, rng)
+        what, edges = _best(pair, seeds[1])
     _do(state, pair, what, edges)
 
 
@@ -139,8 +142,9 @@ def _is_due(state: State, classes: Tie) -> bool:
     return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * n_ties
 
 
-def _best(pair: PairOfClasses, rng: np.random.Generator) -> tuple[str, Edges]:
+def _best(pair: PairOfClasses, seed: int) -> tuple[str, Edges]:
     """Return what costs least within the horizon, and the edges that are shown then."""
+    rng = np.random.default_rng(seed)
     nothing = pair.shown[:0]
     now, dark = _loss(pair, pair.shown), _loss(pair, nothing)
     ways = [("kept", pair.shown, HORIZON * now if now <= dark else math.inf)]

@@ -14,6 +14,7 @@ from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties import planning
 from ktsafe.sequence.ties.guise import disguise
 from tests.ktsafe.sequence.world import World
@@ -40,7 +41,7 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     may_change = {
         tie for tie in inserted if tie in state.current.gained and tie not in state.current.returned
     }
-    disguise(state, rng, "fast")
+    disguise(Draft(state, sequence._frame, rng), "fast")
     after = edges_of(state)
     assert len(after) == len(before)
     assert {tie: is_true for tie, is_true in before.items() if tie not in may_change}.items() <= (

@@ -57,7 +57,7 @@ EVENTS = feed()
 
 
 def world_of(folder, events=EVENTS, **settings):
-    return World(folder, [events], params=PARAMS, sequence=OPTIONS, seed=7, **settings)
+    return World(folder, [events], params=PARAMS, sequence=OPTIONS, seed=3, **settings)
 
 
 def on_disk(folder):
