@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from base64 import b64decode, b64encode
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
@@ -14,6 +14,11 @@ from stream.process.command_line import Config, hurried
 
 if TYPE_CHECKING:
     from stream.config.settings import Settings
+
+_FIELDS: Final = frozenset(
+    {"topic", "partition", "offset", "exception.class.name", "exception.message"}
+)
+"""What every letter says, behind Kafka Connect's prefix."""
 
 app = typer.Typer(help="Read dead letters.", no_args_is_help=True)
 
@@ -54,7 +59,7 @@ def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
         told = {n: v.decode(errors="replace") for n, v in record.headers if n.startswith(PREFIX)}
         rest = [[n, _base64(v)] for n, v in record.headers if not n.startswith(PREFIX)]
         content = {"key": _base64(record.key), "value": _base64(record.value), "headers": rest}
-        if f"{PREFIX}topic" in told:  # Else somebody else wrote it.
+        if {name.removeprefix(PREFIX) for name in told} >= _FIELDS:  # Else it is no letter.
             yield {**told, **content}
 
 
@@ -70,4 +75,5 @@ def _text(letter: dict[str, Any]) -> str:
     value = repr(b64decode(letter["value"] or ""))[2:-1]
     place = f"{told['topic']}:{told['partition']}:{told['offset']}"
     reason = f"{told['exception.class.name']} {told['exception.message']}".strip()
-    return f"{place}  {reason}  {value}"
+    # Anybody who may write to the topic chose these words: none of them speaks to a terminal.
+    return "".join(c if c.isprintable() else "?" for c in f"{place}  {reason}  {value}")

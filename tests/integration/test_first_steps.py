@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from connectors.letters import PREFIX
 from stream.cli import run_command
 from stream.errors import Exit
 from tests.integration.cluster import Cluster
@@ -58,7 +59,9 @@ def test_what_cannot_be_applied_is_read_from_its_topic(
     assert run_command([*sent, "--per-second", "20", "--json"]) == Exit.OK
     assert json.loads("{" + capsys.readouterr().out.partition("{")[2])["events"] == 2
     assert run_command(["run", str(config), "--drain"]) == Exit.OK
-    cluster.write(f"{tmp_path.name}-events.dlq", 0, [b"not a letter of ours"])
+    topic = f"{tmp_path.name}-events.dlq"
+    cluster.write(topic, 0, [b"not a letter of ours"])
+    cluster.write(topic, 0, [b"half of one"], headers=[(f"{PREFIX}topic", b"events")])
     capsys.readouterr()
     assert run_command(["letters", "read", str(config)]) == Exit.OK
     lines = sorted(capsys.readouterr().out.splitlines())

@@ -1,6 +1,8 @@
-"""`ktsafe letters read` before there are any."""
+"""`ktsafe letters read`: before there are any, and with words that others chose."""
 
+from connectors.letters import PREFIX
 from stream.cli import run_command
+from stream.commands import letters
 from stream.errors import Exit
 from tests import services
 from tests.trials import running
@@ -13,3 +15,10 @@ def test_no_letters_are_no_fault(tmp_path, capsys):
     captured = capsys.readouterr()
     assert not captured.out
     assert "no dead letters so far" in captured.err
+
+
+def test_letters_do_not_speak_to_a_terminal() -> None:
+    """Whoever may write to the topic cannot move a cursor with what a letter says."""
+    fields = ("topic", "partition", "offset", "exception.class.name", "exception.message")
+    letter = {f"{PREFIX}{name}": "\x1b[2J\r\n" for name in fields}
+    assert letters._text({**letter, "value": None}).isprintable()
