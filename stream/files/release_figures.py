@@ -42,6 +42,12 @@ WORTH: Final[Mapping[str, tuple[str, ...]]] = {
     for figure in ("cost_share", "precision", "recall", "f1")
 }
 """What a release shares with the true graph, and where the audit tells."""
+AFRESH: Final = "afresh"
+WATCHED: Final[Mapping[str, tuple[str, ...]]] = {
+    **WORTH,
+    "edge_f1_afresh": (AFRESH, "edges", "f1"),
+}
+"""The same, and the F1 of edges of a release without a past: near to what a rebase would bring."""
 ATTACKS_TOLD: Final = (
     "one_hop",
     "sensitive_inference",
@@ -99,7 +105,7 @@ class Secrets(msgspec.Struct, frozen=True):
     sensitive:
         Greatest share of sensitive ones among anybody's candidates.
     worth:
-        What it shares with the true graph, see `WORTH`; None for a share of nothing, or where
+        What it shares with the true graph, see `WATCHED`; None for a share of nothing, or where
         the audit does not tell.
     attacks:
         By attack its sharpest variant; those that were not run or found nobody to attack are left
@@ -171,7 +177,7 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         yardsticks={name: cost[key] for name, key in YARDSTICKS.items()},
         candidates=candidates,
         sensitive=sensitive,
-        worth=worth_of(audit),
+        worth={name: _at(audit, path) for name, path in WATCHED.items()},
         attacks=attacks_of(audit),
     )
 
@@ -227,9 +233,11 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
     names = ("edge_precision", "edge_recall", "edge_f1", "edge_cost_share", "vertex_precision")
     shares = ["-" if (share := worth.get(name)) is None else f"{share:.2f}" for name in names]
     precision, recall, f1, cost, people = shares
+    afresh = worth.get("edge_f1_afresh")
     return (
-        f"edges: precision {precision}, recall {recall}, F1 {f1}, cost {cost} of the ties; "
-        f"people {people} of the vertices"
+        f"edges: precision {precision}, recall {recall}, F1 {f1}"
+        + ("" if afresh is None else f" (begun anew {afresh:.2f})")
+        + f", cost {cost} of the ties; people {people} of the vertices"
     )
 
 

@@ -2,6 +2,7 @@
 
 The figures are private. What an attack does not end within the budget is left out: no release waits
 longer than that for it. The release before is kept in memory, so that what changed is attacked too.
+Last of all, the release of a sequence is compared with one of the same true graph that has no past.
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.attacks.known_changes import changes
 from stream.errors import FoundByAttack
-from stream.files.release_figures import ATTACKS_TOLD
+from stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from stream.process.logs import get_logger
+from stream.study.worth import afresh
 
 log = get_logger(__name__)
 
@@ -62,12 +64,15 @@ class Shown:
         The published id of every released vertex.
     lives:
         int64: a number for every true vertex, see `state.snapshot.GraphSnapshot`.
+    has_past:
+        Whether the release depends on those before, so that a rebase could bring something.
     """
 
     sequence_id: str
     case: Case
     ids: NDArray[np.str_]
     lives: NDArray[np.int64]
+    has_past: bool = False
 
 
 class Attacker:
@@ -93,8 +98,9 @@ class Attacker:
         Returns
         -------
         dict
-            `results`: as in `ktsafe.attacks.Result.to_mapping`. `unfinished`: attacks that the
-            budget left no time for, or that failed.
+            `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
+            that the budget left no time for, or that failed. `afresh`, if the release has a past
+            and there was time: what a rebase would bring, see `stream.study.worth.afresh`.
 
         Raises
         ------
@@ -105,13 +111,12 @@ class Attacker:
         work = _Work(_each(shown, self._before, params))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
-        results = [result for part in found.values() for result in part]
+        results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
         if self._settings.hold and any(result.is_broken for result in results):
             raise FoundByAttack("An attack on the release exceeds its promise.", hint=HINT)
-        return {
-            "results": [result.to_mapping() for result in results],
-            "unfinished": [name for name in ATTACKS_TOLD if name not in found],
-        }
+        unfinished = [name for name in ATTACKS_TOLD if name not in found]
+        told = {"results": [result.to_mapping() for result in results], "unfinished": unfinished}
+        return {"attacks": told} | {name: found[name] for name in (AFRESH,) if name in found}
 
     def settle(self, *, staged: bool) -> None:
         """The release attacked last is staged for good, or is none."""
@@ -120,9 +125,7 @@ class Attacker:
         self._last = None
 
 
-def _each(
-    shown: Shown, before: Shown | None, params: PrivacyParams
-) -> Iterator[tuple[str, list[Result]]]:
+def _each(shown: Shown, before: Shown | None, params: PrivacyParams) -> Iterator[tuple[str, Any]]:
     """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
     single = run_each(
@@ -130,6 +133,8 @@ def _each(
     )
     for name in ATTACKS_TOLD:
         yield next(single) if name in ATTACKS else (name, _changes(shown, before, params))
+    if shown.has_past:
+        yield AFRESH, afresh(shown.case.original, params)
 
 
 def _changes(shown: Shown, before: Shown | None, params: PrivacyParams) -> list[Result]:
@@ -150,12 +155,12 @@ def _changes(shown: Shown, before: Shown | None, params: PrivacyParams) -> list[
 class _Work:
     """Attacks in a thread of their own, which is the only way to be less urgent than the rest."""
 
-    def __init__(self, each: Iterator[tuple[str, list[Result]]]) -> None:
+    def __init__(self, each: Iterator[tuple[str, Any]]) -> None:
         self._each = each
         self._stopped = threading.Event()
         self._done = threading.Event()
-        self.found: dict[str, list[Result]] = {}
-        """By attack. Replaced, never changed: who reads it sees whole attacks."""
+        self.found: dict[str, Any] = {}
+        """Results by attack, and `AFRESH`. Replaced, never changed: readers see whole attacks."""
 
     def wait(self, budget_s: float, go_on: Callable[[], None]) -> None:
         """Begin, and return when all is done or the budget is spent.

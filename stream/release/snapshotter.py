@@ -180,9 +180,10 @@ class Snapshotter:
             with self._phase("attack", timings):
                 case = Case(traced.original, traced.released, traced.behind)
                 ids = np.array(built.ids, dtype=str)
-                shown = Shown(series.sequence_id, case, ids, snapshot.lives)
+                has_past = self._mechanism.guarantee.window == "all"
+                shown = Shown(series.sequence_id, case, ids, snapshot.lives, has_past)
                 found = self._attacker.attack(shown, settings.params, self._check_cancelled)
-                judged = {**judged, "attacks": found}
+                judged = {**judged, **found}
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
             log.warning(
                 "no published vertex shows a sensitive value: "

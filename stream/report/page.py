@@ -122,6 +122,9 @@ def _utility(content: Mapping[str, Any]) -> ET.Element:
         counts = [number(found[each]) for each in ("true", "released", "shared")]
         rows.append([name, *counts, percent(found["precision"]), percent(found["recall"])])
     parts = [_part(part) for part in utility["parts"]]
+    if (afresh := utility["f1_afresh"]) is not None:
+        said = f"Begun anew, ties would have F1 {afresh:.2f}; now {number(found['f1'])}."
+        parts.append(quiet(said))
     return node(
         "section",
         node("h2", "Utility"),

@@ -17,7 +17,7 @@ from stream.files.release_figures import (
     CANDIDATES,
     COST_PARTS,
     SENSITIVE,
-    WORTH,
+    WATCHED,
     YARDSTICKS,
     Attacked,
     Secrets,
@@ -47,8 +47,9 @@ class SecretMetrics:
         self._worth = _gauge(
             "ktsafe_release_usefulness_ratio",
             "SECRET: edge and vertex cost over what is true (a cost of 1 is that of publishing "
-            "nothing), and precision, recall and F1 of edges and vertices.",
-            ("figure", tuple(WORTH)),
+            "nothing), and precision, recall and F1 of edges and vertices; edge_f1_afresh: the F1 "
+            "of edges of a release of the same true graph that has no past.",
+            ("figure", tuple(WATCHED)),
             registry,
         )
         self._least = _gauge(
@@ -86,7 +87,7 @@ class SecretMetrics:
             self._cost.labels(part).set(secrets.cost[part])
         for yardstick in YARDSTICKS:
             _set(self._yardsticks.labels(yardstick), secrets.yardsticks[yardstick])
-        for name in WORTH:
+        for name in WATCHED:
             _set(self._worth.labels(name), secrets.worth.get(name))
         for name in CANDIDATES:
             found = secrets.candidates.get(name)

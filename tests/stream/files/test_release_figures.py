@@ -42,7 +42,8 @@ def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOption
         assert secrets.worth["edge_f1"] == edges["f1"]
         assert secrets.worth["edge_cost_share"] == edges["cost_share"]
         assert secrets.worth["vertex_precision"] == vertices["precision"]
-        assert len(secrets.worth) == 8
+        assert len(secrets.worth) == 9
+        assert secrets.worth["edge_f1_afresh"] is None, "nothing was attacked"
         assert secrets.candidates["real"].least == audit["privacy"]["all"]["k_real"]["min"]
         assert ("sequence" in secrets.candidates) == (sequence is not None)
         claimed = secrets.candidates["claimed"]
@@ -93,6 +94,10 @@ def test_shares_of_both_audits_mean_the_same() -> None:
     secrets = secrets_of(audit)
     found = {name: one.share for name, one in secrets.candidates.items()}
     assert found == {"real": 0.25, "sequence": 0.25, "change": None}
+    later = secrets_of({**audit, "afresh": {"edges": {"f1": 0.75}}}).worth
+    assert later["edge_f1_afresh"] == 0.75
+    words = worth_in_words({**later, "edge_f1": 0.5})
+    assert "F1 0.50 (begun anew 0.75)," in words
     assert set(secrets.worth.values()) == {None}, "audits of former versions do not tell"
     assert worth_in_words(secrets.worth) == ""
     assert secrets.cost_over("copies") is None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import threading
 from collections.abc import Callable, Iterator
@@ -17,6 +18,7 @@ from stream.errors import FoundByAttack
 from stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from stream.release import attacker
 from stream.release.attacker import Attacker, AttackSettings, Shown
+from stream.study.worth import afresh
 from tests.ktsafe.attacks.releases import noisy, random_graph
 from tests.stream.service.simulation import World, event
 
@@ -51,7 +53,7 @@ def broken_case() -> Case:
 def test_figures_are_those_of_the_suite() -> None:
     """What the service tells is what `ktsafe attack` finds, in the same words, JSON-ready."""
     it = small_case()
-    told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)
+    told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)["attacks"]
     rng = np.random.default_rng(0)
     names = [name for name in ATTACKS_TOLD if name != "changes"]
     expected = run(it.original, it.released, it.original_of, PARAMS, rng, attacks=names)
@@ -66,7 +68,7 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next() -> No
     service = Attacker(PATIENT)
 
     def told(sequence_id: str) -> set[str]:
-        found = service.attack(shown(small_case(), sequence_id), PARAMS, go_on)
+        found = service.attack(shown(small_case(), sequence_id), PARAMS, go_on)["attacks"]
         return {result["attack"] for result in found["results"] if "changes" in result["attack"]}
 
     both = {"changes.consecutive.true", "changes.consecutive.shown"}
@@ -92,14 +94,14 @@ def test_ids_and_lives_are_matched_whatever_their_order() -> None:
         it.original.subgraph(people), it.released.subgraph(order), place[it.original_of[order]]
     )
     now = Shown("s", again, shown(it).ids[order], people)
-    found = service.attack(now, PARAMS, go_on)["results"]
+    found = service.attack(now, PARAMS, go_on)["attacks"]["results"]
     changed = [result["targets"] for result in found if result["attack"].startswith("changes")]
     assert changed == [0, 0]
 
 
 def test_a_release_that_is_surely_found_out_is_held_where_that_is_asked() -> None:
     """The positive control is told in either case, and stopped with `hold` alone."""
-    told = Attacker(PATIENT).attack(shown(broken_case()), PARAMS, go_on)
+    told = Attacker(PATIENT).attack(shown(broken_case()), PARAMS, go_on)["attacks"]
     assert any(result["is_broken"] for result in told["results"])
     assert attacks_of({"attacks": told})["one_hop"].is_broken
     with pytest.raises(FoundByAttack):
@@ -129,7 +131,7 @@ def test_a_spent_budget_ends_the_wait(monkeypatch: pytest.MonkeyPatch) -> None:
         return []
 
     attacks(monkeypatch, endless)
-    told = Attacker(AttackSettings(0.3)).attack(shown(small_case()), PARAMS, go_on)
+    told = Attacker(AttackSettings(0.3)).attack(shown(small_case()), PARAMS, go_on)["attacks"]
     before = json.dumps(told)
     never.set()
     assert [result["attack"] for result in told["results"]] == ["one_hop.joint"]
@@ -144,7 +146,8 @@ def test_an_attack_that_fails_costs_its_figures_only(monkeypatch: pytest.MonkeyP
         raise ZeroDivisionError
 
     attacks(monkeypatch, fails)
-    told = Attacker(AttackSettings(600.0, hold=True)).attack(shown(small_case()), PARAMS, go_on)
+    patient = Attacker(AttackSettings(600.0, hold=True))
+    told = patient.attack(shown(small_case()), PARAMS, go_on)["attacks"]
     assert len(told["results"]) == 1
     assert told["unfinished"] == list(ATTACKS_TOLD[1:])
 
@@ -185,6 +188,17 @@ def test_every_release_is_attacked(tmp_path: Path, sequence: SequenceOptions | N
         assert audit["attacks"]["unfinished"] == []
         assert any(r["attack"] == "one_hop.joint" for r in audit["attacks"]["results"])
         assert "attack" in audit["seconds"]
+        assert ("afresh" in audit) == (sequence is not None)
+
+
+def test_what_a_rebase_would_bring_is_told_last_of_all() -> None:
+    """It is the worth of a release of the same truth that has no past, and asked for that only."""
+    it = small_case()
+    with_past = dataclasses.replace(shown(it), has_past=True)
+    told = Attacker(PATIENT).attack(with_past, PARAMS, go_on)
+    assert told["afresh"] == afresh(it.original, PARAMS)
+    assert 0 < told["afresh"]["edges"]["f1"] <= 1
+    assert told["attacks"] == Attacker(PATIENT).attack(shown(it), PARAMS, go_on)["attacks"]
 
 
 def test_without_a_budget_nothing_is_attacked(tmp_path: Path) -> None:
