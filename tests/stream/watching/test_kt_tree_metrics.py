@@ -1,4 +1,4 @@
-"""The service in its default configuration keeps a kt-tree with pivots from release to release."""
+"""The service in its default configuration works in parts, with cached pivots and kt-tree."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ def kept_metrics(monkeypatch: pytest.MonkeyPatch) -> list[PrometheusMetrics]:
     return kept
 
 
-def test_pivots_are_cached_and_the_kt_tree_follows_who_waits(
+def test_anonymization_is_partitioned_with_cached_pivots_and_kt_tree(
     tmp_path: Path, kept_metrics: list[PrometheusMetrics]
 ) -> None:
-    """With every key at its default, but the feed and a free port: pivots are kept and computed."""
-    events = social_feed(people=400, days=120, rng=np.random.default_rng(1))
+    """With every key but feed and port at its default, the metrics of all three words move."""
+    events = social_feed(people=600, days=120, rng=np.random.default_rng(1))
     feed = tmp_path / "feed.jsonl"
     feed.write_bytes(b"\n".join(map(msgspec.json.encode, events)) + b"\n")
     schema = SOCIAL_FEED_SCHEMA
     document = {
         "attributes": {
-            "quasi_identifiers": list(schema.quasi_identifiers),
+            "quasi_identifiers": list(schema.quasi_identifiers[:2]),
             "sensitive": schema.sensitive,
             "sensitive_values": sorted(schema.sensitive_values),
         },
@@ -50,7 +50,7 @@ def test_pivots_are_cached_and_the_kt_tree_follows_who_waits(
         "sink": {"kind": "files", "folder": "releases"},
         "dead_letters": {"kind": "files", "path": "letters.jsonl"},
         "state": {"folder": "state"},
-        "release": {"every": "1w"},
+        "release": {"every": "5d"},
         "metrics": {"port": 0},
     }
     settings = config.check(document, tmp_path, "test")
@@ -61,6 +61,8 @@ def test_pivots_are_cached_and_the_kt_tree_follows_who_waits(
         sample("ktsafe_kt_tree_pivots_total", {"what": what}) for what in ("kept", "computed")
     )
     assert sample("ktsafe_releases_published_total") > 5
+    assert sample("ktsafe_release_elements", {"element": "vertices"}) > 100
+    assert sample("ktsafe_release_parts_total") > 0
     assert min(kept, computed, sample("ktsafe_kt_tree_moves_total")) > 0
     audits = [json.loads(path.read_text()) for path in tmp_path.glob("state/**/audit.json")]
     assert audits
