@@ -33,10 +33,13 @@ from tests import feeds, services
 from tests.connectors import test_chunks
 from tests.faults import on_broker
 from tests.faults.trials import commit, put_section
+from tests.integration.cluster import Cluster
 from tests.trials import running
 
 PLAIN = {"quasi_identifiers": ["gender"], "sensitive": "health", "sensitive_values": ["ill"]}
 PROBES, DRIPPING = 100, 64
+STEP = 1_000
+"""Partitions are added so many at a time."""
 BOUND_S, BOUND_BYTES = 10, 512 << 20
 """What reading a hostile topic may take of core and memory."""
 SECTION = """\\
@@ -136,7 +139,15 @@ def partitions(folder: Path, count: int) -> Seen:
     """Read a feed that is dealt out to very many partitions of a real broker."""
     dealt = feeds.assigned(services.small_feed(), count, 1)
     server = on_broker.bootstrap()
-    site = running.kafka_site(folder / "site", dealt, services.ATTRIBUTES, "month", server)
+    # Kafka makes fewer than 10,000 partitions at a time, and takes a while for each.
+    first = dealt[:STEP]
+    site = running.kafka_site(folder / "site", first, services.ATTRIBUTES, "month", server)
+    topic = site.settings.config.source.topic
+    cluster = Cluster(server)
+    for total in range(2 * STEP, count + 1, STEP):
+        cluster.admin.create_partitions({topic: total})
+    cluster.close()
+    running.send(server, topic, [[] for _ in first] + dealt[len(first) :])
     started = time.monotonic()
 
     def say(code: int) -> str:
