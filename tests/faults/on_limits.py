@@ -87,6 +87,17 @@ def disk_of(site: Site) -> Iterator[Disk]:
         subprocess.run(["umount", "-l", place], check=False, capture_output=True)
 
 
+@contextmanager
+def standing_still(process: subprocess.Popen[bytes], site: Watched) -> Iterator[None]:
+    """Hold a service that has written its first records, so that more is to be written after."""
+    seconds_until(lambda: greatest(site, "*.log")[1] > LOG_BYTES_MIN, process)
+    process.send_signal(signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        process.send_signal(signal.SIGCONT)
+
+
 def mended(site: Watched, partitions: list[list[dict[str, object]]], into: Path) -> float:
     """Start what was mended and see it through to its end; return the seconds until it worked."""
     process = site.site.start()
@@ -102,8 +113,8 @@ def disk_filled(folder: Path, seed: int) -> Trial:
     site, partitions = site_of(folder, seed)
     with disk_of(site.site) as disk:
         process = site.site.start()
-        seconds_until(lambda: site.applied() > 0, process)
-        filler = disk.fill(random.Random(seed).randrange(0, 20_000))
+        with standing_still(process, site):
+            filler = disk.fill(random.Random(seed).randrange(0, 20_000))
         seen = ended(process, site, Exit.STATE, "Make the folder usable")
         filler.unlink()
         ready_s = mended(site, partitions, folder / "read")
@@ -120,8 +131,8 @@ def disk_read_only(folder: Path, seed: int) -> Trial:
     site, partitions = site_of(folder, seed)
     with disk_of(site.site) as disk:
         process = site.site.start()
-        seconds_until(lambda: site.applied() > 600, process)
-        disk.fail()
+        with standing_still(process, site):
+            disk.fail()
         seen = ended(process, site, Exit.STATE, "Make the folder usable")
         for words in (["check"], ["backup"]):
             to = [str(folder / "backup")] * (words == ["backup"])
