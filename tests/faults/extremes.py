@@ -31,10 +31,12 @@ from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
 from tests import feeds, services
 from tests.connectors import test_chunks
-from tests.faults import on_broker
+from tests.faults import on_broker, processes
 from tests.faults.trials import commit, put_section
 from tests.integration.cluster import Cluster
 from tests.trials import running
+
+from kafka import KafkaConsumer  # isort: skip -- after the connectors, which quieten its import
 
 PLAIN = {"quasi_identifiers": ["gender"], "sensitive": "health", "sensitive_values": ["ill"]}
 PROBES, DRIPPING = 100, 64
@@ -146,6 +148,7 @@ def partitions(folder: Path, count: int) -> Seen:
     cluster = Cluster(server)
     for total in range(2 * STEP, count + 1, STEP):
         cluster.admin.create_partitions({topic: total})
+        processes.seconds_until(lambda total=total: known_partitions(server, topic) == total)
     cluster.close()
     running.send(server, topic, [[] for _ in first] + dealt[len(first) :])
     started = time.monotonic()
@@ -159,6 +162,14 @@ def partitions(folder: Path, count: int) -> Seen:
         return f"{events:,} events in {filled:,} of them, all read and released in {seconds:.0f} s"
 
     return measured(site.start("--drain"), say)
+
+
+def known_partitions(server: str, topic: str) -> int:
+    """Return how many partitions a new client is told of."""
+    consumer = KafkaConsumer(bootstrap_servers=server, metrics_enabled=False)
+    found = consumer.partitions_for_topic(topic)
+    consumer.close()
+    return len(found or ())
 
 
 def dripping(_folder: Path) -> Seen:
