@@ -37,12 +37,12 @@ from tests.faults.trials import commit, put_section
 from tests.integration.cluster import Cluster
 from tests.trials import running
 
-from kafka.errors import KafkaTimeoutError  # isort: skip
+from kafka.errors import KafkaError  # isort: skip
 from kafka import KafkaConsumer  # isort: skip -- after the connectors, which quieten its import
 
 PLAIN = {"quasi_identifiers": ["gender"], "sensitive": "health", "sensitive_values": ["ill"]}
 PROBES, DRIPPING = 100, 64
-STEP = 250
+STEP = 500
 """Partitions are added so many at a time."""
 BOUND_S, BOUND_BYTES = 10, 512 << 20
 """What reading a hostile topic may take of core and memory."""
@@ -148,10 +148,14 @@ def partitions(folder: Path, count: int) -> Seen:
     site = running.kafka_site(folder / "site", first, services.ATTRIBUTES, "month", server)
     topic = site.settings.config.source.topic
     cluster = Cluster(server)
-    for total in range(2 * STEP, count + 1, STEP):
-        with suppress(KafkaTimeoutError):  # They come all the same, and are waited for.
+
+    def has(total: int) -> bool:
+        with suppress(KafkaError):  # A busy broker refuses now and then.
             cluster.admin.create_partitions({topic: total})
-        processes.seconds_until(lambda total=total: known_partitions(server, topic) == total)
+        return known_partitions(server, topic) == total
+
+    for total in range(2 * STEP, count + 1, STEP):
+        processes.seconds_until(lambda total=total: has(total))
     cluster.close()
     running.send(server, topic, [[] for _ in first] + dealt[len(first) :])
     started = time.monotonic()
