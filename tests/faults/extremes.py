@@ -28,6 +28,8 @@ from typing import NamedTuple
 
 from connectors.errors import SinkConflict
 from connectors.kafka_topics import KafkaReleaseReader, chunks
+from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+from stream.slots import FixedSlots
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
 from tests import feeds, services
@@ -35,6 +37,7 @@ from tests.connectors import test_chunks
 from tests.faults import on_broker, processes
 from tests.faults.trials import commit, put_section
 from tests.integration.cluster import Cluster
+from tests.stream.service.simulation import World, disk_store
 from tests.trials import running
 
 from kafka.errors import KafkaError  # isort: skip
@@ -42,6 +45,7 @@ from kafka import KafkaConsumer  # isort: skip -- after the connectors, which qu
 
 PLAIN = {"quasi_identifiers": ["gender"], "sensitive": "health", "sensitive_values": ["ill"]}
 PROBES, DRIPPING = 100, 64
+LATENESS_S = 3_153_600_000
 STEP = 500
 """Partitions are added so many at a time."""
 BOUND_S, BOUND_BYTES = 10, 512 << 20
@@ -79,6 +83,9 @@ def main() -> None:
     cases: dict[str, Callable[[Path], Seen]] = {
         f"a hub of {given.ties:,} ties": lambda folder: hub(folder, given.ties),
         f"{given.partitions:,} partitions": lambda folder: partitions(folder, given.partitions),
+        f"{given.partitions:,} partitions, simulated": lambda folder: simulated_partitions(
+            folder, given.partitions
+        ),
         f"`/healthz` beside {DRIPPING} dripping connections": dripping,
         **{f"release topic: {name}": reading(name) for name in TOPICS},
     }
@@ -169,6 +176,24 @@ def partitions(folder: Path, count: int) -> Seen:
         return f"{events:,} events in {filled:,} of them, all read and released in {seconds:.0f} s"
 
     return measured(site.start("--drain"), say)
+
+
+def simulated_partitions(folder: Path, count: int) -> Seen:
+    """Read such a feed with the real loop and a store on disk; the broker is in memory."""
+    dealt = feeds.assigned(services.small_feed(), count, 1)
+    month_us = 30 * 86_400_000_000
+    before = time.process_time()
+    store = disk_store(folder / "store", SOCIAL_FEED_SCHEMA)
+    slots = FixedSlots(month_us)
+    world = World(folder, dealt, store=store, schema=SOCIAL_FEED_SCHEMA, slots=slots)
+    late = {"lateness_max_s": LATENESS_S}
+    world.run(loop=late, ingest={**late, "batch_records_max": 500})
+    assert world.graph() == feeds.fold(dealt, SOCIAL_FEED_SCHEMA.attributes)
+    assert not world.letters
+    used = resource.getrusage(resource.RUSAGE_SELF)
+    events, releases = sum(map(len, dealt)), len(world.releases.releases)
+    seen = f"{events:,} events in {sum(map(bool, dealt)):,} of them, all read, {releases} releases"
+    return Seen(seen, time.process_time() - before, used.ru_maxrss * 1024)
 
 
 def known_partitions(server: str, topic: str) -> int:

@@ -51,10 +51,13 @@ OPTIONS = "[attack]\nbudget = 0\n\n[release]\nseed = {seed}"
 SECTION = """\
 `{command}`, revision `{commit}`. A service reads one feed after the other and is killed with
 SIGKILL at random moments between its start and its last release, until one start reaches the end.
-Every second feed makes a sequence, the others single releases. After each feed: the graph is the
+Every second feed makes a sequence, the others single releases.
+
+After each feed: the graph is the
 independent fold of its events, each record was consumed once, each release is there once and
-kt-safe, and its tables are, byte for byte, those of a service that nobody killed. The service is
-forked from a process that has loaded all modules; seconds under other load.
+kt-safe, and its tables are, byte for byte, those of a service that nobody killed.
+
+The service is forked from a process that has loaded all modules; seconds under other load.
 
 | way | kill -9 | feeds | events | releases | lost | double | bytes | start to kill, median |
 |---|---|---|---|---|---|---|---|---|
