@@ -20,6 +20,7 @@ import math
 import os
 import random
 import re
+import sys
 import tempfile
 import time
 import uuid
@@ -46,17 +47,18 @@ from tests.trials import running
 from kafka import KafkaProducer  # isort: skip
 
 SECTION = """\
-`make long-run EVENTS={events}`, seed {seed}, revision `{commit}`: a network of {people:,} people,
-as many of whom join as leave, replayed as fast as it goes, beside other work. After each run the
-final graph is that of the feed, and every slot has its release, cut at the feed's own offsets and
-made of that slot's people and ties.
+`{command}`, revision `{commit}`: a network of {people:,} people, as many of whom join as leave,
+replayed as fast as it goes, beside other work. After each run the final graph is that of the feed,
+and every slot has its release, cut at the feed's own offsets and made of that slot's people and
+ties.
 
 | run | events | faults or kills | releases | final graph | time |
 |---|---|---|---|---|---|
 {rows}
 
 Resident memory of the service on the broker, undisturbed, of the last three quarters of its run
-one half and the other: {memory}.
+one half and the other: {memory}. Tombstones of the last {kept:,} events are kept: memory cannot be
+level before a run is several times as long.
 """
 ROWS: list[str] = []
 LATENESS_S = 300
@@ -126,9 +128,9 @@ def main() -> None:
     print(f"all in {time.monotonic() - started:.0f} s")
     if given.out:
         section = SECTION.format(
-            events=plan.events,
+            command=" ".join(["python -m tests.faults.long_run", *sys.argv[1:]]),
             people=plan.people,
-            seed=plan.seed,
+            kept=1000 * LATENESS_S,
             commit=revision,
             rows="\n".join(rows),
             memory=told,
