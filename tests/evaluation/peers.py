@@ -141,6 +141,7 @@ def compared(
             "promise": promise,
             **_truth(true, published),
             **errors(asked, answers(there, seed=seed), published.behind),
+            **_found(original, there, published.behind),
             "tie AUC": tie_auc(
                 published.edges, published.n, position[ties[out]], position[strangers]
             ),
