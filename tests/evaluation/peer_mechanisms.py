@@ -24,8 +24,8 @@ SUPER_NODE = 20
 def k_degree(n: int, edges: Edges, k: int, rng: np.random.Generator) -> Edges:
     """Return the edges and some more, so that each degree is that of at least k vertices.
 
-    Where the degrees asked for cannot be had, a random vertex of low degree gets one more to
-    begin with, as the authors do ("probing").
+    Where the degrees asked for cannot be had, random vertices of low degree get one more to begin
+    with, as the authors do ("probing"): as many as ends are missing.
 
     Source: Liu and Terzi, Towards Identity Anonymization on Graphs, SIGMOD 2008 (Supergraph).
     """
@@ -36,10 +36,10 @@ def k_degree(n: int, edges: Edges, k: int, rng: np.random.Generator) -> Edges:
         goal = np.empty(n, dtype=np.int64)
         goal[order] = equal_in_groups(asked[order], k)
         more = _realized(n, edges, goal - true, rng)
-        if more is not None:
+        if not isinstance(more, int):
             return np.concatenate((edges, more))
         lowest = np.argsort(asked, kind="stable")[: max(n // 2, 1)]
-        asked[rng.choice(lowest)] += 1
+        asked[rng.permutation(lowest)[:more]] += 1
 
 
 def equal_in_groups(degrees: NDArray[np.int64], k: int) -> NDArray[np.int64]:
@@ -64,10 +64,10 @@ def equal_in_groups(degrees: NDArray[np.int64], k: int) -> NDArray[np.int64]:
 
 def _realized(
     n: int, edges: Edges, lack: NDArray[np.int64], rng: np.random.Generator
-) -> Edges | None:
-    """Return new edges that give each vertex what it lacks; None if there are none found."""
+) -> Edges | int:
+    """Return new edges that give each vertex what it lacks, or how many ends find no other."""
     if lack.sum() % 2:
-        return None
+        return 1
     near: list[set[int]] = [set() for _ in range(n)]
     for u, v in edges.tolist():
         near[u].add(v)
@@ -85,7 +85,7 @@ def _realized(
             if v not in near[u]
         ]
         if len(others) < wanted:
-            return None
+            return wanted - len(others)
         for v in others[:wanted]:
             left[v] -= 1
             near[u].add(v)
