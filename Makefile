@@ -28,7 +28,7 @@ export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help run test lint format typecheck audit check bench paper trials trials-sequence simulate faults kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate faults kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -64,6 +64,10 @@ bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 
 paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper, FULL=1 for its sizes; goes on
 	$(RUN) -m tests.evaluation --out $(OUT) $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)
+
+peers: $(STAMP) ## our releases beside k-degree, TmF and PrivGraph, by PGB's queries: DATA=folder, OUT=var/paper
+	mkdir -p $(OUT)
+	$(RUN) -m tests.evaluation.peers --data $(DATA) --out $(OUT)/peers.jsonl
 
 trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
 	$(RUN) -m tests.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)

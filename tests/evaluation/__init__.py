@@ -1,1 +1,1 @@
-"""The paper's evaluation, run again: `make paper`. The page it writes is docs/evaluation.md."""
+"""The paper's evaluation, run again (`make paper`), and what others publish (`make peers`)."""
