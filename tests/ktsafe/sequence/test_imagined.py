@@ -45,7 +45,7 @@ def test_inserted_members_have_edges() -> None:
         state = padded(seed, 4)._state
         inserted = np.flatnonzero(state.places.kind[:] == INSERTED)
         shown += any(state.edges.adjacent[place] for place in inserted.tolist())
-    assert shown >= 26
+    assert shown >= 30
 
 
 @settings(max_examples=15, deadline=None)
