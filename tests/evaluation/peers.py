@@ -251,7 +251,7 @@ def table(name: str, rows: list[dict[str, Any]]) -> str:
     """Return the figures of one graph as Markdown, a column for each mechanism."""
     titles = [row["mechanism"] for row in rows]
     lines = [f"### {name}", "", f"| | {' | '.join(titles)} |", "|---" * (len(rows) + 1) + "|"]
-    safe = ("promise", "found by degree", "found by triangles", "pycanon k")
+    safe = ("found by degree", "found by triangles", "pycanon k")
     useful = ("precision", "recall", "F1", *QUERIES, "tie AUC", "label accuracy", "core s")
     for figure in (*safe, *useful):
         cells = [_cell(row[figure]) for row in rows]
