@@ -50,7 +50,7 @@ STEP = 500
 """Partitions are added so many at a time."""
 BOUND_S, BOUND_BYTES = 10, 512 << 20
 """What reading a hostile topic may take of core and memory."""
-SECTION = """\\
+SECTION = """\
 `python -m tests.faults.extremes`, revision `{commit}`, beside other work. Seconds are core seconds
 of the process, memory is its greatest.
 
