@@ -149,15 +149,16 @@ class MemorySource:
 
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether all records were returned."""
-        return self.lag()[partition] == 0
+        return self._left(partition) == 0
 
     def lag(self) -> dict[TopicPartition, int | None]:
         """Return the records not yet returned."""
-        lag: dict[TopicPartition, int | None] = {}
-        for at in self.partitions():
-            offset = self._next.get(at, self._log.beginnings[at.partition])
-            lag[at] = len(self._log.items[at.partition]) - offset
-        return lag
+        return {at: self._left(at) for at in self.partitions()}
+
+    def _left(self, partition: TopicPartition) -> int:
+        number = partition.partition
+        offset = self._next.get(partition, self._log.beginnings[number])
+        return len(self._log.items[number]) - offset
 
     def ends(self) -> dict[TopicPartition, int]:
         """Return the length of every partition's log."""

@@ -63,6 +63,8 @@ class KafkaSource:
         self._partitions: list[TopicPartition] = []
         self._tell_at_s = 0.0
         self._paused: dict[TopicPartition, int] = {}
+        self._resumed: dict[TopicPartition, int] = {}
+        self._is_assigned = True
         self._ends: dict[TopicPartition, int] = {}
         self._ends_at_s = 0.0
         self._heard_s = 0.0
@@ -82,6 +84,7 @@ class KafkaSource:
         self._info = info
         self._partitions, self._ends = [], {}
         self._paused.clear()
+        self._resumed.clear()
         self._check_identity(identity)
         known = {TopicPartition(topic, index) for index in info.partitions}
         for partition in sorted(set(positions) - known):
@@ -144,14 +147,15 @@ class KafkaSource:
     def pause(self, partition: TopicPartition, at_offset: int) -> None:
         """Stop `partition` at `at_offset`; what was fetched beyond is fetched again."""
         self._paused[partition] = at_offset
-        self._assign_active()
+        self._resumed.pop(partition, None)
+        self._is_assigned = False
 
     def resume(self, partition: TopicPartition) -> None:
         """Let `partition` go on."""
         at_offset = self._paused.pop(partition, None)
         if at_offset is not None:
-            self._assign_active()
-            self._consumer.seek(KafkaTopicPartition(*partition), at_offset)
+            self._resumed[partition] = at_offset
+            self._is_assigned = False
 
     def at_end(self, partition: TopicPartition) -> bool:
         """Whether all committed records were returned; False while that is not known."""
@@ -223,6 +227,7 @@ class KafkaSource:
     def _assign_active(self) -> None:
         """Let the consumer have the partitions that are not paused.
 
+        Once before a poll, however many were paused and resumed: each time takes all partitions.
         Its own `pause` is not used: kafka-python 3.0.12 sets the fetched records of a paused
         partition aside and, after a seek, may never take them up again nor fetch anew (the fetcher
         asks whether its current records are None, but used-up ones stay in their place). If all
@@ -232,6 +237,10 @@ class KafkaSource:
         active = [at for at in self._partitions if at not in self._paused]
         if active:
             self._consumer.assign([KafkaTopicPartition(*at) for at in active])
+        for at, offset in self._resumed.items():
+            self._consumer.seek(KafkaTopicPartition(*at), offset)
+        self._resumed.clear()
+        self._is_assigned = True
 
     def _notice_partitions(self) -> None:
         now = client.known_partitions(self._consumer, self._topic)
@@ -259,6 +268,8 @@ class KafkaSource:
         if len(self._paused) == len(self._partitions):
             time.sleep(timeout_s)
             return {}
+        if not self._is_assigned:
+            self._assign_active()
         try:
             polled: dict[Any, list[Any]] = self._consumer.poll(int(timeout_s * 1000), records_max)
         except (kafka_errors.OffsetOutOfRangeError, kafka_errors.LogTruncationError) as error:
@@ -332,8 +343,9 @@ class KafkaSource:
             self._ends_at_s = self._heard_s = time.monotonic()
 
     def _position(self, partition: TopicPartition) -> int:
-        if partition in self._paused:
-            return self._paused[partition]
+        for stopped in (self._paused, self._resumed):
+            if partition in stopped:
+                return stopped[partition]
         # With no time to wait this only reads what the consumer knows.
         position: int | None = self._consumer.position(KafkaTopicPartition(*partition), 0)
         return -1 if position is None else position

@@ -197,6 +197,34 @@ def test_retention_overtakes_a_running_reader(
         poll_nothing(source, 10)
 
 
+def test_many_pauses_are_one_assignment(
+    world: KafkaWorld, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each takes all partitions, so that they are told once, before the next poll.
+
+    One that goes on before it was told to stop is where it was paused.
+    """
+    for number in range(3):
+        world.write(number, [b"%d" % i for i in range(4)])
+    source.open({}, {})
+    assigned = []
+    assign = source._consumer.assign
+    monkeypatch.setattr(
+        source._consumer, "assign", lambda given: (assigned.append(len(given)), assign(given))
+    )
+    for number in range(3):
+        source.pause(at(world, number), 1)
+    source.resume(at(world, 0))
+    source.resume(at(world, 2))
+    assert source.lag()[at(world, 0)] == source.lag()[at(world, 1)] == 3
+    assert assigned == []
+    records = []
+    while len(records) < 6:
+        records += source.poll(0.3, 100)
+    assert assigned == [2]
+    assert {(r.partition, r.offset) for r in records} == {(n, o) for n in (0, 2) for o in (1, 2, 3)}
+
+
 def test_a_topic_made_again_stops_a_running_reader(world: KafkaWorld, source: Source) -> None:
     """Records of a topic that took the place of the opened one are never returned."""
     world.write(0, [b"old"] * 3)
