@@ -65,7 +65,8 @@ def serve(settings: Settings, *, drain: bool, standby: bool = False) -> Counts:
 def counts_as_json(counts: Counts) -> dict[str, Any]:
     """Return what happened in a run, JSON-ready."""
     found = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
-    return {**found, "published": list(counts.published)}
+    work = None if counts.work is None else dataclasses.asdict(counts.work)
+    return {**found, "published": list(counts.published), "work": work}
 
 
 def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: bool = True) -> str:

@@ -32,7 +32,7 @@ GIVEN_S = 45.0
 for in vain first it is not deadlocked, but slow beyond use."""
 GROUPS = Path("/sys/fs/cgroup/memory")
 """Where control groups for memory are made, version 1."""
-WAITS = ("cannot be staged", "did not confirm", "cannot be written")
+WAITS = ("cannot be built or staged", "did not confirm", "cannot be written")
 
 
 def command(*words: str | Path) -> None:

@@ -273,7 +273,7 @@ FAULTS = (
         "simulation",
         BY_ITSELF,
         5,
-        full_while(releases_write, "write_release", "release cannot be staged"),
+        full_while(releases_write, "write_release", "release cannot be built or staged"),
     ),
     Fault(
         "disk full while deleted persons are erased",

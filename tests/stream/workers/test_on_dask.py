@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import subprocess
 from contextlib import ExitStack
 from pathlib import Path
 
@@ -34,6 +35,7 @@ def released(executor=None):
 
 
 ALONE = released()
+ALONE_IN_PROCESS = ("--nthreads", "1", "--no-dashboard", "--no-nanny")
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +92,7 @@ def test_a_scheduler_that_dies_ends_the_attempt(tmp_path):
     address = f"tcp://127.0.0.1:{port}"
     workers = Workers(dask=address, folder=tmp_path / "tasks")
     scheduler = ("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard")
-    worker = ("worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny")
+    worker = ("worker", address, *ALONE_IN_PROCESS)
     with ExitStack() as ends:
         first = ends.enter_context(program(*scheduler))
         ends.enter_context(program(*worker))
@@ -142,7 +144,12 @@ def test_a_worker_of_another_version_refuses(address, tmp_path, monkeypatch):
 
 
 def test_a_cold_worker_refuses(tmp_path):
-    """A worker without compiled kernels computes nothing."""
+    """A worker without compiled kernels computes nothing; none were shipped with it."""
+    none = tmp_path / "none_shipped.py"
+    none.write_text(
+        "from stream.process import shipped_kernels\n"
+        "shipped_kernels.is_shipped = lambda *_: False\n"
+    )
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = str(free.getsockname()[1])
@@ -150,7 +157,7 @@ def test_a_cold_worker_refuses(tmp_path):
     cold = {"NUMBA_CACHE_DIR": str(tmp_path / "empty")}
     with (
         program("scheduler", "--host", "127.0.0.1", "--port", port, "--no-dashboard"),
-        program("worker", address, "--nthreads", "1", "--no-dashboard", "--no-nanny", **cold),
+        program("worker", address, *ALONE_IN_PROCESS, "--preload", str(none), **cold),
         Workers(dask=address, folder=tmp_path / "tasks").open() as (executor, _),
         pytest.raises(WorkerRefuses, match="warm"),
     ):
@@ -167,12 +174,15 @@ def test_the_graph_does_not_travel_in_the_open(address):
 
 def test_tls(tmp_path: Path):
     """A cluster is spoken to by TLS, with the certificates that Dask's configuration names."""
-    own = Security.temporary()
-    named = {
-        "ca-file": own.tls_ca_file,
-        "client.cert": own.tls_client_cert,
-        "client.key": own.tls_client_key,
-    }
+    key, certificate = str(tmp_path / "key.pem"), str(tmp_path / "certificate.pem")
+    made = ("req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "2", "-subj", "/CN=workers")
+    subprocess.run(
+        ["openssl", *made, "-keyout", key, "-out", certificate], check=True, capture_output=True
+    )
+    roles = {f"tls_{role}_cert": certificate for role in ("client", "scheduler", "worker")}
+    roles |= {f"tls_{role}_key": key for role in ("client", "scheduler", "worker")}
+    own = Security(tls_ca_file=certificate, require_encryption=True, **roles)
+    named = {"ca-file": certificate, "client.cert": certificate, "client.key": key}
     with local_cluster(protocol="tls", security=own) as address:
         assert address.startswith("tls://")
         workers = Workers(dask=address, folder=tmp_path)
