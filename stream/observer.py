@@ -70,6 +70,9 @@ class Observer:
     def sequence(self, counts: Mapping[str, int]) -> None:
         """What a staged release holds back, and what was remembered with it, by name."""
 
+    def sequence_read(self, seconds: float) -> None:
+        """What the ledger remembers of the sequence was read back at the start."""
+
     def erasures(self, pending: int, overdue_s: float) -> None:
         """Deletions have not reached the disk yet."""
 

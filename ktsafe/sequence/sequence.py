@@ -161,12 +161,20 @@ class Sequence:
         """Return what the last release did to the kt-tree of people who wait.
 
         Leaves whose pivots were kept from the former release, and computed (`pivots_kept`,
-        `pivots_computed`); people who came to a leaf or went from one (`tree_moves`).
+        `pivots_computed`); people who came to a leaf or went from one (`tree_moves`); how pairs of
+        people of a class were decided (`pairs_by_boxes`, `pairs_by_pivots`, `pairs_compared`).
         """
         tree = self._state.tree
         computed = len(tree.computed)
         kept = len(tree.members) - computed
-        return {"pivots_kept": kept, "pivots_computed": computed, "tree_moves": tree.moved}
+        return {
+            "pivots_kept": kept,
+            "pivots_computed": computed,
+            "tree_moves": tree.moved,
+            "pairs_by_boxes": tree.pairs["boxes"],
+            "pairs_by_pivots": tree.pairs["pivots"],
+            "pairs_compared": tree.pairs["compared"],
+        }
 
     def check(self) -> None:
         """Check the certificate of all cohorts; a whole scan.

@@ -126,7 +126,9 @@ class Snapshotter:
         StateCorrupted
             If it does not read back as written.
         """
+        started = self._monotonic()
         self._mechanism.open(ledger)
+        self._observer.sequence_read(self._monotonic() - started)
 
     def staging_folder(self, release_id: str) -> Path:
         """Return where the bytes of a release are staged."""

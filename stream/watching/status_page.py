@@ -294,7 +294,15 @@ def _true_graph(report: Report) -> ET.Element:
     if held:
         tiles.append(tile("People held back", f"{held['withheld_vertices']:,}", _ages(held)))
         tiles.append(tile("Ties held back", f"{held['held_edges']:,}"))
+        tiles.append(tile("Pivots kept by the kt-tree", f"{held['pivots_kept']:,}", _tree(held)))
     return node("section", node("h2", "The true graph"), node("dl", *tiles))
+
+
+def _tree(held: dict[str, int]) -> str:
+    boxes, pivots = held["pairs_by_boxes"], held["pairs_by_pivots"]
+    pairs = max(boxes + pivots + held["pairs_compared"], 1)
+    by = f"{boxes / pairs:.0%} decided by boxes, {pivots / pairs:.0%} by pivots"
+    return f"{held['pivots_computed']:,} computed; of pairs of people {by}"
 
 
 def _ages(held: dict[str, int]) -> str:

@@ -18,7 +18,7 @@ cuts these are.
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import pairwise
 
@@ -90,6 +90,10 @@ class KeptKtTree:
     computed, moved:
         Since `count_anew`: the leaves whose pivots were computed, and how many people came, left or
         changed leaves.
+    pairs:
+        Since `count_anew`: how pairs of people of one class were decided, of whom one descended or
+        begins a block. "boxes": a cut parts them. "pivots": they share a leaf, whose pivot stands
+        for both. "compared": rows that were set against a pivot, or lie in one leaf of a block.
     """
 
     def __init__(self) -> None:
@@ -99,6 +103,8 @@ class KeptKtTree:
         self.members: dict[int, set[int]] = {}
         self.computed: set[int] = set()
         self.moved = 0
+        self.pairs: Counter[str] = Counter()
+        self._sizes: Counter[int] = Counter()
         self._row_of: dict[int, int] = {}
         self._roots: dict[int, int] = {}
         self._pivot_rows: defaultdict[int, dict[int, int]] = defaultdict(dict)
@@ -118,6 +124,7 @@ class KeptKtTree:
         self._row_of = dict(zip(self.where.person[where].tolist(), where.tolist(), strict=True))
         for person, leaf in self.where.rows[where].tolist():
             self.members[leaf].add(person)
+        self._sizes = Counter(self.nodes.cls[self.where.leaf[where]].tolist())
         self._pivot_rows.clear()
         for row in pivots.tolist():
             self._pivot_rows[self.pivots.leaf[row]][self.pivots.column[row]] = row
@@ -125,6 +132,7 @@ class KeptKtTree:
     def count_anew(self) -> None:
         """Begin a release: no pivot was computed, nobody moved."""
         self.computed.clear()
+        self.pairs.clear()
         self.moved = 0
 
     # -- asking ----------------------------------------------------------------------------------
@@ -161,7 +169,12 @@ class KeptKtTree:
             sides = found.pop(self.nodes.below[node]) + found.pop(self.nodes.above[node])
             whole = sorted(person for group in sides for person in group)
             found[node] = sides if may_part(sides) else [whole]
-        return next(iter(found.values()), [])
+        groups = next(iter(found.values()), [])
+        together = sum(len(group) ** 2 for group in groups)
+        everybody = sum(map(len, groups))
+        self.pairs["boxes"] += (everybody**2 - together) // 2
+        self.pairs["compared"] += (together - everybody) // 2
+        return groups
 
     def _below(self, node: int | None) -> Iterator[int]:
         """Yield a node and all below it, each before its sides."""
@@ -195,6 +208,11 @@ class KeptKtTree:
             touched |= self._put(person, self._descend(self._root(classes[person]), row))
         for leaf in self._joined(touched, rows_of, params.k):
             self._grow(leaf, rows_of, params)
+        for person in here:
+            leaf = self.leaf_of(person)
+            inside = len(self.members[leaf])
+            self.pairs["boxes"] += self._sizes[classes[person]] - inside
+            self.pairs["pivots"] += inside - 1
 
     def _root(self, cls: int) -> int:
         """Return the root of a class, a new leaf if it has none."""
@@ -230,6 +248,7 @@ class KeptKtTree:
         leaf = self.where.leaf[row]
         self.where.free(row)
         self.members[leaf].discard(person)
+        self._sizes[self.nodes.cls[leaf]] -= 1
         self.moved += 1
         return leaf
 
@@ -238,12 +257,15 @@ class KeptKtTree:
         row = self._row_of.get(person)
         if row is None:
             self._row_of[person] = self.where.add(person=person, leaf=leaf)
+            self._sizes[self.nodes.cls[leaf]] += 1
             before = leaf
         else:
             before = self.where.leaf[row]
             if before != leaf:
                 self.where.leaf[row] = leaf
                 self.members[before].discard(person)
+                self._sizes[self.nodes.cls[before]] -= 1
+                self._sizes[self.nodes.cls[leaf]] += 1
         self.moved += row is None or before != leaf
         self.members[leaf].add(person)
         return {before, leaf}
@@ -322,6 +344,7 @@ class KeptKtTree:
 
     def _compute(self, leaf: int, rows: NDArray[np.int32], columns: NDArray[np.int32]) -> None:
         """Compute the pivot of a leaf; what stays the same is not written."""
+        self.pairs["compared"] += len(rows)
         pivot = np.sort(rows, axis=0)[(len(rows) - 1) // 2]
         wanted = dict(zip(columns.tolist(), pivot.tolist(), strict=True))
         known = self._pivot_rows[leaf]

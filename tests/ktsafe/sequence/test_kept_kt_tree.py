@@ -149,6 +149,33 @@ def test_groups_may_stand_or_are_everybody(history, chosen, least) -> None:
         assert len(groups) <= 1 or all(len(group) >= least for group in groups)
 
 
+@settings(max_examples=60, deadline=None)
+@given(histories, st.dictionaries(st.integers(0, 30), person, max_size=25))
+def test_pairs_are_counted_as_the_tree_parts_them(history, last) -> None:
+    """Whoever descended is parted by boxes from other leaves; a pivot stands for the own one."""
+    tree, people = KeptKtTree(), {}
+    for changes in history:
+        follow(tree, people, changes)
+    tree = loaded(saved(tree))
+    tree.count_anew()
+    follow(tree, people, last)
+    came = [number for number, what in last.items() if what is not None]
+    pairs = [
+        tree.leaf_of(number) == tree.leaf_of(other)
+        for number in came
+        for other, (cls, _) in people.items()
+        if other != number and cls == people[number][0]
+    ]
+    assert tree.pairs["boxes"] == pairs.count(False)
+    assert tree.pairs["pivots"] == pairs.count(True)
+    tree.count_anew()
+    groups = [tree.groups(cls, people, lambda _: True) for cls in range(CLASSES)]
+    sizes = [[len(group) for group in groups_of] for groups_of in groups]
+    within = sum(n * (n - 1) // 2 for of_class in sizes for n in of_class)
+    whole = sum(sum(of_class) * (sum(of_class) - 1) // 2 for of_class in sizes)
+    assert tree.pairs == {"boxes": whole - within, "compared": within}
+
+
 def test_work_goes_with_who_moved() -> None:
     """Of a thousand people one comes: few pivots are computed, and nobody else descends."""
     rng = np.random.default_rng(0)

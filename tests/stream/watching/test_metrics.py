@@ -28,7 +28,14 @@ from stream.workers.pool import WorkInParts
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6}
-TREE = {"pivots_kept": 8, "pivots_computed": 2, "tree_moves": 3}
+TREE = {
+    "pivots_kept": 8,
+    "pivots_computed": 2,
+    "tree_moves": 3,
+    "pairs_by_boxes": 70,
+    "pairs_by_pivots": 20,
+    "pairs_compared": 10,
+}
 
 
 class Clock:
@@ -84,6 +91,7 @@ def told(*, secrets: bool = False) -> PrometheusMetrics:
         | TREE
     )
     metrics.sequence({})
+    metrics.sequence_read(0.75)
     metrics.erasures(2, 60.0)
     metrics.retry("publish")
     metrics.ready(is_ready=True)
@@ -128,6 +136,10 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_kt_tree_pivots_total", {"what": "kept"}, 8),
         ("ktsafe_kt_tree_pivots_total", {"what": "computed"}, 2),
         ("ktsafe_kt_tree_moves_total", {}, 3),
+        ("ktsafe_kt_tree_pairs_total", {"decided": "boxes"}, 70),
+        ("ktsafe_kt_tree_pairs_total", {"decided": "pivots"}, 20),
+        ("ktsafe_kt_tree_pairs_total", {"decided": "compared"}, 10),
+        ("ktsafe_sequence_read_seconds", {}, 0.75),
         ("ktsafe_erasures_pending", {}, 2),
         ("ktsafe_erasure_overdue_seconds", {}, 60),
         ("ktsafe_sequence_residual_releases", {}, 9),

@@ -75,7 +75,16 @@ def report(text: str = "unsafe", *, secrets_shown: bool = True) -> Report:
             edges=98_765,
             store_bytes=2**21,
             erasures_pending=0,
-            held_back={"withheld_vertices": 11, "withheld_age_max": 2, "held_edges": 13},
+            held_back={
+                "withheld_vertices": 11,
+                "withheld_age_max": 2,
+                "held_edges": 13,
+                "pivots_kept": 8,
+                "pivots_computed": 2,
+                "pairs_by_boxes": 70,
+                "pairs_by_pivots": 20,
+                "pairs_compared": 10,
+            },
             work=PartsReport(55, 2, 0.914),
         )
         if secrets_shown
