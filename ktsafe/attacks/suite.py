@@ -194,7 +194,6 @@ def run_sequence(
     params: PrivacyParams,
     *,
     attacks: Iterable[str] = SEQUENCE_ATTACKS,
-    progress: Callable[[str, float], None] | None = None,
 ) -> list[Result]:
     """Attack releases together and return what each attack found. The results are private.
 
@@ -206,8 +205,6 @@ def run_sequence(
         The parameters of the sequence.
     attacks:
         Names of `SEQUENCE_ATTACKS`.
-    progress:
-        As in `run`.
 
     Raises
     ------
@@ -232,8 +229,6 @@ def run_sequence(
         msg = f"There is no attack {unknown[0]!r} on sequences."
         raise InvalidParams(msg, hint=f"Known: {', '.join(SEQUENCE_ATTACKS)}.")
     results: list[Result] = []
-    for i, name in enumerate(wanted):
-        if progress:
-            progress(name, i / len(wanted))
+    for name in wanted:
         results += SEQUENCE_ATTACKS[name](history, params)
     return results

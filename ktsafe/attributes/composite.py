@@ -7,33 +7,12 @@ The others are arguments elsewhere: n = 0 is `PrivacyParams(n_hops=0)`, L1 and b
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import MISSING, Schema
-from ktsafe.params import PrivacyParams
 
 SEPARATOR = "|"
 """Between the parts of a composite value; inside a part it is doubled, so that values differ."""
-
-
-def link_safety(k: int = 10, alpha: Fraction | float | str = "0.2") -> PrivacyParams:
-    """Return epsilon = t = 0, which the paper names as protecting "identity and link safety".
-
-    Parameters
-    ----------
-    k, alpha:
-        As in `PrivacyParams`.
-
-    It gives **no guarantee on links**. Equal neighbourhoods bound who somebody is, not who is tied
-    to whom: in a complete bipartite graph K_{10,10} whose sides differ in a quasi-identifier
-    everybody has 10 equals, and every tie between the sides is certain. Two disjoint ones are
-    kt-safe, too, and every tie inside one of them is certain. `ktsafe.audit.link_density.link_max`
-    measures it.
-
-    *Source*: Section 2.2, "Discussions on the kt-Safety Model"; refuted by a test.
-    """
-    return PrivacyParams(k=k, alpha=Fraction(str(alpha)), t=Fraction(0), epsilon=0)
 
 
 def composite_sensitive(

@@ -61,20 +61,15 @@ class InducedKnowledge:
         }
 
 
-def induced_knowledge(
-    traced: Traced,
-    *,
-    vertices_max: int = VERTICES_MAX,
-    steps_max: int = STEPS_MAX,
-) -> InducedKnowledge:
+def induced_knowledge(traced: Traced, *, steps_max: int = STEPS_MAX) -> InducedKnowledge:
     """Count the candidates of real vertices for an attacker with induced knowledge of one hop.
 
     Parameters
     ----------
     traced:
         The release beside the true graph, from `ktsafe.audit.trace`.
-    vertices_max, steps_max:
-        Bounds of the work; no clock decides.
+    steps_max:
+        Bounds the work; no clock decides.
     """
     original, released, behind, real = (
         traced.original,
@@ -90,7 +85,7 @@ def induced_knowledge(
     begin = np.searchsorted(key[order], label[real] * stride + original.degrees[behind[real]])
     stop = np.searchsorted(key[order], (label[real] + 1) * stride)
     work = _reading(released)[order] + steps_max
-    asked = _sample(begin, stop, work, vertices_max)
+    asked = _sample(begin, stop, work)
     counts = core.count_candidates(
         core.Labelled(original.indptr, original.indices, true_label),
         core.Labelled(released.indptr, released.indices, label),
@@ -124,14 +119,13 @@ def _sample(
     begin: NDArray[np.int64],
     stop: NDArray[np.int64],
     work: NDArray[np.int64],
-    vertices_max: int,
 ) -> NDArray[np.int64]:
     """Return positions of asked vertices: even along candidates, as many as the work allows."""
     if len(begin) == 0:
         return np.zeros(0, dtype=np.int64)
     total = np.concatenate(([0], np.cumsum(work)))
     needed = int((total[stop] - total[begin]).sum())
-    step = max(1, -(-len(begin) // vertices_max), -(-needed // WORK_MAX))
+    step = max(1, -(-len(begin) // VERTICES_MAX), -(-needed // WORK_MAX))
     along = np.argsort(begin, kind="stable")
     return np.sort(along[step // 2 :: step])
 

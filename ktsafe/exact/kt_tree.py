@@ -79,40 +79,6 @@ class Cohorts:
     pivots: csr_array
 
 
-def kt_tree(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    rng: np.random.Generator,
-    effort: Effort = "balanced",
-) -> Cohorts:
-    """Return cohorts of a graph: at least k members, at most a share alpha of each sensitive.
-
-    A class that is itself too small, or too sensitive, becomes one cohort as it is.
-
-    Parameters
-    ----------
-    graph:
-        The true graph.
-    params:
-        k and alpha are used.
-    rng:
-        The only randomness.
-    effort:
-        How many swaps are tried (`SWAPS`).
-
-    Examples
-    --------
-    >>> from ktsafe.datasets.synthetic import uniform
-    >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
-    >>> cohorts = kt_tree(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
-    >>> bool(cohorts.sizes.min() >= 5)
-    True
-    """
-    classes, counts = graph.qi_classes, neighbour_counts(graph)
-    return cohorts_of(classes, graph.is_sensitive, counts, params, rng=rng, effort=effort)
-
-
 def cohorts_of(
     classes: NDArray[np.int32],
     is_sensitive: NDArray[np.bool_],
@@ -123,7 +89,9 @@ def cohorts_of(
     effort: Effort = "balanced",
     executor: Executor | None = None,
 ) -> Cohorts:
-    """Return cohorts of vertices with the given classes and neighbour counts; see `kt_tree`.
+    """Return cohorts: at least k members, at most a share alpha of each sensitive.
+
+    A class that is itself too small, or too sensitive, becomes one cohort as it is.
 
     Parameters
     ----------
@@ -133,10 +101,25 @@ def cohorts_of(
         bool, shape (n,).
     counts:
         csr, int32, shape (n, any): what is to be alike.
-    params, rng, effort:
-        As in `kt_tree`.
+    params:
+        k and alpha are used.
+    rng:
+        The only randomness.
+    effort:
+        How many swaps are tried (`SWAPS`).
     executor:
         Works on classes side by side, if given; the cohorts are the same without.
+
+    Examples
+    --------
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
+    >>> counts, rng = neighbour_counts(graph), np.random.default_rng(0)
+    >>> cohorts = cohorts_of(
+    ...     graph.qi_classes, graph.is_sensitive, counts, PrivacyParams(k=5), rng=rng
+    ... )
+    >>> bool(cohorts.sizes.min() >= 5)
+    True
     """
     of_vertex = np.empty(len(classes), dtype=np.int32)
     class_of: list[int] = []

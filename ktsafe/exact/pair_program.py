@@ -146,8 +146,6 @@ def solve(
     *,
     rng: np.random.Generator,
     effort: Effort = "balanced",
-    start: PairPlan | None = None,
-    keep_degrees: bool = False,
 ) -> PairPlan:
     """Return degrees and shown candidates of a pair.
 
@@ -159,27 +157,22 @@ def solve(
         Draws the steps that are tried.
     effort:
         How many are (`TRIALS`).
-    start:
-        Where to begin instead of the medians: a solution that is valid.
-    keep_degrees:
-        Whether the degrees of `start` stay; only what is shown is then improved.
     """
-    if start is None and not len(pair.edges):
+    if not len(pair.edges):
         return cleared(pair)
-    board = _board(pair, start)
+    board = _board(pair)
     order = np.argsort(np.diff(board.first), kind="stable")
     core.show_all(board, order, NODES_MAX)
     core.exchange_all(board, NODES_MAX)
-    if not keep_degrees:
-        _settle(board, pair, SWEEPS[effort])
-        if not _balance(board, pair):
-            return cleared(pair)
-        weight = pair.signs * pair.sizes[pair.cohorts]
-        trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
-        core.double_steps(board, weight, pair.is_one, trials, PARTNERS, rng, NODES_MAX)
-        core.show_all(board, order, NODES_MAX)
+    _settle(board, pair, SWEEPS[effort])
+    if not _balance(board, pair):
+        return cleared(pair)
+    weight = pair.signs * pair.sizes[pair.cohorts]
+    trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
+    core.double_steps(board, weight, pair.is_one, trials, PARTNERS, rng, NODES_MAX)
+    core.show_all(board, order, NODES_MAX)
     value = float(board.value[0])
-    if value <= 0 and not keep_degrees:
+    if value <= 0:
         return cleared(pair)
     r = board.degree[: len(pair.a)]
     return PairPlan(r, r if pair.is_one else board.degree[len(pair.a) :], board.is_shown, value)
@@ -257,8 +250,8 @@ def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.i
     return np.concatenate((by_rarity[:half], by_rarity[others]))
 
 
-def _board(pair: Pair, start: PairPlan | None) -> core.Board:
-    """Return the state of the search at the given solution, or at the medians."""
+def _board(pair: Pair) -> core.Board:
+    """Return the state of the search at the medians, with nothing shown."""
     cohorts, vertices = pair.cohorts, pair.members()
     sizes = pair.sizes[cohorts]
     n, m = len(vertices), len(pair.edges)
@@ -270,27 +263,21 @@ def _board(pair: Pair, start: PairPlan | None) -> core.Board:
     ends = local[pair.edges]
     count = np.bincount(ends.reshape(-1), minlength=n)
     member_first = np.concatenate(([0], np.cumsum(sizes)))
-    if start is None:
-        degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
-        is_shown = np.zeros(m, dtype=np.bool_)
-    else:
-        degree = start.r.copy() if pair.is_one else np.concatenate((start.r, start.s))
-        is_shown = start.shown.copy()
-    shown = np.bincount(ends[is_shown].reshape(-1), minlength=n)
+    degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
     price = pair.price * sizes / 2
     return core.Board(
         ends=ends,
         gain=pair.gain,
-        is_shown=is_shown,
+        is_shown=np.zeros(m, dtype=np.bool_),
         first=np.concatenate(([0], np.cumsum(count))),
         at=(np.argsort(ends.T.reshape(-1), kind="stable") % max(m, 1)).astype(np.int32),
-        hidden=count - shown,
-        room=degree[cohort] - shown,
+        hidden=count,
+        room=degree[cohort],
         member_first=member_first,
         members=np.argsort(cohort, kind="stable").astype(np.int32),
         degree=degree,
         price=price,
-        value=np.array([pair.gain[is_shown].sum() - (price * degree).sum()]),
+        value=np.array([-(price * degree).sum()]),
         log=np.empty(core.log_size_for(n, m), dtype=np.int32),
         log_size=np.zeros(1, dtype=np.int64),
         parent=np.zeros(n, dtype=np.int32),

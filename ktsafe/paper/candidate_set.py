@@ -28,7 +28,7 @@ def initial_candidates(part: ExpandedSubgraph, setting: Setting) -> list[NDArray
         Ascending; v itself is in v.CS.
 
     *Source*: Algorithm 6 (initial_candidate). *Departure*: a symmetric ged, see
-    `pivots.is_pruned`.
+    `_kt_tree_as_published_core.pruned_by_pivots`.
     """
     n = len(part.origin)
     classes = setting.classes[part.origin]

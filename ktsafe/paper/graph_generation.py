@@ -110,7 +110,6 @@ def near_optimal(
     *,
     rng: np.random.Generator,
     orders: int,
-    pruning: bool = True,
     executor: Executor | None = None,
 ) -> tuple[AnonymizedSubgraph, NDArray[np.int64]]:
     """Anonymize in random execution orders and keep the cheapest result.
@@ -123,8 +122,6 @@ def near_optimal(
         Draws pivots and orders.
     orders:
         How many of the n! orders are tried; the paper tries 3,000 on Cora.
-    pruning:
-        As in `Variant`.
     executor:
         Tries orders at the same time; the result is the same without.
 
@@ -137,7 +134,7 @@ def near_optimal(
 
     *Source*: Appendix, "Additional Cost Evaluation of the Generated kt-Safe Graph".
     """
-    pivots = select_pivots(graph, params, rng) if pruning else np.zeros(0, dtype=np.int32)
+    pivots = select_pivots(graph, params, rng)
     setting = Setting.of_graph(graph, params, pivot_degrees=graph.degrees[pivots])
     whole = ExpandedSubgraph.whole(graph)
     # An order follows from its seed, so that thousands of results need not be kept.

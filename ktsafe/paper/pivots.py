@@ -1,4 +1,9 @@
-"""Pivots: the pruning lemma, and the selection of a set that prunes much."""
+"""Pivots: the selection of a set that prunes much.
+
+What a pivot rules out is `_kt_tree_as_published_core.pruned_by_pivots` (Lemma 5.1). *Departure*:
+its proof uses the triangle inequality both ways, which an edit distance of insertions alone does
+not satisfy, not being symmetric; so deletions count, too, there and in candidate sets.
+"""
 
 from __future__ import annotations
 
@@ -13,23 +18,6 @@ PIVOTS = 10
 SAMPLE_SIZE = 1_000
 ITERATIONS = 100
 """The paper's |PVTs|, |V(g_s)| and `ite`."""
-
-
-def is_pruned(distance_1: int, distance_2: int, epsilon: int) -> bool:
-    """Return whether a pivot at these distances rules a candidate out.
-
-    Parameters
-    ----------
-    distance_1, distance_2:
-        ged(HN(v_i), HN(v_p)) and ged(HN(v_m), HN(v_p)).
-    epsilon:
-        Greatest distance of candidates.
-
-    *Source*: Lemma 5.1. *Departure*: its proof uses the triangle inequality both ways, which an
-    edit distance of insertions alone does not satisfy, not being symmetric; so deletions count,
-    too, here and in candidate sets.
-    """
-    return abs(distance_1 - distance_2) > epsilon
 
 
 def select_pivots(

@@ -25,12 +25,12 @@ from scipy.sparse import csr_array
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.attributes.rare_classes import prepare
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact.bound import cohort_bound, degree_bound
-from ktsafe.exact.kt_tree import SWAPS, kt_tree
+from ktsafe.exact.kt_tree import SWAPS, cohorts_of, neighbour_counts
 from ktsafe.graph import edge_keys
 from ktsafe.single_release import Anonymized
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
+from tests.benchmarks.exact_bounds import cohort_bound, degree_bound
 
 BINS = 20
 UNIT = 64
@@ -94,7 +94,14 @@ def report(
         seen = AttributedGraph.from_codes(
             released.schema, released.categories, released.codes, kept.edges
         )
-        cohorts = kt_tree(seen, params, rng=generator_after(graph, seed), effort=options.effort)
+        cohorts = cohorts_of(
+            seen.qi_classes,
+            seen.is_sensitive,
+            neighbour_counts(seen),
+            params,
+            rng=generator_after(graph, seed),
+            effort=options.effort,
+        )
         linear = (cohort_bound(seen, cohorts) + fixed) / len(truth)
         any_ = (degree_bound(seen, params) + fixed) / len(truth)
     if guesses:

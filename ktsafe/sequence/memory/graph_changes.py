@@ -65,12 +65,6 @@ class Changes:
         if len(self.changed) != len(self.changed_values):
             raise InvalidGraph("Everybody who changes needs attribute values.")
 
-    @property
-    def is_empty(self) -> bool:
-        """Whether nothing changed."""
-        parts = (self.joined, self.left, self.changed, self.ties_added, self.ties_removed)
-        return not any(len(part) for part in parts)
-
     @classmethod
     def of_graph(cls, graph: AttributedGraph, keys: NDArray[np.int64]) -> Changes:
         """Return the changes that make `graph` out of nothing; `keys[v]` is the key of v."""

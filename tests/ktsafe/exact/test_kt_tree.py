@@ -10,8 +10,15 @@ from ktsafe import PrivacyParams
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact import _kt_tree_core as core
 from ktsafe.exact import kt_tree as module
-from ktsafe.exact.kt_tree import cohorts_of, kt_tree, neighbour_counts
+from ktsafe.exact.kt_tree import cohorts_of, neighbour_counts
 from tests.ktsafe.exact.graphs import graphs, rows
+
+
+def tree_of(graph, k):
+    """Return the cohorts of a graph."""
+    rng = np.random.default_rng(0)
+    counts = neighbour_counts(graph)
+    return cohorts_of(graph.qi_classes, graph.is_sensitive, counts, PrivacyParams(k=k), rng=rng)
 
 
 def deviation(counts, cohorts):
@@ -40,7 +47,7 @@ def test_neighbours_are_counted_by_class(graph):
 @settings(max_examples=50, deadline=None)
 def test_pivots_are_lower_medians(graph):
     """A pivot is the lower median of its cohort's counts, component by component."""
-    cohorts = kt_tree(graph, PrivacyParams(k=3), rng=np.random.default_rng(0))
+    cohorts = tree_of(graph, k=3)
     counts, pivots = neighbour_counts(graph).toarray(), cohorts.pivots.toarray()
     for c, size in enumerate(cohorts.sizes):
         ranked = np.sort(counts[cohorts.of_vertex == c], axis=0)
@@ -53,7 +60,7 @@ def test_swaps_lower_the_deviation(monkeypatch):
     counts, found = neighbour_counts(graph).toarray(), []
     for swaps in (0, 5, 500):
         monkeypatch.setitem(module.SWAPS, "balanced", swaps)
-        cohorts = kt_tree(graph, PrivacyParams(k=5), rng=np.random.default_rng(0))
+        cohorts = tree_of(graph, k=5)
         found.append(deviation(counts, cohorts))
     assert found[0] > found[1] > found[2]
 
@@ -112,7 +119,7 @@ def test_near_cohorts_are_the_nearest_within_a_factor(monkeypatch):
 def test_large_classes_become_small_cohorts():
     """Cohorts have fewer than 2 k members where alpha allows."""
     graph = uniform(500, 4000, rng=np.random.default_rng(1), n_tuples=2, sensitive_share=0.0)
-    cohorts = kt_tree(graph, PrivacyParams(k=10), rng=np.random.default_rng(0))
+    cohorts = tree_of(graph, k=10)
     assert cohorts.sizes.min() >= 10
     assert cohorts.sizes.max() < 20
 

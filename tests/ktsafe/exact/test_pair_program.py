@@ -119,28 +119,6 @@ def test_weighted_candidates_are_worth_what_is_said(pair):
     assert plan.value >= 0
 
 
-@settings(max_examples=40, deadline=None)
-@given(
-    pairs(is_one=False, sizes_a=(5, 6, 7), sizes_b=(5, 5), gains=(2.0, 0.6))
-    | pairs(is_one=True, sizes_a=(5, 6, 7), gains=(2.0, 0.6))
-)
-def test_degrees_can_be_kept(pair):
-    """From a start with degrees that stay, what is shown only gets better."""
-    first = solve(pair, rng=np.random.default_rng(0))
-    bare = type(first)(
-        first.r,
-        first.s,
-        np.zeros(len(pair.edges), dtype=np.bool_),
-        first.value - pair.gain[first.shown].sum(),
-    )
-    again = solve(pair, rng=np.random.default_rng(0), start=bare, keep_degrees=True)
-    check(pair, again)
-    assert np.array_equal(again.r, first.r)
-    assert np.array_equal(again.s, first.s)
-    better = solve(pair, rng=np.random.default_rng(0), start=first, keep_degrees=True)
-    assert better.value >= first.value - 1e-9
-
-
 def test_sizes_that_never_fit_are_cleared():
     """A pair whose sides can only balance far beyond its ties shows nothing."""
     sizes = np.array([31, 37])
