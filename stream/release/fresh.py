@@ -11,12 +11,12 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.verify import verify
-from state.ledger import Ledger, PendingCut, SequenceRecord
+from state.ledger import Ledger
 from state.snapshot import GraphSnapshot
 from stream.files import releases_write
 from stream.files.certificates import in_order
 from stream.files.releases_read import Release
-from stream.release.mechanism import Built, Progress
+from stream.release.mechanism import Built, DueRelease, Progress
 from stream.workers.pool import ONE_PER_CORE, Workers
 
 
@@ -45,20 +45,12 @@ class FreshReleases:
     def open(self, ledger: Ledger) -> None:
         """Nothing of former releases is needed."""
 
-    def build(
-        self,
-        index: int,
-        series: SequenceRecord,
-        cut: PendingCut,
-        snapshot: GraphSnapshot,
-        progress: Progress,
-    ) -> Built:
+    def build(self, due: DueRelease, progress: Progress) -> Built:
         """Anonymize the graph of the cut, whatever was released before."""
-        del series, cut
-        seed = secrets.randbits(128) if self.seed is None else [self.seed, index]
+        seed = secrets.randbits(128) if self.seed is None else [self.seed, due.index]
         with self.workers.open() as (executor, work):
             anonymized = anonymize(
-                snapshot.graph,
+                due.snapshot.graph,
                 self.params,
                 rng=np.random.default_rng(seed),
                 options=self.options,
@@ -66,7 +58,7 @@ class FreshReleases:
                 progress=progress,
             )
         ids = releases_write.random_ids(
-            anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + index
+            anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + due.index
         )
         origin = anonymized.origin.astype(np.int64)
         return Built(anonymized.graph, ids, origin, anonymized.shift, work=work)

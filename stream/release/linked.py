@@ -33,7 +33,7 @@ from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, TrueGraph, Violation
 from state.database import RESTORE
 from state.errors import StateCorrupted
-from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord
+from state.ledger import Ledger, ReleaseRecord
 from state.snapshot import GraphSnapshot
 from stream.files.certificates import in_order
 from stream.files.private_audits import read_shift
@@ -41,7 +41,7 @@ from stream.files.private_history import check_there, owners_of
 from stream.files.releases_read import Release, read_release
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
-from stream.release.mechanism import Built, Progress
+from stream.release.mechanism import Built, DueRelease, Progress
 from stream.release.randomness import release_generator
 from stream.release.true_changes import changes_since
 from stream.study.audits import audited
@@ -122,22 +122,15 @@ class LinkedReleases:
         self._snapshot = self._next_snapshot = None
         self._n_audited = 0
 
-    def build(
-        self,
-        index: int,
-        series: SequenceRecord,
-        cut: PendingCut,
-        snapshot: GraphSnapshot,
-        progress: Progress,
-    ) -> Built:
+    def build(self, due: DueRelease, progress: Progress) -> Built:
         """Make the next release of the sequence from what changed; the first from everything.
 
         The randomness follows from the ledger alone, so that a release that is built again after a
         crash comes out the same.
         """
         del progress
-        rng = release_generator(series.secret, index, cut.slot_us)
-        self._next_snapshot = snapshot
+        rng = release_generator(due.series.secret, due.index, due.cut.slot_us)
+        snapshot = self._next_snapshot = due.snapshot
         if self._engine is None:
             self._engine = self._read_engine()
         if self._engine is None:

@@ -26,6 +26,16 @@ Progress = Callable[[str, float], None]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class DueRelease:
+    """A release that is to be made: which one, of which sequence, and of which true graph."""
+
+    index: int
+    series: SequenceRecord
+    cut: PendingCut
+    snapshot: GraphSnapshot
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Built:
     """A release that was made and is not written yet.
 
@@ -74,15 +84,8 @@ class Mechanism(Protocol):
             If that cannot be: no release may be made.
         """
 
-    def build(
-        self,
-        index: int,
-        series: SequenceRecord,
-        cut: PendingCut,
-        snapshot: GraphSnapshot,
-        progress: Progress,
-    ) -> Built:
-        """Make release `index` of a series from the true graph at its cut.
+    def build(self, due: DueRelease, progress: Progress) -> Built:
+        """Make a release from the true graph at its cut.
 
         Raises
         ------

@@ -26,6 +26,7 @@ from state.snapshot import GraphSnapshot
 from stream.errors import FoundByAttack, Worthless
 from stream.observer import Observer
 from stream.process.logs import get_logger
+from stream.release.mechanism import DueRelease
 from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
 
 log = get_logger(__name__)
@@ -110,13 +111,13 @@ class Publisher:
         """Start building the release of a cut."""
         assert not self.busy
         last = self._ledger.last()
-        index = last.index + 1 if last else 1
+        due = DueRelease(last.index + 1 if last else 1, sequence, cut, snapshot)
         is_first = last is None or last.sequence_id != sequence.sequence_id
 
         def build() -> StagedRelease:
             if is_first:  # Later on values may well go out of use.
                 snapshot.graph.check_present()
-            return self._snapshotter.build(index, sequence, cut, snapshot)
+            return self._snapshotter.build(due)
 
         self._build = build
         self._retry_at_s = self._monotonic()

@@ -19,8 +19,7 @@ from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
 from ktsafe.audit import Traced, audit_traced, trace, usefulness
 from ktsafe.errors import NotKTSafe
-from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
-from state.snapshot import GraphSnapshot
+from state.ledger import Ledger, ReleaseRecord, Status
 from stream.files import releases_write
 from stream.files.certificates import write_certificate
 from stream.files.release_figures import ReleaseFigures, release_figures
@@ -28,7 +27,7 @@ from stream.files.releases_read import Release, read_release
 from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
-from stream.release.mechanism import Built, Mechanism
+from stream.release.mechanism import Built, DueRelease, Mechanism
 from stream.release.worth_gate import check_worth
 from stream.slots import rfc3339
 
@@ -134,9 +133,7 @@ class Snapshotter:
         """Return where the bytes of a release are staged."""
         return self._settings.staging_dir / release_id
 
-    def build(
-        self, index: int, series: SequenceRecord, cut: PendingCut, snapshot: GraphSnapshot
-    ) -> StagedRelease:
+    def build(self, due: DueRelease) -> StagedRelease:
         """Anonymize, write, read back and verify one release.
 
         Raises
@@ -153,10 +150,11 @@ class Snapshotter:
             If the service is stopping.
         """
         settings = self._settings
-        release_id = releases_write.release_id(index, cut.slot_us)
+        series, cut, snapshot = due.series, due.cut, due.snapshot
+        release_id = releases_write.release_id(due.index, cut.slot_us)
         timings: dict[str, float] = {}
         with self._phase("anonymize", timings):
-            built = self._mechanism.build(index, series, cut, snapshot, self._check_cancelled)
+            built = self._mechanism.build(due, self._check_cancelled)
         if built.work is not None:
             self._observer.release_parts(built.work)
         folder = self.staging_folder(release_id)
@@ -200,7 +198,7 @@ class Snapshotter:
             if built.shift is not None:
                 write_certificate(settings.audit_dir / release_id, built.ids, built.shift)
         record = ReleaseRecord(
-            index=index,
+            index=due.index,
             release_id=release_id,
             sequence_id=series.sequence_id,
             slot_us=cut.slot_us,

@@ -17,7 +17,6 @@ from typing import Any
 from connectors.base import DeadLetter, DeadLetterSink, Source
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.sequence import SequenceOptions
-from state.ledger import PendingCut, SequenceRecord
 from state.rocksdb import RocksDBStore
 from state.snapshot import GraphSnapshot
 from state.store import GraphStore
@@ -27,7 +26,7 @@ from stream.observer import Observer, Observers
 from stream.release.attacker import AttackSettings
 from stream.release.fresh import FreshReleases
 from stream.release.linked import LinkedReleases
-from stream.release.mechanism import Built, Mechanism
+from stream.release.mechanism import Built, DueRelease, Mechanism
 from stream.release.publish import Executor
 from stream.release.snapshotter import BuildSettings
 from stream.service.clocks import Clocks
@@ -306,16 +305,9 @@ class _Watched:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._mechanism, name)
 
-    def build(
-        self,
-        index: int,
-        series: SequenceRecord,
-        cut: PendingCut,
-        snapshot: GraphSnapshot,
-        progress: Any,
-    ) -> Built:
-        self._world.cuts[release_id(index, cut.slot_us)] = _folded(snapshot)
-        return self._mechanism.build(index, series, cut, snapshot, progress)
+    def build(self, due: DueRelease, progress: Any) -> Built:
+        self._world.cuts[release_id(due.index, due.cut.slot_us)] = _folded(due.snapshot)
+        return self._mechanism.build(due, progress)
 
 
 def _folded(snapshot: GraphSnapshot) -> feeds.Graph:
