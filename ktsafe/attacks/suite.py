@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ktsafe.attacks.age import age
 from ktsafe.attacks.alignment import alignment
@@ -26,7 +24,6 @@ from ktsafe.attacks.seeds import seeds
 from ktsafe.attacks.sensitive_inference import sensitive_inference
 from ktsafe.attacks.two_hops import two_hops
 from ktsafe.errors import InvalidParams
-from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
 Attack = Callable[[Case, PrivacyParams, np.random.Generator, Case | None], list[Result]]
@@ -84,9 +81,7 @@ SEQUENCE_ATTACKS: Mapping[str, Callable[[History, PrivacyParams], list[Result]]]
 
 
 def run(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    original_of: NDArray[np.integer[Any]],
+    case: Case,
     params: PrivacyParams,
     rng: np.random.Generator,
     *,
@@ -99,11 +94,8 @@ def run(
 
     Parameters
     ----------
-    original, released:
-        The true graph at the release's nominal time, and what was released, of one schema.
-    original_of:
-        Integers, shape (released vertices,): the true vertex behind each, -1 for an inserted one.
-        No attack sees it; it judges their guesses.
+    case:
+        The release and the truth behind it, which judges the guesses.
     params:
         The parameters of the release: what it promises.
     rng:
@@ -121,24 +113,21 @@ def run(
 
     Raises
     ------
-    InvalidGraph
-        If graphs and mapping do not fit each other.
     InvalidParams
         If an attack is not known.
 
     Examples
     --------
-    >>> from ktsafe.attacks import ids_removed
+    >>> from ktsafe.attacks import Case, ids_removed
     >>> from ktsafe.datasets.synthetic import uniform
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(200, 2000, rng=rng)
-    >>> shown, behind = ids_removed(graph, rng)
-    >>> results = run(graph, shown, behind, PrivacyParams(k=10), rng, attacks=["one_hop"])
+    >>> case = Case(graph, *ids_removed(graph, rng))
+    >>> results = run(case, PrivacyParams(k=10), rng, attacks=["one_hop"])
     >>> any(result.is_broken for result in results)
     True
     """
     wanted = list(attacks)
-    case = Case(original, released, np.asarray(original_of, dtype=np.int64))
     report = progress or (lambda _name, _fraction: None)
     results: list[Result] = []
     each = run_each(case, params, rng, attacks=wanted, another=another, targets_max=targets_max)

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.attacks import run
+from ktsafe.attacks import Case, run
 from ktsafe.audit import trace
 from ktsafe.audit.utility import utility_figures
 from stream.report.reading import at
@@ -57,9 +57,7 @@ def measured(
         found["utility"] = utility_figures(trace(original, released, original_of), rng=rng)
     if not (at(found, "attacks.results") or at(found, "best_guesses.results")):
         results = run(
-            original,
-            released,
-            np.asarray(original_of),
+            Case(original, released, np.asarray(original_of)),
             params,
             np.random.default_rng(seed),
             attacks=CHEAP,

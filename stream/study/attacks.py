@@ -75,9 +75,7 @@ def attack_releases(
         case = case_of(release, true, owners)
         by_sequence.setdefault(release.manifest.sequence_id, []).append((release, true, case))
         results = run(
-            case.original,
-            case.released,
-            case.original_of,
+            case,
             release.params,
             np.random.default_rng(seed),
             attacks=[name for name in wanted if name in ATTACKS],

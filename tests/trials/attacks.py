@@ -109,7 +109,7 @@ def on_graph(graph: AttributedGraph) -> Found:
 def attacked(case: Case, attacks: Iterable[str]) -> list[Result]:
     """Attack one release."""
     rng = np.random.default_rng(0)
-    return run(case.original, case.released, case.original_of, PARAMS, rng, attacks=attacks)
+    return run(case, PARAMS, rng, attacks=attacks)
 
 
 def told(results: Iterable[Result]) -> dict[str, dict[str, Any]]:

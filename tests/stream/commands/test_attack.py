@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from ktsafe.attacks import ids_removed, run
+from ktsafe.attacks import Case, ids_removed, run
 from stream.cli import run_command
 from stream.errors import Exit
 from stream.files import releases_write
@@ -74,8 +74,8 @@ def test_a_release_is_attacked_as_the_library_does(tmp_path, capsys):
     assert release["release_id"] == "000000"
     assert report["sequences"] == []
     true = graphs(1)[0]
-    shown, behind = ids_removed(true, np.random.default_rng(1))
-    expected = run(true, shown, behind, PARAMS, np.random.default_rng(0))
+    case = Case(true, *ids_removed(true, np.random.default_rng(1)))
+    expected = run(case, PARAMS, np.random.default_rng(0))
     of_files = [result for result in release["results"] if result["attack"].startswith("bytes.")]
     assert of_files
     assert release["results"] == [*(result.to_mapping() for result in expected), *of_files]

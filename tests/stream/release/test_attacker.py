@@ -56,7 +56,7 @@ def test_figures_are_those_of_the_suite() -> None:
     told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)["attacks"]
     rng = np.random.default_rng(0)
     names = [name for name in ATTACKS_TOLD if name != "changes"]
-    expected = run(it.original, it.released, it.original_of, PARAMS, rng, attacks=names)
+    expected = run(it, PARAMS, rng, attacks=names)
     assert told["results"] == [result.to_mapping() for result in expected]
     assert told["unfinished"] == []
     assert json.loads(json.dumps(told)) == told
