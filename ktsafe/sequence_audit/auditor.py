@@ -7,7 +7,6 @@ share of CS_W(v) at every release of W in which v occurs is at most alpha.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from typing import Any, Literal
 
@@ -23,6 +22,7 @@ from ktsafe.sequence_audit.change_history import ChangeHistory
 from ktsafe.sequence_audit.containment import TrueGraph
 from ktsafe.sequence_audit.continuity import Continuity
 from ktsafe.sequence_audit.findings import Findings
+from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.profiles import Structure
 from ktsafe.sequence_audit.structure_reader import StructureReader
@@ -51,7 +51,7 @@ class Promise:
     cover: bool = True
 
 
-class SequenceAuditor:
+class SequenceAuditor(Forkable):
     """Audits releases as they come; the cost of one more follows what it changes.
 
     The work that grows faster than the release (building profiles, comparing locations,
@@ -97,20 +97,6 @@ class SequenceAuditor:
         self._linked: CandidateSets | None = None
         self._history = ChangeHistory()
         self._comparison = TruthComparison()
-
-    def copy(self) -> SequenceAuditor:
-        """Return an auditor that goes on from here by itself."""
-        other = copy.copy(self)
-        other.__dict__.update(
-            _continuity=self._continuity.copy(),
-            _reader=self._reader.copy(),
-            _ownership=self._ownership.copy(),
-            _published=self._published.copy(),
-            _linked=None if self._linked is None else self._linked.copy(),
-            _history=self._history.copy(),
-            _comparison=self._comparison.copy(),
-        )
-        return other
 
     @property
     def _params(self) -> PrivacyParams:

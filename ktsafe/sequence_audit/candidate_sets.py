@@ -11,7 +11,6 @@ certificate by cohorts refines them.
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 
 import numpy as np
@@ -20,6 +19,7 @@ from numpy.typing import NDArray
 from ktsafe.sequence_audit import _candidates_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.audited_release import grown
+from ktsafe.sequence_audit.forkable import Forkable
 
 ABSENT = -1
 
@@ -46,7 +46,7 @@ class Stage:
     is_sensitive: NDArray[np.bool_]
 
 
-class CandidateSets:
+class CandidateSets(Forkable):
     """CS_all of every object, carried from release to release.
 
     Attributes
@@ -67,14 +67,8 @@ class CandidateSets:
         self.atom_of = np.zeros(0, dtype=np.int64)
         self.pairs = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self.ever_sensitive = np.zeros(0, dtype=np.bool_)
-        self.stages: list[Stage] = []
+        self.stages: tuple[Stage, ...] = ()
         self.is_owned = np.zeros(0, dtype=np.bool_)
-
-    def copy(self) -> CandidateSets:
-        """Return candidate sets that go on from here by themselves."""
-        other = copy.copy(self)
-        other.stages = list(self.stages)
-        return other
 
     @property
     def n_atoms(self) -> int:
@@ -105,7 +99,7 @@ class CandidateSets:
         self.atom_of[known] = atom.reshape(-1)
         self.pairs = _survivors(self.pairs, children, parent, group, stage.similar)
         self.ever_sensitive = ever
-        self.stages.append(stage)
+        self.stages = (*self.stages, stage)
 
     def mark_owned(self, objects: NDArray[np.int64], n_objects: int) -> None:
         """Note which objects have an owner in the last release."""

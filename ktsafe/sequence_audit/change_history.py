@@ -7,7 +7,6 @@ release is added, and has to be judged with the candidates of all releases, what
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,12 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures
 from ktsafe.sequence_audit.candidate_sets import CandidateSets
+from ktsafe.sequence_audit.forkable import Forkable
 
 UNKNOWN = np.iinfo(np.int64).max
 
 
-class ChangeHistory:
+class ChangeHistory(Forkable):
     """Every visible change, by vertex and release, and who is left that changed alike.
 
     A row is judged again only where its vertex has other candidates than before, or one of them
@@ -38,10 +38,6 @@ class ChangeHistory:
         self.vertices, self.label, self.k_delta, self.sensitive = np.zeros((4, 0), dtype=np.int64)
         self._judged_by = np.zeros((0, 2), dtype=np.int64)
         self._n_labels = 0
-
-    def copy(self) -> ChangeHistory:
-        """Return a history that goes on from here by itself; arrays are never changed in place."""
-        return copy.copy(self)
 
     def add(self, vertices: NDArray[np.int64], label: NDArray[np.int64]) -> None:
         """Add the changes of the next release; labels are its own, equal iff D_i are."""

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import MISSING
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering
+from ktsafe.sequence_audit.forkable import Forkable
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -95,7 +96,7 @@ class Contained:
     sensitive_differs: NDArray[np.int64]
 
 
-class Containment:
+class Containment(Forkable):
     """Follows what is missing from release to release. People are numbers that persist."""
 
     def __init__(self) -> None:
@@ -103,12 +104,6 @@ class Containment:
         self._ages = np.zeros(0, dtype=np.int64)
         self._waiting = np.zeros(0, dtype=np.int64)
         self._waits = np.zeros(0, dtype=np.int64)
-
-    def copy(self) -> Containment:
-        """Return a record that goes on from here by itself."""
-        other = Containment()
-        other.__dict__.update(self.__dict__)
-        return other
 
     def add(
         self,

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import copy
-
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.audited_release import AuditedRelease
+from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.violations import Violations
 
 
-class Continuity:
+class Continuity(Forkable):
     """Follows the heads of releases.
 
     Attributes
@@ -25,10 +24,6 @@ class Continuity:
         self.params = PrivacyParams()
         self._release_ids: frozenset[str] = frozenset()
         self._schema: object = None
-
-    def copy(self) -> Continuity:
-        """Return a record that goes on from here by itself."""
-        return copy.copy(self)
 
     def enter(self, release: AuditedRelease, found: Violations) -> bool:
         """Check the head of the next release; return whether it begins a new sequence."""

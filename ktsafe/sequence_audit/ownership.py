@@ -8,7 +8,6 @@ its own while its id lasts; a place whose owner was published elsewhere since is
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 from collections.abc import Hashable, Iterable, Sequence
 
@@ -16,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence_audit.audited_release import Numbering, grown
+from ktsafe.sequence_audit.forkable import Forkable
 
 NOBODY = -1
 
@@ -44,7 +44,7 @@ class Owned:
     is_new: NDArray[np.bool_]
 
 
-class Ownership:
+class Ownership(Forkable):
     """The owners of all published ids so far. Vertices are numbers that persist.
 
     Attributes
@@ -67,10 +67,6 @@ class Ownership:
     def was_owned(self) -> NDArray[np.bool_]:
         """Whether each vertex number ever had an owner."""
         return self._last_owner >= 0
-
-    def copy(self) -> Ownership:
-        """Return a record that goes on from here by itself."""
-        return copy.copy(self)
 
     def numbers_of(self, people: Iterable[Hashable]) -> NDArray[np.int64]:
         """Return the numbers of people, whether or not they were published."""

@@ -12,8 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.sequence_audit.forkable import Forkable
 
-class EdgeAges:
+
+class EdgeAges(Forkable):
     """Ages of the published ties, carried from release to release.
 
     An age is the number of releases that show the tie, this one included, whether or not there were
@@ -26,14 +28,6 @@ class EdgeAges:
         self._ages = np.zeros(0, dtype=np.int64)
         self._is_true: NDArray[np.bool_] | None = None
         self._survival = np.zeros((2, 2), dtype=np.int64)
-
-    def copy(self) -> EdgeAges:
-        """Return ages that go on from here by themselves."""
-        other = EdgeAges()
-        other._keys, other._is_true = self._keys, self._is_true
-        other._ever, other._ages = self._ever, self._ages
-        other._survival = self._survival.copy()
-        return other
 
     def add(self, keys: NDArray[np.int64], is_true: NDArray[np.bool_] | None) -> dict[str, Any]:
         """Take the ties of one more release.
@@ -54,7 +48,7 @@ class EdgeAges:
         if self._is_true is not None:
             survives = np.isin(self._keys, keys, assume_unique=True)
             cells = 2 * self._is_true + survives
-            self._survival += np.bincount(cells, minlength=4).reshape(2, 2)
+            self._survival = self._survival + np.bincount(cells, minlength=4).reshape(2, 2)
         ever = np.union1d(self._ever, keys)
         ages = np.zeros(len(ever), dtype=np.int64)
         ages[np.searchsorted(ever, self._ever)] = self._ages

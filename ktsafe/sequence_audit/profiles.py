@@ -10,7 +10,6 @@ it bounds the distance of non-sensitive attributes, unlike classical t-closeness
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import itertools
 
@@ -22,6 +21,7 @@ from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.audited_release import grown
+from ktsafe.sequence_audit.forkable import Forkable
 
 SIZE_MAX = 10_000_000
 """Neighbourhoods beyond which the exact comparison could leave int64."""
@@ -61,7 +61,7 @@ class Structure:
     tuple_before: NDArray[np.int64]
 
 
-class Profiler:
+class Profiler(Forkable):
     """Reads the releases of one sequence, in order. Vertices are numbers that persist."""
 
     def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
@@ -80,10 +80,6 @@ class Profiler:
         self._pairs = np.zeros(0, dtype=np.int64)
         self.profiles_built = 0
         self.pairs_compared = 0
-
-    def copy(self) -> Profiler:
-        """Return a profiler that goes on from here by itself."""
-        return copy.copy(self)
 
     def read(
         self,

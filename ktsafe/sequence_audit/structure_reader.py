@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, stable_codes
+from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.profiles import Profiler, Structure
 from ktsafe.sequence_audit.symmetry import SymmetryReader, orbits_of
 
 
-class StructureReader:
+class StructureReader(Forkable):
     """Reads the releases of one sequence, in order."""
 
     def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
@@ -21,12 +20,6 @@ class StructureReader:
         self._values = [Numbering() for _ in range(n_attributes)]
         self._profiler = Profiler(params, n_attributes)
         self._symmetry = SymmetryReader()
-
-    def copy(self) -> StructureReader:
-        """Return a reader that goes on from here by itself."""
-        other = copy.copy(self)
-        other.__dict__.update(_profiler=self._profiler.copy(), _symmetry=self._symmetry.copy())
-        return other
 
     def read(
         self,

@@ -12,8 +12,6 @@ The check of the shift shares no code with what made it, nor with the verifier's
 
 from __future__ import annotations
 
-import copy
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -21,6 +19,7 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.audited_release import grown
+from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
 
 
@@ -62,7 +61,7 @@ def orbits_of(shift: NDArray[np.int64]) -> NDArray[np.int64]:
     return orbit
 
 
-class SymmetryReader:
+class SymmetryReader(Forkable):
     """Reads the releases of one sequence, in order, each with its shift."""
 
     def __init__(self) -> None:
@@ -70,10 +69,6 @@ class SymmetryReader:
         self._tuples: dict[bytes, int] = {}
         self._tuple = np.zeros(0, dtype=np.int64)
         self._edges = np.zeros(0, dtype=np.int64)
-
-    def copy(self) -> SymmetryReader:
-        """Return a reader that goes on from here by itself."""
-        return copy.copy(self)
 
     def read(
         self,

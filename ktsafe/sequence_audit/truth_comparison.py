@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from typing import Any
 
 import numpy as np
@@ -10,24 +9,19 @@ import numpy as np
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit.audited_release import AuditedRelease
 from ktsafe.sequence_audit.containment import Containment, TrueGraph
+from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.sequence_audit.profiles import Structure, edge_keys
 from ktsafe.sequence_audit.violations import Violations
 
 
-class TruthComparison:
+class TruthComparison(Forkable):
     """Compares releases with the true graph, where it is at hand, in order."""
 
     def __init__(self) -> None:
         self._ages = EdgeAges()
         self._containment = Containment()
-
-    def copy(self) -> TruthComparison:
-        """Return a comparison that goes on from here by itself."""
-        other = copy.copy(self)
-        other.__dict__.update(_ages=self._ages.copy(), _containment=self._containment.copy())
-        return other
 
     def begin_sequence(self) -> None:
         """Begin a new sequence, whose edges are all new."""
