@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.audited_release import AuditedRelease
+from ktsafe.sequence_audit.findings import Violations
 from ktsafe.sequence_audit.forkable import Forkable
-from ktsafe.sequence_audit.violations import Violations
 
 
 class Continuity(Forkable):

@@ -9,11 +9,11 @@ import numpy as np
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit.audited_release import AuditedRelease
 from ktsafe.sequence_audit.containment import Containment, TrueGraph
+from ktsafe.sequence_audit.findings import Violations
 from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.sequence_audit.profiles import Structure, edge_keys
-from ktsafe.sequence_audit.violations import Violations
 
 
 class TruthComparison(Forkable):
