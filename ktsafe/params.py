@@ -11,7 +11,7 @@ import dataclasses
 import math
 from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Any, Literal, Self, get_args
 
 from ktsafe.errors import InvalidParams
 
@@ -66,8 +66,28 @@ def half_l1(t: Fraction | float | str, distance: Distance) -> Fraction:
     return exact(t, "t") / (2 if distance == "l1" else 1)
 
 
+class Mapped:
+    """A dataclass of plain values and rationals that is written as JSON and read again."""
+
+    __slots__ = ()
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the fields as JSON-ready values; rationals as text, unrounded."""
+        fields = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}  # type: ignore[arg-type]
+        return {n: str(x) if isinstance(x, Fraction) else x for n, x in fields.items()}
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
+        """Build one from what `to_mapping` wrote, or from a configuration table."""
+        known = sorted(field.name for field in dataclasses.fields(cls))  # type: ignore[arg-type]
+        if unknown := sorted(set(mapping) - set(known)):
+            msg = f"Unknown parameter {unknown[0]!r}."
+            raise InvalidParams(msg, hint=f"Known: {', '.join(known)}.")
+        return cls(**mapping)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
-class PrivacyParams:
+class PrivacyParams(Mapped):
     """Parameters of kt-safety (Definition 5).
 
     Attributes
@@ -138,20 +158,3 @@ class PrivacyParams:
     def group_size_min(self) -> int:
         """Least size m of a group that can hold one sensitive vertex: max(k, ceil(1/alpha))."""
         return max(self.k, math.ceil(1 / self.alpha))
-
-    def to_mapping(self) -> dict[str, int | str]:
-        """Return the parameters as JSON-ready values; rationals as text, unrounded."""
-        return {
-            field.name: str(value) if isinstance(value, Fraction) else value
-            for field in dataclasses.fields(self)
-            for value in (getattr(self, field.name),)
-        }
-
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any]) -> PrivacyParams:
-        """Build parameters from what `to_mapping` wrote, or from a configuration table."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        if unknown := sorted(set(mapping) - known):
-            msg = f"Unknown privacy parameter {unknown[0]!r}."
-            raise InvalidParams(msg, hint=f"Known: {', '.join(sorted(known))}.")
-        return cls(**mapping)

@@ -10,6 +10,7 @@ does not become one leaves nothing: the memory is read back from the ledger.
 
 from __future__ import annotations
 
+import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -42,7 +43,6 @@ from stream.files.releases_read import Release, read_release
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
 from stream.release.mechanism import Built, DueRelease, Progress
-from stream.release.randomness import release_generator
 from stream.release.true_changes import changes_since
 from stream.study.audits import audited
 from stream.workers.pool import ONE_PER_CORE, Workers
@@ -129,7 +129,7 @@ class LinkedReleases:
         crash comes out the same.
         """
         del progress
-        rng = release_generator(due.series.secret, due.index, due.cut.slot_us)
+        rng = _generator_of(due)
         snapshot = self._next_snapshot = due.snapshot
         if self._engine is None:
             self._engine = self._read_engine()
@@ -317,3 +317,10 @@ def _truth(graph: AttributedGraph, people: list[int], declared: Declared) -> Tru
     ]
     edges = graph.edges.astype(np.int64)
     return TrueGraph(people, columns[:-1], columns[-1], edges, declared)
+
+
+def _generator_of(due: DueRelease) -> np.random.Generator:
+    """Return the randomness of a release: the same after a crash, secret as the ledger is."""
+    what = f"{due.index}/{due.cut.slot_us}".encode()
+    drawn = hashlib.blake2b(what, key=bytes.fromhex(due.series.secret)).digest()
+    return np.random.default_rng(int.from_bytes(drawn, "big"))

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
 from fractions import Fraction
-from typing import Any, Literal, get_args
+from typing import Literal, get_args
 
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Effort
-from ktsafe.params import exact
+from ktsafe.params import Mapped, exact
 
 Births = Literal["withhold", "pad"]
 QiChange = Literal["hold", "rebirth"]
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class SequenceOptions:
+class SequenceOptions(Mapped):
     """How a sequence reacts to changes.
 
     Attributes
@@ -66,22 +65,3 @@ class SequenceOptions:
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidParams(f"{name} must be a whole number of at least 0.")
-
-    def to_mapping(self) -> dict[str, int | str | bool | None]:
-        """Return the options as JSON-ready values; rationals as text, unrounded."""
-        return {
-            field.name: str(value) if isinstance(value, Fraction) else value
-            for field in dataclasses.fields(self)
-            for value in (getattr(self, field.name),)
-        }
-
-    @classmethod
-    def from_mapping(cls, mapping: Mapping[str, Any]) -> SequenceOptions:
-        """Build options from what `to_mapping` wrote, or from a configuration table."""
-        known = {field.name for field in dataclasses.fields(cls)}
-        if unknown := sorted(set(mapping) - known):
-            raise InvalidParams(
-                f"Unknown option {unknown[0]!r} of the sequence.",
-                hint=f"Known: {', '.join(sorted(known))}.",
-            )
-        return cls(**mapping)
