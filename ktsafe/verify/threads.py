@@ -23,7 +23,8 @@ def ranges(n: int, parts: int) -> list[tuple[int, int]]:
 
 def in_threads(work: Callable[[Part], Result], parts: Iterable[Part], threads: int) -> list[Result]:
     """Return what the work gives for each part, in their order."""
-    if threads == 1:
-        return [work(part) for part in parts]
+    todo = list(parts)
+    if min(threads, len(todo)) <= 1:
+        return [work(part) for part in todo]
     with ThreadPoolExecutor(threads) as pool:
-        return list(pool.map(work, parts))
+        return list(pool.map(work, todo))
