@@ -11,7 +11,7 @@ EVENTS ?= 7200000
 OUT ?= var/paper
 FULL ?=
 # Processes that share the tests; each starts a broker of its own when it needs one.
-TEST_WORKERS ?= 2
+TEST_WORKERS ?= 4
 
 VENV := .venv
 READY := $(VENV)/.ready
@@ -41,7 +41,7 @@ run: $(READY) ## generate a social feed, run the service on it, publish verified
 test: $(STAMP) ## run all tests; those with a Kafka broker need Java and Maven, else they are skipped
 	@$(MAKE) -s java 2>/dev/null || echo "Without Java and Maven the Kafka tests are skipped" \
 		"(Debian: apt-get install default-jre-headless maven)."
-	$(RUN) -m pytest -n $(TEST_WORKERS)
+	$(RUN) -m pytest -n $(TEST_WORKERS) --dist worksteal
 
 lint: $(STAMP) ## check style and formatting
 	$(RUN) -m ruff check $(CODE)

@@ -34,6 +34,7 @@ from stream.service.loop import LoopSettings
 from stream.service.service import Ends, ServiceSettings, run_service
 from stream.slots import FixedSlots, Slots
 from stream.watching.summary import Counts, Summary
+from stream.workers.pool import Workers
 from tests import feeds
 from tests.memory_connectors import (
     Crash,
@@ -239,12 +240,13 @@ class World:
     def mechanism(self) -> Mechanism:
         """Return what makes the releases of one run."""
         if self.sequence is None:
-            return FreshReleases(self.params, ALL_PEOPLE)
+            return FreshReleases(self.params, ALL_PEOPLE, Workers(1))
         return LinkedReleases(
             self.params,
             self.sequence,
             open_reader=lambda: MemoryReleaseReader(self.releases),
             audit_dir=self.folder / "audit",
+            workers=Workers(1),
         )
 
     def graph(self) -> feeds.Graph:
