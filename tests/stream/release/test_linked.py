@@ -56,8 +56,8 @@ def feed(slots=5, people=16, seed=1):
 EVENTS = feed()
 
 
-def world_of(folder, events=EVENTS, **settings):
-    return World(folder, [events], params=PARAMS, sequence=OPTIONS, seed=3, **settings)
+def world_of(folder, events=EVENTS, seed=3, **settings):
+    return World(folder, [events], params=PARAMS, sequence=OPTIONS, seed=seed, **settings)
 
 
 def on_disk(folder):
@@ -114,6 +114,18 @@ def test_the_audit_tells_what_is_held_back(undisturbed):
         assert audit["sequence"]["cost"] >= 0
         assert audit["sequence"]["cohort_size_min"] >= 2
     assert audit["audit"]["releases"] == 5
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_whatever_the_seed_only_people_with_several_ids_are_found(tmp_path, seed):
+    """Every release comes out, and the auditor names nobody but who left one id for another."""
+    world = world_of(tmp_path, seed=seed)
+    counts = world.run()
+    assert len(counts.published) == 5
+    assert not counts.withheld
+    for folder in (tmp_path / "audit").iterdir():
+        found = json.loads((folder / "audit.json").read_text())["audit"]["violations"]
+        assert all(violation["kind"].startswith("linked_") for violation in found)
 
 
 def crash_and_recover(undisturbed, world_at, step):
