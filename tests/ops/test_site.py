@@ -8,10 +8,11 @@ import subprocess
 import sys
 from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
-from tests.ops.concepts import main as draw
+from tests.ops import before_after, concepts
 
 ROOT = Path(__file__).parents[2]
 
@@ -41,13 +42,14 @@ def test_every_decision_is_listed() -> None:
         assert f"| {number} | [{title}]({path.name}) |" in listed
 
 
-def test_the_pictures_are_those_of_the_script(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("script", "pictures"), [(concepts, 4), (before_after, 1)])
+def test_the_pictures_are_those_of_the_scripts(
+    script: ModuleType, pictures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """docs/images holds what `python -m tests.ops.concepts` draws."""
-    monkeypatch.setattr(sys, "argv", ["concepts", str(tmp_path)])
-    assert draw() == 0
+    """docs/images holds what the scripts draw that `make screenshots` runs."""
+    monkeypatch.setattr(sys, "argv", ["script", str(tmp_path)])
+    assert script.main() == 0
     drawn = sorted(tmp_path.iterdir())
-    assert len(drawn) == 4
+    assert len(drawn) == pictures
     for path in drawn:
         assert path.read_bytes() == (ROOT / "docs/images" / path.name).read_bytes()
