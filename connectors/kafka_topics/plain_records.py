@@ -61,14 +61,7 @@ def read_records(settings: KafkaSettings, topic: str) -> Iterator[Any]:
     """
     op = "read records"
     partitions = _partitions(op, settings, topic)
-    options = {
-        **client.bootstrap_options(settings),
-        "group_id": None,
-        "enable_auto_commit": False,
-        "auto_offset_reset": "earliest",
-        "allow_auto_create_topics": False,
-        "metrics_enabled": False,
-    }
+    options = client.reading_options(settings)
     consumer = client.connect(lambda: KafkaConsumer(**options), op, topic, settings, retry=False)
     try:
         with client.translated(op, topic, settings):

@@ -48,28 +48,35 @@ class Places(NamedTuple):
 
 
 @kernel
-def find_middle(p: Places, i: int) -> None:
-    """Count the middle values of cohort i anew."""
-    low, high = p.first[i], p.first[i + 1]
-    size = high - low
-    values = np.empty(size, np.int32)
-    for j in range(p.rows.shape[1]):
-        for s in range(size):
-            x = p.rows[p.members[low + s], j]
-            t = s
-            while t > 0 and values[t - 1] > x:
-                values[t] = values[t - 1]
-                t -= 1
-            values[t] = x
-        half = size // 2
-        if size % 2:
-            p.middle[i, 0, j] = values[max(half - 1, 0)]
-            p.middle[i, 1, j] = values[half]
-            p.middle[i, 2, j] = values[min(half + 1, size - 1)]
-        else:
-            p.middle[i, 0, j] = values[half - 1]
-            p.middle[i, 1, j] = values[half]
-            p.middle[i, 2, j] = values[half]
+def find_middles(p: Places) -> None:
+    """Count the middle values of all cohorts."""
+    values = np.empty(len(p.members), np.int32)
+    for i in range(len(p.first) - 1):
+        for j in range(p.rows.shape[1]):
+            find_middle(p, i, j, values)
+
+
+@inner_kernel
+def find_middle(p: Places, i: int, j: int, values: NDArray[np.int32]) -> None:
+    """Count the middle values of column j of cohort i anew; `values` is scratch."""
+    low = p.first[i]
+    size = p.first[i + 1] - low
+    for s in range(size):
+        x = p.rows[p.members[low + s], j]
+        t = s
+        while t > 0 and values[t - 1] > x:
+            values[t] = values[t - 1]
+            t -= 1
+        values[t] = x
+    half = size // 2
+    if size % 2:
+        p.middle[i, 0, j] = values[max(half - 1, 0)]
+        p.middle[i, 1, j] = values[half]
+        p.middle[i, 2, j] = values[min(half + 1, size - 1)]
+    else:
+        p.middle[i, 0, j] = values[half - 1]
+        p.middle[i, 1, j] = values[half]
+        p.middle[i, 2, j] = values[half]
 
 
 @inner_kernel
@@ -98,6 +105,7 @@ def swap_members(
     p: Places,
     bearable: NDArray[np.int64],
     near: NDArray[np.int32],
+    movers: NDArray[np.int32],
     n_swaps: int,
     rng: np.random.Generator,
 ) -> int:
@@ -112,6 +120,8 @@ def swap_members(
     near:
         int32, shape (cohorts, any): the cohorts with which each changes members; itself is left
         out.
+    movers:
+        int32: members of whom one is drawn for each swap.
     n_swaps:
         Swaps to try.
     rng:
@@ -122,10 +132,10 @@ def swap_members(
     int
         By how much the deviation grew; at most 0.
     """
-    n = len(p.cohort)
+    values = np.empty(np.diff(p.first).max(), np.int32)
     total = 0
     for _ in range(n_swaps):
-        u = int(rng.random() * n)
+        u = np.int64(movers[int(rng.random() * len(movers))])
         c = np.int64(p.cohort[u])
         d = np.int64(near[c, int(rng.random() * near.shape[1])])
         if c == d:
@@ -145,6 +155,8 @@ def swap_members(
         p.cohort[u], p.cohort[v] = d, c
         p.sensitive[c] += moved
         p.sensitive[d] -= moved
-        find_middle(p, c)
-        find_middle(p, d)
+        for j in range(p.rows.shape[1]):
+            if p.rows[u, j] != p.rows[v, j]:
+                find_middle(p, c, j, values)
+                find_middle(p, d, j, values)
     return total

@@ -35,6 +35,8 @@ class Board(NamedTuple):
         int32, shape (m, 2): the ends of each candidate.
     gain:
         float64, shape (m,): what each gains that is shown.
+    top:
+        float64, shape (1,): the greatest gain.
     is_shown:
         bool, shape (m,).
     first, at:
@@ -64,6 +66,7 @@ class Board(NamedTuple):
 
     ends: NDArray[np.int32]
     gain: NDArray[np.float64]
+    top: NDArray[np.float64]
     is_shown: NDArray[np.bool_]
     first: NDArray[np.int64]
     at: NDArray[np.int32]
@@ -154,10 +157,15 @@ def augment(g: Board, u: int, nodes_max: int) -> None:
             if g.stamp[1, v] == now or g.stamp[0, v] == now:
                 continue
             g.stamp[1, v] = now
+            # Of very many candidates few are shown: the search ends with the last of these.
+            n_shown = g.first[v + 1] - g.first[v] - g.hidden[v]
             for j in range(g.first[v], g.first[v + 1]):
+                if n_shown == 0:
+                    break
                 f = g.at[j]
                 if not g.is_shown[f]:
                     continue
+                n_shown -= 1
                 w = g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1]
                 if g.stamp[0, w] == now or g.stamp[1, w] == now:
                     continue
@@ -191,10 +199,9 @@ def raise_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
     able = 0
     for i in range(g.member_first[c], g.member_first[c + 1]):
         able += g.hidden[g.members[i]] > 0
-    top = g.gain.max()
     for i in range(g.member_first[c], g.member_first[c + 1]):
         v = np.int64(g.members[i])
-        if g.value[0] + able * top <= before + least:
+        if g.value[0] + able * g.top[0] <= before + least:
             break
         if g.hidden[v] > 0:
             able -= 1
@@ -229,10 +236,14 @@ def lower_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
 def cheapest_shown(g: Board, v: int) -> int:
     """Return the shown candidate at v that can be hidden at the least loss."""
     best, found = np.inf, -1
+    n_shown = g.first[v + 1] - g.first[v] - g.hidden[v]
     for i in range(g.first[v], g.first[v + 1]):
+        if n_shown == 0:
+            break
         f = g.at[i]
         if not g.is_shown[f]:
             continue
+        n_shown -= 1
         w = g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1]
         regained = 0.0
         if g.room[w] < 0:
@@ -244,6 +255,8 @@ def cheapest_shown(g: Board, v: int) -> int:
                 z = g.ends[h, 0] if g.ends[h, 1] == w else g.ends[h, 1]
                 if not g.is_shown[h] and g.room[z] > 0:
                     regained = max(regained, g.gain[h])
+                    if regained == g.top[0]:
+                        break
         if g.gain[f] - regained < best:
             best, found = g.gain[f] - regained, f
     return found
@@ -264,7 +277,7 @@ def show_all(g: Board, order: NDArray[np.int64], nodes_max: int) -> None:
 @kernel
 def exchange_all(g: Board, nodes_max: int) -> None:
     """Show hidden candidates that gain more than those which must be hidden for them."""
-    if len(g.gain) == 0 or g.gain.max() - g.gain.min() <= LITTLE:
+    if len(g.gain) == 0 or g.top[0] - g.gain.min() <= LITTLE:
         return
     for e in range(len(g.gain)):
         if g.is_shown[e]:

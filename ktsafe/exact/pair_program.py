@@ -268,6 +268,7 @@ def _board(pair: Pair) -> core.Board:
     return core.Board(
         ends=ends,
         gain=pair.gain,
+        top=np.array([pair.gain.max(initial=0.0)]),
         is_shown=np.zeros(m, dtype=np.bool_),
         first=np.concatenate(([0], np.cumsum(count))),
         at=(np.argsort(ends.T.reshape(-1), kind="stable") % max(m, 1)).astype(np.int32),

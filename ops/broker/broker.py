@@ -37,7 +37,6 @@ DEFAULT_HOME = Path("var/broker")
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 30.0
 JAVA_OPTIONS = (
-    "-Xmx512m",
     "-Xms128m",
     "-XX:+UseSerialGC",
     "-XX:TieredStopAtLevel=1",
@@ -78,6 +77,8 @@ class Broker:
         Broker settings that override those of `properties`.
     secured:
         Certificates and users of further listeners, with TLS and SASL.
+    heap_mb:
+        Memory of the Java process; each thousand partitions take some 50 MB.
     """
 
     def __init__(
@@ -87,7 +88,9 @@ class Broker:
         libs: Path | None = None,
         settings: Mapping[str, str] | None = None,
         secured: Secured | None = None,
+        heap_mb: int = 512,
     ) -> None:
+        self._heap_mb = heap_mb
         self.home = home.resolve()
         self.libs = (libs or DEFAULT_HOME / "libs").resolve()
         self._settings = dict(settings or {})
@@ -236,7 +239,7 @@ class Broker:
 
     def _java(self) -> list[str]:
         log4j = f"-Dlog4j2.configurationFile={HERE / 'log4j2.xml'}"
-        return ["java", *JAVA_OPTIONS, log4j, "-cp", f"{self.libs}/*"]
+        return ["java", f"-Xmx{self._heap_mb}m", *JAVA_OPTIONS, log4j, "-cp", f"{self.libs}/*"]
 
     def _write_properties(
         self, port: int, controller_port: int, secured_ports: Mapping[str, int]

@@ -179,7 +179,7 @@ class Loop:
 
     def _take_cut(self) -> None:
         """Take the cut of the slot being collected for, and let every partition go on."""
-        arrived = list(self._release_cut.arrived)
+        arrived = set(self._release_cut.arrived)
         cut = self._release_cut.take()
         if cut is not None:
             self._cut(cut)

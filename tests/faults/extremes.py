@@ -29,6 +29,7 @@ from typing import NamedTuple
 from connectors.errors import SinkConflict
 from connectors.kafka_topics import KafkaReleaseReader, chunks
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+from ops.broker.broker import Broker
 from stream.slots import FixedSlots
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
@@ -37,6 +38,7 @@ from tests.connectors import test_chunks
 from tests.faults import on_broker, processes
 from tests.faults.trials import commit, put_section
 from tests.integration.cluster import Cluster
+from tests.integration.conftest import SETTINGS
 from tests.stream.service.simulation import World, disk_store
 from tests.trials import running
 
@@ -46,6 +48,8 @@ from kafka import KafkaConsumer  # isort: skip -- after the connectors, which qu
 PLAIN = {"quasi_identifiers": ["gender"], "sensitive": "health", "sensitive_values": ["ill"]}
 PROBES, DRIPPING = 100, 64
 LATENESS_S = 3_153_600_000
+HEAP_MB = 3072
+"""Memory of a broker of very many partitions: 512 MB are enough for 8,000."""
 STEP = 500
 """Partitions are added so many at a time."""
 BOUND_S, BOUND_BYTES = 10, 512 << 20
@@ -149,7 +153,17 @@ def hub_feed(ties: int) -> Iterator[str]:
 def partitions(folder: Path, count: int) -> Seen:
     """Read a feed that is dealt out to very many partitions of a real broker."""
     dealt = feeds.assigned(services.small_feed(), count, 1)
-    server = on_broker.bootstrap()
+    libs = on_broker.ROOT / "var/broker/libs"
+    broker = Broker(folder / "broker", libs=libs, settings=SETTINGS, heap_mb=HEAP_MB)
+    try:
+        return drained_partitions(folder, dealt, broker.start().bootstrap)
+    finally:
+        broker.stop()
+
+
+def drained_partitions(folder: Path, dealt: list[list[feeds.Event]], server: str) -> Seen:
+    """Make a topic for the feed, send it, read and release all of it."""
+    count = len(dealt)
     # Kafka makes fewer than 10,000 partitions at a time, and takes a while for each.
     first = dealt[:STEP]
     site = running.kafka_site(folder / "site", first, services.ATTRIBUTES, "month", server)

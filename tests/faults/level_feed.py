@@ -155,9 +155,16 @@ def digest_of(graph: Graph) -> str:
 
 
 def write_feed(
-    folder: Path, events: int, people: int, seed: int, *, every_us: int, partitions: int = 3
+    folder: Path,
+    events: int,
+    people: int,
+    seed: int,
+    *,
+    every_us: int,
+    step_us: int = 1000,
+    partitions: int = 3,
 ) -> list[Truth]:
-    """Write the feed, one event per millisecond of its time, and return the truth at every slot.
+    """Write the feed, one event per `step_us` of its time, and return the truth at every slot.
 
     The last truth is that after the last event.
     """
@@ -166,19 +173,20 @@ def write_feed(
     files = [(folder / f"{p}.jsonl").open("wb", 1 << 20) for p in range(partitions)]
     ends: list[list[int]] = [[0] for _ in files]
     truths = []
-    next_slot_us = START_US + every_us
+    next_slot_us, told = START_US + every_us, -1
 
     def truth(slot_us: int) -> Truth:
         graph = network.graph()
         return Truth(slot_us, tuple(len(p) - 1 for p in ends), digest_of(graph), graph)
 
     for number in range(1, events + 1):
-        time_us = START_US + 1000 * number
+        time_us = START_US + step_us * number
         if time_us > next_slot_us:
             truths.append(truth(next_slot_us))
             next_slot_us += every_us
-        seconds, ms = divmod(number, 1000)
-        if number == 1 or not ms:
+        seconds, ms = divmod(step_us * number // 1000, 1000)
+        if seconds != told:
+            told = seconds
             moment = (START + datetime.timedelta(seconds=seconds)).strftime("%Y-%m-%dT%H:%M:%S")
         line = f'{network.step()},"time":"{moment}.{ms:03d}Z"}}\n'.encode()
         partition = int(dice() * partitions)

@@ -1,4 +1,4 @@
-"""Two hours of a level network, replayed as fast as it goes, with faults and without.
+"""Days of a level network, replayed as fast as it goes, with faults and without.
 
     python -m tests.faults.long_run [--events 7200000] [--faults 120] [--kills 30] [--plot FILE]
 
@@ -57,11 +57,15 @@ ties.
 {rows}
 
 Resident memory of the service on the broker, undisturbed, of the last three quarters of its run
-one half and the other: {memory}. Tombstones of the last {kept:,} events are kept: memory cannot be
-level before a run is several times as long.
+one half and the other: {memory}. Events are {step_s:g} s apart in their own time, and tombstones of
+the last {late_s:,} s are kept: of {kept:,} events. With the 7 days of the default memory would be
+level after {week:,} events.
 """
 ROWS: list[str] = []
-LATENESS_S = 300
+STEP_US = 100_000
+"""Event time from one event to the next."""
+LATENESS_S = 1800
+"""Tombstones of so much event time are kept: memory is level once they fill it."""
 BATCH = 10_000
 ATTRIBUTES: dict[str, Any] = {
     "quasi_identifiers": list(level_feed.SCHEMA.quasi_identifiers),
@@ -104,14 +108,14 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help="put the table into this page")
     given = parser.parse_args()
     revision = commit()
-    every_s = max(1, given.events // 1000 // given.releases)
+    every_s = max(1, given.events * STEP_US // 1_000_000 // given.releases)
     plan = Plan(given.events, given.people, every_s, given.faults, given.kills, given.seed)
     started = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="ktsafe-long-") as temporary:
         folder = Path(temporary)
         every_us = plan.every_s * 1_000_000
         truths = level_feed.write_feed(
-            folder / "feed", plan.events, plan.people, plan.seed, every_us=every_us
+            folder / "feed", plan.events, plan.people, plan.seed, every_us=every_us, step_us=STEP_US
         )
         say("feed", plan.events, "-", truths, started)
         # The simulation needs no broker: it runs beside the rest, on another core.
@@ -130,7 +134,10 @@ def main() -> None:
         section = SECTION.format(
             command=" ".join(["python -m tests.faults.long_run", *sys.argv[1:]]),
             people=plan.people,
-            kept=1000 * LATENESS_S,
+            step_s=STEP_US / 1_000_000,
+            late_s=LATENESS_S,
+            kept=LATENESS_S * 1_000_000 // STEP_US,
+            week=7 * 86_400 * 1_000_000 // STEP_US,
             commit=revision,
             rows="\n".join(rows),
             memory=told,

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe import PrivacyParams
+from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact import _kt_tree_core as core
 from ktsafe.exact import kt_tree as module
@@ -85,8 +85,7 @@ def test_the_search_knows_what_a_swap_changes(seed):
         sensitive=np.bincount(cohort, is_ill, 4).astype(np.int64),
         middle=np.zeros((4, 3, 3), dtype=np.int32),
     )
-    for c in range(4):
-        core.find_middle(places, c)
+    core.find_middles(places)
 
     def total():
         blocks = [counts[places.cohort == c] for c in range(4)]
@@ -94,20 +93,50 @@ def test_the_search_knows_what_a_swap_changes(seed):
 
     before = total()
     near = np.array([[0, 1], [1, 0], [2, 3], [3, 2]], dtype=np.int32)
-    change = core.swap_members(places, np.array([5, 6, 7, 7]), near, 200, rng)
+    movers = np.arange(25, dtype=np.int32)
+    change = core.swap_members(places, np.array([5, 6, 7, 7]), near, movers, 200, rng)
     assert total() == before + change
     assert np.array_equal(np.bincount(places.cohort), sizes)
     assert np.array_equal(places.cohort < 2, cohort < 2)
+    kept = places.middle.copy()
+    core.find_middles(places)
+    assert np.array_equal(places.middle, kept)
+
+
+def test_who_is_alike_takes_no_part_in_the_search(monkeypatch):
+    """A hub among people of one tie costs the swaps of its own cohort, not those of all."""
+    tried, swap = [], core.swap_members
+
+    def counted(places, most, near, movers, n_swaps, rng):
+        tried.append((len(movers), n_swaps))
+        return swap(places, most, near, movers, n_swaps, rng)
+
+    monkeypatch.setattr(core, "swap_members", counted)
+    n = 1001
+    star = np.column_stack((np.zeros(n - 1, dtype=np.int32), np.arange(1, n, dtype=np.int32)))
+    columns = {"gender": ["f"] * n, "health": ["well"] * n}
+    schema = Schema(("gender",), "health", frozenset({"ill"}), expect_absent=frozenset({"ill"}))
+    graph = AttributedGraph.from_columns(schema, columns, star)
+    cohorts = kt_tree(graph, PrivacyParams(k=10), rng=np.random.default_rng(0))
+    assert cohorts.sizes.min() >= 10
+    assert len(tried) == module.ROUNDS
+    per_round = module.SWAPS["balanced"] // module.ROUNDS
+    assert all(movers < 20 and swaps == per_round * movers for movers, swaps in tried)
 
 
 def test_near_cohorts_are_the_nearest_within_a_factor(monkeypatch):
     """Of many cohorts the nearest are sought among those that stand beside them in the tree."""
     pivots = np.random.default_rng(0).integers(0, 9, (50, 2)).astype(np.int32)
     monkeypatch.setattr(module, "NEAR", 4)
+    every = np.ones(50, dtype=np.bool_)
     for side_by_side, parts in ((50, [range(50)]), (30, [range(25), range(25, 50)])):
         monkeypatch.setattr(module, "SIDE_BY_SIDE", side_by_side)
-        near = module._near(pivots)
+        near = module._near(pivots, every)
         assert near.shape == (50, 5)
+        some = np.arange(50) % 3 == 0
+        of_some = module._near(pivots, some)
+        assert np.array_equal(of_some[some], near[some])
+        assert (of_some[~some] == np.flatnonzero(~some)[:, None]).all()
         for part in parts:
             for c in part:
                 apart = np.abs(pivots - pivots[c]).sum(axis=1)
