@@ -220,6 +220,8 @@ def test_without_the_group_only_lag_tools_know_less(broker: Guarded, place: Plac
     [
         (["read events"], "may no longer be read"),
         (["write releases"], "sink did not confirm, offering again"),
+        (["read releases"], "sink did not confirm, offering again"),
+        (["transactions"], "sink did not confirm, offering again"),
         (["write letters", "describe letters"], "dead letters cannot be written, ingest waits"),
     ],
 )
