@@ -45,6 +45,10 @@ search among 10,000 takes 12 core seconds, one among 2,000 a third of one."""
 ROUNDS = 4
 """How often it is looked up during the search which they are."""
 
+UNEVEN_FEW = 20
+"""Where fewer than one member in so many is in a cohort of unequal rows, only these change places:
+the others have nothing to gain. Elsewhere all do, since the alike may serve the others."""
+
 COLUMNS_TRIED = 8
 """Widest neighbour counts at whose borders a node may be cut."""
 
@@ -311,7 +315,8 @@ def _swapped(
     core.find_middles(places)
     for _ in range(ROUNDS if len(leaves) > 1 else 0):
         is_uneven = _uneven(places)
-        # Members of cohorts that are all alike have nothing to gain.
+        if UNEVEN_FEW * (is_uneven @ sizes) >= len(rows):
+            is_uneven[:] = True
         movers = np.flatnonzero(is_uneven[cohort]).astype(np.int32)
         if not len(movers):
             break
