@@ -117,7 +117,10 @@ def test_who_is_alike_takes_no_part_in_the_search(monkeypatch):
     columns = {"gender": ["f"] * n, "health": ["well"] * n}
     schema = Schema(("gender",), "health", frozenset({"ill"}), expect_absent=frozenset({"ill"}))
     graph = AttributedGraph.from_columns(schema, columns, star)
-    cohorts = kt_tree(graph, PrivacyParams(k=10), rng=np.random.default_rng(0))
+    classes, counts = graph.qi_classes, neighbour_counts(graph)
+    cohorts = cohorts_of(
+        classes, graph.is_sensitive, counts, PrivacyParams(), rng=np.random.default_rng(0)
+    )
     assert cohorts.sizes.min() >= 10
     assert len(tried) == module.ROUNDS
     per_round = module.SWAPS["balanced"] // module.ROUNDS
