@@ -36,6 +36,8 @@ class PublicData:
         Its name below the folder of data.
     paper:
         Vertices and edges, as the paper states them.
+    edges:
+        Edges here.
     source, licence, derived:
         Who publishes it, under which terms, and what its attributes are here.
     sha256:
@@ -44,6 +46,7 @@ class PublicData:
 
     folder: str
     paper: str
+    edges: int
     source: str
     licence: str
     derived: str
@@ -56,6 +59,7 @@ PUBLIC: Final = {
     "Cora": PublicData(
         "cora",
         "2,708 / 5,278",
+        5_278,
         "LINQS, release of 2007; Sen et al., AI Magazine 2008",
         "none stated; free for research",
         "words in six buckets; class is sensitive, `Case_Based` is the sensitive value",
@@ -64,6 +68,7 @@ PUBLIC: Final = {
     "DBLP": PublicData(
         "aminer-s",
         "79,593 / 201,334",
+        52_460,
         "not at hand; AMiner-S co-authors stand for it; Dong et al., 2022",
         "none stated",
         "field; continent is sensitive. 39,424 vertices, 52,460 edges",
@@ -72,6 +77,7 @@ PUBLIC: Final = {
     "Epinions": PublicData(
         "epinions",
         "22,166 / 355,813",
+        287_032,
         "[Tang](https://www.cse.msu.edu/~tangjili/datasetcode/truststudy.htm), Gao and Liu, WSDM "
         "2012; another cut: 18,098 vertices, 287,032 edges",
         "none stated; its readme asks for citation",
@@ -81,6 +87,7 @@ PUBLIC: Final = {
     "Facebook": PublicData(
         "ego-facebook",
         "4,039 / 88,234",
+        88_234,
         "[SNAP ego-Facebook](https://snap.stanford.edu/data/ego-Facebook.html); McAuley and "
         "Leskovec, NIPS 2012",
         SNAP,
@@ -90,6 +97,7 @@ PUBLIC: Final = {
     "Wikipedia": PublicData(
         "wiki-vote",
         "7,115 / 103,689",
+        100_762,
         "[SNAP wiki-Vote](https://snap.stanford.edu/data/wiki-Vote.html); Leskovec et al., CHI "
         "2010; undirected: 100,762 edges",
         SNAP,
@@ -99,6 +107,7 @@ PUBLIC: Final = {
     "Arxiv": PublicData(
         "ca-condmat",
         "23,133 / 93,497",
+        93_439,
         "[SNAP ca-CondMat](https://snap.stanford.edu/data/ca-CondMat.html); Leskovec et al., TKDD "
         "2007; without loops 93,439 edges",
         SNAP,
@@ -106,6 +115,11 @@ PUBLIC: Final = {
         ("f131a3027f4ad6ff", "c5e19b621de775ed"),
     ),
 }
+
+
+def edges_of(name: str, vertices: int) -> int:
+    """Return the edges that a data set has at the paper's size."""
+    return SYNTHETIC[name][1] * vertices // 10_000 if name in SYNTHETIC else PUBLIC[name].edges
 
 
 def paper_graph(
