@@ -77,7 +77,7 @@ def cells_of(*, full: bool) -> list[Cell]:
 
 def _turn(cell: Cell) -> tuple[bool, int]:
     default = Cell(cell.kind, cell.graph)
-    of_all = cell.strategy == "kl-graph" or (
+    of_all = cell.strategy in {"kl-graph", "original"} or (
         cell == default and cell.kind in {"utility", "estimate"}
     )
     orders = cell.iterations if cell.kind == "orders" else 1
