@@ -114,9 +114,15 @@ def _figure(value: float | None, digits: int = 2) -> str:
     return "-" if value is None else f"{value:.{digits}f}"
 
 
-def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> dict[str, Any]:
+def afresh(
+    graph: AttributedGraph,
+    params: PrivacyParams,
+    *,
+    seed: int = 0,
+    options: AnonymizeOptions = AFRESH,
+) -> dict[str, Any]:
     """Return the usefulness of a release of a graph that has no past, quickly made."""
-    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
+    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
     return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
 
 

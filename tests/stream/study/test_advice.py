@@ -92,6 +92,8 @@ def test_the_advice_names_what_changes() -> None:
     assert in_words(base, better) == f"Drop `town` and halve the buckets of `age`: {said}"
     assert in_words(base, base).startswith("Keep all")
     assert "none -> 0.75" in in_words(Tried(ReleaseSetting(5), 0.0, 0.0, is_made=True), better)
+    guessed = Tried(ReleaseSetting(5), 0.5, 1.0)
+    assert in_words(guessed, better).endswith("`age`: F1 of ties about 0.50 -> 0.75.")
 
 
 @pytest.fixture(scope="module")
@@ -133,13 +135,14 @@ def test_an_attribute_that_tells_everybody_apart_is_advised_against(graph) -> No
     assert "town" in advice.best.setting.dropped
     assert advice.best.f1 > advice.base.f1 + 0.1
     assert advice.best == made(graph, PARAMS, advice.best.setting, 0)
+    assert advice.base == made(graph, PARAMS, ReleaseSetting(5), 0)
     assert advised(graph, PARAMS, [10], GOES_ON["always"]) == advice
 
 
 def test_without_time_the_k_that_was_asked_for_is_answered(graph) -> None:
-    """What is advised was released; others are estimates of the same k."""
+    """What is advised was released, and no more; others are estimates of the same k."""
     advice = advised(graph, PARAMS, [10], GOES_ON["never"])
-    assert advice.base.is_made
+    assert not advice.base.is_made
     assert advice.best.is_made
     assert {one.setting.k for one in advice.front} == {5}
     assert not all(one.is_made for one in advice.front)
