@@ -1,12 +1,13 @@
 """Advice beside a grid of releases: what it recommends, how much is lost, in what time.
 
-    python -m tests.benchmarks.bench_advise [--data FOLDER] [--names cora,ego-facebook] [--wide cora]
+    python -m tests.benchmarks.bench_advise [--data FOLDER] [--names cora,fb-reed98] [--wide cora]
 
 The grid makes a quick release of every setting. Regret is F1 of ties that the grid's best setting
 has more: of the one that is recommended, and the greatest of all settings of a front that give up
 as much at the same k. Seconds are core seconds; kernels are loaded by a small release before. The
-demo's network is always there. `--wide` makes tolerant releases besides, for several t and epsilon:
-regret is then the greatest of all of them, for the attributes that are advised. Prints a hash of all figures; returns 0.
+demo's network is always there. `--wide` makes tolerant releases besides, for several t and
+epsilon: regret is then the greatest over these, of the attributes that are advised. Prints a hash
+of all figures; returns 0.
 """
 
 from __future__ import annotations
