@@ -84,7 +84,9 @@ def disguised(
     edges:
         int32, shape (m, 2): the released edges.
     """
-    is_true = np.isin(edge_keys(edges), edge_keys(request.graph.edges))
+    # Not told that keys are distinct, numpy finds the distinct ones by a table of hashes.
+    true = edge_keys(request.graph.edges)
+    is_true = np.isin(edge_keys(edges), true, assume_unique=True)
     shown, inserted = edges[is_true], edges[~is_true]
     after = exchanged(
         classes,

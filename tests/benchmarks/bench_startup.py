@@ -84,12 +84,17 @@ def main() -> None:
         print(json.dumps(report))
 
 
-def write_graph(folder: Path, n_vertices: int, n_edges: int) -> None:
-    """Write the graph's files, the configuration, and a feed without events."""
+def write_graph(
+    folder: Path, n_vertices: int, n_edges: int, values: tuple[int, int, int] = (2, 8, 10)
+) -> None:
+    """Write the graph's files, the configuration, and a feed without events.
+
+    `values` says how many genders, ages and regions there are.
+    """
     rng = np.random.default_rng(1)
     (folder / "ktsafe.toml").write_text(CONFIG)
     (folder / "feed.jsonl").touch()
-    drawn = [rng.integers(0, k, n_vertices).tolist() for k in (2, 8, 10, 20)]
+    drawn = [rng.integers(0, k, n_vertices).tolist() for k in (*values, 20)]
     with (folder / "vertices.csv").open("w") as file:
         file.write("id,gender,age,region,health\n")
         file.writelines(

@@ -52,13 +52,14 @@ class Changes:
         for name in ("joined", "left", "changed"):
             keys = np.asarray(getattr(self, name), dtype=np.int64).reshape(-1)
             object.__setattr__(self, name, keys)
-            if len(np.unique(keys)) != len(keys) or (len(keys) and keys.min() < 0):
+            if (keys < 0).any() or not np.diff(np.sort(keys)).all():
                 raise InvalidGraph("The keys of changes must be distinct and at least 0.")
         for name in ("ties_added", "ties_removed"):
             ties = np.asarray(getattr(self, name), dtype=np.int64).reshape(-1, 2)
             ties = np.sort(ties, axis=1)
             object.__setattr__(self, name, ties)
-            if np.any(ties[:, 0] == ties[:, 1]) or len(np.unique(ties, axis=0)) != len(ties):
+            ordered = ties[np.lexsort(ties.T)]
+            if np.any(ties[:, 0] == ties[:, 1]) or not np.diff(ordered, axis=0).any(axis=1).all():
                 raise InvalidGraph("The ties of changes must be distinct and join two people.")
         if len(self.joined) != len(self.joined_values):
             raise InvalidGraph("Everybody who joins needs attribute values.")
