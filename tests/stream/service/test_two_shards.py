@@ -38,7 +38,7 @@ def feed_of(story, seed):
         else:
             found = event(kind, second, *what)
         rng.choice(partitions).append(found)
-    return [sorted(part, key=lambda e: feeds.time_us(e) // SLOT_US) for part in partitions]
+    return [sorted(part, key=lambda e: (feeds.time_us(e) - 1) // SLOT_US) for part in partitions]
 
 
 def cuts_of(partitions, *, shards, seed=0, batch=3, crashes=()):
