@@ -27,7 +27,6 @@ class GraphSnapshot:
 
     graph: AttributedGraph
     ids: Sequence[str]
-    edges_waiting: int
     lives: NDArray[np.int64]
     n_lives: int
     arrays: FrozenArrays
@@ -88,7 +87,6 @@ class FrozenArrays:
         return GraphSnapshot(
             graph=AttributedGraph.from_codes(self.schema, categories, codes, edges),
             ids=[vertex_id for vertex_id in ids if isinstance(vertex_id, str)],
-            edges_waiting=int(len(both) - np.count_nonzero(both)),
             lives=self.lives[numbers],
             n_lives=self.n_lives,
             arrays=self,

@@ -1,7 +1,5 @@
 """Releases that are safe together (w = all), on a real broker, by a service that is killed once."""
 
-import time
-
 import pytest
 
 from tests import feeds, services
@@ -10,18 +8,13 @@ from tests.trials import running
 pytestmark = pytest.mark.integration
 
 ATTRIBUTES = {**services.ATTRIBUTES, "quasi_identifiers": ["gender"]}
-WAIT_S = 200
 
 
 def kill_on_the_way(site):
     """Start the service and kill it when it is about to publish its second release."""
     process = site.start()
     try:
-        deadline = time.monotonic() + WAIT_S
-        while len(list(site.folder.glob("state/audit/*/audit.json"))) < 2:
-            assert process.poll() is None, (site.folder / "log.txt").read_text()[-2000:]
-            assert time.monotonic() < deadline
-            time.sleep(0.01)
+        site.wait_until(lambda: site.has_audits(2), process)
     finally:
         process.kill()
         process.wait()

@@ -37,15 +37,6 @@ def log_of(site):
     return (site.folder / "log.txt").read_text()
 
 
-def wait_until(holds, site, process):
-    """Wait until something holds; the process must not end before."""
-    deadline = time.monotonic() + 200
-    while not holds():
-        assert process.poll() is None, log_of(site)[-2000:]
-        assert time.monotonic() < deadline, log_of(site)[-2000:]
-        time.sleep(0.1)
-
-
 def wait_for_the_end(process, *sites):
     """Wait until a process ends; if it does not, tell what all of them logged."""
     deadline = time.monotonic() + 200
@@ -64,9 +55,9 @@ def test_a_standby_takes_over_and_publishes_nothing_twice(tmp_path, cluster, fee
     site = site_of(tmp_path, first, cluster)
     active = site.start()
     try:
-        wait_until(lambda: "release published" in log_of(site), site, active)
+        site.wait_until(lambda: "release published" in log_of(site), active)
         standby = site.start("--standby", "--drain")
-        wait_until(lambda: "standing by" in log_of(site), site, standby)
+        site.wait_until(lambda: "standing by" in log_of(site), standby)
         send_later(site, later, cluster)
         active.send_signal(signal.SIGKILL)
         active.wait()
@@ -85,7 +76,7 @@ def test_whoever_took_over_with_a_copy_fences_off_the_original(tmp_path, cluster
     copy = running.Site(tmp_path / "copy")
     here = None
     try:
-        wait_until(lambda: "release published" in log_of(original), original, there)
+        original.wait_until(lambda: "release published" in log_of(original), there)
         backup = str(tmp_path / "backup")
         assert run_command(["state", "backup", str(original.config), backup]) == Exit.OK
         copy.folder.mkdir()
@@ -93,7 +84,7 @@ def test_whoever_took_over_with_a_copy_fences_off_the_original(tmp_path, cluster
         assert run_command(["state", "restore", str(copy.config), backup]) == Exit.OK
         here = copy.start()
         socket = copy.folder / "state" / "control.sock"
-        wait_until(socket.exists, copy, here)  # Its sink is open: the original is fenced off.
+        copy.wait_until(socket.exists, here)  # Its sink is open: the original is fenced off.
         send_later(original, later, cluster)
         wait_for_the_end(there, original, copy)
         assert there.returncode == Exit.MISMATCH, log_of(original)[-2000:]

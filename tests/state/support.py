@@ -54,7 +54,6 @@ def exactly(snapshot: GraphSnapshot) -> tuple[object, ...]:
         graph.codes.tolist(),
         graph.indptr.tolist(),
         graph.indices.tolist(),
-        snapshot.edges_waiting,
     )
 
 

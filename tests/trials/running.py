@@ -10,7 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -89,6 +89,21 @@ class Site:
         if process.wait(timeout_s) != 0:
             msg = f"exit {process.returncode}:\n{(self.folder / 'log.txt').read_text()[-2000:]}"
             raise AssertionError(msg)
+
+    def wait_until(
+        self, holds: Callable[[], bool], process: subprocess.Popen[bytes], within_s: float = 240.0
+    ) -> None:
+        """Wait until something holds; the process must not end before."""
+        deadline = time.monotonic() + within_s
+        while not holds():
+            log = (self.folder / "log.txt").read_text()[-2000:]
+            assert process.poll() is None, log
+            assert time.monotonic() < deadline, log
+            time.sleep(0.02)
+
+    def has_audits(self, number: int = 1) -> bool:
+        """Whether so many releases were made, published or not yet."""
+        return len([*self.folder.glob("state/audit/*/audit.json")]) >= number
 
     def graph(self) -> feeds.Graph:
         """Return the true graph in the store, in the form of `feeds.fold`."""

@@ -21,12 +21,8 @@ FOLLOWED = 'kind = "files"\nfollow = true'
 def service(site):
     """Run the service as a process until the test is done; it must stop cleanly."""
     process = site.start()
-    deadline = time.monotonic() + 240
     try:
-        while not (site.folder / "state" / "control.sock").exists():
-            assert process.poll() is None, (site.folder / "log.txt").read_text()[-2000:]
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        site.wait_until((site.folder / "state" / "control.sock").exists, process)
         yield process
         process.send_signal(signal.SIGTERM)
         assert process.wait(120) == Exit.OK

@@ -2,7 +2,6 @@
 
 import json
 import os
-import time
 from pathlib import Path
 
 import pytest
@@ -20,15 +19,6 @@ def log_of(site):
     return (site.folder / "log.txt").read_text()
 
 
-def wait_for(condition, process):
-    """Wait until something holds; the process must not end before."""
-    deadline = time.monotonic() + 240
-    while not condition():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-
-
 def test_a_standby_takes_over_from_a_killed_service(tmp_path):
     """Kill -9 the first: the second goes on, every release is there once, the graph is the fold."""
     partitions = feeds.assigned(services.small_feed(people=60, days=100), 2, 4)
@@ -39,11 +29,11 @@ def test_a_standby_takes_over_from_a_killed_service(tmp_path):
     store = site.folder / "state" / "store"
     first = site.start()
     try:
-        wait_for(lambda: any((site.folder / "releases").glob("0*")), first)
+        site.wait_until(lambda: any((site.folder / "releases").glob("0*")), first)
         assert is_held(store)
         site.config.write_text(text.replace("follow = true", "follow = false"))
         second = site.start("--standby", "--drain")
-        wait_for(lambda: "standing by" in log_of(site), second)
+        site.wait_until(lambda: "standing by" in log_of(site), second)
         assert "took over" not in log_of(site)
         first.kill()
         first.wait()
