@@ -55,17 +55,16 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
     ----------
     O(m^1.5) for the triangles, O(m) per source, sweep and level for the rest.
     """
-    original, released, real = traced.original, traced.released, traced.real
-    true = traced.behind[real]
+    original, released = traced.original, traced.released
     return {
         "original": structure(original),
         "released": structure(released),
         "degree_emd": degree_emd(original, released),
         "degree_bands": degree_bands(original, released),
         "attribute_mix": attribute_mix(original, released),
-        "paths": _paths(original, released, true, real, rng),
-        "pagerank": _pagerank_overlap(original, released, true, real),
-        "communities": _community_agreement(original, released, true, real, rng),
+        "paths": _paths(traced, rng),
+        "pagerank": _pagerank_overlap(traced),
+        "communities": _community_agreement(traced, rng),
     }
 
 
@@ -213,14 +212,9 @@ def mutual_information(first: NDArray[np.int64], second: NDArray[np.int64]) -> f
     return _rounded(2 * (apart - entropies[2]) / apart) if apart > 0 else 1.0
 
 
-def _paths(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    true: NDArray[np.int64],
-    real: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> dict[str, Any]:
+def _paths(traced: Traced, rng: np.random.Generator) -> dict[str, Any]:
     """Return how far sampled pairs of originals are in both graphs."""
+    real = traced.real
     if len(real) < 2:
         return {"pairs": 0, "connected": {}, "mean_hops": {}}
     sources = rng.integers(len(real), size=PAIRS // TARGETS_PER_SOURCE)
@@ -229,7 +223,10 @@ def _paths(
     targets = (sources[:, np.newaxis] + away) % len(real)
     hops = {
         name: core.distances(graph.indptr, graph.indices, place[sources], place[targets])
-        for name, graph, place in (("original", original, true), ("released", released, real))
+        for name, graph, place in (
+            ("original", traced.original, traced.behind[real]),
+            ("released", traced.released, real),
+        )
     }
     both = (hops["original"] >= 0) & (hops["released"] >= 0)
     return {
@@ -241,30 +238,21 @@ def _paths(
     }
 
 
-def _pagerank_overlap(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    true: NDArray[np.int64],
-    real: NDArray[np.int64],
-) -> dict[str, Any]:
+def _pagerank_overlap(traced: Traced) -> dict[str, Any]:
     """Return how many of the most central originals stay so; equal ranks go by position."""
+    original, real = traced.original, traced.real
     k = min(max(10, original.n_vertices // 100), len(real))
     if k == 0:
         return {"k": 0, "overlap": None}
     # Rounded, so that equal ranks that were summed in another order stay equal.
-    ranks = (pagerank(original)[true], pagerank(released)[real])
+    ranks = (pagerank(original)[traced.behind[real]], pagerank(traced.released)[real])
     first, second = (np.argsort(-rank.round(12), kind="stable")[:k] for rank in ranks)
     return {"k": k, "overlap": _rounded(len(np.intersect1d(first, second)) / k)}
 
 
-def _community_agreement(
-    original: AttributedGraph,
-    released: AttributedGraph,
-    true: NDArray[np.int64],
-    real: NDArray[np.int64],
-    rng: np.random.Generator,
-) -> dict[str, Any]:
+def _community_agreement(traced: Traced, rng: np.random.Generator) -> dict[str, Any]:
     """Return how far communities of both graphs agree on the originals."""
+    original, released, real = traced.original, traced.released, traced.real
     first, again, after = (
         communities(graph, own)
         for graph, own in zip((original, original, released), rng.spawn(3), strict=True)
@@ -272,7 +260,7 @@ def _community_agreement(
     return {
         "original": len(np.unique(first)),
         "released": len(np.unique(after)),
-        "nmi": mutual_information(first[true], after[real]),
+        "nmi": mutual_information(first[traced.behind[real]], after[real]),
         "nmi_again": mutual_information(first, again),
         "modularity": {
             "original": modularity(original, first),

@@ -16,8 +16,6 @@ from ktsafe.paper.partition_set import select_partitioning
 from ktsafe.paper.pivots import select_pivots
 from ktsafe.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
 from ktsafe.paper.vertex_generation import (
-    Distance,
-    Duplicates,
     Setting,
     anonymize_subgraph,
     processing_order,
@@ -36,10 +34,6 @@ class Variant:
         Divide and conquer; else the graph is its only subgraph.
     pruning:
         Find candidates through pivots and kt-tree. Changes the time, nothing else.
-    distance:
-        "emd", "l1" or "beta", see `similarity_rule`.
-    duplicates:
-        "apart" or "attached", see `vertex_generation`.
     queue_halo:
         Whether halo vertices are made safe in every subgraph that they are in, as the text has it;
         else each vertex is in its own.
@@ -49,8 +43,6 @@ class Variant:
 
     partition: bool = True
     pruning: bool = True
-    distance: Distance = "emd"
-    duplicates: Duplicates = "apart"
     queue_halo: bool = True
     gamma: int = 1000
     s: int = 4
@@ -75,9 +67,7 @@ def kt_safe_graph(request: Request, variant: Variant) -> MergedGraph:
     graph, params = request.graph, request.params
     executor, report = request.executor, request.report
     for_partitioning, for_pivots = request.rng.spawn(2)
-    setting = Setting.of_graph(
-        graph, params, distance=variant.distance, duplicates=variant.duplicates
-    )
+    setting = Setting.of_graph(graph, params)
     parts = [ExpandedSubgraph.whole(graph)]
     if variant.partition and graph.n_vertices > variant.gamma:
         model = sampled_cost_model(graph, params, setting, for_partitioning, s=variant.s)

@@ -36,8 +36,6 @@ class Step:
         between, vertices; edges inside a newly published block are not among them.
     born, retired:
         int64: published ids that appeared, and that disappeared.
-    cohorts_touched:
-        How many cohorts anything happened to.
     """
 
     release: int
@@ -45,7 +43,6 @@ class Step:
     lost: NDArray[np.int64]
     born: NDArray[np.int64]
     retired: NDArray[np.int64]
-    cohorts_touched: int
 
 
 class Recipe(NamedTuple):
@@ -105,8 +102,7 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     ids = state.places.published[:]
     # Only now: what cohorts without edges lost in this release was looked at above.
     retired = np.array(_remove_bare(state, left), dtype=np.int64)
-    touched = len(state.current.touched)
-    return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired, touched)
+    return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired)
 
 
 def apply(draft: Draft, changes: Changes) -> set[int]:

@@ -61,18 +61,16 @@ def quiet(text: str) -> ET.Element:
     return node("p", *prose(text), class_="quiet")
 
 
-def percent(share: float | None, digits: int = 1) -> str:
+def percent(share: float | None) -> str:
     """Return a share as text; a share that is not whole is never rounded to 0% or 100%."""
     if share is None:
         return "-"
     if share in {0, 1}:
         return f"{share:.0%}"
-    text = f"{100 * share:.{digits}f}"
-    if share < 1 and float(text) == 100:
-        return f">{100 - 10**-digits:.{digits}f}%"
-    if share > 0 and float(text) == 0:
-        return f"<{10**-digits:.{digits}f}%"
-    return f"{text}%"
+    text = f"{100 * share:.1f}%"
+    if share < 1 and text == "100.0%":
+        return ">99.9%"
+    return "<0.1%" if share > 0 and text == "0.0%" else text
 
 
 def number(value: float | None, digits: int = 2) -> str:
