@@ -15,6 +15,7 @@ from stream.cli import run_command
 from stream.errors import Exit
 from stream.service import assembly
 from tests import feeds, services
+from tests.stream.workers.cluster import local_cluster
 from tests.trials import running
 
 NO_FILES = ["--vertices=x", "--edges=x", "--schema=x"]
@@ -43,24 +44,38 @@ def test_kill_9_loses_and_repeats_nothing(tmp_path):
     services.check(site, partitions, tmp_path / "read", seen=seen)
 
 
-def test_kill_9_changes_no_byte_of_a_sequence(tmp_path):
+def sequence_of(folder, kills, workers):
+    """Return the bytes of a sequence's releases, by a service that is killed so often."""
+    folder.mkdir(exist_ok=True)
+    feed = [services.small_feed()]
+    site = running.files_site(folder / "site", feed, services.ATTRIBUTES, "month", "all")
+    text = site.config.read_text().replace("[release]", "[release]\nseed = 7")
+    site.config.write_text(f"{text}\n[workers]\n{workers}\n")
+    services.drain_with_kills(site, kills, 3, folder, within_s=6.0)
+    site.releases(folder / "read")
+    running.verify_releases([folder / "read"])
+    assert list((site.folder / "state").glob("tasks/*.arrays")) == []
+    files = [*(folder / "read").glob("*/vertices.csv"), *(folder / "read").glob("*/edges.csv")]
+    return {str(f.relative_to(folder)): f.read_bytes() for f in files}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Return what a service with one thread publishes that runs through."""
+    found = sequence_of(tmp_path_factory.mktemp("undisturbed"), 0, "threads = 1")
+    assert len(found) >= 6
+    return found
+
+
+def test_kill_9_changes_no_byte_of_a_sequence(undisturbed, tmp_path):
     """With window = "all" a killed service publishes what one that ran through publishes."""
-    published = []
-    for kills in (0, 2):
-        folder = tmp_path / str(kills)
-        folder.mkdir()
-        site = running.files_site(
-            folder / "site", [services.small_feed()], services.ATTRIBUTES, "month", "all"
-        )
-        text = site.config.read_text().replace("[release]", "[release]\nseed = 7")
-        site.config.write_text(text)
-        services.drain_with_kills(site, kills, 3, folder, within_s=6.0)
-        site.releases(folder / "read")
-        files = [*(folder / "read").glob("*/vertices.csv"), *(folder / "read").glob("*/edges.csv")]
-        published.append({str(f.relative_to(folder)): f.read_bytes() for f in files})
-        running.verify_releases([folder / "read"])
-    assert published[0] == published[1]
-    assert len(published[0]) >= 6
+    assert sequence_of(tmp_path, 2, "") == undisturbed
+
+
+def test_kill_9_changes_no_byte_of_a_sequence_on_a_cluster(undisturbed, tmp_path):
+    """A service that is killed while a cluster works for it publishes what threads would have."""
+    with local_cluster() as address:
+        assert sequence_of(tmp_path, 2, f'dask = "{address}"') == undisturbed
 
 
 def test_signals_stop_the_service_and_nothing_is_lost(tmp_path):

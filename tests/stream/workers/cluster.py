@@ -17,10 +17,10 @@ from distributed import LocalCluster
 
 
 @contextmanager
-def local_cluster(**options: Any) -> Iterator[str]:
-    """Run a scheduler and two workers; give the scheduler's address."""
+def local_cluster(n_workers: int = 2, **options: Any) -> Iterator[str]:
+    """Run a scheduler and workers; give the scheduler's address."""
     with LocalCluster(
-        n_workers=2,
+        n_workers=n_workers,
         threads_per_worker=1,
         processes=True,
         dashboard_address="127.0.0.1:0",

@@ -77,9 +77,9 @@ def test_arrays_are_sent_by_place(address, tmp_path):
     assert {task.places for task in tasks} == {tasks[0].places}
 
 
-def test_a_worker_that_dies_changes_nothing(tmp_path):
+def test_a_worker_that_dies_changes_nothing(address, tmp_path):
     """A worker is killed while its task runs: another one does it again."""
-    with local_cluster() as address, Workers(dask=address, folder=tmp_path).open() as found:
+    with Workers(dask=address, folder=tmp_path).open() as found:
         assert released(Deadly(found[0], tmp_path / "died")) == ALONE
     assert (tmp_path / "died").exists()
 
@@ -183,7 +183,7 @@ def test_tls(tmp_path: Path):
     roles |= {f"tls_{role}_key": key for role in ("client", "scheduler", "worker")}
     own = Security(tls_ca_file=certificate, require_encryption=True, **roles)
     named = {"ca-file": certificate, "client.cert": certificate, "client.key": key}
-    with local_cluster(protocol="tls", security=own) as address:
+    with local_cluster(1, protocol="tls", security=own) as address:
         assert address.startswith("tls://")
         workers = Workers(dask=address, folder=tmp_path)
         with (
