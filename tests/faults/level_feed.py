@@ -173,7 +173,8 @@ def write_feed(
     files = [(folder / f"{p}.jsonl").open("wb", 1 << 20) for p in range(partitions)]
     ends: list[list[int]] = [[0] for _ in files]
     truths = []
-    next_slot_us, told = START_US + every_us, -1
+    # Slots are multiples of their length, wherever the feed begins.
+    next_slot_us, told = (START_US // every_us + 1) * every_us, -1
 
     def truth(slot_us: int) -> Truth:
         graph = network.graph()

@@ -124,7 +124,6 @@ def main() -> None:
             samples = on_broker(folder, plan, truths)
             rows = ROWS + simulated.result()
     told = memory.drift(samples)
-    print(f"memory after warm-up: {told}")
     if given.memory:
         memory.write(given.memory, samples)
     if given.plot:
@@ -269,6 +268,7 @@ def on_broker(folder: Path, plan: Plan, truths: list[Truth]) -> list[Sample]:
         started = time.monotonic()
         site = site_of(folder / "quiet", server, topic, plan)
         samples = drained(site)
+        print(f"memory after warm-up: {memory.drift(samples)}", flush=True)
         check_site(site, truths, folder / "quiet-read")
         say("broker, undisturbed", plan.events, "-", truths, started)
 

@@ -117,11 +117,7 @@ def test_who_is_alike_takes_no_part_in_the_search(monkeypatch):
     columns = {"gender": ["f"] * n, "health": ["well"] * n}
     schema = Schema(("gender",), "health", frozenset({"ill"}), expect_absent=frozenset({"ill"}))
     graph = AttributedGraph.from_columns(schema, columns, star)
-    classes, counts = graph.qi_classes, neighbour_counts(graph)
-    cohorts = cohorts_of(
-        classes, graph.is_sensitive, counts, PrivacyParams(), rng=np.random.default_rng(0)
-    )
-    assert cohorts.sizes.min() >= 10
+    assert tree_of(graph, 10).sizes.min() >= 10
     assert len(tried) == module.ROUNDS
     per_round = module.SWAPS["balanced"] // module.ROUNDS
     assert all(movers < 20 and swaps == per_round * movers for movers, swaps in tried)
