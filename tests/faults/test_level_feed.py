@@ -10,7 +10,7 @@ from tests.faults import level_feed
 
 @pytest.mark.parametrize(
     ("seed", "every_us", "step_us", "slots"),
-    [(1, 1_000_000, 1_000, 5), (2, 77_000_000, 100_000, 7)],
+    [(1, 1_000_000, 1_000, 5), (2, 79_000_000, 100_000, 6)],
 )
 def test_the_truth_at_every_slot_is_the_fold_of_its_events(
     tmp_path, seed, every_us, step_us, slots
