@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kafka import KafkaAdminClient
+from kafka import KafkaAdminClient, TopicPartition
 from kafka import errors as kafka_errors
 
 from connectors.errors import ConnectorError, Misconfigured, Unavailable
@@ -232,6 +232,21 @@ def known_partitions(consumer: Any, topic: str) -> set[int]:
     """Return a topic's partitions as the consumer's metadata have them; costs nothing."""
     # The public `partitions_for_topic` waits without a bound for a topic that is gone.
     return set(consumer._cluster.partitions_for_topic(topic) or ())  # noqa: SLF001
+
+
+def seek(consumer: Any, partition: TopicPartition, offset: int) -> None:
+    """Go to an offset of an assigned partition.
+
+    The public `seek` makes a set of all partitions each time, and `position` looks through all of
+    them: with 10,000 partitions either takes minutes.
+    """
+    consumer._subscription.seek(partition, offset)  # noqa: SLF001
+
+
+def known_position(consumer: Any, partition: TopicPartition) -> int | None:
+    """Return the next offset of an assigned partition as the consumer knows it; costs nothing."""
+    position = consumer._subscription.assignment[partition].position  # noqa: SLF001
+    return None if position is None else int(position.offset)
 
 
 def refresh_metadata(consumer: Any, timeout_s: float) -> None:

@@ -222,7 +222,8 @@ class KafkaSource:
         self._partitions = sorted({*self._partitions, *(TopicPartition(*at) for at in added)})
         self._assign_active()
         for at in added:
-            self._consumer.seek(at, positions.get(TopicPartition(*at), beginnings[at]))
+            start = positions.get(TopicPartition(*at), beginnings[at])
+            client.seek(self._consumer, at, start)
 
     def _assign_active(self) -> None:
         """Let the consumer have the partitions that are not paused.
@@ -238,7 +239,7 @@ class KafkaSource:
         if active:
             self._consumer.assign([KafkaTopicPartition(*at) for at in active])
         for at, offset in self._resumed.items():
-            self._consumer.seek(KafkaTopicPartition(*at), offset)
+            client.seek(self._consumer, KafkaTopicPartition(*at), offset)
         self._resumed.clear()
         self._is_assigned = True
 
@@ -346,6 +347,5 @@ class KafkaSource:
         for stopped in (self._paused, self._resumed):
             if partition in stopped:
                 return stopped[partition]
-        # With no time to wait this only reads what the consumer knows.
-        position: int | None = self._consumer.position(KafkaTopicPartition(*partition), 0)
+        position = client.known_position(self._consumer, KafkaTopicPartition(*partition))
         return -1 if position is None else position

@@ -22,6 +22,9 @@ from tests.connectors.source_contract import (
 )
 from tests.integration.cluster import Cluster
 
+# After the connectors, which import kafka-python without its warnings.
+from kafka.consumer.subscription_state import SubscriptionState  # isort: skip
+
 pytestmark = pytest.mark.integration
 
 
@@ -195,6 +198,33 @@ def test_retention_overtakes_a_running_reader(
     source.resume(at(world, 0))
     with pytest.raises(OffsetLost):
         poll_nothing(source, 10)
+
+
+def test_no_partition_has_all_others_looked_at(
+    world: KafkaWorld, source: Source, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where partitions are, and where they go on, is known without a walk over all of them each."""
+    for number in range(3):
+        world.write(number, [b"x"])
+    walks = []
+    for name in ("assigned_partitions", "partitions_needing_validation"):
+        walk = getattr(SubscriptionState, name)
+        monkeypatch.setattr(
+            SubscriptionState, name, lambda state, walk=walk: (walks.append(1), walk(state))[1]
+        )
+    source.open({}, {})
+    records = []
+    while len(records) < 3:
+        records += source.poll(0.3, 100)
+    walks.clear()
+    assert all(source.at_end(at(world, number)) for number in range(3))
+    assert set(source.lag().values()) == {0}
+    for number in range(3):
+        source.pause(at(world, number), 0)
+        source.resume(at(world, number))
+    source._assign_active()
+    assert walks == []
+    assert set(source.lag().values()) == {1}
 
 
 def test_many_pauses_are_one_assignment(
