@@ -22,8 +22,8 @@ from typing import Any
 from ktsafe import AttributedGraph
 from tests.evaluation.evaluation_page import write_page
 from tests.evaluation.paper_cells import Cell, measured, warm
-from tests.evaluation.paper_experiments import Row, experiments
-from tests.evaluation.paper_graphs import edges_of, paper_graph
+from tests.evaluation.paper_experiments import Row, cells_of
+from tests.evaluation.paper_graphs import cut_to, paper_graph
 
 FIELDS = [field.name for field in dataclasses.fields(Cell)]
 MEASURED = (
@@ -60,33 +60,9 @@ def main() -> int:
     cells = cells_of(full=arguments.full)
     if not arguments.page:
         run(cells, path, arguments.data, full=arguments.full, seconds=arguments.seconds)
-    rows = read_rows(path)
-    write_page(arguments.out, rows, full=arguments.full)
-    return sum(row["outcome"] != "measured" for row in rows)
-
-
-def cells_of(*, full: bool) -> list[Cell]:
-    """Return every cell once; a release whose distributions are wanted serves for its cost, too.
-
-    A full run begins with what is asked of all nine graphs, then goes from small graphs to large.
-    """
-    wanted = dict.fromkeys(cell for e in experiments(full=full) for cell in e.cells)
-    found = [cell for cell in wanted if as_utility(cell) == cell or as_utility(cell) not in wanted]
-    return sorted(found, key=_turn) if full else found
-
-
-def _turn(cell: Cell) -> tuple[bool, int]:
-    default = Cell(cell.kind, cell.graph)
-    of_all = cell.strategy in {"kl-graph", "original"} or (
-        cell == default and cell.kind in {"utility", "estimate"}
-    )
-    orders = cell.iterations if cell.kind == "orders" else 1
-    return not of_all, edges_of(cell.graph, cell.vertices) * orders
-
-
-def as_utility(cell: Cell) -> Cell:
-    """Return the cell that measures the same release and its distributions."""
-    return dataclasses.replace(cell, kind="utility") if cell.kind == "release" else cell
+    rows = {name: read_rows(path.with_name(f"{name}.csv")) for name in ("small", "full")}
+    write_page(arguments.out, rows["small"], rows["full"])
+    return sum(row["outcome"] != "measured" for row in rows[path.stem])
 
 
 def run(
@@ -98,7 +74,7 @@ def run(
     if missing:
         warm()
     for number, cell in enumerate(missing):
-        graph = paper_graph(cell.graph, data, full=full, vertices=cell.vertices, tuples=cell.tuples)
+        graph = graph_of(cell, data, full=full)
         if graph is None:
             continue
         row = limited(cell, graph, full=full, seconds=seconds)
@@ -109,6 +85,15 @@ def run(
                 writer.writeheader()
             writer.writerow(dataclasses.asdict(cell) | row)
         print(f"{number + 1}/{len(missing)} {' '.join(key(cell))}: {row['outcome']}", flush=True)
+
+
+def graph_of(cell: Cell, data: Path | None, *, full: bool) -> AttributedGraph | None:
+    """Return the graph of a cell, None where its files are not at hand."""
+    sizes = {"vertices": cell.vertices, "tuples": cell.tuples}
+    if cell.kind != "hops":
+        return paper_graph(cell.graph, data, full=full, **sizes)
+    graph = paper_graph(cell.graph, data, full=True, tuples=cell.tuples)
+    return graph and cut_to(graph, cell.vertices)
 
 
 def key(cell: Cell) -> tuple[str, ...]:

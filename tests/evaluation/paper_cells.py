@@ -25,6 +25,7 @@ from ktsafe.single_release import anonymize_in_order
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
 from tests.evaluation.paper_graphs import SCALE
+from tests.evaluation.paper_hops import release_by_hops
 
 SEED = 0
 SAMPLES = 100
@@ -42,7 +43,8 @@ class Cell:
     ----------
     kind:
         "release", "utility" (a release and its distributions), "estimate" (of the cost model),
-        "partitioning" and "pivots" (of so many iterations), "orders" (so many iterations, too).
+        "partitioning" and "pivots" (of so many iterations), "orders" (so many iterations, too),
+        "hops" (a release of a cut of so many vertices, the paper's strategies in plain Python).
     """
 
     kind: str
@@ -67,9 +69,10 @@ class Cell:
 
 def measured(cell: Cell, graph: AttributedGraph, *, full: bool) -> dict[str, Any]:
     """Return the row of a cell, without the cell's own columns."""
-    gamma = cell.gamma if full or cell.graph == "Cora" else cell.gamma // SCALE
+    is_whole = full or cell.graph == "Cora" or cell.kind == "hops"
+    gamma = cell.gamma if is_whole else cell.gamma // SCALE
     row: dict[str, Any] = {"true_vertices": graph.n_vertices, "true_edges": graph.n_edges}
-    if cell.kind in {"release", "utility"}:
+    if cell.kind in {"release", "utility", "hops"}:
         return row | released(cell, graph, gamma)
     if cell.kind == "pivots":
         return row | of_pivots(cell, graph)
@@ -101,10 +104,14 @@ def released(cell: Cell, graph: AttributedGraph, gamma: int) -> dict[str, Any]:
             phases[phase] = time.process_time()
 
         began = time.process_time()
-        request = Request(graph, params, np.random.default_rng(SEED), options, report=report)
-        made = anonymize_in_order(request)
+        rng = np.random.default_rng(SEED)
+        if cell.kind == "hops" and cell.strategy in {"none", "partition"}:
+            parts_of = gamma if cell.strategy == "partition" else 0
+            made = release_by_hops(graph, params, rng, gamma=parts_of, s=cell.s)
+        else:
+            made = anonymize_in_order(Request(graph, params, rng, options, report=report))
         row["core_s"] = time.process_time() - began
-        if "partition" in cell.strategy:
+        if "partition" in phases:
             marks = [began, phases["partition"], phases["anonymize"], began + row["core_s"]]
             names = ("partition_s", "anonymize_s", "merge_s")
             row |= dict(zip(names, np.diff(marks).tolist(), strict=True))

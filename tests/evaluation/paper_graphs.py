@@ -149,4 +149,9 @@ def paper_graph(
     graph = read_graph(files[0], files[1], read_schema(folder / "schema.toml")).graph
     if full or graph.n_vertices <= WHOLE_MAX:
         return graph
-    return graph.subgraph(sampled_vertices(graph, SMALL_VERTICES, np.random.default_rng(0)))
+    return cut_to(graph, SMALL_VERTICES)
+
+
+def cut_to(graph: AttributedGraph, vertices: int) -> AttributedGraph:
+    """Return the part of a graph that a walk in breadth reaches first."""
+    return graph.subgraph(sampled_vertices(graph, vertices, np.random.default_rng(0)))
