@@ -107,12 +107,20 @@ def write_page(out: Path, rows: list[Row], full_rows: list[Row]) -> None:
     parts = [TOP, data_section(), settings(), summary(small, full)]
     parts += [section(experiment, found) for experiment, found in small]
     parts.append(FULL)
-    parts += [section(experiment, found) for experiment, found in full if found]
+    parts += [section(e, found) for e, rows in full if (found := comparable(e, rows))]
     parts.append(left_over(derived(full_rows)))
     drawn = write_plots(out / "evaluation", small)
     pictures = [f"![{title}](evaluation/{file})" for title, file in drawn]
     parts.append("\n\n".join(["## Drawn", *pictures]))
     (out / "evaluation.md").write_text("\n\n".join(parts) + "\n", encoding="utf-8")
+
+
+def comparable(experiment: Experiment, rows: list[Row]) -> list[Row]:
+    """Return the rows of a full run that say more than one value of a sweep."""
+    if experiment.by in {"strategy", "kind"}:
+        return rows
+    graphs = [row["graph"] for row in rows]
+    return [row for row in rows if graphs.count(row["graph"]) > 1]
 
 
 def section(experiment: Experiment, found: list[Row]) -> str:

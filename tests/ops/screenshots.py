@@ -32,6 +32,7 @@ def main(folder: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="ktsafe-screenshots-") as scratch:
         home = Path(scratch)
         service = RunningService(home / "site", every="2w", people=PEOPLE, days=DAYS)
+        service.admit_local_users()
         (home / "prometheus").mkdir()
         with service.running(), scraping(service, home / "prometheus") as server:
             started = time.time()
@@ -40,7 +41,7 @@ def main(folder: Path) -> None:
                 service.go_on(portion)
                 time.sleep(PAUSE_S)
             service.complain()  # A problem is worth a picture, too.
-            time.sleep(PAUSE_S * 3)
+            time.sleep(PAUSE_S * 15)
             with browser(home) as window:
                 take(window, service, server, Span(started, time.time()), folder)
 
