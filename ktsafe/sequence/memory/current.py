@@ -22,8 +22,10 @@ class Current:
     stale:
         For two classes how many true ties between them came or went since it was last decided what
         they show. Remembered, as the tables are.
-    changed, opened:
-        Those of them in which this happened in this release, and because somebody was published.
+    changed:
+        Likewise in this release.
+    opened:
+        Two classes between which somebody's ties were published in this release.
     moved:
         Rows of people who came, left, were published or withheld, or whose ties that are held back
         or whose neighbours' classes changed: the kept kt-tree looks at them anew.
@@ -36,19 +38,19 @@ class Current:
         self.returned: set[Tie] = set()
         self.touched: set[int] = set()
         self.stale: dict[Tie, int] = {}
-        self.changed: set[Tie] = set()
+        self.changed: dict[Tie, int] = {}
         self.opened: set[Tie] = set()
         self.moved: set[int] = set()
 
     def begin(self, number: int) -> None:
         """Begin a release: nothing has changed yet."""
         self.number = number
-        for edges in (self.gained, self.lost):
+        for edges in (self.gained, self.lost, self.changed):
             edges.clear()
-        for noted in (self.returned, self.touched, self.changed, self.opened, self.moved):
+        for noted in (self.returned, self.touched, self.opened, self.moved):
             noted.clear()
 
     def note_change(self, classes: Tie) -> None:
         """Note that a true tie between two classes came or went."""
         self.stale[classes] = self.stale.get(classes, 0) + 1
-        self.changed.add(classes)
+        self.changed[classes] = self.changed.get(classes, 0) + 1

@@ -1,14 +1,14 @@
 """Which edges each pair of classes shows, release by release.
 
     for each pair of classes that has its turn and changed, or whose edges cost more than its ties:
-        do what costs least within the horizon
+        do what costs least within the next releases
         keep      what is shown
         raise     show hidden ties beside it: each member of a cohort gains as many
         clear     show nothing, and plan afresh one release later
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
-or lose. In between a pair stays as it is, and a tie that ends stays as an inserted edge. Between
-people who came at different times a hidden tie counts for more than an inserted edge (`HIDDEN`).
+or lose. In between a pair stays as it is, and a tie that ends stays as an inserted edge. Where a
+release tells little, a hidden tie counts for more than an inserted edge (`weight_of`).
 Inserted members count as people with ties (`imagined`). Should all pairs together cost more than no
 edges would, the least true are cleared.
 """
@@ -16,6 +16,7 @@ edges would, the least true are cleared.
 from __future__ import annotations
 
 import math
+from itertools import repeat
 
 import numpy as np
 
@@ -37,13 +38,15 @@ have been cleared in its first."""
 STALE_MIN = 0.02
 """Share of its ties that must have come or gone before a pair is planned again."""
 
-HORIZON = 8
-"""Releases within which it must pay that a pair is without edges for one."""
+HORIZON_MAX = 8
+"""Releases within which it must pay that a pair is without edges for one, at most. Where ties come
+and go faster, it is the releases in which as many do as there are."""
 
-HIDDEN = 2.0
-"""Inserted edges that a hidden tie counts for between people who came at different times. Their
-cohorts fit badly and most of their ties are hidden, so that with 1, where an edge must be true more
-likely than not, little would be shown (decision 26). Also how many may be shown for a true one."""
+HIDDEN_MAX = 3.0
+"""Inserted edges that a hidden tie counts for at most."""
+
+INSERTED_MAX = 2.0
+"""Inserted edges that a pair may show for each true one."""
 
 RHO = 0.5
 """What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
@@ -61,31 +64,86 @@ def plan_ties(draft: Draft) -> None:
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
     padded = [pair for pair in pairs if pair.is_inserted.any()]
     pairs = [pair for pair in pairs if not pair.is_inserted.any()]
-    # A pair is a part: what it shows changes nothing that another one looks at.
-    for pair, best in zip(pairs, draft.run(_best, pairs, draft.seeds(len(pairs))), strict=True):
+    weight, plans = _plans(draft, pairs)
+    for pair, best in zip(pairs, plans, strict=True):
         _do(state, pair, *best)
     for pair in padded:
-        _plan_padded(draft, pair)
+        _plan_padded(draft, pair, weight)
     _clear_least_true(state)
     effort = draft.frame.options.effort if state.current.number == 0 else "fast"
     disguise(draft, effort)
 
 
-def _plan_padded(draft: Draft, pair: PairOfClasses) -> None:
+def weight_of(n_true: int, n_edges: int, n_ties: int) -> float:
+    """Return for how many inserted edges a hidden tie counts: more, the less a release tells.
+
+    An edge raises F1 if it is true with more than half of F1; with a weight of 1 it must be true
+    with one half. The weight lies in between, so that a release that tells enough costs less. It is
+    small, too, where a release has nearly as many inserted edges as it may.
+
+    Parameters
+    ----------
+    n_true, n_edges, n_ties:
+        Released edges that are true ties, all released edges, and all true ties.
+
+    Examples
+    --------
+    >>> [weight_of(n_true, 100, 200) for n_true in (100, 75, 60, 50)]
+    [1.0, 2.0, 3.0, 2.0]
+    """
+    if not n_true:
+        return INSERTED_MAX
+    bearable = INSERTED_MAX * n_true / max(n_edges - n_true, 1)
+    return max(min((n_edges + n_ties) / n_true - 2, bearable, HIDDEN_MAX), 1.0)
+
+
+def _plans(draft: Draft, pairs: list[PairOfClasses]) -> tuple[float, list[tuple[str, Edges]]]:
+    """Return the weight of a hidden tie, and what each pair does.
+
+    Where nothing was shown yet, a first plan with weight 1 tells how much can be.
+    """
+    n_true, n_edges, n_ties = _counts(draft.state)
+    seeds = draft.seeds(len(pairs))
+    horizons = [_horizon(draft.state, pair) for pair in pairs]
+    weight = weight_of(n_true, n_edges, n_ties) if n_edges else 1.0
+    # A pair is a part: what it shows changes nothing that another one looks at.
+    plans = list(draft.run(_best, pairs, seeds, repeat(weight), horizons))
+    if not n_edges and pairs:
+        n_edges = sum(len(edges) for _, edges in plans)
+        n_true = sum(int(p.is_tie(edges).sum()) for p, (_, edges) in zip(pairs, plans, strict=True))
+        weight = weight_of(n_true, n_edges, n_ties)
+        if weight > 1:
+            plans = list(draft.run(_best, pairs, seeds, repeat(weight), horizons))
+    return weight, plans
+
+
+def _horizon(state: State, pair: PairOfClasses) -> float:
+    """Return for how many releases a plan counts, by the ties that changed in this one."""
+    n_changed = state.current.changed.get(pair.classes, 0)
+    return min(max(pair.n_ties / n_changed, 1.0), HORIZON_MAX) if n_changed else HORIZON_MAX
+
+
+def _counts(state: State) -> tuple[int, int, int]:
+    """Return how many released edges are true, how many there are, and how many ties."""
+    n_edges = sum(map(len, state.edges.between.values()))
+    n_true = n_edges - sum(state.edges.n_inserted.values())
+    return n_true, n_edges, n_true + len(state.held.used())
+
+
+def _plan_padded(draft: Draft, pair: PairOfClasses, weight: float) -> None:
     """Plan a pair with inserted members: as if they had ties, while the release can bear it.
 
     They get as many edges for a tie as people were given so far.
     """
     state, rng = draft.state, draft.rng
-    seeds = draft.seeds(2)
-    n_edges = sum(map(len, state.edges.between.values()))
-    n_true = n_edges - sum(state.edges.n_inserted.values())
+    seeds, horizon = draft.seeds(2), _horizon(state, pair)
+    n_true, n_edges, _ = _counts(state)
     n_ties = n_true + sum(map(len, state.held.between.values()))
     likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
-    what, edges = _best(likely, seeds[0])
+    what, edges = _best(likely, seeds[0], weight, horizon)
     more = _worth(pair, edges) - _worth(pair, pair.shown)
     if what != "kept" and 2 * n_true - n_edges + more < 0:
-        what, edges = _best(pair, seeds[1])
+        what, edges = _best(pair, seeds[1], weight, horizon)
     _do(state, pair, what, edges)
 
 
@@ -97,11 +155,11 @@ def _worth(pair: PairOfClasses, edges: Edges) -> int:
 def _is_too_dear(state: State, classes: Tie) -> bool:
     """Whether the edges between two classes count for more than their ties would if hidden."""
     n_inserted, shown = state.edges.n_inserted[classes], state.edges.between[classes]
-    if n_inserted <= HIDDEN * (len(shown) - n_inserted):
+    if n_inserted <= INSERTED_MAX * (len(shown) - n_inserted):
         return False
     ends = state.edges.pairs(np.array(sorted(shown), dtype=np.int64))
     imagined = (state.places.kind[ends] == INSERTED).any(axis=1).sum()
-    return bool(n_inserted - imagined > HIDDEN * (len(shown) - n_inserted))
+    return bool(n_inserted - imagined > INSERTED_MAX * (len(shown) - n_inserted))
 
 
 def _clear_least_true(state: State) -> None:
@@ -142,36 +200,31 @@ def _is_due(state: State, classes: Tie) -> bool:
     return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * n_ties
 
 
-def _best(pair: PairOfClasses, seed: int) -> tuple[str, Edges]:
+def _best(pair: PairOfClasses, seed: int, weight: float, horizon: float) -> tuple[str, Edges]:
     """Return what costs least within the horizon, and the edges that are shown then."""
     rng = np.random.default_rng(seed)
     nothing = pair.shown[:0]
-    now, dark = _loss(pair, pair.shown), _loss(pair, nothing)
-    ways = [("kept", pair.shown, HORIZON * now if now <= dark else math.inf)]
-    raised = _raised(pair, rng) if len(pair.shown) else _afresh(pair, rng)
-    if raised is not None and (planned := _loss(pair, raised)) <= dark:
-        ways.append(("raised", raised, HORIZON * planned))
+    now, dark = _loss(pair, pair.shown, weight), _loss(pair, nothing, weight)
+    ways = [("kept", pair.shown, horizon * now if now <= dark else math.inf)]
+    raised = _raised(pair, rng, weight) if len(pair.shown) else _afresh(pair, rng, weight)
+    if raised is not None and (planned := _loss(pair, raised, weight)) <= dark:
+        ways.append(("raised", raised, horizon * planned))
     if len(pair.shown):
-        afresh = _afresh(pair, rng)
-        if afresh is not None and (later := _loss(pair, afresh)) <= dark:
-            ways.append(("cleared", nothing, dark + (HORIZON - 1) * later))
-        ways.append(("cleared", nothing, HORIZON * dark))
+        afresh = _afresh(pair, rng, weight)
+        if afresh is not None and (later := _loss(pair, afresh, weight)) <= dark:
+            ways.append(("cleared", nothing, dark + (horizon - 1) * later))
+        ways.append(("cleared", nothing, horizon * dark))
     what, edges, _ = min(ways, key=lambda way: way[2])
     return what, edges
 
 
-def _loss(pair: PairOfClasses, edges: Edges) -> float:
-    """Return what it costs to show exactly these edges; hidden ties count `_weight` times."""
+def _loss(pair: PairOfClasses, edges: Edges, weight: float) -> float:
+    """Return what it costs to show exactly these edges, each hidden tie counting so much."""
     n_hidden = pair.n_ties - int(pair.is_tie(edges).sum())
-    return pair.cost(edges) + (_weight(pair) - 1) * n_hidden
+    return pair.cost(edges) + (weight - 1) * n_hidden
 
 
-def _weight(pair: PairOfClasses) -> float:
-    """Return how many inserted edges a hidden tie counts for."""
-    return HIDDEN if pair.is_grown else 1.0
-
-
-def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
+def _afresh(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edges | None:
     """Return the best edges found for a pair without edges; None: better none.
 
     Edges that were shown last are shown again where they fit, true or inserted.
@@ -181,16 +234,16 @@ def _afresh(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
     is_last = np.isin(edge_keys(ties), edge_keys(last))
     others = last[~np.isin(edge_keys(last), edge_keys(ties))]
     edges = np.concatenate((ties, others))
-    worth = 2 * pair.weight(ties) + _weight(pair) - 1 + 2 * RHO * is_last
+    worth = 2 * pair.weight(ties) + weight - 1 + 2 * RHO * is_last
     gain = np.concatenate((worth, np.full(len(others), 2 * RHO)))
     program = pair.program(edges, gain, 1 + RHO if len(last) else 1.0)
     plan = solve(program, rng=rng, effort="fast")
     return fill(program, plan.r, plan.s, edges[plan.shown], rng=rng) if plan.value > 0 else None
 
 
-def _raised(pair: PairOfClasses, rng: np.random.Generator) -> Edges | None:
+def _raised(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edges | None:
     """Return what a pair shows if hidden ties come in, all members of a cohort gaining alike."""
-    program = pair.program(pair.hidden, 2 * pair.weight(pair.hidden) + _weight(pair) - 1, 1.0)
+    program = pair.program(pair.hidden, 2 * pair.weight(pair.hidden) + weight - 1, 1.0)
     plan = solve(program, rng=rng)
     if plan.value <= 0:
         return None

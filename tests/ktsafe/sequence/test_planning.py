@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.sequence import Sequence
+from ktsafe.datasets import uniform
+from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.edge_tables import FALSE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.ties import planning
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
-from ktsafe.sequence.ties.planning import HIDDEN, plan_ties
-from tests.ktsafe.sequence.world import World
+from ktsafe.sequence.ties.planning import (
+    HIDDEN_MAX,
+    HORIZON_MAX,
+    INSERTED_MAX,
+    plan_ties,
+    weight_of,
+)
+from tests.ktsafe.sequence.world import PARAMS, World
 
 
 def pairs_of(state: State) -> list[Tie]:
@@ -37,7 +47,7 @@ def cost_between(sequence: Sequence, classes: Tie) -> tuple[int, int]:
 @settings(max_examples=10, deadline=None)
 @given(seed=st.integers(0, 10_000))
 def test_no_release_costs_more_than_nothing_and_no_pair_tells_too_little(seed: int) -> None:
-    """Edges differ from ties no more than none would; each pair has `HIDDEN` false for a true."""
+    """No release is dearer than none; each pair has `INSERTED_MAX` false edges for a true one."""
     world, rng = World(50, 150, seed), np.random.default_rng(seed)
     sequence = world.begin()
     for _ in range(6):
@@ -46,24 +56,43 @@ def test_no_release_costs_more_than_nothing_and_no_pair_tells_too_little(seed: i
         for classes in pairs_of(sequence._state):
             cost, ties = cost_between(sequence, classes)
             n_hidden = len(sequence._state.held.between.get(classes, ()))
-            assert cost - n_hidden <= HIDDEN * (ties - n_hidden)
+            assert cost - n_hidden <= INSERTED_MAX * (ties - n_hidden)
             costs.append(cost)
             n_ties.append(ties)
         assert sum(costs) <= sum(n_ties)
 
 
-def test_pairs_have_grown_once_somebody_was_published_later() -> None:
-    """The first release has grown pairs nowhere; newcomers make those of their classes grown."""
-    world, rng = World(60, 150, 4), np.random.default_rng(4)
-    sequence = world.begin(birth_wait_max=1)
-    state = sequence._state
-    assert not any(PairOfClasses.of(state, classes).is_grown for classes in pairs_of(state))
-    for _ in range(4):
-        sequence.advance(world.change(ties=10, joins=12), rng)
-    born = {state.places.cls[place] for place in np.flatnonzero(state.places.born[:] > 0).tolist()}
-    assert born
-    for classes in pairs_of(state):
-        assert PairOfClasses.of(state, classes).is_grown == bool(set(classes) & born)
+@given(counts=st.tuples(*[st.integers(0, 1000)] * 3))
+def test_a_hidden_tie_counts_for_more_the_less_is_told(counts: tuple[int, int, int]) -> None:
+    """1 from an F1 of two thirds on; below it edges that pay raise F1, if there is room for any."""
+    n_true, others, n_hidden = counts
+    n_edges, n_ties = n_true + others, n_true + n_hidden
+    weight = weight_of(n_true, n_edges, n_ties)
+    assert 1 <= weight <= HIDDEN_MAX
+    f1 = Fraction(2 * n_true, max(n_edges + n_ties, 1))
+    if f1 >= Fraction(2, 3) or 0 < INSERTED_MAX * n_true <= others:
+        assert weight == 1
+    # 100 more edges, of which so many are true that they pay at this weight.
+    n_more = math.ceil(100 / (1 + weight))
+    after = Fraction(2 * (n_true + n_more), n_edges + 100 + n_ties)
+    assert after >= f1 or n_more == 50
+
+
+@pytest.mark.parametrize(("n_classes", "is_more"), [(2, False), (20, True)])
+def test_a_first_release_that_tells_little_is_planned_again(
+    n_classes: int, is_more: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With many classes it shows more than a weight of 1 would, with few the same."""
+    graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=n_classes)
+    first = Changes.of_graph(graph, np.arange(200))
+    options, held = SequenceOptions(effort="fast"), []
+    for most in (HIDDEN_MAX, 1.0):
+        monkeypatch.setattr(planning, "HIDDEN_MAX", most)
+        rng = np.random.default_rng(0)
+        sequence = Sequence.begin(graph.schema, PARAMS, options, first, rng)
+        held.append(sequence.figures().held_edges)
+    assert (held[0] < held[1]) == is_more
+    assert (held[0] == held[1]) == (not is_more)
 
 
 def test_the_least_true_pairs_pay_for_the_release() -> None:
@@ -115,6 +144,27 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
         assert all(
             state.places.cls[u] == classes[0] for u in pair.places[pair.shown[:, 0]].tolist()
         )
+
+
+def test_where_ties_change_fast_a_plan_counts_for_few_releases() -> None:
+    """As many as it takes until as many ties changed as there are, counted one by one."""
+    world, rng = World(60, 200, 1, sensitive=0.0), np.random.default_rng(0)
+    sequence = world.begin()
+    state = sequence._state
+    for ties in (0, 60):
+        before = set(world.ties)
+        sequence.advance(world.change(ties=ties), rng)
+        changed = Counter(
+            tuple(sorted(state.people.cls[state.people.row_of[key]] for key in tie))
+            for tie in before ^ world.ties
+        )
+        for classes in pairs_of(state):
+            pair = PairOfClasses.of(state, classes)
+            expected = pair.n_ties / changed[classes] if changed[classes] else HORIZON_MAX
+            # A tie that comes where an edge is shown already counts twice.
+            least, most = (min(max(x, 1), HORIZON_MAX) for x in (expected / 2, expected))
+            assert least <= planning._horizon(state, pair) <= most
+        assert bool(changed) == bool(ties)
 
 
 def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
