@@ -43,6 +43,8 @@ class PairOfClasses:
         True ties between these places that are not released.
     former:
         What was released before the pair was cleared; nothing if it was not, or shows edges again.
+    is_grown:
+        Whether anybody of the pair was published after the first release.
     """
 
     classes: Tie
@@ -55,6 +57,7 @@ class PairOfClasses:
     is_true: NDArray[np.bool_]
     hidden: Edges
     former: Edges
+    is_grown: bool
 
     @classmethod
     def of(cls, state: State, classes: Tie) -> PairOfClasses:
@@ -89,6 +92,7 @@ class PairOfClasses:
             is_true=state.edges.is_true[rows] == TRUE,
             hidden=positions(state.people.place[state.held.pairs(held)]),
             former=positions(state.former.pairs(before)),
+            is_grown=bool((state.places.born[places] > 0).any()),
         )
 
     def ends(self, edges: Edges) -> list[Tie]:

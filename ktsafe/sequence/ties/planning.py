@@ -16,6 +16,7 @@ edges would, the least true are cleared.
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import repeat
 
 import numpy as np
@@ -64,57 +65,59 @@ def plan_ties(draft: Draft) -> None:
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
     padded = [pair for pair in pairs if pair.is_inserted.any()]
     pairs = [pair for pair in pairs if not pair.is_inserted.any()]
-    weight, plans = _plans(draft, pairs)
-    for pair, best in zip(pairs, plans, strict=True):
+    for pair, best in zip(pairs, _plans(draft, pairs), strict=True):
         _do(state, pair, *best)
     for pair in padded:
-        _plan_padded(draft, pair, weight)
+        _plan_padded(draft, pair)
     _clear_least_true(state)
     effort = draft.frame.options.effort if state.current.number == 0 else "fast"
     disguise(draft, effort)
 
 
-def weight_of(n_true: int, n_edges: int, n_ties: int) -> float:
+def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> float:
     """Return for how many inserted edges a hidden tie counts: more, the less a release tells.
 
-    An edge raises F1 if it is true with more than half of F1; with a weight of 1 it must be true
-    with one half. The weight lies in between, so that a release that tells enough costs less. It is
-    small, too, where a release has nearly as many inserted edges as it may.
+    With a weight of 2 / F1 - 1 all edges are shown that raise F1, with 1 those that lower the cost.
+    The weight is the former where people came later, since their cohorts fit badly, and else two
+    less. It is small, too, where a release has nearly as many inserted edges as it may.
 
     Parameters
     ----------
     n_true, n_edges, n_ties:
         Released edges that are true ties, all released edges, and all true ties.
+    is_grown:
+        Whether anybody of the pair of classes was published after the first release.
 
     Examples
     --------
-    >>> [weight_of(n_true, 100, 200) for n_true in (100, 75, 60, 50)]
-    [1.0, 2.0, 3.0, 2.0]
+    >>> [weight_of(60, 100, n_ties, is_grown=False) for n_ties in (140, 170, 200, 300)]
+    [1.0, 1.5, 2.0, 3.0]
+    >>> weight_of(60, 100, 110, is_grown=True)
+    2.5
     """
     if not n_true:
         return INSERTED_MAX
+    by_f1 = (n_edges + n_ties) / n_true - (1 if is_grown else 3)
     bearable = INSERTED_MAX * n_true / max(n_edges - n_true, 1)
-    return max(min((n_edges + n_ties) / n_true - 2, bearable, HIDDEN_MAX), 1.0)
+    return max(min(by_f1, bearable, HIDDEN_MAX), 1.0)
 
 
-def _plans(draft: Draft, pairs: list[PairOfClasses]) -> tuple[float, list[tuple[str, Edges]]]:
-    """Return the weight of a hidden tie, and what each pair does.
+def _plans(draft: Draft, pairs: list[PairOfClasses]) -> list[tuple[str, Edges]]:
+    """Return what each pair does.
 
     Where nothing was shown yet, a first plan with weight 1 tells how much can be.
     """
-    n_true, n_edges, n_ties = _counts(draft.state)
-    seeds = draft.seeds(len(pairs))
-    horizons = [_horizon(draft.state, pair) for pair in pairs]
-    weight = weight_of(n_true, n_edges, n_ties) if n_edges else 1.0
+    state, seeds = draft.state, draft.seeds(len(pairs))
+    horizons = [_horizon(state, pair) for pair in pairs]
     # A pair is a part: what it shows changes nothing that another one looks at.
-    plans = list(draft.run(_best, pairs, seeds, repeat(weight), horizons))
-    if not n_edges and pairs:
+    run = partial(draft.run, _best, pairs, seeds, horizons)
+    n_true, n_edges, n_ties = _counts(state)
+    plans = [] if n_edges else list(run(repeat(1.0)))
+    if plans:
         n_edges = sum(len(edges) for _, edges in plans)
         n_true = sum(int(p.is_tie(edges).sum()) for p, (_, edges) in zip(pairs, plans, strict=True))
-        weight = weight_of(n_true, n_edges, n_ties)
-        if weight > 1:
-            plans = list(draft.run(_best, pairs, seeds, repeat(weight), horizons))
-    return weight, plans
+    weights = [weight_of(n_true, n_edges, n_ties, is_grown=pair.is_grown) for pair in pairs]
+    return plans if plans and max(weights) == 1 else list(run(weights))
 
 
 def _horizon(state: State, pair: PairOfClasses) -> float:
@@ -130,20 +133,21 @@ def _counts(state: State) -> tuple[int, int, int]:
     return n_true, n_edges, n_true + len(state.held.used())
 
 
-def _plan_padded(draft: Draft, pair: PairOfClasses, weight: float) -> None:
+def _plan_padded(draft: Draft, pair: PairOfClasses) -> None:
     """Plan a pair with inserted members: as if they had ties, while the release can bear it.
 
     They get as many edges for a tie as people were given so far.
     """
     state, rng = draft.state, draft.rng
     seeds, horizon = draft.seeds(2), _horizon(state, pair)
-    n_true, n_edges, _ = _counts(state)
+    n_true, n_edges, all_ties = _counts(state)
     n_ties = n_true + sum(map(len, state.held.between.values()))
+    weight = weight_of(n_true, n_edges, all_ties, is_grown=pair.is_grown)
     likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
-    what, edges = _best(likely, seeds[0], weight, horizon)
+    what, edges = _best(likely, seeds[0], horizon, weight)
     more = _worth(pair, edges) - _worth(pair, pair.shown)
     if what != "kept" and 2 * n_true - n_edges + more < 0:
-        what, edges = _best(pair, seeds[1], weight, horizon)
+        what, edges = _best(pair, seeds[1], horizon, weight)
     _do(state, pair, what, edges)
 
 
@@ -200,7 +204,7 @@ def _is_due(state: State, classes: Tie) -> bool:
     return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * n_ties
 
 
-def _best(pair: PairOfClasses, seed: int, weight: float, horizon: float) -> tuple[str, Edges]:
+def _best(pair: PairOfClasses, seed: int, horizon: float, weight: float) -> tuple[str, Edges]:
     """Return what costs least within the horizon, and the edges that are shown then."""
     rng = np.random.default_rng(seed)
     nothing = pair.shown[:0]

@@ -62,15 +62,17 @@ def test_no_release_costs_more_than_nothing_and_no_pair_tells_too_little(seed: i
         assert sum(costs) <= sum(n_ties)
 
 
-@given(counts=st.tuples(*[st.integers(0, 1000)] * 3))
-def test_a_hidden_tie_counts_for_more_the_less_is_told(counts: tuple[int, int, int]) -> None:
-    """1 from an F1 of two thirds on; below it edges that pay raise F1, if there is room for any."""
+@given(counts=st.tuples(*[st.integers(0, 1000)] * 3), is_grown=st.booleans())
+def test_a_hidden_tie_counts_for_more_the_less_is_told(
+    counts: tuple[int, int, int], is_grown: bool
+) -> None:
+    """1 from an F1 of one half on, but where people came later; what pays raises F1, given room."""
     n_true, others, n_hidden = counts
     n_edges, n_ties = n_true + others, n_true + n_hidden
-    weight = weight_of(n_true, n_edges, n_ties)
+    weight = weight_of(n_true, n_edges, n_ties, is_grown=is_grown)
     assert 1 <= weight <= HIDDEN_MAX
     f1 = Fraction(2 * n_true, max(n_edges + n_ties, 1))
-    if f1 >= Fraction(2, 3) or 0 < INSERTED_MAX * n_true <= others:
+    if (f1 >= Fraction(1, 2) and not is_grown) or 0 < INSERTED_MAX * n_true <= others:
         assert weight == 1
     # 100 more edges, of which so many are true that they pay at this weight.
     n_more = math.ceil(100 / (1 + weight))
@@ -93,6 +95,20 @@ def test_a_first_release_that_tells_little_is_planned_again(
         held.append(sequence.figures().held_edges)
     assert (held[0] < held[1]) == is_more
     assert (held[0] == held[1]) == (not is_more)
+
+
+def test_pairs_have_grown_once_somebody_was_published_later() -> None:
+    """The first release has grown pairs nowhere; newcomers make those of their classes grown."""
+    world, rng = World(60, 150, 4), np.random.default_rng(4)
+    sequence = world.begin(birth_wait_max=1)
+    state = sequence._state
+    assert not any(PairOfClasses.of(state, classes).is_grown for classes in pairs_of(state))
+    for _ in range(4):
+        sequence.advance(world.change(ties=10, joins=12), rng)
+    born = {state.places.cls[place] for place in np.flatnonzero(state.places.born[:] > 0).tolist()}
+    assert born
+    for classes in pairs_of(state):
+        assert PairOfClasses.of(state, classes).is_grown == bool(set(classes) & born)
 
 
 def test_the_least_true_pairs_pay_for_the_release() -> None:
