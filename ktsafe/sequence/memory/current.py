@@ -23,7 +23,7 @@ class Current:
         For two classes how many true ties between them came or went since it was last decided what
         they show. Remembered, as the tables are.
     changed:
-        Likewise in this release.
+        Likewise in this release, among people who were published before.
     opened:
         Two classes between which somebody's ties were published in this release.
     moved:
@@ -54,3 +54,8 @@ class Current:
         """Note that a true tie between two classes came or went."""
         self.stale[classes] = self.stale.get(classes, 0) + 1
         self.changed[classes] = self.changed.get(classes, 0) + 1
+
+    def note_opened(self, classes: Tie) -> None:
+        """Note that a true tie between two classes can be shown, since somebody was published."""
+        self.stale[classes] = self.stale.get(classes, 0) + 1
+        self.opened.add(classes)

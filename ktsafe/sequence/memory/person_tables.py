@@ -132,8 +132,7 @@ class HeldTieTable(PairTable):
             classes = self.class_pair(*self.pair(row))
             if classes is not None:
                 self.between[classes].add(row)
-                self._current.note_change(classes)
-                self._current.opened.add(classes)
+                self._current.note_opened(classes)
                 self.since[row] = self._current.number
 
     def close(self, person: int) -> None:

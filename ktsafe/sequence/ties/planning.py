@@ -78,8 +78,9 @@ def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> floa
     """Return for how many inserted edges a hidden tie counts: more, the less a release tells.
 
     With a weight of 2 / F1 - 1 all edges are shown that raise F1, with 1 those that lower the cost.
-    The weight is the former where people came later, since their cohorts fit badly, and else two
-    less. It is small, too, where a release has nearly as many inserted edges as it may.
+    The weight lies in between: one less than the former where people came later, since their
+    cohorts fit badly, and else two less. It is small, too, where a release has nearly as many
+    inserted edges as it may.
 
     Parameters
     ----------
@@ -92,12 +93,12 @@ def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> floa
     --------
     >>> [weight_of(60, 100, n_ties, is_grown=False) for n_ties in (140, 170, 200, 300)]
     [1.0, 1.5, 2.0, 3.0]
-    >>> weight_of(60, 100, 110, is_grown=True)
-    2.5
+    >>> weight_of(60, 100, 140, is_grown=True)
+    2.0
     """
     if not n_true:
         return INSERTED_MAX
-    by_f1 = (n_edges + n_ties) / n_true - (1 if is_grown else 3)
+    by_f1 = (n_edges + n_ties) / n_true - (2 if is_grown else 3)
     bearable = INSERTED_MAX * n_true / max(n_edges - n_true, 1)
     return max(min(by_f1, bearable, HIDDEN_MAX), 1.0)
 
@@ -143,6 +144,9 @@ def _plan_padded(draft: Draft, pair: PairOfClasses) -> None:
     n_true, n_edges, all_ties = _counts(state)
     n_ties = n_true + sum(map(len, state.held.between.values()))
     weight = weight_of(n_true, n_edges, all_ties, is_grown=pair.is_grown)
+    if pair.is_grown:
+        # However much is told, inserted members without edges would stand out.
+        weight = max(weight, INSERTED_MAX)
     likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
     what, edges = _best(likely, seeds[0], horizon, weight)
     more = _worth(pair, edges) - _worth(pair, pair.shown)
