@@ -63,8 +63,11 @@ def test_figures_are_those_of_the_suite() -> None:
     assert set(attacks_of({"attacks": told})) == set(names)
 
 
-def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next() -> None:
+def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The release before counts only if it was staged, and if the sequence is the same."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("changes",))
     service = Attacker(PATIENT)
 
     def told(sequence_id: str) -> set[str]:
@@ -82,8 +85,9 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next() -> No
     assert told("another") == set()
 
 
-def test_ids_and_lives_are_matched_whatever_their_order() -> None:
+def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release whose vertices and people are numbered anew shows no change at all."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("changes",))
     service, it = Attacker(PATIENT), small_case()
     service.attack(shown(it), PARAMS, go_on)
     service.settle(staged=True)
@@ -99,8 +103,11 @@ def test_ids_and_lives_are_matched_whatever_their_order() -> None:
     assert changed == [0, 0]
 
 
-def test_a_release_that_is_surely_found_out_is_held_where_that_is_asked() -> None:
+def test_a_release_that_is_surely_found_out_is_held_where_that_is_asked(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """The positive control is told in either case, and stopped with `hold` alone."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
     told = Attacker(PATIENT).attack(shown(broken_case()), PARAMS, go_on)["attacks"]
     assert any(result["is_broken"] for result in told["results"])
     assert attacks_of({"attacks": told})["one_hop"].is_broken
@@ -191,8 +198,9 @@ def test_every_release_is_attacked(tmp_path: Path, sequence: SequenceOptions | N
         assert ("afresh" in audit) == (sequence is not None)
 
 
-def test_what_a_rebase_would_bring_is_told_last_of_all() -> None:
+def test_what_a_rebase_would_bring_is_told_last_of_all(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is the worth of a release of the same truth that has no past, and asked for that only."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
     it = small_case()
     with_past = dataclasses.replace(shown(it), has_past=True)
     told = Attacker(PATIENT).attack(with_past, PARAMS, go_on)
