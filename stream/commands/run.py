@@ -12,6 +12,7 @@ import typer
 from stream.errors import Exit
 from stream.files.release_figures import worth_in_words
 from stream.process.command_line import Config, JsonAtEnd
+from stream.process.process import one_heap
 from stream.watching.progress import live_display
 from stream.watching.summary import Counts, Summary
 
@@ -56,6 +57,7 @@ def serve(settings: Settings, *, drain: bool, standby: bool = False) -> Counts:
     """Run the configured service until it ends, with a line of progress; return what happened."""
     from stream.service import assembly
 
+    one_heap()
     summary = Summary()
     with live_display(summary, drain=drain):
         assembly.run_from_settings(settings, drain=drain, summary=summary, standby=standby)
