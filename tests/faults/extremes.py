@@ -49,7 +49,7 @@ PLAIN = {"quasi_identifiers": ["gender"], "sensitive": "health", "sensitive_valu
 PROBES, DRIPPING = 100, 64
 LATENESS_S = 3_153_600_000
 HEAP_MB = 3072
-"""Memory of a broker of very many partitions: 512 MB are enough for 8,000."""
+"""Memory of a broker of very many partitions: with 512 MB it refused after 8,000."""
 STEP = 500
 """Partitions are added so many at a time."""
 BOUND_S, BOUND_BYTES = 10, 512 << 20
