@@ -29,7 +29,8 @@ def test_every_constraint_is_one_exact_version_with_its_hashes(name: str, least:
     """No range, no path, no address, no package twice, and no bytes but those that were seen."""
     pins = pinned(name)
     assert len(pins) >= least
-    exact = re.compile(r"([\w.-]+)==[\w.]+( ; [\w\s.\"'=<>()]+)?")
+    # An exact version may begin with an epoch (PEP 440): "1!2.0".
+    exact = re.compile(r"([\w.-]+)==(\d+!)?[\w.]+( ; [\w\s.\"'=<>()]+)?")
     assert [pin for pin in pins if not exact.fullmatch(pin)] == []
     names = [re.sub(r"[-_.]+", "-", pin.partition("==")[0]).lower() for pin in pins]
     assert len(set(names)) == len(names)

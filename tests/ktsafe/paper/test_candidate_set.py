@@ -12,6 +12,7 @@ from ktsafe.datasets import uniform
 from ktsafe.paper import _growing_core as growing_core
 from ktsafe.paper import _kt_tree_as_published_core as core
 from ktsafe.paper._kt_tree_as_published_core import KtTree
+from ktsafe.paper._pivots_core import pruned_pairs
 from ktsafe.paper.candidate_set import initial_candidates
 from ktsafe.paper.kt_tree_as_published import build_kt_tree
 from ktsafe.paper.pivots import select_pivots
@@ -46,8 +47,7 @@ def test_candidates_are_those_of_the_definition(small, epsilon, pivots) -> None:
 @given(*[st.integers(0, 50)] * 3, st.integers(0, 20))
 def test_the_lemma_never_rules_out_a_candidate(degree_1, degree_2, pivot, epsilon) -> None:
     """Stars obey the triangle inequality both ways, as insertions and deletions both count."""
-    one, two = 2 * abs(degree_1 - pivot), 2 * abs(degree_2 - pivot)
-    if core.pruned_by_pivots.py_func(np.array([one]), np.array([two]), epsilon):
+    if pruned_pairs(np.array([degree_1, degree_2]), np.array([pivot]), epsilon):
         assert 2 * abs(degree_1 - degree_2) > epsilon
 
 
