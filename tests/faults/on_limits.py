@@ -98,6 +98,23 @@ def standing_still(process: subprocess.Popen[bytes], site: Watched) -> Iterator[
         process.send_signal(signal.SIGCONT)
 
 
+@contextmanager
+def rest_held_back(folder: Path) -> Iterator[None]:
+    """Write half of each file of a feed only in the end, so that there is something to read then.
+
+    On a fast machine a service has used a feed up before anything can happen to it.
+    """
+    rests = {}
+    for path in (folder / "feed").iterdir():
+        lines = path.read_bytes().splitlines(keepends=True)
+        path.write_bytes(b"".join(lines[: len(lines) // 2]))
+        rests[path] = b"".join(lines[len(lines) // 2 :])
+    yield
+    for path, rest in rests.items():
+        with path.open("ab") as file:
+            file.write(rest)
+
+
 def mended(site: Watched, partitions: list[list[dict[str, object]]], into: Path) -> float:
     """Start what was mended and see it through to its end; return the seconds until it worked."""
     process = site.site.start()
@@ -112,9 +129,10 @@ def disk_filled(folder: Path, seed: int) -> Trial:
     """Let another program fill the disk of the state while the service runs."""
     site, partitions = site_of(folder, seed)
     with disk_of(site.site) as disk:
-        process = site.site.start()
-        with standing_still(process, site):
-            filler = disk.fill(random.Random(seed).randrange(0, 20_000))
+        with rest_held_back(folder):
+            process = site.site.start()
+            with standing_still(process, site):
+                filler = disk.fill(random.Random(seed).randrange(0, 20_000))
         seen = ended(process, site, Exit.STATE, "Make the folder usable")
         filler.unlink()
         ready_s = mended(site, partitions, folder / "read")
@@ -130,9 +148,10 @@ def disk_read_only(folder: Path, seed: int) -> Trial:
     """Let the disk of the state fail while the service runs, back up what is there, and mend it."""
     site, partitions = site_of(folder, seed)
     with disk_of(site.site) as disk:
-        process = site.site.start()
-        with standing_still(process, site):
-            disk.fail()
+        with rest_held_back(folder):
+            process = site.site.start()
+            with standing_still(process, site):
+                disk.fail()
         seen = ended(process, site, Exit.STATE, "Make the folder usable")
         for words in (["check"], ["backup"]):
             to = [str(folder / "backup")] * (words == ["backup"])
