@@ -129,7 +129,7 @@ class Containment(Forkable):
         true = people[truth.edges]
         keys = _keys(true)
         both = is_published[truth.edges].all(axis=1)
-        is_missing = both & ~np.isin(keys, shown)
+        is_missing = both & ~_among(keys, shown)
         missing, ages = _aged(keys[is_missing], self._missing, self._ages)
         # Sorted keys belong to the ties in the same order.
         ends = position[truth.edges[is_missing]][np.argsort(keys[is_missing], kind="stable")]
@@ -138,7 +138,7 @@ class Containment(Forkable):
         differing, suppressed = _differing(release, truth, position, is_published)
         masked, sensitive_differs = _sensitive(release, truth, position, is_published)
         self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
-        inserted = ~np.isin(shown, keys)
+        inserted = ~_among(shown, keys)
         return Contained(
             is_true=~inserted & (shown >= 0),
             figures={
@@ -156,7 +156,7 @@ class Containment(Forkable):
                 "inserted_edges": int(np.count_nonzero(inserted | (shown < 0))),
             },
             overdue=np.unique(ends[late]),
-            unknown_owner=np.flatnonzero((owner >= 0) & ~np.isin(owner, people)),
+            unknown_owner=np.flatnonzero((owner >= 0) & ~_among(owner, people)),
             differing=differing,
             missing_ties=ends,
             sensitive_differs=sensitive_differs,
@@ -179,6 +179,14 @@ def _keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a number for each tie of two people, -1 where an end has no owner."""
     low, high = ends.min(axis=1, initial=2**31), ends.max(axis=1, initial=-1)
     return np.where(low < 0, -1, (low << 32) | high)
+
+
+def _among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which values are among others. Sorted: `np.isin` hashes, for ten times as long."""
+    ordered = np.sort(others)
+    place = np.searchsorted(ordered, values)
+    found: NDArray[np.bool_] = np.append(ordered, np.iinfo(np.int64).min)[place] == values
+    return found
 
 
 def _aged(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.graph import AttributedGraph
+from ktsafe.graph import AttributedGraph, edge_keys
 
 Values = tuple[str, ...]
 """The category texts of one person: quasi-identifiers, then the sensitive value."""
@@ -70,9 +70,8 @@ class Changes:
     def of_graph(cls, graph: AttributedGraph, keys: NDArray[np.int64]) -> Changes:
         """Return the changes that make `graph` out of nothing; `keys[v]` is the key of v."""
         named = np.asarray(keys, dtype=np.int64)
-        return cls(
-            joined=named, joined_values=_values(graph), ties_added=named[graph.edges.astype(int)]
-        )
+        values = _values(graph, np.arange(graph.n_vertices))
+        return cls(joined=named, joined_values=values, ties_added=named[graph.edges])
 
 
 def changes_between(
@@ -92,26 +91,56 @@ def changes_between(
     >>> changes.left.tolist(), len(changes.joined)
     ([99], 0)
     """
-    before = dict(zip(old_keys.tolist(), _values(old), strict=True))
-    after = dict(zip(new_keys.tolist(), _values(new), strict=True))
-    joined = sorted(after.keys() - before.keys())
-    changed = sorted(key for key in after.keys() & before.keys() if after[key] != before[key])
-    old_ties = {tuple(sorted(tie)) for tie in old_keys[old.edges.astype(int)].tolist()}
-    new_ties = {tuple(sorted(tie)) for tie in new_keys[new.edges.astype(int)].tolist()}
+    old_order, new_order = np.argsort(old_keys), np.argsort(new_keys)
+    before, now = old_keys[old_order], new_keys[new_order]
+    stays, is_joined = _among(before, now), ~_among(now, before)
+    joined = new_order[is_joined]
+    both = new_order[~is_joined]
+    changed = both[_differ(old, old_order[stays], new, both)]
+    # A key's number is where it stands first; so numbers ascend as keys do.
+    known = np.sort(np.concatenate((before, now)))
+    old_ties, new_ties = (
+        np.sort(edge_keys(np.searchsorted(known, keys)[graph.edges]))
+        for graph, keys in ((old, old_keys), (new, new_keys))
+    )
     return Changes(
-        joined=np.array(joined, dtype=np.int64),
-        joined_values=[after[key] for key in joined],
-        left=np.array(sorted(before.keys() - after.keys()), dtype=np.int64),
-        changed=np.array(changed, dtype=np.int64),
-        changed_values=[after[key] for key in changed],
-        ties_added=np.array(sorted(new_ties - old_ties), dtype=np.int64).reshape(-1, 2),
-        ties_removed=np.array(sorted(old_ties - new_ties), dtype=np.int64).reshape(-1, 2),
+        joined=new_keys[joined],
+        joined_values=_values(new, joined),
+        left=before[~stays],
+        changed=new_keys[changed],
+        changed_values=_values(new, changed),
+        ties_added=known[_ends(new_ties[~_among(new_ties, old_ties)])],
+        ties_removed=known[_ends(old_ties[~_among(old_ties, new_ties)])],
     )
 
 
-def _values(graph: AttributedGraph) -> list[Values]:
+def _ends(keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the ends of edges that `edge_keys` gave numbers, shape (m, 2)."""
+    return np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
+
+
+def _among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return which of some values are among others, both ascending."""
+    found: NDArray[np.bool_] = np.append(others, -1)[np.searchsorted(others, values)] == values
+    return found
+
+
+def _differ(
+    old: AttributedGraph, before: NDArray[np.intp], new: AttributedGraph, now: NDArray[np.intp]
+) -> NDArray[np.bool_]:
+    """Return whose texts differ, for vertices of two graphs that are the same people."""
+    differ = np.zeros(len(now), dtype=np.bool_)
+    for j, texts in enumerate(new.categories):
+        code_of = {text: code for code, text in enumerate(texts)}
+        codes = np.array([code_of.get(text, -1) for text in old.categories[j]], dtype=np.int32)
+        differ |= codes[old.codes[before, j]] != new.codes[now, j]
+    return differ
+
+
+def _values(graph: AttributedGraph, vertices: NDArray[np.intp]) -> list[Values]:
+    """Return the texts of vertices."""
     columns = [
-        np.array(texts, dtype=object)[graph.codes[:, j]].tolist() if graph.n_vertices else []
+        np.array(texts, dtype=object)[graph.codes[vertices, j]].tolist() if len(vertices) else []
         for j, texts in enumerate(graph.categories)
     ]
     return list(zip(*columns, strict=True))
