@@ -11,10 +11,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.errors import InvalidParams
 from stream.commands.after_install import compile_first
 from stream.errors import Exit
-from stream.process.command_line import Edges, FiguresSeed, Json, SchemaFile, Vertices
+from stream.figure_text import text_of
+from stream.process.command_line import Edges, FiguresSeed, Json, SchemaFile, Vertices, numbers
 from stream.watching.progress import phases
 
 if TYPE_CHECKING:
@@ -39,10 +39,7 @@ def advise(
 
     Nothing is published. What it prints is private.
     """
-    try:
-        ks = [int(each) for each in others.split(",") if each.strip()]
-    except ValueError as error:
-        raise InvalidParams("--other-k must be whole numbers with commas between them.") from error
+    ks = numbers(others, "--other-k") if others.strip() else []
     compile_first()
     from ktsafe.params import PrivacyParams
     from stream.files.graphs import read_graph, read_schema
@@ -103,7 +100,7 @@ def _print(report: dict[str, Any], best: list[Tried]) -> None:
         if one.usefulness is not None:
             ties = one.usefulness["edges"]
             shares = [ties["precision"], ties["recall"], ties["f1"], one.people]
-            texts = ["-" if share is None else f"{share:.2f}" for share in shares]
+            texts = [text_of(share) for share in shares]
         elif one.is_made:
             texts = ["no safe release", "", "", ""]
         else:

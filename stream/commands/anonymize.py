@@ -22,8 +22,9 @@ from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from stream.commands.after_install import compile_first
 from stream.errors import Exit
+from stream.figure_text import number
 from stream.process.command_line import Edges, Json, SchemaFile, Vertices
-from stream.report.writing import check_page, write_page
+from stream.report.writing import check_page, new_file
 from stream.watching.progress import phases
 from stream.workers.pool import Workers
 
@@ -209,9 +210,8 @@ def _written_and_verified(
     ------
     NotKTSafe
     """
-    from ktsafe.verify import verify
     from stream.files import releases_write
-    from stream.files.certificates import in_order
+    from stream.files.certificates import in_order, verified
     from stream.files.composite_schema import CompositeSchema, declaring_what_is_shown
     from stream.files.releases_read import read_release
 
@@ -222,13 +222,8 @@ def _written_and_verified(
         shown = declaring_what_is_shown(shown)
     releases_write.write_release(folder, shown, ids, header)
     release = read_release(folder)
-    verdict = verify(
-        release.quasi_identifiers(),
-        release.is_sensitive(),
-        release.edges,
-        release.params,
-        certificate=None if result.shift is None else in_order(ids, result.shift, release.ids),
-    )
+    shift = None if result.shift is None else in_order(ids, result.shift, release.ids)
+    verdict = verified(release, shift)
     verdict.raise_if_unsafe()
     return release, verdict, ids
 
@@ -278,19 +273,12 @@ def _write_audit(
 
 
 def _write_report(path: Path, release: Release, figures: dict[str, Any]) -> None:
-    from stream.report.content import content
+    from stream.report.content import Told, content
     from stream.report.page import page
-    from stream.report.sources import told
     from stream.report.writing import now
 
-    write_page(path, page(content([told(release.manifest, figures)], now())))
-
-
-def _shown(value: float | None) -> str:
-    """Return a count or a share as text."""
-    if value is None:
-        return "-"
-    return f"{value:.3f}" if isinstance(value, float) else f"{value:,}"
+    with new_file(path) as file:
+        file.write(page(content([Told(release.manifest, figures)], now())))
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -304,7 +292,7 @@ def _print(report: dict[str, Any]) -> None:
     table = Table("", *USEFULNESS, box=SIMPLE_HEAD)
     for title, key in (("people", "vertices"), ("ties", "edges")):
         found = report["figures"]["usefulness"][key]
-        table.add_row(title, *(_shown(found[name]) for name in USEFULNESS.values()))
+        table.add_row(title, *(number(found[name], 3) for name in USEFULNESS.values()))
     Console(highlight=False).print(table)
     if report["report"] is not None:
         typer.echo(f"{report['report']}: how safe and how useful it is; private")

@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from stream.errors import Exit
+from stream.figure_text import text_of
 from stream.process.command_line import FiguresSeed, Json, Mappings, Releases, Truth, TruthSchema
 from stream.watching.progress import phases
 
@@ -57,7 +58,7 @@ def _print(title: str, results: list[dict[str, Any]]) -> None:
     for result in results:
         low, high = result["interval"]
         word = "auc  " if result["measure"] == "auc" else "share"
-        promise = "none" if result["promise"] is None else f"{result['promise']:.3f}"
+        promise = text_of(result["promise"], ".3f", "none")
         mark = " !" if result["is_broken"] else ""
         typer.echo(
             f"  {result['attack']:{width}}  {result['targets']:>7}  {word} {result['value']:.3f} "

@@ -9,6 +9,7 @@ import typer
 
 from stream.commands.after_install import compile_first
 from stream.errors import ConfigError, Exit
+from stream.figure_text import text_of
 from stream.files.release_figures import worth_in_words, worth_of
 from stream.process.command_line import Json, Mappings, Releases, Truth, TruthSchema
 from stream.watching.progress import phases
@@ -95,23 +96,24 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
             typer.echo(f"  {words}: {_counts(figures[name])}")
         share = figures["sensitive_share"]
         typer.echo(
-            f"  sensitive share of them: most {_known(share['max'])}, "
-            f"median {_known(share['median'])}, {share['above_alpha']} above alpha"
+            f"  sensitive share of them: most {text_of(share['max'], '', 'none')}, "
+            f"median {text_of(share['median'], '', 'none')}, {share['above_alpha']} above alpha"
         )
     changes = sequence["changes"]
     typer.echo(
         f"  visible changes: {changes['visible']}; fewest candidates who changed alike "
-        f"{_known(changes['k_delta_min'])}, {changes['below_k']} below k"
+        f"{text_of(changes['k_delta_min'], '', 'none')}, {changes['below_k']} below k"
     )
     alike = changes["alpha_alike"]
     typer.echo(
-        f"  sensitive share of those who changed alike: most {_known(alike['max'])}, "
+        f"  sensitive share of those who changed alike: most {text_of(alike['max'], '', 'none')}, "
         f"{alike['above_alpha']} above alpha"
     )
     if (persistence := sequence.get("persistence")) is not None:
         typer.echo(
             "  true against inserted ties, 0.5 tells nothing: age "
-            f"{_area(persistence['age_auc'])}, survival {_area(persistence['survival_auc'])}"
+            f"{text_of(persistence['age_auc'], '.3f', 'unknown')}, survival "
+            f"{text_of(persistence['survival_auc'], '.3f', 'unknown')}"
         )
     if (containment := sequence.get("containment")) is not None:
         typer.echo(
@@ -132,7 +134,7 @@ def _print_usefulness(rows: list[dict[str, Any]]) -> None:
     typer.echo(f"  last release: {worth or 'no edges, true or released'}")
     dear = sum(row["costs_more_than_nothing"] for row in rows)
     f1 = [row["edges"]["f1"] for row in rows if row["edges"]["f1"] is not None]
-    least = f"{min(f1):.2f}" if f1 else "unknown"
+    least = text_of(min(f1, default=None), unknown="unknown")
     typer.echo(f"  least F1 of edges {least}; {_several(dear, 'release')} dearer than nothing")
 
 
@@ -147,15 +149,6 @@ def _counts(figures: dict[str, Any]) -> str:
         f"fewest {figures['min']}, 1% at most {figures['p1']}, 5% at most {figures['p5']}, "
         f"median {figures['median']}; {figures['below_k']} of {figures['vertices']} below k"
     )
-
-
-def _known(value: object) -> object:
-    """Return a figure; a word where there was nobody to count."""
-    return "none" if value is None else value
-
-
-def _area(area: float | None) -> str:
-    return "unknown" if area is None else f"{area:.3f}"
 
 
 def _print_violation(kind: dict[str, Any]) -> None:

@@ -7,10 +7,9 @@ import dataclasses
 import itertools
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, TextIO, get_args
+from typing import Annotated, Any, get_args
 
 import typer
 from rich.box import SIMPLE_HEAD
@@ -22,44 +21,53 @@ from ktsafe.options import Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
 from stream.commands.after_install import compile_first
-from stream.errors import ConfigError, Exit
-from stream.process.command_line import Edges, FiguresSeed, Json, SchemaFile, Vertices
-from stream.report.writing import check_page, now, write_page
+from stream.errors import Exit
+from stream.figure_text import text_of
+from stream.process.command_line import (
+    Edges,
+    FiguresSeed,
+    Json,
+    SchemaFile,
+    Vertices,
+    listed,
+    numbers,
+)
+from stream.report.writing import check_page, new_file, now
 from stream.study import comparison
 from stream.study.comparison import Cell, Row, Task
 from stream.watching.progress import phases
 
 COST = (
-    ("cost", "cost", "{:,}"),
-    ("of ties", "edge_cost_share", "{:.2f}"),
-    ("precision", "edge_precision", "{:.2f}"),
-    ("recall", "edge_recall", "{:.2f}"),
-    ("F1", "edge_f1", "{:.2f}"),
-    ("people", "vertex_precision", "{:.1%}"),
-    ("of copies", "share_of_k_copies", "{:.1%}"),
-    ("x bound", "times_lower_bound", "{:.2f}"),
-    ("seconds", "seconds", "{:.1f}"),
-    ("MiB", "peak_mib", "{:.0f}"),
+    ("cost", "cost", ","),
+    ("of ties", "edge_cost_share", ".2f"),
+    ("precision", "edge_precision", ".2f"),
+    ("recall", "edge_recall", ".2f"),
+    ("F1", "edge_f1", ".2f"),
+    ("people", "vertex_precision", ".1%"),
+    ("of copies", "share_of_k_copies", ".1%"),
+    ("x bound", "times_lower_bound", ".2f"),
+    ("seconds", "seconds", ".1f"),
+    ("MiB", "peak_mib", ".0f"),
 )
 PRIVACY = (
-    ("unsafe", "unsafe_vertices", "{:,}"),
-    ("k real", "k_real_min", "{:,}"),
-    ("below", "k_real_share_below_k", "{:.1%}"),
-    ("of large", "k_real_share_below_k_in_larger_classes", "{:.1%}"),
-    ("k known", "k_known_min", "{:,}"),
-    ("below", "k_known_share_below_k", "{:.1%}"),
-    ("over alpha", "alpha_real_above", "{:,}"),
+    ("unsafe", "unsafe_vertices", ","),
+    ("k real", "k_real_min", ","),
+    ("below", "k_real_share_below_k", ".1%"),
+    ("of large", "k_real_share_below_k_in_larger_classes", ".1%"),
+    ("k known", "k_known_min", ","),
+    ("below", "k_known_share_below_k", ".1%"),
+    ("over alpha", "alpha_real_above", ","),
 )
 UTILITY = (
-    ("degree EMD", "degree_emd", "{:.2f}"),
-    ("top ranks kept", "pagerank_overlap", "{:.0%}"),
-    ("communities", "nmi", "{:.2f}"),
-    ("at best", "nmi_again", "{:.2f}"),
+    ("degree EMD", "degree_emd", ".2f"),
+    ("top ranks kept", "pagerank_overlap", ".0%"),
+    ("communities", "nmi", ".2f"),
+    ("at best", "nmi_again", ".2f"),
 )
 STRUCTURE = (
-    ("mean degree", "mean_degree", "{:.1f}"),
-    ("clustering", "clustering", "{:.3f}"),
-    ("hops", "mean_hops", "{:.2f}"),
+    ("mean degree", "mean_degree", ".1f"),
+    ("clustering", "clustering", ".3f"),
+    ("hops", "mean_hops", ".2f"),
 )
 
 
@@ -110,16 +118,16 @@ def compare(
     lists: dict[str, Sequence[Any]] = {
         "without": _variants(drop_qi or [], task),
         "reading": _chosen(reading, "--reading", get_args(Reading)),
-        "hops": _numbers(hops, "--hops"),
+        "hops": numbers(hops, "--hops"),
         "rare_qi": _chosen(rare_qi, "--rare-qi", get_args(RareQi)),
         "over_alpha": _chosen(over_alpha, "--over-alpha", get_args(OverAlpha)),
-        "strategy": _listed(everything if strategy == "all" else strategy or "-", "--strategy"),
+        "strategy": listed(everything if strategy == "all" else strategy or "-", "--strategy"),
         "effort": _chosen(effort, "--effort", get_args(Effort)),
         "distance": _chosen(distance, "--distance", get_args(Distance)),
-        "alpha": _listed(alpha, "--alpha"),
-        "k": _numbers(k, "--k"),
-        "t": _listed(t, "--t"),
-        "epsilon": _numbers(epsilon, "--epsilon"),
+        "alpha": listed(alpha, "--alpha"),
+        "k": numbers(k, "--k"),
+        "t": listed(t, "--t"),
+        "epsilon": numbers(epsilon, "--epsilon"),
     }
     cells, excluded = _grid(lists)
     if excluded:
@@ -136,13 +144,14 @@ def compare(
         if rows and report is not None:
             from stream.report.compared import comparison_page
 
-            write_page(report, comparison_page(rows, list(Cell.__dataclass_fields__), now()))
+            with new_file(report) as file:
+                file.write(comparison_page(rows, list(Cell.__dataclass_fields__), now()))
     return _code(rows)
 
 
 def _variants(left_out: list[str], task: Task) -> list[tuple[str, ...]]:
     """Return the sets of quasi-identifiers to leave out, the empty one first."""
-    variants = [(), *(tuple(_listed(names, "--drop-qi")) for names in left_out)]
+    variants = [(), *(tuple(listed(names, "--drop-qi")) for names in left_out)]
     for names in variants:
         if unknown := [name for name in names if name not in task.schema.quasi_identifiers]:
             msg = f"--drop-qi {unknown[0]}: the schema has no such quasi-identifier."
@@ -182,32 +191,16 @@ def _grid(lists: Mapping[str, Sequence[Any]]) -> tuple[list[Cell], int]:
 
 def _chosen(text: str, option: str, known: tuple[str, ...]) -> list[str]:
     """Return the values of a list with commas, all of them known."""
-    values = _listed(text, option)
+    values = listed(text, option)
     if unknown := [value for value in values if value not in known]:
         raise InvalidParams(f"{option} {unknown[0]}: there are {', '.join(known)}.")
     return values
 
 
-def _listed(text: str, option: str) -> list[str]:
-    """Return the values of a list with commas, each once."""
-    values = list(dict.fromkeys(value.strip() for value in text.split(",") if value.strip()))
-    if not values:
-        msg = f"{option} names nothing."
-        raise InvalidParams(msg, hint="Give values with commas between them.")
-    return values
-
-
-def _numbers(text: str, option: str) -> list[int]:
-    try:
-        return [int(value) for value in _listed(text, option)]
-    except ValueError as error:
-        raise InvalidParams(f"{option} must be whole numbers with commas between them.") from error
-
-
 def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None:
     """Measure the cells; each row goes to the file and to `rows` as soon as it is there."""
     compile_first()
-    with _created(path) as file, phases("comparing") as show:
+    with new_file(path) as file, phases("comparing") as show:
 
         def progress(number: int, phase: str, done: float) -> None:
             cell = cells[number]
@@ -221,19 +214,6 @@ def _measure(cells: list[Cell], task: Task, path: Path, rows: list[Row]) -> None
             writer.writerow(row)
             file.flush()
             rows.append(row)
-
-
-@contextmanager
-def _created(path: Path) -> Iterator[TextIO]:
-    """Give a new private file."""
-    try:
-        file = path.open("x", encoding="utf-8", newline="")
-    except OSError as error:
-        msg = f"{path} cannot be created ({error.strerror})."
-        raise ConfigError(msg, hint="Name a new file in a folder that is writable.") from error
-    with file:
-        path.chmod(0o600)
-        yield file
 
 
 def _code(rows: list[Row]) -> Exit:
@@ -276,12 +256,11 @@ def _assortativities(rows: list[Row]) -> tuple[tuple[str, str, str], ...]:
     """Return a column for each quasi-identifier that some cell kept."""
     keys = {key.removesuffix("_original"): None for row in rows for key in row}
     names = [key for key in keys if key.startswith("assortativity_") and f"{key}_released" in keys]
-    return tuple((name.removeprefix("assortativity_"), name, "{:.2f}") for name in names)
+    return tuple((name.removeprefix("assortativity_"), name, ".2f") for name in names)
 
 
 def _one(row: Row, key: str, form: str) -> str:
-    value = row.get(key)
-    return "-" if value is None else form.format(value)
+    return text_of(row.get(key), form)
 
 
 def _change(row: Row, key: str, form: str) -> str:

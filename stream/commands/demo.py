@@ -216,7 +216,7 @@ def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     from stream.report.content import content
     from stream.report.page import page
     from stream.report.sources import told_of
-    from stream.report.writing import now, write_page
+    from stream.report.writing import new_file, now
     from stream.study.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])
@@ -224,7 +224,8 @@ def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     audit = {**history[-1].audit, "utility": found["utility"]}
     told = content([*history[:-1], dataclasses.replace(history[-1], audit=audit)], now())
     path.unlink(missing_ok=True)
-    write_page(path, page(told))
+    with new_file(path) as file:
+        file.write(page(told))
     score = told["utility"]["score"]
     word = "unknown" if score is None else f"{100 * score:.0f} of 100"
     return f"report    {path}: safety, and utility (score {word}); private"

@@ -46,7 +46,7 @@ def report(
     from stream.report.content import content
     from stream.report.page import page
     from stream.report.sources import told_of
-    from stream.report.writing import now, write_page
+    from stream.report.writing import new_file, now
     from stream.study.sequence_report import Sources
 
     with phases("reporting") as progress:
@@ -58,7 +58,8 @@ def report(
     else:
         found = content(history, now())
         text = page(found)
-    write_page(out, text, is_private=not public)
+    with new_file(out, is_private=not public) as file:
+        file.write(text)
     typer.echo(json.dumps(found, indent=2) if as_json else f"{out}: {_says(public=public)}")
     return Exit.OK
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from stream.errors import Exit
+from stream.figure_text import text_of
 from stream.files.release_figures import safety_in_words, worth_in_words
 from stream.process.command_line import Config, Json, Wait, say
 
@@ -67,7 +68,7 @@ def _at_rest(private: Path) -> dict[str, Any]:
 def _lines(report: dict[str, Any]) -> list[str]:
     lines = [f"service   {report['state']}"]
     if feed := report.get("feed"):
-        lag = "unknown" if feed["lag"] is None else f"{feed['lag']:,}"
+        lag = text_of(feed["lag"], ",", "unknown")
         dead = sum(feed["dead_letters"].values())
         lines.append(f"feed      {feed['records']:,} records, {lag} to go, {dead:,} dead letters")
     lines += [f"feed      {at} at {n:,}" for at, n in report.get("offsets", {}).items()]

@@ -57,17 +57,12 @@ def verify_folders(
 
 
 def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, Any]:
-    from ktsafe.verify import verify
-    from stream.files.certificates import read_certificate
+    from stream.files.certificates import read_certificate, verified
     from stream.files.releases_read import read_release
 
     release = read_release(folder)
-    verdict = verify(
-        release.quasi_identifiers(),
-        release.is_sensitive(),
-        release.edges,
-        release.params,
-        certificate=None if certificate is None else read_certificate(certificate, release.ids),
+    verdict = verified(
+        release, None if certificate is None else read_certificate(certificate, release.ids)
     )
     return {
         "folder": str(folder),

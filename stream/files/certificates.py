@@ -10,14 +10,17 @@ from __future__ import annotations
 import csv
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from connectors.bundles import sync_folder
-from stream.files.releases_read import ReleaseUnreadable
+from stream.files.releases_read import Release, ReleaseUnreadable
 from stream.files.releases_write import csv_lines, write_synced
+
+if TYPE_CHECKING:
+    from ktsafe.verify.kt_safe_verdict import Verdict
 
 CERTIFICATE: Final = "certificate.csv"
 _HEADER: Final = ["released_id", "image_id"]
@@ -39,6 +42,22 @@ def in_order(
     for name, image in zip(ids, shift.tolist(), strict=True):
         found[position[name]] = position[ids[image]]
     return found
+
+
+def verified(
+    release: Release, certificate: NDArray[np.int64] | None = None, *, workers: int = 1
+) -> Verdict:
+    """Return the strict verifier's verdict on a release, by its bytes and what it promises."""
+    from ktsafe.verify import verify  # noqa: PLC0415 -- compiled kernels load slowly
+
+    return verify(
+        release.quasi_identifiers(),
+        release.is_sensitive(),
+        release.edges,
+        release.params,
+        certificate=certificate,
+        workers=workers,
+    )
 
 
 def read_certificate(path: Path, released: Sequence[str]) -> NDArray[np.int64]:

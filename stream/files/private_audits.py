@@ -91,7 +91,7 @@ def read_declared(folder: Path, release_id: str) -> Declared:
         If audit.json is there but is none.
     """
     path = place_of(folder, release_id, AUDIT) / AUDIT
-    audit = _read_audit(folder, release_id)
+    audit = read_audit(path) if path.exists() else {}
     try:
         cost = audit.get("cost", {})
         part = audit.get("declared")
@@ -105,18 +105,19 @@ def read_declared(folder: Path, release_id: str) -> Declared:
         raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
 
 
-def _read_audit(folder: Path, release_id: str) -> dict[str, Any]:
-    """Return the private audit of a release, nothing if there is none.
+def read_audit(path: Path) -> dict[str, Any]:
+    """Return the private audit of a release.
 
     Raises
     ------
     InvalidGraph
-        If it is there but is none.
+        If there is none, or it is no audit. Its content is not repeated.
     """
-    path = place_of(folder, release_id, AUDIT) / AUDIT
-    if not path.exists():
-        return {}
     try:
         return msgspec.convert(json.loads(path.read_bytes()), dict[str, Any])
-    except (OSError, ValueError, msgspec.ValidationError) as error:
+    except OSError as error:
+        msg = f"{path} cannot be read ({error.strerror})."
+        hint = "--map takes the private audit folder, with audit.json in a folder per release."
+        raise InvalidGraph(msg, hint=hint) from error
+    except (ValueError, msgspec.ValidationError) as error:
         raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error

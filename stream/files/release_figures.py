@@ -7,46 +7,42 @@ how many vertices are inserted has a first means to find them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
 import msgspec
 
 from state.ledger import Ledger, ReleaseRecord, Status
+from stream.figure_text import text_of
+from stream.files.nested import at
 from stream.files.releases_write import AUDIT
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
 YARDSTICKS: Final = {"copies": "k_copies", "lower_bound": "lower_bound"}
 """What a cost is compared with, and its name in the audit."""
-CANDIDATES: Final[Mapping[str, tuple[str, ...]]] = {
-    "claimed": ("privacy", "all", "k_claimed"),
-    "real": ("privacy", "all", "k_real"),
-    "known": ("privacy", "all", "k_known"),
-    "sequence": ("audit", "figures", "published", "candidates"),
-    "sequence_real": ("audit", "figures", "published", "candidates_real"),
-    "change": ("audit", "figures", "changes", "k_delta_all"),
+CANDIDATES: Final = {
+    "claimed": "privacy.all.k_claimed",
+    "real": "privacy.all.k_real",
+    "known": "privacy.all.k_known",
+    "sequence": "audit.figures.published.candidates",
+    "sequence_real": "audit.figures.published.candidates_real",
+    "change": "audit.figures.changes.k_delta_all",
 }
 """Against whom candidates are counted, and where the audit tells.
 
 By the definition; real people only; for who knows your true ties; over all releases of the
 sequence; the same, real people only; for who saw you gain or lose ties at any release.
 """
-SENSITIVE: Final[Mapping[str, tuple[str, ...]]] = {
-    "claimed": ("privacy", "all", "alpha"),
-    "real": ("privacy", "all", "alpha_real"),
-}
-WORTH: Final[Mapping[str, tuple[str, ...]]] = {
-    f"{of}_{figure}": ("usefulness", kind, figure)
+SENSITIVE: Final = {"claimed": "privacy.all.alpha", "real": "privacy.all.alpha_real"}
+WORTH: Final = {
+    f"{of}_{figure}": f"usefulness.{kind}.{figure}"
     for of, kind in (("edge", "edges"), ("vertex", "vertices"))
     for figure in ("cost_share", "precision", "recall", "f1")
 }
 """What a release shares with the true graph, and where the audit tells."""
 AFRESH: Final = "afresh"
-WATCHED: Final[Mapping[str, tuple[str, ...]]] = {
-    **WORTH,
-    "edge_f1_afresh": (AFRESH, "edges", "f1"),
-}
+WATCHED: Final = {**WORTH, "edge_f1_afresh": f"{AFRESH}.edges.f1"}
 """The same, and the F1 of edges of a release without a past: near to what a rebase would bring."""
 ATTACKS_TOLD: Final = (
     "one_hop",
@@ -167,43 +163,52 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
     cost = audit["cost"]
     candidates, sensitive = {}, {}
     for name, path in CANDIDATES.items():
-        if found := _at(audit, path):
+        if found := at(audit, path):
             candidates[name] = CandidateFigures(found["min"], found["below_k"], _share_below(found))
     for name, path in SENSITIVE.items():
-        if found := _at(audit, path):
+        if found := at(audit, path):
             sensitive[name] = found["max"]
     return Secrets(
         cost={part: cost[part] for part in COST_PARTS},
         yardsticks={name: cost[key] for name, key in YARDSTICKS.items()},
         candidates=candidates,
         sensitive=sensitive,
-        worth={name: _at(audit, path) for name, path in WATCHED.items()},
+        worth={name: at(audit, path) for name, path in WATCHED.items()},
         attacks=attacks_of(audit),
     )
 
 
 def attacks_of(audit: Mapping[str, Any]) -> dict[str, Attacked]:
-    """Pick the sharpest variant of every attack out of a private audit.
+    """Pick the sharpest variant of every attack that operators watch out of a private audit."""
+    return {
+        name: msgspec.convert(
+            {**each, "low": each["interval"][0], "high": each["interval"][1]}, Attacked
+        )
+        for name, each in sharpest(at(audit, "attacks.results") or []).items()
+        if name in ATTACKS_TOLD
+    }
+
+
+def sharpest(results: Iterable[Mapping[str, Any]]) -> dict[str, Mapping[str, Any]]:
+    """Return the sharpest variant of every attack that found somebody to attack.
 
     That is the one whose lower end exceeds its promise by most. Where nothing is promised it is
     the greatest figure.
     """
-    found: dict[str, Attacked] = {}
-    results = _at(audit, ("attacks", "results")) or []
+    found: dict[str, Mapping[str, Any]] = {}
     for result in results:
         name = result["attack"].partition(".")[0]
-        if name in ATTACKS_TOLD and result["targets"]:
-            low, high = result["interval"]
-            each = Attacked(result["value"], low, high, result["control"], result["promise"])
-            if name not in found or _sharpness(each) > _sharpness(found[name]):
-                found[name] = each
+        if result["targets"] and (
+            name not in found or _sharpness(result) > _sharpness(found[name])
+        ):
+            found[name] = result
     return found
 
 
-def _sharpness(attacked: Attacked) -> tuple[bool, float]:
-    if attacked.promise is None:
-        return False, attacked.value
-    return True, attacked.low - attacked.promise
+def _sharpness(result: Mapping[str, Any]) -> tuple[bool, float]:
+    if result["promise"] is None:
+        return False, result["value"]
+    return True, result["interval"][0] - result["promise"]
 
 
 def recent_releases(ledger: Ledger, audit_dir: Path) -> Iterator[ReleaseFigures]:
@@ -223,7 +228,7 @@ def _read_audit(path: Path) -> dict[str, Any] | None:
 
 def worth_of(audit: Mapping[str, Any]) -> dict[str, float | None]:
     """Pick out of a private audit what the release shares with the true graph, see `WORTH`."""
-    return {name: _at(audit, path) for name, path in WORTH.items()}
+    return {name: at(audit, path) for name, path in WORTH.items()}
 
 
 def worth_in_words(worth: Mapping[str, float | None]) -> str:
@@ -231,8 +236,7 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
     if worth.get("edge_f1") is None:
         return ""
     names = ("edge_precision", "edge_recall", "edge_f1", "edge_cost_share", "vertex_precision")
-    shares = ["-" if (share := worth.get(name)) is None else f"{share:.2f}" for name in names]
-    precision, recall, f1, cost, people = shares
+    precision, recall, f1, cost, people = (text_of(worth.get(name)) for name in names)
     afresh = worth.get("edge_f1_afresh")
     return (
         f"edges: precision {precision}, recall {recall}, F1 {f1}"
@@ -261,13 +265,6 @@ def safety_in_words(secrets: Mapping[str, Any]) -> str:
         found = attacks[name]
         parts.append(f"{name} finds {found['value']:.3f} where {found['promise']:.3f} is promised")
     return "; ".join(parts)
-
-
-def _at(audit: Mapping[str, Any], path: tuple[str, ...]) -> Any:
-    found: Any = audit
-    for name in path:
-        found = found.get(name) if isinstance(found, Mapping) else None
-    return found
 
 
 def _share_below(found: Mapping[str, Any]) -> float | None:

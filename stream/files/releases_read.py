@@ -93,12 +93,7 @@ class Release:
 
     def quasi_identifiers(self) -> NDArray[np.int64]:
         """Return coded quasi-identifiers, shape (n, d-1): equal codes iff equal texts."""
-        names = self.manifest.schema.quasi_identifiers
-        coded = np.zeros((len(self.ids), len(names)), dtype=np.int64)
-        for j, name in enumerate(names):
-            index: dict[str, int] = {}
-            coded[:, j] = [index.setdefault(text, len(index)) for text in self.columns[name]]
-        return coded
+        return self.codes()[0][:, :-1]
 
     def is_sensitive(self) -> NDArray[np.bool_]:
         """Return whether each vertex shows a sensitive value, shape (n,)."""

@@ -11,6 +11,7 @@ import msgspec
 import typer
 
 from connectors.kafka_settings import KafkaSettings
+from ktsafe.errors import InvalidParams
 
 Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON.")]
@@ -70,3 +71,20 @@ def ask_first(question: str) -> None:
         if not sys.stdin.isatty():
             typer.echo("\nNobody said yes. Without a terminal give --yes.", err=True)
         raise
+
+
+def listed(text: str, option: str) -> list[str]:
+    """Return the values of a list with commas, each once."""
+    values = list(dict.fromkeys(value.strip() for value in text.split(",") if value.strip()))
+    if not values:
+        msg = f"{option} names nothing."
+        raise InvalidParams(msg, hint="Give values with commas between them.")
+    return values
+
+
+def numbers(text: str, option: str) -> list[int]:
+    """Return the numbers of a list with commas, each once."""
+    try:
+        return [int(value) for value in listed(text, option)]
+    except ValueError as error:
+        raise InvalidParams(f"{option} must be whole numbers with commas between them.") from error

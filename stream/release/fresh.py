@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from ktsafe.verify import verify
 from state.ledger import Ledger
 from state.snapshot import GraphSnapshot
 from stream.files import releases_write
-from stream.files.certificates import in_order
+from stream.files.certificates import in_order, verified
 from stream.files.releases_read import Release
 from stream.release.mechanism import Built, DueRelease, Progress
 from stream.workers.pool import ONE_PER_CORE, Workers
@@ -66,12 +65,8 @@ class FreshReleases:
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
         """Pass what the strict verifier passes, by the certificate where there is one."""
         del snapshot
-        codes, flags = release.quasi_identifiers(), release.is_sensitive()
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
-        threads = self.workers.n_threads
-        verify(
-            codes, flags, release.edges, self.params, certificate=shift, workers=threads
-        ).raise_if_unsafe()
+        verified(release, shift, workers=self.workers.n_threads).raise_if_unsafe()
         return {}
 
     def settle(self, *, staged: bool) -> None:

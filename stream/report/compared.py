@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from stream.figure_text import number, percent
 from stream.report import charts
-from stream.report.elements import document, figure, number, percent, quiet, rows_of, section
+from stream.report.elements import document, figure, quiet, rows_of, section
 from stream.report.page import PRIVATE
 from stream.watching.status_html import node
 

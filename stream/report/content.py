@@ -11,7 +11,11 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any, Final
 
-from stream.report.reading import at, share
+import msgspec
+
+from stream.files.nested import at, share
+from stream.files.release_figures import sharpest
+from stream.files.releases_read import Manifest
 from stream.report.score import score
 from stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
 
@@ -24,19 +28,25 @@ class Told:
 
     Attributes
     ----------
-    release_id, sequence_id, nominal_time:
-        From the manifest.
-    guarantee:
-        Its `guarantee` part: `w`, `cover`, `text`.
     audit:
         The private audit, with `utility` and `attacks` where those were measured.
     """
 
-    release_id: str
-    sequence_id: str
-    nominal_time: str | None
-    guarantee: Mapping[str, Any]
+    manifest: Manifest
     audit: Mapping[str, Any]
+
+    def heading(self, edition: str) -> dict[str, Any]:
+        """Return what both editions begin with: which release it is, and what it promises."""
+        manifest = self.manifest
+        return {
+            "format": FORMAT,
+            "edition": edition,
+            "release_id": manifest.release_id,
+            "sequence_id": manifest.sequence_id,
+            "nominal_time": manifest.nominal_time,
+            "guarantee": msgspec.to_builtins(manifest.guarantee),
+            "parameters": parameters(self.audit["params"], manifest.guarantee.w),
+        }
 
 
 def content(history: Sequence[Told], written: str) -> dict[str, Any]:
@@ -50,22 +60,16 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
         When the report is made, as text.
     """
     last = history[-1]
-    audit, params = last.audit, last.audit["params"]
+    audit = last.audit
     # In one order, as private audits are written with their names sorted.
     attacks, mix = attacked(audit), at(audit, "utility.attribute_mix")
     return {
-        "format": FORMAT,
-        "edition": "private",
+        **last.heading("private"),
         "written": written,
-        "release_id": last.release_id,
-        "sequence_id": last.sequence_id,
-        "nominal_time": last.nominal_time,
         "releases": len(history),
         "size": audit["size"],
-        "guarantee": dict(last.guarantee),
-        "parameters": parameters(params, last.guarantee.get("w")),
         "safety": {
-            **kept(audit, covers_changes=last.guarantee.get("cover", False)),
+            **kept(audit, covers_changes=last.manifest.guarantee.cover),
             "attacks": attacks,
             "attacks_unfinished": at(audit, "attacks.unfinished") or [],
         },
@@ -144,30 +148,13 @@ def _promise(
 
 
 def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return what the attacks in an audit found, each by its sharpest variant.
-
-    That is the one whose lower end is highest above its promise; where nothing is promised, the
-    greatest figure. Attacks that found nobody to attack are left out.
-    """
+    """Return what the attacks in an audit found, each by its sharpest variant."""
     results = at(audit, "attacks.results") or at(audit, "best_guesses.results") or []
-    sharpest: dict[str, dict[str, Any]] = {}
-    for result in results:
-        name = result["attack"].partition(".")[0]
-        if result["targets"] and (
-            name not in sharpest or _sharpness(result) > _sharpness(sharpest[name])
-        ):
-            sharpest[name] = result
     names = ("measure", "targets", "value", "interval", "control", "promise", "is_broken")
     return [
         {"attack": name, "variant": result["attack"], **{each: result[each] for each in names}}
-        for name, result in sharpest.items()
+        for name, result in sharpest(results).items()
     ]
-
-
-def _sharpness(result: Mapping[str, Any]) -> tuple[bool, float]:
-    if result["promise"] is None:
-        return False, result["value"]
-    return True, result["interval"][0] - result["promise"]
 
 
 def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
@@ -267,8 +254,8 @@ def _drift(told: Told) -> dict[str, Any]:
     edges = at(audit, "usefulness.edges") or {}
     withheld, people = at(audit, "cost.deleted_vertices"), at(audit, "usefulness.vertices.true")
     return {
-        "release_id": told.release_id,
-        "nominal_time": told.nominal_time,
+        "release_id": told.manifest.release_id,
+        "nominal_time": told.manifest.nominal_time,
         "vertices": at(audit, "size.released.vertices"),
         "edges": at(audit, "size.released.edges"),
         "precision": edges.get("precision"),

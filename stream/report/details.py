@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+from stream.figure_text import number, percent, text_of
 from stream.report import charts
-from stream.report.elements import band, figure, number, percent, quiet, rows_of, section
+from stream.report.elements import band, figure, quiet, rows_of, section
 from stream.report.words import KINDS
 from stream.watching.status_html import Child, node
 
@@ -150,8 +151,8 @@ def parameters(content: Mapping[str, Any]) -> ET.Element:
     """Return the parameters in plain words, and the guarantee as it is published."""
     rows = [[row["name"], row["value"], row["means"]] for row in content["parameters"]]
     table = rows_of(["parameter", "value", "what it means"], rows, class_="words")
-    text = content["guarantee"].get("text", "")
-    return section("Parameters in plain words", table, quiet(text), name="parameters")
+    text = quiet(content["guarantee"]["text"])
+    return section("What is promised, in plain words", text, table, name="parameters")
 
 
 def assessment(content: Mapping[str, Any]) -> ET.Element:
@@ -162,7 +163,7 @@ def assessment(content: Mapping[str, Any]) -> ET.Element:
         told = []
         for name in row["attacks"]:
             each = by_name[name]
-            promise = "none" if each["promise"] is None else f"{each['promise']:.3f}"
+            promise = text_of(each["promise"], ".3f", "none")
             told.append(
                 f"{name} {each['value']:.3f} (control {each['control']:.3f}, promise {promise})"
             )

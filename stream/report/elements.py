@@ -61,25 +61,6 @@ def quiet(text: str) -> ET.Element:
     return node("p", *prose(text), class_="quiet")
 
 
-def percent(share: float | None) -> str:
-    """Return a share as text; a share that is not whole is never rounded to 0% or 100%."""
-    if share is None:
-        return "-"
-    if share in {0, 1}:
-        return f"{share:.0%}"
-    text = f"{100 * share:.1f}%"
-    if share < 1 and text == "100.0%":
-        return ">99.9%"
-    return "<0.1%" if share > 0 and text == "0.0%" else text
-
-
-def number(value: float | None, digits: int = 2) -> str:
-    """Return a figure as text: whole numbers with commas."""
-    if value is None:
-        return "-"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.{digits}f}"
-
-
 def band(row: dict[str, Any]) -> str:
     """Return the bounds of a band as text."""
     return f"{row['from']}" if row["from"] == row["to"] else f"{row['from']}-{row['to']}"

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+from stream.figure_text import number, percent, text_of
 from stream.report import charts
 from stream.report.details import (
     assessment,
@@ -21,8 +22,6 @@ from stream.report.elements import (
     band,
     document,
     figure,
-    number,
-    percent,
     quiet,
     rows_of,
 )
@@ -186,7 +185,7 @@ def _attacks(attacks: list[dict[str, Any]], unfinished: list[str]) -> ET.Element
 def _attack(each: Mapping[str, Any], top: float) -> list[ET.Element | str]:
     low, high = each["interval"]
     says = f"{each['variant']}: {each['value']:.3f}, from {low:.3f} to {high:.3f}"
-    promise = "none" if each["promise"] is None else f"{each['promise']:.3f}"
+    promise = text_of(each["promise"], ".3f", "none")
     told = node("span", promise, class_="no") if each["is_broken"] else promise
     bar = charts.interval(each["value"], low, high, each["control"], each["promise"], says, top=top)
     figures = f"{each['value']:.3f} ({low:.3f}-{high:.3f})"

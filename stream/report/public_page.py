@@ -13,10 +13,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from stream.report.content import FORMAT, Told
+from stream.files.nested import at
+from stream.report.content import Told
+from stream.report.details import limits, parameters
 from stream.report.elements import document, quiet, rows_of, section
-from stream.report.reading import at
-from stream.report.words import NOT_COVERED, parameters
+from stream.report.words import NOT_COVERED
 from stream.watching.status_html import node
 
 COUNT_MIN: Final = 1_000
@@ -52,14 +53,8 @@ def public_content(told: Told, *, rng: np.random.Generator | None = None) -> dic
     true = ties["true"] + draws.laplace(scale=NOISE)
     persons = people["shared"] + draws.laplace(scale=NOISE)
     return {
-        "format": FORMAT,
-        "edition": "public",
-        "release_id": told.release_id,
-        "sequence_id": told.sequence_id,
-        "nominal_time": told.nominal_time,
+        **told.heading("public"),
         "size": {"vertices": people["released"], "edges": ties["released"]},
-        "guarantee": dict(told.guarantee),
-        "parameters": parameters(told.audit["params"], told.guarantee.get("w")),
         "noise": {
             "shown_ties_true": _tenths(both, ties["released"]),
             "true_ties_shown": _tenths(both, true),
@@ -78,10 +73,8 @@ def page(content: Mapping[str, Any]) -> str:
         ["true ties that are shown", _told(noise["true_ties_shown"])],
         ["vertices that are people", _told(noise["vertices_people"])],
     ]
-    params = [[row["name"], row["value"], row["means"]] for row in content["parameters"]]
     time = f" as of {content['nominal_time']}" if content["nominal_time"] else ""
     shown = f"{size['vertices']:,} vertices, {size['edges']:,} ties"
-    text = content["guarantee"].get("text", "")
     body = [
         node(
             "header",
@@ -95,17 +88,8 @@ def page(content: Mapping[str, Any]) -> str:
             node("ul", *(node("li", line) for line in content["how_to_read"])),
             name="noise",
         ),
-        section("What is promised", quiet(text), name="promise"),
-        section(
-            "Parameters in plain words",
-            rows_of(["parameter", "value", "what it means"], params, class_="words"),
-            name="parameters",
-        ),
-        section(
-            "What is not covered",
-            node("ul", *(node("li", line) for line in content["not_covered"])),
-            name="limits",
-        ),
+        parameters(content),
+        limits(content["not_covered"]),
     ]
     return document(f"ktsafe: {content['release_id']}", body)
 

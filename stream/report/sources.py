@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import msgspec
 from ktsafe.errors import InvalidGraph
 from stream.errors import ConfigError
 from stream.files.graphs import read_schema
-from stream.files.private_audits import place_of, read_declared, read_owners
+from stream.files.private_audits import place_of, read_audit, read_declared, read_owners
 from stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
 from stream.files.releases_write import AUDIT
 from stream.report.content import Told
@@ -56,37 +56,18 @@ def told_of(
         raise ConfigError("There is no release to report of.")
     manifests = [read_manifest(folder) for folder in folders]
     kept = [m for m in manifests if m.sequence_id == manifests[-1].sequence_id]
-    audits = [read_figures(sources.mapping, manifest.release_id) for manifest in kept]
+    audits = [_figures(sources.mapping, manifest.release_id) for manifest in kept]
     if attacks is not None:
         audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
     if sources.truth is not None:
         audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
-    return [told(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)]
+    return [Told(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)]
 
 
-def told(manifest: Manifest, audit: Mapping[str, Any]) -> Told:
-    """Return what is known of one release by its manifest and its private audit."""
-    guarantee = msgspec.to_builtins(manifest.guarantee)
-    return Told(manifest.release_id, manifest.sequence_id, manifest.nominal_time, guarantee, audit)
-
-
-def read_figures(folder: Path, release_id: str) -> dict[str, Any]:
-    """Return the figures of a release's private audit.
-
-    Raises
-    ------
-    InvalidGraph
-        If there are none, or they are no audit of a release. Their content is not repeated.
-    """
+def _figures(folder: Path, release_id: str) -> dict[str, Any]:
+    """Return a private audit, if it has all figures that a report is made of."""
     path = place_of(folder, release_id, AUDIT) / AUDIT
-    try:
-        found = msgspec.convert(json.loads(path.read_bytes()), dict[str, Any])
-    except OSError as error:
-        msg = f"{path} cannot be read ({error.strerror})."
-        hint = "--map takes the private audit folder, with audit.json in a folder per release."
-        raise InvalidGraph(msg, hint=hint) from error
-    except (ValueError, msgspec.ValidationError) as error:
-        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
+    found = read_audit(path)
     if missing := {"params", "size", "cost", "usefulness", "privacy"} - found.keys():
         msg = f"{path} has no figures of {min(missing)}."
         raise InvalidGraph(msg, hint="Audits of `ktsafe anonymize` and of the service have them.")

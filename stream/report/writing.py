@@ -1,10 +1,13 @@
-"""Writes a report to a new file."""
+"""New files of reports and tables."""
 
 from __future__ import annotations
 
 import datetime
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import TextIO
 
 from stream.errors import ConfigError
 
@@ -27,8 +30,9 @@ def check_page(path: Path) -> None:
         raise ConfigError(f"{path} {why}.", hint="Name a new file in a folder that is there.")
 
 
-def write_page(path: Path, text: str, *, is_private: bool = True) -> None:
-    """Write a page to a new file, readable by its owner only where it is private.
+@contextmanager
+def new_file(path: Path, *, is_private: bool = True) -> Iterator[TextIO]:
+    """Give a new file to write, readable by its owner only where it is private.
 
     Raises
     ------
@@ -41,5 +45,5 @@ def write_page(path: Path, text: str, *, is_private: bool = True) -> None:
     except OSError as error:
         msg = f"{path} cannot be created ({error.strerror})."
         raise ConfigError(msg, hint="Name a new file in a folder that is writable.") from error
-    with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-        file.write(text)
+    with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+        yield file

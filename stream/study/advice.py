@@ -21,10 +21,11 @@ from typing import Any, Final
 
 import numpy as np
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
+from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, NotKTSafe
 from ktsafe.exact.estimate import estimated_shares
-from stream.study.worth import AFRESH, afresh, without_attributes
+from stream.figure_text import text_of
+from stream.study.worth import afresh, without_attributes
 
 GAIN_MIN: Final = 0.025
 """F1 of ties that each step must gain at least: 0.05 that an attribute is left out."""
@@ -238,12 +239,11 @@ def made(
     params: PrivacyParams,
     setting: ReleaseSetting,
     seed: int,
-    options: AnonymizeOptions = AFRESH,
 ) -> Tried:
     """Return what a quick release with a setting is worth."""
     asked = dataclasses.replace(params, k=setting.k)
     try:
-        found = afresh(setting.of(graph), asked, seed=seed, options=options)
+        found = afresh(setting.of(graph), asked, seed=seed)
     except (Infeasible, NotKTSafe):
         return Tried(setting, 0.0, 0.0, is_made=True)
     f1, people = found["edges"]["f1"] or 0.0, found["vertices"]["recall"] or 0.0
@@ -320,12 +320,8 @@ def _changes(base: Tried, best: Tried) -> str:
         ("people shown", "vertices", "recall"),
     ):
         before, after = (
-            "none" if one.usefulness is None else _figure(one.usefulness[kind][figure])
+            "none" if one.usefulness is None else text_of(one.usefulness[kind][figure])
             for one in (base, best)
         )
         words.append(f"{word} {before} -> {after}")
     return ", ".join(words)
-
-
-def _figure(value: float | None) -> str:
-    return "-" if value is None else f"{value:.2f}"

@@ -11,13 +11,12 @@ A folder that holds the files itself serves every release. The truth may also be
 
 from __future__ import annotations
 
-import csv
 import dataclasses
 import datetime
-import gzip
 from collections.abc import Hashable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import msgspec
 import numpy as np
@@ -27,7 +26,7 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.attacks import Case
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
-from stream.files.graphs import read_graph
+from stream.files.graphs import csv_rows, read_graph
 from stream.files.private_audits import place_of
 from stream.files.releases_read import Manifest, Release, ReleaseUnreadable
 from stream.ingest import events
@@ -52,19 +51,14 @@ def audited(
         Private: the certificate of the release, see `read_shift`.
     """
     schema = release.manifest.schema
-    categories, columns = [], []
-    for name in schema.quasi_identifiers:
-        number: dict[str, int] = {}
-        columns.append([number.setdefault(text, len(number)) for text in release.columns[name]])
-        categories.append(list(number))
-    codes = np.array(columns, dtype=np.int64).T.reshape(len(release.ids), len(columns))
+    codes, meanings = release.codes()
     return AuditedRelease(
         release_id=release.manifest.release_id,
         sequence_id=release.manifest.sequence_id,
         params=release.params,
         ids=release.ids,
-        categories=categories,
-        codes=codes,
+        categories=[meanings[name] for name in schema.quasi_identifiers],
+        codes=codes[:, :-1],
         is_sensitive=release.is_sensitive(),
         edges=release.edges,
         owners=None if owners is None else [owners.get(name) for name in release.ids],
@@ -210,14 +204,9 @@ def nominal_time(manifest: Manifest) -> datetime.datetime | None:
 
 def _people(path: Path) -> frozenset[str]:
     """Return the ids in a graph's vertex file; nobody if it is none, which `Truth.of` reports."""
-    raw: Any = gzip.open if path.suffix == ".gz" else open
-    try:
-        with raw(path, "rt", encoding="utf-8-sig", newline="") as file:
-            reader = csv.reader(file)
-            column = next(reader, []).index("id")
-            return frozenset(row[column] for row in reader if row)
-    except (OSError, EOFError, ValueError, IndexError, csv.Error):
-        return frozenset()
+    with suppress(InvalidGraph), csv_rows(path, ["id"]) as rows:
+        return frozenset(vertex for _, (vertex,) in rows)
+    return frozenset()
 
 
 def _either(folder: Path, name: str) -> Path:

@@ -12,6 +12,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import utility_figures
 from state.snapshot import GraphSnapshot
+from stream.figure_text import text_of
 from stream.files.releases_read import Release
 from stream.study.comparison import without
 
@@ -69,7 +70,7 @@ def describe_worth(found: Mapping[str, Any]) -> str:
     ties, people = found["usefulness"]["edges"], found["usefulness"]["vertices"]
     utility = found["utility"]
     communities, both = utility["communities"], ("original", "released")
-    again = _figure(communities["nmi_again"])
+    again = text_of(communities["nmi_again"])
     mean_degree, clustering = (
         [utility[graph][name] for graph in both] for name in ("mean_degree", "clustering")
     )
@@ -79,19 +80,19 @@ def describe_worth(found: Mapping[str, Any]) -> str:
         ("ties", f"{ties['true']:,}", f"{ties['released']:,}", _shares(ties)),
         (
             "ties a person",
-            *(_figure(value, 1) for value in mean_degree),
-            f"distributions {_figure(utility['degree_emd'], 1)} apart",
+            *(text_of(value, ".1f") for value in mean_degree),
+            f"distributions {text_of(utility['degree_emd'], '.1f')} apart",
         ),
-        ("clustering", *(_figure(value) for value in clustering), ""),
+        ("clustering", *(text_of(value) for value in clustering), ""),
         (
             "modularity",
-            *(_figure(communities["modularity"][graph]) for graph in both),
-            f"communities agree by {_figure(communities['nmi'])}, at best {again}",
+            *(text_of(communities["modularity"][graph]) for graph in both),
+            f"communities agree by {text_of(communities['nmi'])}, at best {again}",
         ),
     ]
     lines = ["worth     the last release beside the truth (for you alone: readers cannot tell)"]
     lines += [f"          {a:<13} {b:>8} {c:>8}   {d}".rstrip() for a, b, c, d in rows]
-    share = _figure(ties["cost_share"])
+    share = text_of(ties["cost_share"])
     lines += [
         f"cost      {ties['cost']:,} ties hidden or inserted: {share} of the true ones",
         f"rebase    {_shares(found['afresh']['edges'])}: ties, if it began anew now",
@@ -105,13 +106,9 @@ def describe_worth(found: Mapping[str, Any]) -> str:
 
 def _shares(overlap: Mapping[str, Any]) -> str:
     return ", ".join(
-        f"{word} {_figure(overlap[name])}"
+        f"{word} {text_of(overlap[name])}"
         for name, word in (("precision", "precision"), ("recall", "recall"), ("f1", "F1"))
     )
-
-
-def _figure(value: float | None, digits: int = 2) -> str:
-    return "-" if value is None else f"{value:.{digits}f}"
 
 
 def afresh(
@@ -119,10 +116,9 @@ def afresh(
     params: PrivacyParams,
     *,
     seed: int = 0,
-    options: AnonymizeOptions = AFRESH,
 ) -> dict[str, Any]:
     """Return the usefulness of a release of a graph that has no past, quickly made."""
-    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
+    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
     return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
 
 

@@ -19,6 +19,7 @@ from typing import Final
 
 from stream.config.loopback import is_loopback
 
+LOOPBACK: Final = "127.0.0.1"
 TOKEN_CHARS_MIN: Final = 16
 HEADER_CHARS_MAX: Final = 4096
 CHALLENGE: Final = 'Basic realm="ktsafe", charset="UTF-8"'

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from stream.watching.access import CHALLENGE, Gate
+from stream.watching.access import CHALLENGE, LOOPBACK, Gate
 from stream.watching.board import StatusBoard
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status_page import POLICY, runbook_page, status_page
@@ -42,7 +42,7 @@ class Endpoints:
     board:
         What pages show; None: there are none.
     gate:
-        Who may read what is guarded.
+        Who may read what is guarded; None: whoever asks by the name of this machine.
     secrets:
         Whether pages show true sizes and the secrets of releases.
     healthy_within_s:
@@ -52,16 +52,16 @@ class Endpoints:
     def __init__(
         self,
         metrics: PrometheusMetrics,
-        board: StatusBoard | None,
-        gate: Gate,
+        board: StatusBoard | None = None,
+        gate: Gate | None = None,
         *,
-        secrets: bool,
-        healthy_within_s: float,
+        secrets: bool = False,
+        healthy_within_s: float = 60.0,
     ) -> None:
         self._secrets = secrets
         self._metrics = metrics
         self._board = board
-        self._gate = gate
+        self._gate = Gate(None, LOOPBACK) if gate is None else gate
         self._healthy_within_s = healthy_within_s
 
     def answer(

@@ -15,10 +15,8 @@ from typing import Any, Final
 
 from connectors.errors import Misconfigured
 from stream.process.logs import get_logger
-from stream.watching.access import Gate
-from stream.watching.board import StatusBoard
+from stream.watching.access import LOOPBACK
 from stream.watching.endpoints import PROBES, TEXT, Endpoints, HttpAnswer
-from stream.watching.metrics import PrometheusMetrics
 from stream.watching.serving import CLIENTS_MAX, Bounded, Listener
 
 log = get_logger(__name__)
@@ -39,18 +37,8 @@ class StatusServer(Listener):
 
     Parameters
     ----------
-    metrics:
-        What is shown, and whether the service is alive and ready.
-    board:
-        What the status page shows; None: there is no page.
-    secrets:
-        Whether pages show true sizes and the secrets of releases.
-    token:
-        Who does not show it gets no more than health and readiness; None: nobody needs one.
     host, port:
         Where to listen; port 0 picks a free one, which `port` then tells.
-    healthy_within_s:
-        `/healthz` fails when the main loop has been silent for longer.
 
     Raises
     ------
@@ -58,24 +46,11 @@ class StatusServer(Listener):
         If the address cannot be listened on.
     """
 
-    def __init__(
-        self,
-        metrics: PrometheusMetrics,
-        *,
-        board: StatusBoard | None = None,
-        secrets: bool = False,
-        token: str | None = None,
-        host: str = "127.0.0.1",
-        port: int = 9464,
-        healthy_within_s: float = 60.0,
-    ) -> None:
+    def __init__(self, endpoints: Endpoints, host: str = LOOPBACK, port: int = 9464) -> None:
+        self.endpoints = endpoints
         self._host = host
-        gate = Gate(token, host)
-        self.endpoints = Endpoints(
-            metrics, board, gate, secrets=secrets, healthy_within_s=healthy_within_s
-        )
         try:
-            server = _server_class(host)((host, port), _handler_class(self.endpoints))
+            server = _server_class(host)((host, port), _handler_class(endpoints))
         except OSError as error:
             hint = _hint(error)
             raise Misconfigured("serve metrics", f"{host}:{port}", hint) from error

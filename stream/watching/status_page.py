@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
+from stream.figure_text import text_of
 from stream.files.release_figures import ReleaseFigures, Secrets
 from stream.slots import rfc3339
 from stream.watching.remedies import REMEDIES
@@ -142,13 +143,13 @@ def _feed(feed: FeedReport) -> ET.Element:
     tiles = [
         tile(
             "Records behind",
-            _count(feed.lag),
+            text_of(feed.lag, ",", UNKNOWN),
             "the last hour",
             sparkline(lags, f"Records behind: {_range(lags)}"),
         ),
         tile(
             "Records a second",
-            UNKNOWN if feed.per_second is None else f"{feed.per_second:,.1f}",
+            text_of(feed.per_second, ",.1f", UNKNOWN),
             "the last hour",
             sparkline(rates, f"Records a second: {_range(rates)}"),
         ),
@@ -194,13 +195,15 @@ def _release_row(names: Sequence[str], figures: ReleaseFigures) -> ET.Element:
     cells = [slot, f"{figures.vertices:,}", f"{figures.edges:,}", state]
     secrets = figures.secrets
     if "cost" in names:
-        cells += [
-            _count(_least(secrets, "sequence", "claimed")),
-            _count(_least(secrets, "sequence_real", "real")),
-            UNKNOWN if secrets is None else f"{secrets.total_cost:,}",
-            _share(secrets, "edge_cost_share"),
-            _share(secrets, "edge_f1"),
-        ]
+        worth = {} if secrets is None else secrets.worth
+        figures_shown = (
+            (_least(secrets, "sequence", "claimed"), ","),
+            (_least(secrets, "sequence_real", "real"), ","),
+            (None if secrets is None else secrets.total_cost, ","),
+            (worth.get("edge_cost_share"), ".2f"),
+            (worth.get("edge_f1"), ".2f"),
+        )
+        cells += [text_of(value, form, UNKNOWN) for value, form in figures_shown]
     return node("tr", *(cell(name, text) for name, text in zip(names, cells, strict=True)))
 
 
@@ -209,21 +212,21 @@ def _trends(report: Report) -> ET.Element:
     k = float(report.params["k"])
     tiles = [
         _trend(
-            "Cost", oldest_first, lambda s: s.cost_over("copies"), "of k disjoint copies", "{:.1%}"
+            "Cost", oldest_first, lambda s: s.cost_over("copies"), "of k disjoint copies", ".1%"
         ),
         _trend(
             "F1 of edges",
             oldest_first,
             lambda s: s.worth.get("edge_f1"),
             "1: the release shows all true ties, and no others",
-            "{:.2f}",
+            ".2f",
         ),
         _trend(
             "Edge cost over true ties",
             oldest_first,
             lambda s: s.worth.get("edge_cost_share"),
             "dashed: 1, the cost of publishing nothing",
-            "{:.2f}",
+            ".2f",
             level=1.0,
         ),
         _trend(
@@ -231,14 +234,14 @@ def _trends(report: Report) -> ET.Element:
             oldest_first,
             lambda s: s.cost_over("lower_bound"),
             "what no release without deletions undercuts",
-            "{:.2f}",
+            ".2f",
         ),
         _trend(
             "Fewest candidates",
             oldest_first,
             lambda s: _least(s, "sequence", "claimed"),
             "dashed: k",
-            "{:,.0f}",
+            ",.0f",
             level=k,
         ),
         _trend(
@@ -246,7 +249,7 @@ def _trends(report: Report) -> ET.Element:
             oldest_first,
             lambda s: _least(s, "sequence_real", "real"),
             "dashed: k; below it inserted vertices make up the number",
-            "{:,.0f}",
+            ",.0f",
             level=k,
         ),
         _trend(
@@ -254,7 +257,7 @@ def _trends(report: Report) -> ET.Element:
             oldest_first,
             lambda s: s.best_attack,
             "dashed: 1; above it an attack finds more than is promised",
-            "{:.2f}",
+            ".2f",
             level=1.0,
         ),
     ]
@@ -273,7 +276,7 @@ def _trend(
 ) -> ET.Element:
     values = [None if r.secrets is None else measure(r.secrets) for r in releases]
     last = next((value for value in reversed(values) if value is not None), None)
-    text = UNKNOWN if last is None else form.format(last)
+    text = text_of(last, form, UNKNOWN)
     chart = sparkline(values, f"{name}: {_range(values)}", level=level)
     return tile(name, text, note, chart)
 
@@ -315,15 +318,6 @@ def _least(secrets: Secrets | None, *names: str) -> int | None:
         if secrets is not None and (found := secrets.candidates.get(name)):
             return found.least
     return None
-
-
-def _share(secrets: Secrets | None, name: str) -> str:
-    share = None if secrets is None else secrets.worth.get(name)
-    return UNKNOWN if share is None else f"{share:.2f}"
-
-
-def _count(value: int | None) -> str:
-    return UNKNOWN if value is None else f"{value:,}"
 
 
 def _range(values: Sequence[float | None]) -> str:

@@ -8,9 +8,10 @@ from stream.config.loopback import is_loopback
 from stream.config.settings import MetricsTable, Settings
 from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
-from stream.watching.access import TOKEN_CHARS_MIN
+from stream.watching.access import TOKEN_CHARS_MIN, Gate
 from stream.watching.board import StatusBoard
 from stream.watching.diagnosis import Circumstances
+from stream.watching.endpoints import Endpoints
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
 from stream.watching.summary import Counts
@@ -47,16 +48,11 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
     metrics = PrometheusMetrics(
         release_interval_s=wall_interval_s(settings), params=settings.params, secrets=figures
     )
-    server = StatusServer(
-        metrics,
-        board=board,
-        secrets=figures,
-        token=token,
-        host=table.host,
-        port=table.port,
-        healthy_within_s=table.healthy_within_s,
+    gate = Gate(token, table.host)
+    answers = Endpoints(
+        metrics, board, gate, secrets=figures, healthy_within_s=table.healthy_within_s
     )
-    return metrics, server
+    return metrics, StatusServer(answers, table.host, table.port)
 
 
 def shows_figures(table: MetricsTable) -> bool:

@@ -31,6 +31,7 @@ from connectors.kafka_topics import KafkaReleaseReader, chunks
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA
 from ops.broker.broker import Broker
 from stream.slots import FixedSlots
+from stream.watching.endpoints import Endpoints
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.status import StatusServer
 from tests import feeds, services
@@ -220,7 +221,7 @@ def known_partitions(server: str, topic: str) -> int:
 
 def dripping(_folder: Path) -> Seen:
     """Ask how the service is while others send a byte now and then of a request without end."""
-    server = StatusServer(PrometheusMetrics(), port=0)
+    server = StatusServer(Endpoints(PrometheusMetrics()), port=0)
     server.start()
 
     def connect() -> socket.socket:

@@ -11,6 +11,7 @@ from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secre
 from stream.observer import Observers
 from stream.watching.board import StatusBoard
 from stream.watching.diagnosis import Circumstances
+from stream.watching.endpoints import Endpoints
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.remedies import REMEDIES
 from stream.watching.status import StatusServer
@@ -65,7 +66,8 @@ def url(window: Browser) -> Iterator[str]:
     tell.release_withheld(HOSTILE)
     for _ in range(9):
         tell.retry("dead_letter")
-    with StatusServer(PrometheusMetrics(), board=board, secrets=True, port=0) as server:
+    answers = Endpoints(PrometheusMetrics(), board, secrets=True)
+    with StatusServer(answers, port=0) as server:
         yield server.url
 
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import audit_release
+from stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
 from stream.report.content import Told, content
 from stream.report.measuring import measured
 
@@ -43,7 +44,11 @@ def told(index: int = 1) -> Told:
     audit = measured(audit, true, made.graph, made.origin, PARAMS)
     text = "This release is kt-safe by itself."
     time = f"2026-{index:02}-01T00:00:00Z"
-    return Told(f"{index:06}-X", "s" * 16, time, {"w": "all", "cover": True, "text": text}, audit)
+    promised = StatedGuarantee("all", text, cover=True)
+    schema = ManifestSchema(["club", "town"], "health", ["vermilion"])
+    size = (made.graph.n_vertices, made.graph.n_edges)
+    which = (1, f"{index:06}-X", "s" * 16, time)
+    return Told(Manifest(*which, PARAMS.to_mapping(), promised, schema, *size, {}), audit)
 
 
 def private(releases: int = 1) -> dict[str, Any]:

@@ -15,9 +15,10 @@ import pytest
 
 from connectors.errors import Misconfigured
 from ktsafe import PrivacyParams
+from stream.watching.access import LOOPBACK, Gate
 from stream.watching.board import StatusBoard
 from stream.watching.diagnosis import Circumstances
-from stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, HttpAnswer
+from stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, Endpoints, HttpAnswer
 from stream.watching.metrics import PrometheusMetrics
 from stream.watching.remedies import REMEDIES
 from stream.watching.report import Report
@@ -54,7 +55,7 @@ def board(clock: Clock) -> StatusBoard:
 
 @pytest.fixture
 def server(metrics: PrometheusMetrics, board: StatusBoard) -> Iterator[StatusServer]:
-    with StatusServer(metrics, board=board, port=0, healthy_within_s=30.0) as server:
+    with StatusServer(Endpoints(metrics, board, healthy_within_s=30.0), port=0) as server:
         yield server
 
 
@@ -112,7 +113,7 @@ def test_other_paths_are_not_found(server: StatusServer, path: str) -> None:
 
 def test_without_a_board_there_is_no_page(metrics: PrometheusMetrics) -> None:
     """Where nobody remembers anything, metrics and health are served alone."""
-    with StatusServer(metrics, port=0) as bare:
+    with StatusServer(Endpoints(metrics), port=0) as bare:
         assert [ask(bare, path)[0] for path in ("/", "/status.json", "/metrics")] == [404, 404, 200]
 
 
@@ -143,7 +144,7 @@ TOKEN = "correct horse battery"  # noqa: S105 -- of this test only
 
 @pytest.fixture
 def guarded(metrics: PrometheusMetrics, board: StatusBoard) -> Iterator[StatusServer]:
-    with StatusServer(metrics, board=board, token=TOKEN, port=0) as server:
+    with StatusServer(Endpoints(metrics, board, Gate(TOKEN, LOOPBACK)), port=0) as server:
         yield server
 
 
@@ -226,22 +227,22 @@ def test_answers_do_not_name_the_platform(server: StatusServer) -> None:
 def test_an_address_in_use_is_refused_with_advice(metrics: PrometheusMetrics) -> None:
     """A second server on the same port cannot start, and the error says what to do."""
     with (
-        StatusServer(metrics, port=0) as first,
+        StatusServer(Endpoints(metrics), port=0) as first,
         pytest.raises(Misconfigured, match=r"\[metrics\] port") as caught,
     ):
-        StatusServer(metrics, port=first.port)
+        StatusServer(Endpoints(metrics), port=first.port)
     assert caught.value.subject == f"127.0.0.1:{first.port}"
 
 
 def test_a_foreign_address_is_refused_with_advice(metrics: PrometheusMetrics) -> None:
     """An address that this machine does not have cannot be listened on."""
     with pytest.raises(Misconfigured, match=r"\[metrics\] host"):
-        StatusServer(metrics, host="192.0.2.1", port=0)
+        StatusServer(Endpoints(metrics), host="192.0.2.1", port=0)
 
 
 def test_closing_frees_the_port(metrics: PrometheusMetrics) -> None:
     """After closing (twice does no harm) nobody answers and the port can be taken again."""
-    server = StatusServer(metrics, port=0)
+    server = StatusServer(Endpoints(metrics), port=0)
     server.start()
     port = server.port
     assert ask(server, "/healthz")[0] == 200
@@ -249,13 +250,13 @@ def test_closing_frees_the_port(metrics: PrometheusMetrics) -> None:
     server.close()
     with pytest.raises(ConnectionRefusedError):
         socket.create_connection(("127.0.0.1", port), timeout=5)
-    with StatusServer(metrics, port=port) as again:
+    with StatusServer(Endpoints(metrics), port=port) as again:
         assert ask(again, "/healthz")[0] == 200
 
 
 def test_a_server_that_never_started_can_be_closed(metrics: PrometheusMetrics) -> None:
     """Closing before starting frees the address without waiting for a thread."""
-    server = StatusServer(metrics, port=0)
+    server = StatusServer(Endpoints(metrics), port=0)
     server.close()
     assert not [t for t in threading.enumerate() if t.name == "ktsafe-status"]
 

@@ -1,0 +1,29 @@
+"""Figures as text, also those that are not known."""
+
+from __future__ import annotations
+
+
+def text_of(value: float | None, form: str = ".2f", unknown: str = "-") -> str:
+    """Return a figure in a form of `format`, or a word where it is None.
+
+    Examples
+    --------
+    >>> text_of(0.5), text_of(1200, ","), text_of(None, ",", "unknown")
+    ('0.50', '1,200', 'unknown')
+    """
+    return unknown if value is None else format(value, form)
+
+
+def number(value: float | None, digits: int = 2) -> str:
+    """Return a figure as text: whole numbers with commas."""
+    return text_of(value, "," if isinstance(value, int) else f",.{digits}f")
+
+
+def percent(share: float | None) -> str:
+    """Return a share as text; a share that is not whole is never rounded to 0% or 100%."""
+    if share is None or share in {0, 1}:
+        return text_of(share, ".0%")
+    text = f"{100 * share:.1f}%"
+    if share < 1 and text == "100.0%":
+        return ">99.9%"
+    return "<0.1%" if share > 0 and text == "0.0%" else text
