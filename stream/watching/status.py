@@ -46,7 +46,7 @@ class StatusServer(Listener):
         If the address cannot be listened on.
     """
 
-    def __init__(self, endpoints: Endpoints, host: str = LOOPBACK, port: int = 9464) -> None:
+    def __init__(self, endpoints: Endpoints, *, host: str = LOOPBACK, port: int = 9464) -> None:
         self.endpoints = endpoints
         self._host = host
         try:

@@ -52,7 +52,7 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
     answers = Endpoints(
         metrics, board, gate, secrets=figures, healthy_within_s=table.healthy_within_s
     )
-    return metrics, StatusServer(answers, table.host, table.port)
+    return metrics, StatusServer(answers, host=table.host, port=table.port)
 
 
 def shows_figures(table: MetricsTable) -> bool:
