@@ -21,6 +21,8 @@ log = logging.getLogger(__name__)
 
 INTERVAL_S: Final = 1.0
 """Pause between commits; of several offsets the last one counts."""
+RETRY_S: Final = 5.0
+"""Pause after a commit that failed."""
 COMMIT_TIMEOUT_S: Final = 5.0
 CLOSE_TIMEOUT_S: Final = 3.0
 
@@ -28,8 +30,8 @@ CLOSE_TIMEOUT_S: Final = 3.0
 class GroupOffsets:
     """Commits offsets from a thread and with a consumer of its own.
 
-    Reading neither waits for the group's coordinator nor needs access to the group: offsets that
-    cannot be committed are dropped, and the next ones tried.
+    Reading neither waits for the group's coordinator nor needs access to the group. The last
+    offsets are tried again until they are committed, or others take their place.
     """
 
     def __init__(self, settings: KafkaSettings) -> None:
@@ -59,6 +61,7 @@ class GroupOffsets:
 
     def _run(self) -> None:
         consumer: Any = None
+        behind = False
         while True:
             self._waiting.wait()
             self._waiting.clear()
@@ -66,9 +69,18 @@ class GroupOffsets:
                 if consumer is None:
                     consumer = self._connect()
                 self._commit(consumer)
+                behind = False
             except Exception as error:  # noqa: BLE001 -- advisory: reading must not suffer
-                log.debug("offsets not committed for lag tools (%s)", type(error).__name__)
-            if self._closed.wait(INTERVAL_S):
+                if not (behind or self._closed.is_set()):
+                    log.warning(
+                        "offsets are not committed to group %s (%s): the service goes on, lag "
+                        "tools know less",
+                        self._settings.group_id,
+                        type(error).__name__,
+                    )
+                behind = True
+                self._waiting.set()
+            if self._closed.wait(RETRY_S if behind else INTERVAL_S):
                 break
         if consumer is not None:
             with suppress(kafka_errors.KafkaError):

@@ -26,6 +26,7 @@ from tests.faults.simulated import NEXT_START
 from tests.faults.trials import Fault, Trial
 from tests.trials.running import Site
 
+ROOM_MADE = "once there is room, by itself or at the next start"
 DISK_BYTES = 48 * 2**20
 GIVEN_S = 45.0
 """How long a limited service is given to end or to complain. Where every byte of memory is asked
@@ -126,15 +127,25 @@ def mended(site: Watched, partitions: list[list[dict[str, object]]], into: Path)
 
 
 def disk_filled(folder: Path, seed: int) -> Trial:
-    """Let another program fill the disk of the state while the service runs."""
+    """Let another program fill the disk of the state while the service runs, then make room.
+
+    It ends where a commit finds no room, and waits where a release finds none.
+    """
     site, partitions = site_of(folder, seed)
     with disk_of(site.site) as disk:
         with rest_held_back(folder):
             process = site.site.start()
             with standing_still(process, site):
                 filler = disk.fill(random.Random(seed).randrange(0, 20_000))
-        seen = ended(process, site, Exit.STATE, "Make the folder usable")
+        seconds_until(lambda: process.poll() is not None or waits(site))
+        before = site.published()
         filler.unlink()
+        seconds_until(lambda: process.poll() is not None or site.published() > before)
+        if process.poll() is None:
+            seen = "waits while a release is staged, says so, and goes on once there is room"
+            stop(process)
+        else:
+            seen = ended(process, site, Exit.STATE, "Make the folder usable")
         ready_s = mended(site, partitions, folder / "read")
     return Trial(seen, ready_s)
 
@@ -282,7 +293,7 @@ FAULTS = (
 )
 if is_root():
     FAULTS += (
-        Fault("disk of the state is filled up", "files", MENDED, 2, disk_filled),
+        Fault("disk of the state is filled up", "files", ROOM_MADE, 4, disk_filled),
         Fault(
             "disk of the state fails, read-only from then on", "files", MENDED, 2, disk_read_only
         ),

@@ -57,6 +57,11 @@ class Watched:
         )
         return sum(map(float, found))
 
+    def published(self) -> float:
+        """Return how many releases the running process has published; 0 once it has ended."""
+        found = re.findall(r"^ktsafe_releases_published_total (\S+)", self.metrics(), re.MULTILINE)
+        return sum(map(float, found))
+
     def metrics(self) -> str:
         """Return the metrics of the running process."""
         return self.answer("/metrics")[1]

@@ -10,7 +10,7 @@ from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topic
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition  # isort: skip
 from kafka.admin import ConfigResource, ConfigResourceType  # isort: skip
-from kafka.errors import NodeNotReadyError  # isort: skip
+from kafka.errors import CoordinatorNotAvailableError, NodeNotReadyError  # isort: skip
 from kafka.net.inet import KafkaNetSocket  # isort: skip
 
 
@@ -32,7 +32,7 @@ def close_refused_sockets() -> None:
 
 
 class Admin:
-    """Administers a cluster with a client of its own for every call.
+    """Administers a cluster with a client of its own for every call, patient with a young one.
 
     A client that lived through a restart of its only broker knows no node for a while; tests that
     stop the broker would make others fail.
@@ -48,7 +48,7 @@ class Admin:
                 client = KafkaAdminClient(bootstrap_servers=self._bootstrap)
                 try:
                     return getattr(client, name)(*args, **kwargs)
-                except NodeNotReadyError:
+                except (NodeNotReadyError, CoordinatorNotAvailableError):
                     if time.monotonic() > deadline:
                         raise
                     time.sleep(0.2)

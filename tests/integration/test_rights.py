@@ -249,3 +249,32 @@ def test_a_right_that_is_withdrawn_is_waited_for(
             stop(process)
     place.site.site.drain()
     assert len(place.site.site.releases(place.site.site.folder / "read")) >= 4
+
+
+def test_a_group_that_is_withdrawn_holds_nothing_up(broker: Guarded, place: Place) -> None:
+    """The service says so once and goes on; the group knows all when the right is back."""
+    broker.give(*place.rights.values())
+    group, topic = place.rights["group"], place.topics[Role.EVENTS]
+
+    def told() -> int:
+        committed = broker.admin.list_group_offsets(group[1])[group[1]]
+        return sum(at.offset for at in committed.values())
+
+    process = place.site.site.start()
+    try:
+        seconds_until(lambda: place.site.applied() >= place.events, process)
+        seconds_until(lambda: told() == place.events + 1, process)
+        broker.take(group)
+        later = {"type": "vertex.upsert", "id": "late", "time": LATER[0]}
+        running.send(broker.plain, topic, [[later, {**later, "id": "last", "time": LATER[1]}]])
+        words = f"offsets are not committed to group {group[1]}"
+        seconds_until(lambda: words in place.site.log(), process)
+        assert place.site.applied() == place.events + 2
+        seconds_until(lambda: place.site.published() >= 4, process)
+        assert told() == place.events + 1
+        broker.give(group)
+        seconds_until(lambda: told() == place.events + 3, process)
+        assert place.site.log().count(words) == 1
+    finally:
+        if process.poll() is None:
+            stop(process)

@@ -183,7 +183,14 @@ def test_crashes_show_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(":fail" in str(line["at"]) for line in lines)
 
 
-CONNECTOR_ARGUMENTS = {"path", "type(error).__name__", "self._topic", "len(added)", "release_id"}
+CONNECTOR_ARGUMENTS = {
+    "path",
+    "type(error).__name__",
+    "self._topic",
+    "self._settings.group_id",
+    "len(added)",
+    "release_id",
+}
 """What connectors may fill into their sentences, reviewed: settings, counts, published ids."""
 
 
