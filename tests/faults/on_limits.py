@@ -90,8 +90,8 @@ def disk_of(site: Site) -> Iterator[Disk]:
 
 @contextmanager
 def standing_still(process: subprocess.Popen[bytes], site: Watched) -> Iterator[None]:
-    """Hold a service that has written its first records, so that more is to be written after."""
-    seconds_until(lambda: greatest(site, "*.log")[1] > LOG_BYTES_MIN, process)
+    """Hold a service that has read its first records, so that more is to be written after."""
+    seconds_until(lambda: site.applied() > 0, process)
     process.send_signal(signal.SIGSTOP)
     try:
         yield
