@@ -269,7 +269,7 @@ def test_a_group_that_is_withdrawn_holds_nothing_up(broker: Guarded, place: Plac
         running.send(broker.plain, topic, [[later, {**later, "id": "last", "time": LATER[1]}]])
         words = f"offsets are not committed to group {group[1]}"
         seconds_until(lambda: words in place.site.log(), process)
-        assert place.site.applied() == place.events + 2
+        seconds_until(lambda: place.site.applied() == place.events + 2, process)
         seconds_until(lambda: place.site.published() >= 4, process)
         assert told() == place.events + 1
         broker.give(group)
