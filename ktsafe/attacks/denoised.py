@@ -10,22 +10,19 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import sparse
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import common_neighbours
-from ktsafe.attacks.common.nearest import neighbour_counts, standings
+from ktsafe.attacks.common.nearest import standings
 from ktsafe.attacks.common.result import Result, auc_result
 from ktsafe.attacks.membership_of_ties import chances_of_truth
-from ktsafe.attacks.one_hop import LACK_WEIGHS_3, SAME, guess_result
+from ktsafe.attacks.one_hop import LACK_WEIGHS_3, SAME, guess_result, joint_rows, marginal_rows
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
 BINS = 20
 UNIT = 64
 """A sure tie counts 64: expectations are whole numbers, so equal distances are exactly equal."""
-
-Rows = tuple[sparse.csr_matrix, sparse.csr_matrix]
 
 
 def denoised(
@@ -61,14 +58,17 @@ def denoised(
     sources["model"] = chances_of_truth(case, rng, another)
     for source, chance in sources.items():
         results.append(auc_result(f"denoised.ties.{source}", chance, case.is_true_edge))
-        worth = np.rint(chance * UNIT).astype(np.int64)
+        worth = _both_ways(case.released, np.rint(chance * UNIT).astype(np.int64))
         sure = np.where(2 * worth >= UNIT, UNIT, 0).astype(np.int64)
         for rows, weightings in (
-            (_marginal_rows(case, worth), {"marginal": SAME}),
-            (_joint_rows(case, worth), {"joint": SAME, "joint3": LACK_WEIGHS_3}),
-            (_joint_rows(case, sure), {"sure": SAME}),
+            (marginal_rows(case, worth), {"marginal": SAME}),
+            (joint_rows(case, worth), {"joint": SAME, "joint3": LACK_WEIGHS_3}),
+            (joint_rows(case, sure), {"sure": SAME}),
         ):
-            found = standings(*rows, case.places, case.tuples[1], list(weightings.values()))
+            known, seen = rows
+            found = standings(
+                known * UNIT, seen, case.places, case.tuples[1], list(weightings.values())
+            )
             results += [
                 guess_result(f"denoised.{name}.{source}", case, params, standing)
                 for name, standing in zip(weightings, found, strict=True)
@@ -106,24 +106,3 @@ def _both_ways(graph: AttributedGraph, of_edge: NDArray[np.int64]) -> NDArray[np
     small, great = np.minimum(source, graph.indices), np.maximum(source, graph.indices)
     keys = graph.edges[:, 0].astype(np.int64) * n + graph.edges[:, 1]
     return of_edge[np.searchsorted(keys, small * n + great)]
-
-
-def _joint_rows(case: Case, worth: NDArray[np.int64]) -> Rows:
-    """Return known tuple counts of the targets and expected ones of the released, in `UNIT`s."""
-    true, shown, size = case.tuples
-    known = neighbour_counts(case.original, true, size)[case.people] * UNIT
-    both = _both_ways(case.released, worth)
-    return known, neighbour_counts(case.released, shown, size, both)
-
-
-def _marginal_rows(case: Case, worth: NDArray[np.int64]) -> Rows:
-    """Return known and expected counts attribute by attribute, and of neighbours, in `UNIT`s."""
-    true, shown, sizes = case.values
-    both = _both_ways(case.released, worth)
-    known, seen = [], []
-    for j, size in enumerate((*sizes[:-1], 1)):
-        one = true[:, j] if j < len(sizes) - 1 else np.zeros(len(true), dtype=np.int64)
-        two = shown[:, j] if j < len(sizes) - 1 else np.zeros(len(shown), dtype=np.int64)
-        known.append(neighbour_counts(case.original, one, size)[case.people] * UNIT)
-        seen.append(neighbour_counts(case.released, two, size, both))
-    return sparse.hstack(known, format="csr"), sparse.hstack(seen, format="csr")

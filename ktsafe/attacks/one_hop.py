@@ -14,12 +14,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy import sparse
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.nearest import Standing, neighbour_counts, standings
 from ktsafe.attacks.common.result import Result, share_result
 from ktsafe.params import PrivacyParams
+
+Rows = tuple[sparse.csr_matrix, sparse.csr_matrix]
 
 SAME, LACK_WEIGHS_3, ONLY_ADDED = (1, 1), (3, 1), (1000, 1)
 
@@ -133,24 +136,28 @@ def standing_result(
     )
 
 
-def joint_rows(case: Case) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
-    """Return the counts of neighbours' tuples: known of each target, shown by each vertex."""
+def joint_rows(case: Case, worth: NDArray[np.int64] | None = None) -> Rows:
+    """Return the counts of neighbours' tuples: known of each target, shown by each vertex.
+
+    `worth` is what each of `released.indices` counts. Default: 1.
+    """
     true, shown, size = case.tuples
     known = neighbour_counts(case.original, true, size)[case.people]
-    return known, neighbour_counts(case.released, shown, size)
+    return known, neighbour_counts(case.released, shown, size, worth)
 
 
-def marginal_rows(case: Case) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+def marginal_rows(case: Case, worth: NDArray[np.int64] | None = None) -> Rows:
     """Return the counts of neighbours' values, attribute by attribute, and their number."""
     true, shown, sizes = case.values
-    known, seen = (list(rows) for rows in zip(degree_rows(case), strict=True))
+    known, seen = (list(rows) for rows in zip(degree_rows(case, worth), strict=True))
     for j, size in enumerate(sizes[:-1]):
         known.append(neighbour_counts(case.original, true[:, j], size)[case.people])
-        seen.append(neighbour_counts(case.released, shown[:, j], size))
+        seen.append(neighbour_counts(case.released, shown[:, j], size, worth))
     return sparse.hstack(known, format="csr"), sparse.hstack(seen, format="csr")
 
 
-def degree_rows(case: Case) -> tuple[sparse.csr_matrix, sparse.csr_matrix]:
+def degree_rows(case: Case, worth: NDArray[np.int64] | None = None) -> Rows:
     """Return the numbers of neighbours alone."""
     known = sparse.csr_matrix(case.original.degrees[case.people].reshape(-1, 1))
-    return known, sparse.csr_matrix(case.released.degrees.reshape(-1, 1))
+    alike = np.zeros(case.released.n_vertices, dtype=np.int64)
+    return known, neighbour_counts(case.released, alike, 1, worth)

@@ -17,7 +17,7 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import adjacency
 from ktsafe.attacks.common.nearest import neighbour_counts, standings
 from ktsafe.attacks.common.result import Result
-from ktsafe.attacks.one_hop import SAME, guess_result, joint_rows
+from ktsafe.attacks.one_hop import SAME, Rows, guess_result, joint_rows
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
@@ -25,8 +25,6 @@ UNIT = 256
 """A whole counts 256: shares are whole numbers, so equal distances are exactly equal."""
 BANDS = 24
 """Bands of degrees, each beginning at a power of two."""
-
-Rows = tuple[sparse.csr_matrix, sparse.csr_matrix]
 
 
 def two_hops(case: Case, params: PrivacyParams) -> list[Result]:

@@ -16,7 +16,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import Infeasible
-from ktsafe.exact.exact_strategy import lacking
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.params import PrivacyParams
@@ -78,6 +77,16 @@ def class_sizes(graph: AttributedGraph) -> NDArray[np.int64]:
     """Return how many vertices share the quasi-identifiers of each one, itself included."""
     sizes: NDArray[np.int64] = np.bincount(graph.qi_classes)[graph.qi_classes]
     return sizes
+
+
+def lacking(graph: AttributedGraph, params: PrivacyParams) -> NDArray[np.int32]:
+    """Return the class of each vertex that must be inserted for every class to be a cohort."""
+    size = np.bincount(graph.qi_classes)
+    sensitive = np.bincount(graph.qi_classes, graph.is_sensitive).astype(np.int64)
+    alpha = params.alpha
+    least = np.maximum(params.k, -(-sensitive * alpha.denominator // alpha.numerator))
+    more = np.maximum(least - size, 0)
+    return np.repeat(np.arange(len(size), dtype=np.int32), more)
 
 
 def with_rare_suppressed(

@@ -33,7 +33,7 @@ def degree_bands(original: AttributedGraph, released: AttributedGraph) -> list[d
     [0, 1, 2, 4, 8]
     """
     graphs = {"original": original, "released": released}
-    bands = {name: _band(graph.degrees) for name, graph in graphs.items()}
+    bands = {name: band_of(graph.degrees) for name, graph in graphs.items()}
     count = 1 + max(int(band.max(initial=0)) for band in bands.values())
     shares = {name: _shares(np.bincount(band, minlength=count)) for name, band in bands.items()}
     return [
@@ -87,9 +87,10 @@ def _counts(graph: AttributedGraph, attribute: int) -> dict[str, int]:
     return {text: count for text, count in named if count}
 
 
-def _band(degrees: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+def band_of(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return the band of each count: 0, 1, 2-3, 4-7 and so on."""
     # frexp is exact: the exponent of x is 1 + floor(log2(x)), and 0 for 0.
-    return np.frexp(degrees.astype(np.float64))[1].astype(np.int64)
+    return np.frexp(values.astype(np.float64))[1].astype(np.int64)
 
 
 def _shares(counts: NDArray[np.int64]) -> list[float | None]:

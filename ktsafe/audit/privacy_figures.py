@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.audit import _privacy_core as core
+from ktsafe.audit.distributions import band_of
 from ktsafe.audit.originals import Traced
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import verify_flags
@@ -97,10 +98,7 @@ class PrivacyFigures:
 
     def _by_band(self, values: NDArray[np.int64]) -> list[dict[str, Any]]:
         """Summarize by bands 0, 1, 2-3, 4-7 and so on."""
-        bands = np.zeros(len(values), dtype=np.int64)
-        positive = values > 0
-        # frexp is exact: the exponent of x is 1 + floor(log2(x)).
-        bands[positive] = np.frexp(values[positive].astype(np.float64))[1]
+        bands = band_of(values)
         rows = []
         for band in np.unique(bands).tolist():
             low, high = (0, 0) if band == 0 else (2 ** (band - 1), 2**band - 1)

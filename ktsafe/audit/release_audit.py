@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.beta_likeness import beta_figures
 from ktsafe.audit.cost import cost_parts
-from ktsafe.audit.induced_knowledge import induced_knowledge
 from ktsafe.audit.link_density import link_figures
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.privacy_figures import privacy_figures
@@ -46,8 +45,7 @@ def audit_release(
     dict
         `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
         `usefulness` as in `ktsafe.audit.usefulness.Usefulness`, `privacy` as in
-        `ktsafe.audit.privacy_figures.PrivacyFigures`, with `k_known_induced` as in
-        `ktsafe.audit.induced_knowledge.InducedKnowledge`, `links` as in `link_figures`,
+        `ktsafe.audit.privacy_figures.PrivacyFigures`, `links` as in `link_figures`,
         `beta_likeness` as in `beta_figures`.
 
     Raises
@@ -86,8 +84,6 @@ def audit_traced(
     0
     """
     original, released = traced.original, traced.released
-    figures = privacy_figures(traced, params, certificate=certificate)
-    induced = induced_knowledge(traced)
     return {
         "params": params.to_mapping(),
         "size": {
@@ -97,11 +93,7 @@ def audit_traced(
         "suppressed": changed_values(traced),
         "cost": cost_parts(traced, params),
         "usefulness": usefulness(traced).to_mapping(),
-        "privacy": {
-            **figures.to_mapping(),
-            # The walk reading says nothing of an attacker who knows ties among neighbours.
-            "k_known_induced": induced.to_mapping(params.k),
-        },
+        "privacy": privacy_figures(traced, params, certificate=certificate).to_mapping(),
         "links": link_figures(released, params),
         "beta_likeness": beta_figures(released, params),
     }

@@ -21,11 +21,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.attributes.rare_classes import lacking
 from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
 from ktsafe.exact.likeness import disguised
 from ktsafe.exact.pair_edges import released_edges
 from ktsafe.graph import AttributedGraph
-from ktsafe.params import PrivacyParams
 from ktsafe.strategies import Plan, Request
 
 
@@ -93,16 +93,6 @@ def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
         edges = disguised(request, classes, edges)
         report("likeness", 1.0)
     return ExactRelease(edges, inserted, cohorts)
-
-
-def lacking(graph: AttributedGraph, params: PrivacyParams) -> NDArray[np.int32]:
-    """Return the class of each vertex that must be inserted for every class to be a cohort."""
-    size = np.bincount(graph.qi_classes)
-    sensitive = np.bincount(graph.qi_classes, graph.is_sensitive).astype(np.int64)
-    alpha = params.alpha
-    least = np.maximum(params.k, -(-sensitive * alpha.denominator // alpha.numerator))
-    more = np.maximum(least - size, 0)
-    return np.repeat(np.arange(len(size), dtype=np.int32), more)
 
 
 def _resembled(

@@ -20,7 +20,7 @@ from ktsafe.exact.filling import fill
 from ktsafe.exact.imagined import IMAGINED_WEIGHT, imagined_ties
 from ktsafe.exact.kt_tree import Cohorts
 from ktsafe.exact.pair_program import Pair, solve
-from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
 from ktsafe.strategies import Request
 
@@ -103,11 +103,6 @@ def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
     if filled is None or _worth(pair, filled) <= 0:
         return pair.edges[:0]
     return filled
-
-
-def pairs_of(graph: AttributedGraph, cohorts: Cohorts) -> Iterator[Pair]:
-    """Yield each pair of classes with ties between them."""
-    return pairs_between(graph.edges, graph.qi_classes, cohorts)
 
 
 def pairs_between(

@@ -25,7 +25,7 @@ from scipy.optimize import linprog
 from scipy.sparse import coo_array
 
 from ktsafe.exact.kt_tree import Cohorts, neighbour_counts
-from ktsafe.exact.pair_edges import pairs_of
+from ktsafe.exact.pair_edges import pairs_between
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -102,7 +102,10 @@ def cohort_bound(graph: AttributedGraph, cohorts: Cohorts) -> int:
 
     It solves a linear program for each pair of classes: seconds for pairs of thousands of ties.
     """
-    return sum(len(pair.edges) - gain_bound(pair) for pair in pairs_of(graph, cohorts))
+    return sum(
+        len(pair.edges) - gain_bound(pair)
+        for pair in pairs_between(graph.edges, graph.qi_classes, cohorts)
+    )
 
 
 def gain_bound(pair: Pair) -> int:
