@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.attributes.inserted_values import with_inserted
-from ktsafe.attributes.rare_classes import prepare
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import DEFAULTS, AnonymizeOptions
 from ktsafe.params import PrivacyParams
+from ktsafe.rare_classes import prepare
 from ktsafe.strategies import Progress, Request, check_strategy, strategy_named
 
 __all__ = ["AnonymizeOptions", "Anonymized", "anonymize", "anonymize_in_order"]

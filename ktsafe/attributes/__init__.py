@@ -1,1 +1,1 @@
-"""What is done to attribute values: rare classes, inserted vertices, composites."""
+"""What is done to attribute values: those of inserted vertices, composites."""

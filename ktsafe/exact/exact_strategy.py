@@ -21,11 +21,11 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.attributes.rare_classes import lacking
 from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
 from ktsafe.exact.likeness import disguised
 from ktsafe.exact.pair_edges import released_edges
 from ktsafe.graph import AttributedGraph
+from ktsafe.rare_classes import lacking
 from ktsafe.strategies import Plan, Request
 
 

@@ -23,10 +23,10 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.attributes.rare_classes import prepare
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.kt_tree import SWAPS, cohorts_of, neighbour_counts
 from ktsafe.graph import edge_keys
+from ktsafe.rare_classes import prepare
 from ktsafe.single_release import Anonymized
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.attributes.inserted_values import with_inserted
-from ktsafe.attributes.rare_classes import prepare
 from ktsafe.paper.cost_model import sampled_cost_model
 from ktsafe.paper.merging import merge_subgraphs
 from ktsafe.paper.partition_set import select_partitioning
 from ktsafe.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
 from ktsafe.paper.vertex_generation import Setting
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
+from ktsafe.rare_classes import prepare
 from ktsafe.single_release import Anonymized
 from ktsafe.strategies import Plan
 from tests.evaluation.paper_edit_distance import Rooted, are_within, in_breadth

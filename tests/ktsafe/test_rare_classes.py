@@ -12,9 +12,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, Infeasible, PrivacyParams, Schema, anonymize
-from ktsafe.attributes.rare_classes import prepare
 from ktsafe.audit import audit_release
 from ktsafe.options import OverAlpha, RareQi
+from ktsafe.rare_classes import prepare
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 
