@@ -70,6 +70,7 @@ def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
 
     Examples
     --------
+    >>> from ktsafe import PrivacyParams
     >>> from ktsafe.datasets.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
     >>> release = exact_release(Request(graph, PrivacyParams(k=5), np.random.default_rng(0)))
