@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence.gate import cohort_certificate, cover
-from ktsafe.sequence.memory.edge_tables import FALSE
+from ktsafe.sequence.memory.edge_tables import FALSE, TRUE
 from ktsafe.sequence.memory.graph_changes import Changes
+from ktsafe.sequence.memory.neighbours import by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
@@ -93,10 +94,7 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     # Step 4: the gate.
     recipe.check(state, draft.frame, state.current.touched)
     cover.check_cover(state)
-    gained, lost = (
-        np.array(list(edges), dtype=np.int64).reshape(-1, 2)
-        for edges in (state.current.gained, state.current.lost)
-    )
+    gained, lost = state.current.gained.array(), state.current.lost.array()
     # Edges between two vertices that appeared with them are births, no gains.
     gained = gained[(gained < first_born).any(axis=1)]
     ids = state.places.published[:]
@@ -114,10 +112,9 @@ def apply(draft: Draft, changes: Changes) -> set[int]:
     _remove_ties(state, changes)
     departed = [depart(draft, _row(state, key)) for key in changes.left.tolist()]
     keep_company(draft, _change(draft, changes))
-    for key, values in zip(changes.joined.tolist(), changes.joined_values, strict=True):
-        if key in state.people.row_of:
-            raise InvalidGraph("Somebody joins who is there already.")
-        state.people.join(key, *state.codes.of(values))
+    if not state.people.row_of.keys().isdisjoint(changes.joined.tolist()):
+        raise InvalidGraph("Somebody joins who is there already.")
+    state.people.join(changes.joined, *state.codes.of_all(changes.joined_values))
     _add_ties(state, changes)
     return {label for label in departed if label is not None}
 
@@ -139,10 +136,10 @@ def _remove_ties(state: State, changes: Changes) -> None:
         if low in leavers or high in leavers:
             continue
         u, v = _row(state, low), _row(state, high)
-        held = state.held.of.get(u, {}).get(v)
+        held = state.held.of[u].get(v)
         if held is not None:
-            state.held.unhold(held)
-            _note_tie(state, u, v)
+            state.held.unhold(np.array([held]))
+            _note_ties(state, np.array([[u, v]]))
             continue
         edge = state.edge_between(u, v)
         if edge is None or not state.edges.is_tie(edge):
@@ -166,22 +163,29 @@ def _change(draft: Draft, changes: Changes) -> set[int]:
 
 def _add_ties(state: State, changes: Changes) -> None:
     """Hide new ties, but for those whose edge is released already."""
-    for low, high in changes.ties_added.tolist():
-        u, v = _row(state, low), _row(state, high)
-        edge = state.edge_between(u, v)
-        if v in state.held.of.get(u, {}) or (edge is not None and state.edges.is_tie(edge)):
-            raise InvalidGraph("A tie is added that is there already.")
-        held = state.held.hold(u, v)
-        _note_tie(state, u, v)
-        if edge is not None:
-            relabel(state, held, edge)
+    try:
+        rows = list(map(state.people.row_of.__getitem__, changes.ties_added.reshape(-1).tolist()))
+    except KeyError:
+        raise InvalidGraph("Changes name a person who is not there.") from None
+    ties = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    edges = state.edges.adjacent.rows_of(state.people.place[ties])
+    is_true = state.edges.is_true[edges[edges >= 0]] == TRUE
+    if is_true.any() or (state.held.of.rows_of(ties) >= 0).any():
+        raise InvalidGraph("A tie is added that is there already.")
+    _note_ties(state, ties)
+    # A tie whose edge is released takes a row and gives it back before the next one is held.
+    starts = np.flatnonzero(edges >= 0) + 1
+    for part, edge in zip(np.split(ties, starts), [*edges[starts - 1].tolist(), -1], strict=True):
+        held = state.held.hold(part)
+        if edge >= 0:
+            relabel(state, int(held[-1]), edge)
 
 
-def _note_tie(state: State, u: int, v: int) -> None:
-    """Note that a hidden tie came or went, if both people are published."""
-    classes = state.held.class_pair(u, v)
-    if classes is not None:
-        state.current.note_change(classes)
+def _note_ties(state: State, ties: NDArray[np.int64]) -> None:
+    """Note that hidden ties came or went, if both people of them are published."""
+    classes = state.held.class_pairs(ties)
+    for pair, there in by_classes(classes, np.arange(len(ties))):
+        state.current.note_change(pair, len(there))
 
 
 def _remove_bare(state: State, left: set[int]) -> list[int]:
@@ -190,9 +194,7 @@ def _remove_bare(state: State, left: set[int]) -> list[int]:
     In a deserted group no tie is true, so it has no edges.
     """
     gone: list[int] = []
-    for label in sorted(state.current.touched | left):
-        members = state.places.members.get(label, [])
-        is_bare = not any(state.edges.adjacent[place] for place in members)
-        if members and is_bare and not state.places.owners(label):
+    for label in state.places.deserted(sorted(state.current.touched | left)):
+        if not any(state.edges.adjacent[place] for place in state.places.members[label]):
             gone += state.remove_cohort(label)
     return gone

@@ -48,9 +48,8 @@ def publish_groups(draft: Draft, rows: list[int]) -> None:
     ends = np.cumsum([len(group) for group in groups])
     for group, own in zip(groups, np.split(places, ends[:-1]), strict=True):
         state.places.form_cohort(own.tolist())
-        for vertex, place in zip(group.tolist(), own.tolist(), strict=True):
-            if seated.origin[vertex] >= 0:
-                state.settle(int(order[seated.origin[vertex]]), place)
+        is_real = seated.origin[group] >= 0
+        state.settle(order[seated.origin[group[is_real]]], own[is_real])
 
 
 def _filling(draft: Draft, rows: list[int]) -> list[int]:

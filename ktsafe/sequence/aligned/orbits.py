@@ -55,12 +55,10 @@ def show_what_is_half_true(draft: Draft) -> None:
     true = np.bincount(number[is_true], minlength=len(keys))
     shown = np.bincount(number[: len(edges)], minlength=len(keys)) > 0
     worth = 2 * true >= _sizes(state, keys)
-    for at in np.flatnonzero(shown & ~worth).tolist():
-        for low, high in orbit(state, *ends[first[at]].tolist()):
-            hide(state, low, high)
-    for at in np.flatnonzero(worth & ~shown).tolist():
-        for low, high in orbit(state, *ends[first[at]].tolist()):
-            show(state, low, high)
+    for change, which in ((hide, shown & ~worth), (show, worth & ~shown)):
+        orbits = (orbit(state, *pair) for pair in ends[first[which]].tolist())
+        pairs = [pair for whole in orbits for pair in whole]
+        change(state, np.array(pairs, dtype=np.int64).reshape(-1, 2))
     state.count("orbits_dropped", int(np.count_nonzero(shown & ~worth)))
     state.count("orbits_shown", int(np.count_nonzero(worth & ~shown)))
 

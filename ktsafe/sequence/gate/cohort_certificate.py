@@ -31,25 +31,30 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
     """
     params = frame.params
     cohorts = [members for label in sorted(labels) if (members := state.places.members.get(label))]
-    for members in cohorts:
-        if len(members) < params.group_size_min:
-            raise NotKTSafe("A cohort has too few members.")
-        ever = int(state.places.ever[members].sum())
-        if ever * params.alpha.denominator > len(members) * params.alpha.numerator:
-            raise NotKTSafe("A cohort has too many sensitive members.")
-        # A part of a cohort is as old as the cohort; members are added to none.
-        if not is_one(state.places.born[members]):
-            raise NotKTSafe("The members of a cohort were not published together.")
-        if not is_one(state.places.cls[members]):
-            raise NotKTSafe("The members of a cohort differ in class.")
+    if not cohorts:
+        return
+    places = np.array([place for members in cohorts for place in members], dtype=np.int64)
+    sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    if (sizes < params.group_size_min).any():
+        raise NotKTSafe("A cohort has too few members.")
+    ever = np.add.reduceat(state.places.ever[places], starts)
+    if (ever * params.alpha.denominator > sizes * params.alpha.numerator).any():
+        raise NotKTSafe("A cohort has too many sensitive members.")
+    first = np.repeat(starts, sizes)
+    # A part of a cohort is as old as the cohort; members are added to none.
+    for values, how in (
+        (state.places.born[places], "were not published together"),
+        (state.places.cls[places], "differ in class"),
+    ):
+        if (values != values[first]).any():
+            raise NotKTSafe(f"The members of a cohort {how}.")
     width = len(state.codes.classes)
-    batch: list[list[int]] = []
-    for members in cohorts:
-        batch.append(members)
-        if width * sum(map(len, batch)) > CELLS_MAX:
-            _check_locations(state, batch, width)
-            batch = []
-    _check_locations(state, batch, width)
+    # Whole cohorts, as many as have so many counts together.
+    batch = np.cumsum(sizes) * width // CELLS_MAX
+    for group in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(batch)) + 1):
+        part = slice(starts[group[0]], starts[group[-1]] + sizes[group[-1]])
+        _check_locations(state, places[part], first[part] - starts[group[0]], width)
 
 
 def is_one(values: NDArray[np.int64]) -> bool:
@@ -57,17 +62,12 @@ def is_one(values: NDArray[np.int64]) -> bool:
     return bool((values == values[0]).all())
 
 
-def _check_locations(state: State, cohorts: list[list[int]], width: int) -> None:
-    """Raise unless the members of each cohort have equal neighbour counts."""
-    places = [place for members in cohorts for place in members]
-    if not places:
-        return
-    neighbours = [list(state.edges.adjacent[place]) for place in places]
-    row = np.repeat(np.arange(len(places)), [len(others) for others in neighbours])
-    flat = np.array([other for others in neighbours for other in others], dtype=np.int64)
-    cells = row * width + state.places.cls[flat]
+def _check_locations(
+    state: State, places: NDArray[np.int64], first: NDArray[np.int64], width: int
+) -> None:
+    """Raise unless places have equal neighbour counts as the first member of their cohort."""
+    row, others, _ = state.edges.adjacent.around(places)
+    cells = row * width + state.places.cls[others]
     table = np.bincount(cells, minlength=len(places) * width).reshape(len(places), width)
-    sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
-    first = np.repeat(np.cumsum(sizes) - sizes, sizes)
     if (table != table[first]).any():
         raise NotKTSafe("The members of a cohort are not on one location.")

@@ -20,7 +20,10 @@ def visible_changes(state: State) -> dict[int, Change]:
     gained: defaultdict[int, list[int]] = defaultdict(list)
     lost: defaultdict[int, list[int]] = defaultdict(list)
     for edges, into in ((state.current.gained, gained), (state.current.lost, lost)):
-        for u, v in edges:
+        # What only newcomers see changed for nobody.
+        pairs = edges.array()
+        is_seen = (state.places.born[pairs] < state.current.number).any(axis=1)
+        for u, v in pairs[is_seen].tolist():
             into[u].append(state.places.cls[v])
             into[v].append(state.places.cls[u])
     return {

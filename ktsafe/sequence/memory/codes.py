@@ -59,6 +59,12 @@ class Codes:
             codes.append(known.index(text))
         return self.class_of(tuple(codes[:-1])), codes[-1]
 
+    def of_all(self, people: Sequence[Sequence[str]]) -> tuple[NDArray[np.int64], ...]:
+        """Return what `of` does, as two arrays, for many people."""
+        kinds = {values: self.of(values) for values in dict.fromkeys(map(tuple, people))}
+        codes = [kinds[values] for values in map(tuple, people)]
+        return tuple(np.array(codes, dtype=np.int64).reshape(-1, 2).T)
+
     def table(self, cls: NDArray[np.int64], sensitive: NDArray[np.int64]) -> NDArray[np.int32]:
         """Return the codes of all attributes by class and sensitive code: (people, attributes)."""
         classes = np.array(self.classes, dtype=np.int32).reshape(-1, len(self.categories) - 1)

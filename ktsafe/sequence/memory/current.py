@@ -2,7 +2,43 @@
 
 from __future__ import annotations
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.graph import edge_keys
+from ktsafe.sequence.memory.sorted_numbers import among
+
 Tie = tuple[int, int]
+
+
+class EdgeList:
+    """Edges between places in the order in which they came, each once."""
+
+    def __init__(self) -> None:
+        self._parts: list[NDArray[np.int64]] = []
+
+    def array(self) -> NDArray[np.int64]:
+        """Return the places of their ends, int64, shape (x, 2)."""
+        if len(self._parts) != 1:
+            self._parts = [np.concatenate((np.zeros((0, 2), dtype=np.int64), *self._parts))]
+        return self._parts[0]
+
+    def add(self, edges: NDArray[np.int64]) -> None:
+        """Add edges that are not among them."""
+        self._parts.append(edges)
+
+    def remove(self, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Remove edges as far as they are among them; return which were."""
+        if not len(edges) or not len(known := self.array()):
+            return np.zeros(len(edges), dtype=np.bool_)
+        stays = ~among(edge_keys(known), edge_keys(edges))
+        were = among(edge_keys(edges), edge_keys(known))
+        self._parts = [known[stays]]
+        return were
+
+    def clear(self) -> None:
+        """Remove all."""
+        self._parts = []
 
 
 class Current:
@@ -33,8 +69,8 @@ class Current:
 
     def __init__(self) -> None:
         self.number = 0
-        self.gained: dict[Tie, None] = {}
-        self.lost: dict[Tie, None] = {}
+        self.gained = EdgeList()
+        self.lost = EdgeList()
         self.returned: set[Tie] = set()
         self.touched: set[int] = set()
         self.stale: dict[Tie, int] = {}
@@ -45,17 +81,18 @@ class Current:
     def begin(self, number: int) -> None:
         """Begin a release: nothing has changed yet."""
         self.number = number
-        for edges in (self.gained, self.lost, self.changed):
+        for edges in (self.gained, self.lost):
             edges.clear()
+        self.changed.clear()
         for noted in (self.returned, self.touched, self.opened, self.moved):
             noted.clear()
 
-    def note_change(self, classes: Tie) -> None:
-        """Note that a true tie between two classes came or went."""
-        self.stale[classes] = self.stale.get(classes, 0) + 1
-        self.changed[classes] = self.changed.get(classes, 0) + 1
+    def note_change(self, classes: Tie, ties: int = 1) -> None:
+        """Note that true ties between two classes came or went."""
+        self.stale[classes] = self.stale.get(classes, 0) + ties
+        self.changed[classes] = self.changed.get(classes, 0) + ties
 
-    def note_opened(self, classes: Tie) -> None:
-        """Note that a true tie between two classes can be shown, since somebody was published."""
-        self.stale[classes] = self.stale.get(classes, 0) + 1
+    def note_opened(self, classes: Tie, ties: int) -> None:
+        """Note that true ties between two classes can be shown, since somebody was published."""
+        self.stale[classes] = self.stale.get(classes, 0) + ties
         self.opened.add(classes)

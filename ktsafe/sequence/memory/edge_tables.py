@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.current import Current, Tie
+from ktsafe.sequence.memory.current import Current, EdgeList, Tie
+from ktsafe.sequence.memory.neighbours import Neighbours, by_classes
 from ktsafe.sequence.memory.paged_table import Column, PairTable
 from ktsafe.sequence.memory.place_table import PlaceTable
+from ktsafe.sequence.memory.sorted_numbers import distinct
 
 FALSE, TRUE, RESIDUAL = range(3)
 """Of a released edge: inserted, a true tie, a former tie of somebody who left the place."""
@@ -44,52 +48,42 @@ class ReleasedEdgeTable(PairTable):
 
     def index(self) -> None:
         """Derive neighbours, and the edges between classes."""
-        self.adjacent: defaultdict[int, dict[int, int]] = defaultdict(dict)
+        self.adjacent = Neighbours(self)
         self.between: defaultdict[Tie, set[int]] = defaultdict(set)
         self.n_inserted: defaultdict[Tie, int] = defaultdict(int)
-        used = self.used()
-        for row, (low, high) in zip(used.tolist(), self.pairs(used).tolist(), strict=True):
-            self.adjacent[low][high] = row
-            self.adjacent[high][low] = row
-        self.note(used.tolist())
+        self.note(self.used())
 
     def is_tie(self, row: int) -> bool:
         """Whether an edge is a true tie."""
         return self.is_true[row] == TRUE
 
-    def note(self, rows: list[int]) -> None:
+    def note(self, rows: NDArray[np.int64]) -> None:
         """Note between which classes edges lie."""
-        classes = np.sort(self._places.cls[self.pairs(np.array(rows, dtype=np.int64))], axis=1)
-        inserted = (self.is_true[rows] != TRUE).tolist()
-        for row, low, high, n in zip(rows, *classes.T.tolist(), inserted, strict=True):
-            self.between[low, high].add(row)
-            self.n_inserted[low, high] += n
+        for classes, inside in self._by_classes(rows):
+            self.between[classes].update(inside)
+            self.n_inserted[classes] += int((self.is_true[inside] != TRUE).sum())
 
-    def forget(self, row: int) -> None:
-        """Note no longer between which classes an edge lies."""
-        classes = self._places.class_pair(*self.pair(row))
-        self.between[classes].discard(row)
-        self.n_inserted[classes] -= not self.is_tie(row)
+    def forget(self, rows: NDArray[np.int64]) -> None:
+        """Note no longer between which classes edges lie."""
+        for classes, inside in self._by_classes(rows):
+            self.between[classes].difference_update(inside)
+            self.n_inserted[classes] -= int((self.is_true[inside] != TRUE).sum())
 
-    def show(self, u: int, v: int, *, is_true: bool) -> None:
-        """Release an edge between two places that have none."""
-        low, high = (u, v) if u < v else (v, u)
-        row = self.add(low=low, high=high, is_true=int(is_true))
-        self.adjacent[low][high] = row
-        self.adjacent[high][low] = row
-        classes = self._places.class_pair(low, high)
-        self.between[classes].add(row)
-        self.n_inserted[classes] += not is_true
-        self._note_visible((low, high), self._current.gained, self._current.lost)
+    def show(self, ends: NDArray[np.int64], is_true: NDArray[np.bool_]) -> None:
+        """Release edges between places that have none, given by their ends: shape (x, 2)."""
+        low, high = np.sort(ends, axis=1).T
+        rows = self.add_many(len(ends), low=low, high=high, is_true=is_true.astype(np.int64))
+        self.adjacent.enter(rows)
+        self.note(rows)
+        self._note_visible(self.pairs(rows), self._current.gained, self._current.lost)
 
-    def drop(self, row: int) -> None:
-        """Release an edge no longer."""
-        low, high = self.pair(row)
-        del self.adjacent[low][high]
-        del self.adjacent[high][low]
-        self.forget(row)
-        self.free(row)
-        self._note_visible((low, high), self._current.lost, self._current.gained)
+    def drop(self, rows: NDArray[np.int64]) -> None:
+        """Release edges no longer."""
+        ends = self.pairs(rows)
+        self.adjacent.leave(ends)
+        self.forget(rows)
+        self.free_many(rows)
+        self._note_visible(ends, self._current.lost, self._current.gained)
 
     def label(self, row: int, what: int) -> None:
         """Note whether an edge is a true tie; nothing visible happens."""
@@ -98,12 +92,12 @@ class ReleasedEdgeTable(PairTable):
         self.is_true[row] = what
         self._current.note_change(classes)
 
-    def _note_visible(self, edge: Tie, now: dict[Tie, None], before: dict[Tie, None]) -> None:
-        if edge in before:
-            del before[edge]
-        else:
-            now[edge] = None
-        self._current.touched.update(self._places.cohort[place] for place in edge)
+    def _by_classes(self, rows: NDArray[np.int64]) -> Iterator[tuple[Tie, list[int]]]:
+        return by_classes(np.sort(self._places.cls[self.pairs(rows)], axis=1), rows)
+
+    def _note_visible(self, edges: NDArray[np.int64], now: EdgeList, before: EdgeList) -> None:
+        now.add(edges[~before.remove(edges)])
+        self._current.touched.update(distinct(self._places.cohort[edges]).tolist())
 
 
 class FormerEdgeTable(PairTable):

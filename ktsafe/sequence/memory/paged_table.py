@@ -36,8 +36,10 @@ class Column:
             return self._table.get(rows, self._number)
         return self._table.rows[rows, self._number].copy()
 
-    def __setitem__(self, row: int, value: int) -> None:
-        self._table.set(row, self._number, value)
+    def __setitem__(
+        self, rows: int | NDArray[np.int64] | list[int], value: int | NDArray[np.int64]
+    ) -> None:
+        self._table.set(rows, self._number, value)
 
 
 class PagedTable:
@@ -54,9 +56,12 @@ class PagedTable:
         Prefix of the page names.
     columns:
         The columns by number.
+    reuses:
+        Whether rows that were given back are taken again.
     """
 
     name: ClassVar[str]
+    reuses: ClassVar[bool] = True
 
     def __init__(self) -> None:
         self._names = tuple(type(self).__annotations__)
@@ -67,7 +72,7 @@ class PagedTable:
         self.dirty: Numbers = set()
         self._rows = np.full((ROWS_PER_PAGE, len(self.columns)), FREE, dtype=np.int64)
         self._free: list[int] = []
-        self._journal: list[tuple[int, NDArray[np.int64]]] = []
+        self._journal: list[tuple[int | NDArray[np.int64], NDArray[np.int64]]] = []
         self._n_committed = 0
 
     @property
@@ -96,35 +101,52 @@ class PagedTable:
         return row
 
     def add_many(self, count: int, **values: int | NDArray[np.int64]) -> NDArray[np.int64]:
-        """Append rows without reusing free ones, each column a number for all or one for each.
+        """Write new rows, as `add` would one by one; each column is a number or one for each row.
 
         Returns their numbers, ascending.
         """
         assert len(values) == len(self._names)
+        n_again = min(count, len(self._free)) if self.reuses else 0
+        again = [heapq.heappop(self._free) for _ in range(n_again)]
         first = self.n
-        self._reserve(first + count)
+        self._reserve(first + count - n_again)
+        self.n += count - n_again
+        rows = np.concatenate((np.array(again, dtype=np.int64), np.arange(first, self.n)))
+        self._note_many(rows)
         for number, name in enumerate(self._names):
-            self._rows[first : first + count, number] = values[name]
-        self.n += count
-        numbers = np.arange(first, self.n)
-        self.dirty.update((numbers // ROWS_PER_PAGE).tolist())
-        return numbers
+            self._rows[rows, number] = values[name]
+        return rows
 
     def get(self, row: int, column: int) -> int:
         """Return one number."""
         number: int = self._rows.item(row, column)
         return number
 
-    def set(self, row: int, column: int, value: int) -> None:
-        """Overwrite one number of a row in use."""
-        self._note(row)
-        self._rows[row, column] = value
+    def set(
+        self,
+        rows: int | NDArray[np.int64] | list[int],
+        column: int,
+        value: int | NDArray[np.int64],
+    ) -> None:
+        """Overwrite one number of a row in use, or of each of several."""
+        if isinstance(rows, int):
+            self._note(rows)
+        else:
+            self._note_many(np.asarray(rows, dtype=np.int64))
+        self._rows[rows, column] = value
 
     def free(self, row: int) -> None:
         """Give a row back; nothing of what it held remains."""
         self._note(row)
         self._rows[row] = FREE
         heapq.heappush(self._free, row)
+
+    def free_many(self, rows: NDArray[np.int64]) -> None:
+        """Give rows back."""
+        self._note_many(rows)
+        self._rows[rows] = FREE
+        for row in rows.tolist():
+            heapq.heappush(self._free, row)
 
     def commit(self) -> None:
         """Make everything since the last commit permanent."""
@@ -176,6 +198,12 @@ class PagedTable:
         if row < self._n_committed:
             self._journal.append((row, self._rows[row].copy()))
         self.dirty.add(row // ROWS_PER_PAGE)
+
+    def _note_many(self, rows: NDArray[np.int64]) -> None:
+        before = rows[rows < self._n_committed]
+        if len(before):
+            self._journal.append((before, self._rows[before]))
+        self.dirty.update(np.flatnonzero(np.bincount(rows // ROWS_PER_PAGE)).tolist())
 
     def _reserve(self, rows: int) -> None:
         if rows > len(self._rows):

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.current import Current, Tie
+from ktsafe.sequence.memory.neighbours import Neighbours, by_classes
 from ktsafe.sequence.memory.paged_table import NOBODY, Column, PagedTable, PairTable
 from ktsafe.sequence.memory.place_table import PlaceTable
+from ktsafe.sequence.memory.sorted_numbers import distinct
 
 
 class PersonTable(PagedTable):
@@ -51,14 +57,17 @@ class PersonTable(PagedTable):
         is_other = self._places.cls[self.place[placed]] != self.cls[placed]
         self.differing: set[int] = set(placed[is_other].tolist())
 
-    def join(self, key: int, cls: int, sensitive: int) -> None:
-        """Add a withheld person."""
-        row = self.add(
-            key=key, place=NOBODY, cls=cls, sensitive=sensitive, since=self._current.number
-        )
-        self.row_of[key] = row
-        self.withheld.add(row)
-        self._current.moved.add(row)
+    def join(
+        self, keys: NDArray[np.int64], cls: NDArray[np.int64], sensitive: NDArray[np.int64]
+    ) -> None:
+        """Add withheld people."""
+        since = self._current.number
+        rows = self.add_many(
+            len(keys), key=keys, place=NOBODY, cls=cls, sensitive=sensitive, since=since
+        ).tolist()
+        self.row_of.update(zip(keys.tolist(), rows, strict=True))
+        self.withheld.update(rows)
+        self._current.moved.update(rows)
 
     def withhold(self, row: int) -> None:
         """Take a person's place away."""
@@ -105,57 +114,57 @@ class HeldTieTable(PairTable):
 
     def index(self) -> None:
         """Derive the ties of each person and between classes."""
-        self.of: defaultdict[int, dict[int, int]] = defaultdict(dict)
+        self.of = Neighbours(self)
         self.between: defaultdict[Tie, set[int]] = defaultdict(set)
-        for row in self.used().tolist():
-            self._enter(row)
+        self._enter(self.used())
 
-    def hold(self, u: int, v: int) -> int:
-        """Hold a tie between two rows of people back."""
-        row = self.add(first=min(u, v), second=max(u, v), since=self._current.number)
-        self._enter(row)
-        self._current.moved.update((u, v))
-        return row
+    def hold(self, ties: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Hold ties back, between rows of people: shape (x, 2). Returns the ties' rows."""
+        first, second = np.sort(ties, axis=1).T
+        rows = self.add_many(len(ties), first=first, second=second, since=self._current.number)
+        self.of.enter(rows)
+        self._enter(rows)
+        self._current.moved.update(ties.reshape(-1).tolist())
+        return rows
 
-    def unhold(self, row: int) -> None:
-        """Hold a tie back no longer."""
-        self._leave(row)
-        u, v = self.pair(row)
-        del self.of[u][v]
-        del self.of[v][u]
-        self._current.moved.update((u, v))
-        self.free(row)
+    def unhold(self, rows: NDArray[np.int64]) -> None:
+        """Hold ties back no longer."""
+        self._leave(rows)
+        ties = self.pairs(rows)
+        self.of.leave(ties)
+        self._current.moved.update(ties.reshape(-1).tolist())
+        self.free_many(rows)
 
-    def open(self, person: int) -> None:
-        """Note that the ties of somebody who was published can be shown, from now on."""
-        for row in self.of[person].values():
-            classes = self.class_pair(*self.pair(row))
-            if classes is not None:
-                self.between[classes].add(row)
-                self._current.note_opened(classes)
-                self.since[row] = self._current.number
+    def open(self, people: NDArray[np.int64]) -> None:
+        """Note that the ties of people who were published can be shown, from now on."""
+        rows = distinct(self.of.around(people)[2])
+        for classes, inside in self._by_classes(rows):
+            self.between[classes].update(inside)
+            self._current.note_opened(classes, len(inside))
+            self.since[inside] = self._current.number
 
     def close(self, person: int) -> None:
         """Note that no tie of somebody who will be withheld can be shown."""
-        for row in self.of[person].values():
-            self._leave(row)
+        self._leave(np.array(list(self.of[person].values()), dtype=np.int64))
 
-    def class_pair(self, u: int, v: int) -> Tie | None:
-        """Return the published classes of two rows of people; None while one is withheld."""
-        p, q = self._people.place[u], self._people.place[v]
-        return None if NOBODY in (p, q) else self._places.class_pair(p, q)
+    def class_pairs(self, ties: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the published classes of the ends of ties, ascending; -1 while one is withheld."""
+        places = self._people.place[ties]
+        are_shown = (places != NOBODY).all(axis=1)
+        classes = np.full_like(ties, NOBODY)
+        classes[are_shown] = np.sort(self._places.cls[places[are_shown]], axis=1)
+        return classes
 
-    def _enter(self, row: int) -> None:
-        u, v = self.pair(row)
-        self.of[u][v] = row
-        self.of[v][u] = row
-        classes = self.class_pair(u, v)
-        if classes is not None:
-            self.between[classes].add(row)
+    def _enter(self, rows: NDArray[np.int64]) -> None:
+        for classes, inside in self._by_classes(rows):
+            self.between[classes].update(inside)
 
-    def _leave(self, row: int) -> None:
-        classes = self.class_pair(*self.pair(row))
-        if classes is not None:
-            self.between[classes].discard(row)
+    def _leave(self, rows: NDArray[np.int64]) -> None:
+        for classes, inside in self._by_classes(rows):
+            self.between[classes].difference_update(inside)
             if not self.between[classes]:
                 del self.between[classes]
+
+    def _by_classes(self, rows: NDArray[np.int64]) -> Iterator[tuple[Tie, list[int]]]:
+        """Yield the ties that can be shown of each pair of classes."""
+        return by_classes(self.class_pairs(self.pairs(rows)), rows)

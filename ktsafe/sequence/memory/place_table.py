@@ -42,6 +42,7 @@ class PlaceTable(PagedTable):
     """
 
     name = "places"
+    reuses = False
     published: Column
     cls: Column
     sensitive: Column
@@ -64,10 +65,7 @@ class PlaceTable(PagedTable):
         self.n_ever: dict[int, int] = {}
         self.cohorts_of: defaultdict[int, set[int]] = defaultdict(set)
         used = self.used()
-        used = used[np.argsort(self.cohort[used], kind="stable")]
-        labels, starts = np.unique(self.cohort[used], return_index=True)
-        for label, part in zip(labels.tolist(), np.split(used, starts[1:]), strict=False):
-            self._note_cohort(label, part.tolist())
+        self._note_cohorts(used[np.argsort(self.cohort[used], kind="stable")])
 
     def class_pair(self, u: int, v: int) -> Tie:
         """Return the published classes of two places, ascending."""
@@ -112,20 +110,34 @@ class PlaceTable(PagedTable):
         people: list[int] = owners[owners != NOBODY].tolist()
         return people
 
+    def deserted(self, labels: Iterable[int]) -> list[int]:
+        """Return which of the given cohorts are there and have no people."""
+        there = [label for label in labels if label in self.members]
+        sizes = [len(self.members[label]) for label in there]
+        places = [place for label in there for place in self.members[label]]
+        owned = np.append(0, np.cumsum(self.owner[places] != NOBODY))
+        ends = np.cumsum(sizes, dtype=np.int64)
+        is_deserted = owned[ends] == owned[ends - np.array(sizes, dtype=np.int64)]
+        return [label for label, bare in zip(there, is_deserted.tolist(), strict=True) if bare]
+
     def form_cohort(self, places: Iterable[int]) -> None:
         """Make a cohort of places of one class that have none."""
-        members = sorted(places)
-        for place in members:
-            self.cohort[place] = self.n_cohorts
-        self._note_cohort(self.n_cohorts, members)
-        self._current.touched.add(self.n_cohorts)
-        self.n_cohorts += 1
+        members = np.array(sorted(places), dtype=np.int64)
+        self.form_cohorts(members, np.zeros(len(members), dtype=np.int64))
+
+    def form_cohorts(self, places: NDArray[np.int64], cohort: NDArray[np.int64]) -> None:
+        """Make cohorts of places that have none; the cohorts' numbers begin at 0."""
+        order = np.lexsort((places, cohort))
+        n_new = int(cohort.max()) + 1
+        self.cohort[places] = self.n_cohorts + cohort
+        self._note_cohorts(places[order])
+        self._current.touched.update(range(self.n_cohorts, self.n_cohorts + n_new))
+        self.n_cohorts += n_new
 
     def move_cohort(self, label: int, cls: int) -> None:
         """Change the published class of a cohort."""
         self.cohorts_of[self.cls[self.members[label][0]]].discard(label)
-        for place in self.members[label]:
-            self.cls[place] = cls
+        self.cls[self.members[label]] = cls
         self.cohorts_of[cls].add(label)
         self._current.touched.add(label)
 
@@ -136,11 +148,18 @@ class PlaceTable(PagedTable):
         self.cohorts_of[self.cls[gone[0]]].discard(label)
         self._current.touched.discard(label)
         published: list[int] = self.published[gone].tolist()
-        for place in gone:
-            self.free(place)
+        self.free_many(np.array(gone, dtype=np.int64))
         return published
 
-    def _note_cohort(self, label: int, members: list[int]) -> None:
-        self.members[label] = members
-        self.n_ever[label] = int(self.ever[members].sum())
-        self.cohorts_of[self.cls[members[0]]].add(label)
+    def _note_cohorts(self, places: NDArray[np.int64]) -> None:
+        """Note cohorts with all their places, cohort by cohort."""
+        cohort, members = self.cohort[places], places.tolist()
+        starts = np.flatnonzero(np.diff(cohort, prepend=-1))
+        ever = np.append(0, np.cumsum(self.ever[places]))
+        ends = [*starts[1:].tolist(), len(members)]
+        n_ever = (ever[ends] - ever[starts]).tolist() if len(starts) else []
+        about = (cohort[starts].tolist(), self.cls[places[starts]].tolist(), n_ever)
+        for start, end, label, cls, n in zip(starts.tolist(), ends, *about, strict=False):
+            self.members[label] = members[start:end]
+            self.n_ever[label] = n
+            self.cohorts_of[cls].add(label)

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.current import Current
 from ktsafe.sequence.memory.edge_tables import RESIDUAL, FormerEdgeTable, ReleasedEdgeTable
@@ -15,6 +18,7 @@ from ktsafe.sequence.memory.kept_kt_tree import KeptKtTree
 from ktsafe.sequence.memory.paged_table import NOBODY, PagedTable
 from ktsafe.sequence.memory.person_tables import HeldTieTable, PersonTable
 from ktsafe.sequence.memory.place_table import COUNTERFEIT, REAL, PlaceTable
+from ktsafe.sequence.memory.sorted_numbers import distinct
 
 
 class State:
@@ -98,14 +102,14 @@ class State:
         p, q = self.people.place[u], self.people.place[v]
         return None if NOBODY in (p, q) else self.edges.adjacent[p].get(q)
 
-    def settle(self, row: int, place: int) -> None:
-        """Give a place to a person."""
-        self.people.place[row] = place
-        self.places.owner[place] = row
-        self.places.kind[place] = REAL
-        self.people.withheld.discard(row)
-        self.current.moved.add(row)
-        self.held.open(row)
+    def settle(self, rows: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+        """Give places to people."""
+        self.people.place[rows] = places
+        self.places.owner[places] = rows
+        self.places.kind[places] = REAL
+        self.people.withheld.difference_update(rows.tolist())
+        self.current.moved.update(rows.tolist())
+        self.held.open(rows)
 
     def vacate(self, row: int) -> int:
         """Turn a person's place into a counterfeit; the person is withheld. Returns the place.
@@ -118,17 +122,18 @@ class State:
         self.places.owner[place] = NOBODY
         self.places.kind[place] = COUNTERFEIT
         self.places.left[place] = self.current.number
-        for other, edge in sorted(self.edges.adjacent[place].items()):
-            if self.edges.is_tie(edge):
-                self.edges.label(edge, RESIDUAL)
-                self.held.hold(row, self.places.owner[other])
+        shown = sorted(self.edges.adjacent[place].items())
+        ties = [(other, edge) for other, edge in shown if self.edges.is_tie(edge)]
+        for _, edge in ties:
+            self.edges.label(edge, RESIDUAL)
+        if ties:
+            others = self.places.owner[[other for other, _ in ties]]
+            self.held.hold(np.column_stack((np.full_like(others, row), others)))
         return place
 
     def remove_person(self, row: int) -> None:
         """Forget a withheld person and all ties held back."""
-        for held in list(self.held.of[row].values()):
-            self.held.unhold(held)
-        del self.held.of[row]
+        self.held.unhold(np.array(list(self.held.of[row].values()), dtype=np.int64))
         self.people.remove(row)
 
     def remove_cohort(self, label: int) -> list[int]:
@@ -140,8 +145,7 @@ class State:
         """Publish another class of a cohort."""
         adjacent = self.edges.adjacent
         members = self.places.members[label]
-        edges = sorted({row for place in members for row in adjacent[place].values()})
-        for row in edges:
-            self.edges.forget(row)
+        edges = distinct(adjacent.around(np.array(members, dtype=np.int64))[2])
+        self.edges.forget(edges)
         self.places.move_cohort(label, cls)
         self.edges.note(edges)

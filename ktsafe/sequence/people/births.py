@@ -7,13 +7,14 @@ with whom: when its people would be near to the medians of their cohorts, or hav
 
 from __future__ import annotations
 
-from collections import defaultdict
+from itertools import compress
 
 import numpy as np
 
 from ktsafe.sequence.memory.kept_kt_tree import NOWHERE
+from ktsafe.sequence.memory.sorted_numbers import distinct
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import neighbour_counts, publish_block
+from ktsafe.sequence.people.blocks import in_classes, neighbour_counts, publish_block
 from ktsafe.sequence.people.frame import Draft
 
 COHORTS_MIN = 2
@@ -46,16 +47,13 @@ def publish_ready(draft: Draft) -> None:
 
 def waiting(state: State) -> list[list[int]]:
     """Return the rows of those who are not published yet, a list for each class."""
-    by_class: defaultdict[int, list[int]] = defaultdict(list)
-    for row in sorted(state.people.withheld):
-        by_class[state.people.cls[row]].append(row)
-    return [rows for _, rows in sorted(by_class.items())]
+    rows = np.sort(np.array(list(state.people.withheld), dtype=np.int64))
+    return [people.tolist() for _, people in in_classes(state, rows)]
 
 
 def come_apart(state: State, rows: list[int]) -> bool:
     """Whether the newcomers of a class came over enough releases; the first one asks for none."""
-    slots = {state.people.since[row] for row in rows}
-    return state.current.number == 0 or len(slots) >= SLOTS_MIN
+    return state.current.number == 0 or len(distinct(state.people.since[rows])) >= SLOTS_MIN
 
 
 def margin(draft: Draft) -> int:
@@ -74,10 +72,13 @@ def shall_be_padded(draft: Draft, rows: list[int]) -> bool:
 def under_alpha(draft: Draft, rows: list[int]) -> list[int]:
     """Return as many of the given people as alpha allows in one cohort, drawn at random."""
     alpha = draft.frame.forming.alpha
-    sensitive = [row for row in rows if draft.has_sensitive_value(row)]
-    harmless = [row for row in rows if not draft.has_sensitive_value(row)]
     if alpha == 1:
         return rows
+    codes = range(len(draft.state.codes.sensitive))
+    is_sensitive = np.array(list(map(draft.is_sensitive, codes)), dtype=np.bool_)
+    flags = is_sensitive[draft.state.people.sensitive[rows]].tolist()
+    sensitive = list(compress(rows, flags))
+    harmless = [row for row, flag in zip(rows, flags, strict=True) if not flag]
     # s <= alpha * (s + harmless)
     room = len(harmless) * alpha.numerator // (alpha.denominator - alpha.numerator)
     order = draft.rng.permutation(len(sensitive)).tolist()
@@ -103,7 +104,7 @@ def _ready(draft: Draft, rows: list[int]) -> list[int]:
 def _are_overdue(draft: Draft, rows: list[int]) -> bool:
     """Whether one of them waited as long as anybody shall; in the first release everybody did."""
     state = draft.state
-    oldest = min(state.people.since[row] for row in rows)
+    oldest = int(state.people.since[rows].min())
     return (
         state.current.number == 0
         or state.current.number - oldest >= draft.frame.options.birth_wait_max
@@ -119,10 +120,12 @@ def _are_alike(state: State, cls: int) -> bool:
 def _follow(draft: Draft) -> None:
     """Let the kt-tree follow whoever moved: it holds those who wait, by their true ties."""
     state = draft.state
-    waiting, cls = state.people.withheld, state.people.cls
+    moved = list(state.current.moved)
+    classes = zip(moved, state.people.cls[moved].tolist(), strict=True)
+    waiting = state.people.withheld
     state.tree.update(
-        {row: cls[row] if row in waiting else NOWHERE for row in state.current.moved},
-        lambda rows: neighbour_counts(state, rows),
+        {row: cls if row in waiting else NOWHERE for row, cls in classes},
+        lambda rows: neighbour_counts(state, np.array(rows, dtype=np.int64)),
         draft.frame.forming,
     )
     state.current.moved.clear()

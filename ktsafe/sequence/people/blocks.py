@@ -7,7 +7,6 @@ planned with everybody else's (`ktsafe.sequence.ties.planning`).
 
 from __future__ import annotations
 
-from collections import defaultdict
 from functools import partial
 from itertools import repeat
 from typing import Any
@@ -19,6 +18,7 @@ from scipy.sparse import csr_array
 from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of_class
 from ktsafe.graph import MISSING
+from ktsafe.sequence.memory.sorted_numbers import among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 
@@ -37,23 +37,21 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
         Whether the people of a class become one cohort, of whatever size.
     """
     state = draft.state
-    by_class: defaultdict[int, list[int]] = defaultdict(list)
-    for row in rows.tolist():
-        by_class[state.people.cls[row]].append(row)
     calls: list[tuple[Any, ...]] = []
-    for cls, members in sorted(by_class.items()):
-        people = np.array(members, dtype=np.int64)
+    published = []
+    for cls, people in in_classes(state, rows):
         codes = state.people.sensitive[people]
         places = _add_places(draft, np.full(len(people), cls), codes)
-        for row, place in zip(members, places.tolist(), strict=True):
-            state.settle(row, place)
+        published.append(places)
         lacking = _lacking(draft, len(people), int(state.places.ever[places].sum()))
         if together or lacking:
             filling = insert_places(draft, cls, lacking) if lacking else []
             state.places.form_cohort(places.tolist() + filling)
             continue
-        counts, ever = neighbour_counts(state, members), state.places.ever[places] == 1
-        calls.append((places, counts, ever, _leaves(draft, cls, members, places)))
+        counts, ever = neighbour_counts(state, people), state.places.ever[places] == 1
+        calls.append((places, counts, ever, _leaves(draft, cls, people.tolist(), places)))
+    settled = [people for _, people in in_classes(state, rows)]
+    state.settle(np.concatenate(settled), np.concatenate(published))
     if not calls:
         return
     # A class is a part: its cohorts need no other class.
@@ -62,8 +60,16 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
     seeds = draft.seeds(len(calls))
     found = draft.run(cohorts_of_class, counts, ever, forming, effort, seeds, leaves)
     for places, (cohort, _) in zip(whose, found, strict=True):
-        for label in range(int(cohort.max()) + 1):
-            state.places.form_cohort(places[cohort == label].tolist())
+        state.places.form_cohorts(places, cohort.astype(np.int64))
+
+
+def in_classes(state: State, rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+    """Return people by their true classes, ascending; within one they keep their order."""
+    cls = state.people.cls[rows]
+    order = np.argsort(cls, kind="stable")
+    starts = np.flatnonzero(np.diff(cls[order], prepend=-1))
+    parts = np.split(rows[order], starts[1:])
+    return list(zip(cls[order[starts]].tolist(), parts, strict=False))
 
 
 def _leaves(
@@ -93,15 +99,11 @@ def _lacking(draft: Draft, members: int, sensitive: int) -> int:
     return max(draft.frame.forming.group_size_min, for_alpha, members) - members
 
 
-def neighbour_counts(state: State, rows: list[int]) -> csr_array:
+def neighbour_counts(state: State, rows: NDArray[np.int64]) -> csr_array:
     """Return how many true neighbours of each class withheld people have: (people, classes)."""
-    person, cls = [], []
-    for i, row in enumerate(rows):
-        others = state.held.of.get(row, {})
-        person += [i] * len(others)
-        cls += [state.people.cls[other] for other in others]
+    person, others, _ = state.held.of.around(rows)
     counts = csr_array(
-        (np.ones(len(person), dtype=np.int32), (person, cls)),
+        (np.ones(len(person), dtype=np.int32), (person, state.people.cls[others])),
         shape=(len(rows), len(state.codes.classes)),
     )
     counts.sum_duplicates()
@@ -128,7 +130,7 @@ def draw_published(draft: Draft, count: int) -> NDArray[np.int64]:
     """
     drawn = draft.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
     taken = draft.state.places.published[:]
-    while len(np.unique(drawn)) < count or np.isin(drawn, taken).any():
+    while len(distinct(drawn)) < count or among(drawn, taken).any():
         drawn = draft.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
     return drawn
 

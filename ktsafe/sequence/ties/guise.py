@@ -10,8 +10,10 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe.exact.likeness import exchanged
+from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
 from ktsafe.sequence.memory.edge_tables import TRUE
+from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import hide, show
 
@@ -20,8 +22,11 @@ def disguise(draft: Draft, effort: Effort) -> None:
     """Let the inserted edges that are new in this release exchange ends."""
     state, rng, executor = draft.state, draft.rng, draft.executor
     edges, current = state.edges, state.current
-    gained = [edges.adjacent[u][v] for u, v in current.gained if (u, v) not in current.returned]
-    new = np.array([row for row in gained if not edges.is_tie(row)], dtype=np.int64)
+    gained = current.gained.array()
+    returned = np.array(sorted(current.returned), dtype=np.int64).reshape(-1, 2)
+    gained = gained[~among(edge_keys(gained), edge_keys(returned))]
+    new = edges.adjacent.rows_of(gained)
+    new = new[edges.is_true[new] != TRUE]
     if not len(new):
         return
     used = edges.used()
@@ -33,7 +38,5 @@ def disguise(draft: Draft, effort: Effort) -> None:
     classes = state.places.cls[:].astype(np.int32)
     after = exchanged(classes, shown, before, others, rng=rng, effort=effort, executor=executor)
     moved = (after != before).any(axis=1)
-    for u, v in before[moved].tolist():
-        hide(state, u, v)
-    for u, v in after[moved].tolist():
-        show(state, u, v)
+    hide(state, before[moved].astype(np.int64))
+    show(state, after[moved].astype(np.int64))

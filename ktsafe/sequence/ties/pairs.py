@@ -12,8 +12,8 @@ from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.edge_tables import TRUE
-from ktsafe.sequence.memory.paged_table import NOBODY
 from ktsafe.sequence.memory.place_table import INSERTED
+from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.memory.state import State
 
 
@@ -72,9 +72,10 @@ class PairOfClasses:
         sizes = np.array([len(group) for group in groups], dtype=np.int64)
         places = np.array([place for group in groups for place in group], dtype=np.int64)
         order = np.argsort(places)
-        rows = np.array(sorted(state.edges.between.get(classes, ())), dtype=np.int64)
-        held = np.array(sorted(state.held.between.get(classes, ())), dtype=np.int64)
-        before = np.array(sorted(state.former.between.get(classes, ())), dtype=np.int64)
+        rows, held, before = (
+            np.sort(np.array(list(table.between.get(classes, ())), dtype=np.int64))
+            for table in (state.edges, state.held, state.former)
+        )
 
         def positions(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
@@ -111,7 +112,7 @@ class PairOfClasses:
 
     def is_tie(self, edges: Edges) -> NDArray[np.bool_]:
         """Return whether each of the given edges is a true tie."""
-        return np.isin(edge_keys(edges), edge_keys(self.ties))
+        return among(edge_keys(edges), edge_keys(self.ties))
 
     def weight(self, ties: Edges) -> NDArray[np.float64]:
         """Return for how many ties each of the given ties counts."""
@@ -120,7 +121,7 @@ class PairOfClasses:
     def cost(self, edges: Edges) -> float:
         """Return what it costs to show exactly these edges: ties hidden, others inserted."""
         ties = self.ties
-        is_hidden = ~np.isin(edge_keys(ties), edge_keys(edges))
+        is_hidden = ~among(edge_keys(ties), edge_keys(edges))
         return float(self.weight(ties)[is_hidden].sum()) + int((~self.is_tie(edges)).sum())
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
@@ -151,7 +152,7 @@ def with_imagined(pair: PairOfClasses, share: float, rng: np.random.Generator) -
     last = pair.shown if len(pair.shown) else pair.former
     program = pair.program(pair.ties, np.ones(pair.n_ties), 1.0)
     ties = imagined_ties(program, pair.is_inserted, last, share, rng)
-    is_shown = np.isin(edge_keys(ties), edge_keys(pair.shown))
+    is_shown = among(edge_keys(ties), edge_keys(pair.shown))
     return dataclasses.replace(
         pair,
         is_true=pair.is_true | is_own(pair.shown, pair.is_inserted),
@@ -162,32 +163,30 @@ def with_imagined(pair: PairOfClasses, share: float, rng: np.random.Generator) -
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     """Release exactly these edges between two classes: others are hidden, or no longer inserted."""
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
-    for u, v in pair.places[pair.shown[~np.isin(known, wanted)]].tolist():
-        hide(state, u, v)
-    for u, v in pair.places[edges[~np.isin(wanted, known)]].tolist():
-        show(state, u, v)
+    hide(state, pair.places[pair.shown[~among(known, wanted)]])
+    show(state, pair.places[edges[~among(wanted, known)]])
 
 
-def hide(state: State, u: int, v: int) -> None:
-    """Release the edge between two places no longer; a true tie is remembered as hidden."""
-    edge = state.edges.adjacent[u][v]
-    is_true = state.edges.is_tie(edge)
-    state.edges.drop(edge)
-    if is_true:
-        state.held.hold(state.places.owner[u], state.places.owner[v])
+def hide(state: State, ends: NDArray[np.int64]) -> None:
+    """Release edges between places, shape (x, 2), no longer; true ties are remembered as hidden."""
+    if not len(ends):
+        return
+    rows = state.edges.adjacent.rows_of(ends)
+    ties = ends[state.edges.is_true[rows] == TRUE]
+    state.edges.drop(rows)
+    state.held.hold(state.places.owner[ties])
 
 
-def show(state: State, u: int, v: int) -> None:
-    """Release an edge between two places that have none: a hidden tie of theirs, or inserted."""
-    first, second = state.places.owner[u], state.places.owner[v]
-    hidden = state.held.of.get(first, {}).get(second) if NOBODY not in (first, second) else None
-    if hidden is not None:
-        state.held.unhold(hidden)
-    state.edges.show(u, v, is_true=hidden is not None)
+def show(state: State, ends: NDArray[np.int64]) -> None:
+    """Release edges between places that have none: hidden ties of theirs, or inserted."""
+    hidden = state.held.of.rows_of(state.places.owner[ends])
+    is_true = hidden >= 0
+    state.held.unhold(hidden[is_true])
+    state.edges.show(ends, is_true)
 
 
 def relabel(state: State, row: int, edge: int) -> None:
     """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
-    state.held.unhold(row)
+    state.held.unhold(np.array([row]))
     state.edges.label(edge, TRUE)
     state.count("relabelled")

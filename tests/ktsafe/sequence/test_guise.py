@@ -36,11 +36,11 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     state = sequence._state
     before = edges_of(state)
     inserted = [tie for tie, is_true in before.items() if not is_true]
-    state.current.gained = dict.fromkeys(tie for tie in before if rng.random() < share)
-    state.current.returned = {tie for tie in state.current.gained if rng.random() < 0.2}
-    may_change = {
-        tie for tie in inserted if tie in state.current.gained and tie not in state.current.returned
-    }
+    gained = [tie for tie in before if rng.random() < share]
+    state.current.gained.clear()
+    state.current.gained.add(np.array(gained, dtype=np.int64).reshape(-1, 2))
+    state.current.returned = {tie for tie in gained if rng.random() < 0.2}
+    may_change = set(inserted) & set(gained) - state.current.returned
     disguise(Draft(state, sequence._frame, rng), "fast")
     after = edges_of(state)
     assert len(after) == len(before)

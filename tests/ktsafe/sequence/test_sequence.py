@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted
 from ktsafe.sequence.gate import cover
+from ktsafe.sequence.memory.edge_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.step import EXACT
@@ -32,12 +33,12 @@ ACTIVITIES = (
 def derived(state: State) -> dict[str, object]:
     """Return a copy of all indexes of a state in comparable form."""
     indexes = {
-        "adjacent": {k: v for k, v in state.edges.adjacent.items() if v},
+        "adjacent": {k: v for k in range(state.places.n) if (v := state.edges.adjacent[k])},
         "members": state.places.members,
         "ever": state.places.n_ever,
         "cohorts_of": {k: v for k, v in state.places.cohorts_of.items() if v},
         "row_of": state.people.row_of,
-        "held_of": {k: v for k, v in state.held.of.items() if v},
+        "held_of": {k: v for k in range(state.people.n) if (v := state.held.of[k])},
         "held_between": {k: v for k, v in state.held.between.items() if v},
         "between": {k: v for k, v in state.edges.between.items() if v},
         "n_inserted": {k: v for k, v in state.edges.n_inserted.items() if v},
@@ -168,7 +169,7 @@ def careless(draft: Draft) -> None:
     """Drop one edge that is no tie, and so leave its ends fewer neighbours than their cohorts."""
     plan_ties(draft)
     edges = draft.state.edges
-    edges.drop(next(row for row in edges.used().tolist() if not edges.is_tie(row)))
+    edges.drop(edges.used()[edges.is_true[edges.used()] != TRUE][:1])
 
 
 def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -278,7 +278,7 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     label = state.places.cohort[state.edges.low[int(state.edges.used()[0])]]
     place = state.places.members[label][0]
     if harm == "edge":
-        state.edges.drop(int(state.edges.used()[0]))
+        state.edges.drop(state.edges.used()[:1])
     elif harm == "member":
         state.places.members[label].pop()
     elif harm == "ever":
