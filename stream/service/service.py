@@ -25,6 +25,7 @@ from stream.files.release_figures import recent_releases
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 from stream.process.logs import get_logger
+from stream.process.process import give_back
 from stream.release.publish import Executor, Publisher
 from stream.release.sequence_inputs import ensure_sequence, inputs_digest
 from stream.release.snapshotter import BuildSettings, Snapshotter
@@ -41,7 +42,10 @@ T = TypeVar("T")
 
 
 class OneThread:
-    """Runs a task in a daemon thread of its own, so that a stop never waits for long work."""
+    """Runs a task in a daemon thread of its own, so that a stop never waits for long work.
+
+    What a task used goes back to the system when it has ended.
+    """
 
     def submit(self, task: Callable[[], T]) -> Future[T]:
         """Start `task` and return its future."""
@@ -52,6 +56,7 @@ class OneThread:
                 future.set_result(task())
             except BaseException as error:  # noqa: BLE001 -- handed to whoever asks the future
                 future.set_exception(error)
+            give_back()
 
         threading.Thread(target=run, name="ktsafe-release", daemon=True).start()
         return future

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -30,6 +31,34 @@ libc.malloc_info(0, out)
 libc.fflush(out)
 """
 
+GARBAGE = """
+import gc, resource, threading
+from pathlib import Path
+from stream.process.process import collect_seldom
+from stream.service.service import OneThread
+collect_seldom()
+class Client:
+    def __init__(self):
+        self.itself = self
+        self.fetched = [bytearray(64 << 10) for _ in range(1000)]
+def resident():
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+before = resident()
+OneThread().submit(lambda: Client() and None).result()
+for thread in threading.enumerate():
+    if thread.name == "ktsafe-release":
+        thread.join()
+assert resident() - before < 8 << 20, resident() - before
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="asks Linux for its memory")
+def test_what_a_release_used_goes_back_to_the_system() -> None:
+    """62 MiB in a client that holds itself are gone with the task that made it."""
+    command = [sys.executable, "-c", GARBAGE]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
 
 @pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="only glibc has heaps of threads")
 @pytest.mark.parametrize(("first", "is_one"), [("one_heap()", True), ("", False)])
@@ -38,3 +67,13 @@ def test_threads_of_a_service_share_one_heap(first: str, is_one: bool) -> None:
     command = [sys.executable, "-c", HEAPS.format(first=first)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     assert (done.stdout.count("<heap nr=") == 1) is is_one
+
+
+def test_a_command_that_crashes_leaves_no_core() -> None:
+    """A dump of the memory would hold the true graph: no command makes one."""
+    limits = "import resource; from stream.process import process; process.begin(); "
+    limits += "print(resource.getrlimit(resource.RLIMIT_CORE))"
+    done = subprocess.run(
+        [sys.executable, "-c", limits], capture_output=True, text=True, check=True
+    )
+    assert done.stdout == "(0, 0)\n"
