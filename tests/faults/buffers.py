@@ -62,6 +62,11 @@ def rows() -> list[tuple[str, str, str]]:
             "a further slot waits (event time) or is skipped and counted (wall clock)",
         ),
         (
+            "what a release left in memory, closed Kafka clients included",
+            "none",
+            "it goes back to the system with each release",
+        ),
+        (
             "staged bytes of a release",
             "one release, on disk",
             "built again later where the disk is full",
@@ -96,6 +101,7 @@ def rows() -> list[tuple[str, str, str]]:
             "RocksDB",
             (
                 f"{database._MEMTABLE_BYTES // MIB} MiB per table in memory, "
+                f"{database._CACHE_BYTES // MIB} MiB of blocks read, "
                 f"{database._WAL_BYTES_MAX // MIB} MiB of log"
             ),
             "written to tables; writes wait",

@@ -1,9 +1,12 @@
 """Memory and queues are bounded: where something is slow the source is not read."""
 
+import os
+
 import pytest
 
 from connectors.base import DeadLetter
 from connectors.errors import Unavailable
+from state import database
 from stream.ingest import ingest
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
@@ -137,3 +140,20 @@ def test_every_bound_is_told():
     assert len(buffers.rows()) >= 12
     assert "checkpoint_records_max" in text
     assert "16 MiB and one poll" in text
+
+
+def test_blocks_that_were_read_are_kept_up_to_a_bound(tmp_path):
+    """Three times as much is read as may be kept, from two families."""
+    store = database.Database(tmp_path / "db", create=True)
+    names = [b"%d" % number for number in range(3 * 1024)]
+    families = ["vertices", "pages"]
+    for family in families:
+        batch = store.batch()
+        batch.write(family, {name: os.urandom(4096) for name in names})
+        store.commit(batch)
+        store.flush(family)
+        assert None not in store.get_many(family, names)
+    used = {int(store._families[f].property_value("rocksdb.block-cache-usage")) for f in families}
+    store.close()
+    assert len(used) == 1, "each family has a cache of its own"
+    assert 2**22 < used.pop() <= database._CACHE_BYTES
