@@ -125,15 +125,15 @@ def test_dead_letters_are_durable_before_their_offset_passes(tmp_path):
 )
 def test_what_is_not_verified_is_never_published(tmp_path, monkeypatch, error, reason):
     """Fail closed: the release is withheld, the last one stands, the service goes on."""
-    verify, calls = fresh.verify, []
+    verified, calls = fresh.verified, []
 
     def failing(*args, **kwargs):
         calls.append(args)
         if len(calls) == 2:
             raise error
-        return verify(*args, **kwargs)
+        return verified(*args, **kwargs)
 
-    monkeypatch.setattr(fresh, "verify", failing)
+    monkeypatch.setattr(fresh, "verified", failing)
     world = World(tmp_path, PARTITIONS)
     counts = world.run()
     assert counts.withheld == {reason: 1}
