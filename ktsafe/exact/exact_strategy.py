@@ -58,15 +58,13 @@ def exact(request: Request) -> Plan:
     return Plan(inserted=release.inserted, edges=release.edges)
 
 
-def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
+def exact_release(request: Request) -> ExactRelease:
     """Return a release in exact cohorts, with its cohorts.
 
     Parameters
     ----------
     request:
         Of its parameters k and alpha are used; one hop and the walk reading are meant.
-    disguise:
-        Whether inserted edges are made to look like ties.
 
     Examples
     --------
@@ -76,6 +74,23 @@ def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
     >>> release = exact_release(Request(graph, PrivacyParams(k=5), np.random.default_rng(0)))
     >>> len(release.edges) > 0
     True
+    """
+    release = undisguised(request)
+    classes = np.concatenate((request.graph.qi_classes, release.inserted))
+    edges = disguised(request, classes, release.edges)
+    request.report("likeness", 1.0)
+    return dataclasses.replace(release, edges=edges)
+
+
+def undisguised(request: Request, *, price: float = 1.0) -> ExactRelease:
+    """Return a release in exact cohorts whose inserted edges are not yet made to look like ties.
+
+    Parameters
+    ----------
+    request:
+        What is asked for.
+    price:
+        What an inserted edge costs: less than 1 shows more ties, and more edges that are not.
     """
     graph, params, rng = request.graph, request.params, request.rng
     effort, executor, report = request.options.effort, request.executor, request.report
@@ -88,11 +103,8 @@ def exact_release(request: Request, *, disguise: bool = True) -> ExactRelease:
         classes, is_sensitive, counts, params, rng=rng, effort=effort, executor=executor
     )
     report("cohorts", 1.0)
-    edges = released_edges(request, classes, cohorts)
+    edges = released_edges(request, classes, cohorts, price=price)
     report("pairs", 1.0)
-    if disguise:
-        edges = disguised(request, classes, edges)
-        report("likeness", 1.0)
     return ExactRelease(edges, inserted, cohorts)
 
 

@@ -29,7 +29,7 @@ DRAWS = 4
 
 
 def released_edges(
-    request: Request, classes: NDArray[np.int32], cohorts: Cohorts
+    request: Request, classes: NDArray[np.int32], cohorts: Cohorts, *, price: float
 ) -> NDArray[np.int32]:
     """Return the edges of a release, pair of classes by pair of classes.
 
@@ -41,8 +41,11 @@ def released_edges(
         int32, shape (n,): class of every released vertex; inserted ones come last.
     cohorts:
         Cohorts of these classes.
+    price:
+        What each edge costs beforehand, where a tie that is shown gains 2.
     """
-    pairs = list(pairs_between(request.graph.edges, classes, cohorts))
+    between = pairs_between(request.graph.edges, classes, cohorts)
+    pairs = [dataclasses.replace(pair, price=price) for pair in between]
     seeds = request.rng.integers(2**63, size=len(pairs)).tolist()
     edges = _planned(request, pairs, seeds)
     if pairs and len(classes) > request.graph.n_vertices:
@@ -129,4 +132,4 @@ def pairs_between(
 def _worth(pair: Pair, edges: NDArray[np.int32]) -> float:
     """Return by how much edges cost less than none would, if half of its gain is a tie's weight."""
     is_shown = np.isin(edge_keys(pair.edges), edge_keys(edges), assume_unique=True)
-    return float(pair.gain[is_shown].sum()) - len(edges)
+    return float(pair.gain[is_shown].sum()) - pair.price * len(edges)

@@ -10,11 +10,12 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact.exact_strategy import exact_release
+from ktsafe.exact.exact_strategy import undisguised
 from ktsafe.graph import edge_keys
 from ktsafe.strategies import Request
 from ktsafe.tolerant.locations import located
 from ktsafe.tolerant.search import undone
+from ktsafe.tolerant.tolerant_strategy import tolerant
 from ktsafe.verify import verify_graph
 from tests.ktsafe.exact.graphs import as_set
 from tests.ktsafe.exact.graphs import graphs as few_classes
@@ -52,7 +53,7 @@ def test_undoing_keeps_everybody_safe_and_costs_less(
 ) -> None:
     """By the definition nobody is unsafe; the cost is at most that of the exact release."""
     fast = dataclasses.replace(request(graph, params, seed), options=AnonymizeOptions("fast"))
-    exact = exact_release(fast, disguise=False)
+    exact = undisguised(fast)
     edges = undone(fast, exact.inserted, exact.edges)
     released = with_inserted(graph, exact.inserted, edges)
     assert as_set(edges) <= as_set(graph.edges) | as_set(exact.edges)
@@ -64,7 +65,7 @@ def test_tolerance_saves_edits() -> None:
     """A denser graph costs a tenth less than in exact cohorts; the verifier agrees."""
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
     params = PrivacyParams()
-    exact = exact_release(request(graph, params), disguise=False)
+    exact = undisguised(request(graph, params))
     edges = undone(request(graph, params), exact.inserted, exact.edges)
     assert verify_graph(with_inserted(graph, exact.inserted, edges), params).is_safe
     assert differing(graph, edges) < 0.9 * differing(graph, exact.edges)
@@ -74,7 +75,7 @@ def test_nothing_is_undone_without_tolerance_that_cohorts_need() -> None:
     """With t and epsilon 0 stars of a protection set stay equal."""
     graph = uniform(200, 600, rng=np.random.default_rng(1), n_tuples=2)
     params = PrivacyParams(k=5, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
-    exact = exact_release(request(graph, params), disguise=False)
+    exact = undisguised(request(graph, params))
     edges = undone(request(graph, params), exact.inserted, exact.edges)
     released = with_inserted(graph, exact.inserted, edges)
     rows = np.column_stack((graph.qi_classes, np.zeros((200, 2), dtype=np.int64)))
@@ -86,7 +87,7 @@ def test_real_people_stay_behind_k() -> None:
     """Where every protection set of a class has k people, inserted vertices replace none."""
     graph = uniform(300, 900, rng=np.random.default_rng(2), n_tuples=2)
     params = PrivacyParams(k=5, alpha=1)  # type: ignore[arg-type]
-    exact = exact_release(request(graph, params), disguise=False)
+    exact = undisguised(request(graph, params))
     # Inserted vertices that nobody needs, on the location of people without a shown edge.
     inserted = np.repeat(np.arange(2, dtype=np.int32), 5)
     is_sensitive = np.append(graph.is_sensitive, np.zeros(10, dtype=np.bool_))
@@ -97,3 +98,25 @@ def test_real_people_stay_behind_k() -> None:
         members = np.flatnonzero(np.append(graph.qi_classes, inserted) == c)
         least = [at.in_set[at.of_vertex[members], 2].min() for at in (before, after)]
         assert least[1] >= min(params.k, least[0])
+
+
+@LONG
+@given(graphs() | few_classes(), privacy_params(), st.integers(0, 2**32))
+def test_no_release_costs_more_than_publishing_nothing(
+    graph: AttributedGraph, params: PrivacyParams, seed: int
+) -> None:
+    """However cheap inserted edges were to begin with, at most as many edges differ as ties are."""
+    plan = tolerant(request(graph, params, seed))
+    assert differing(graph, plan.edges) <= graph.n_edges
+    assert unsafe_by_definition(with_inserted(graph, plan.inserted, plan.edges), params) == []
+
+
+def test_ties_are_shown_at_the_price_of_inserted_edges() -> None:
+    """More ties are shown than if an inserted edge were as dear as a hidden tie, for less cost."""
+    graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
+    exact = undisguised(request(graph, PrivacyParams()))
+    dear = undone(request(graph, PrivacyParams()), exact.inserted, exact.edges)
+    cheap = tolerant(request(graph, PrivacyParams())).edges
+    true = edge_keys(graph.edges)
+    assert np.isin(edge_keys(cheap), true).sum() > np.isin(edge_keys(dear), true).sum()
+    assert differing(graph, cheap) <= differing(graph, dear)
