@@ -12,7 +12,7 @@ from ktsafe.sequence.memory.current import Current, EdgeList, Tie
 from ktsafe.sequence.memory.neighbours import Neighbours, by_classes
 from ktsafe.sequence.memory.paged_table import Column, PairTable
 from ktsafe.sequence.memory.place_table import PlaceTable
-from ktsafe.sequence.memory.sorted_numbers import distinct
+from ktsafe.sequence.memory.sorted_numbers import ascending, distinct
 
 FALSE, TRUE, RESIDUAL = range(3)
 """Of a released edge: inserted, a true tie, a former tie of somebody who left the place."""
@@ -71,7 +71,7 @@ class ReleasedEdgeTable(PairTable):
 
     def show(self, ends: NDArray[np.int64], is_true: NDArray[np.bool_]) -> None:
         """Release edges between places that have none, given by their ends: shape (x, 2)."""
-        low, high = np.sort(ends, axis=1).T
+        low, high = ascending(ends).T
         rows = self.add_many(len(ends), low=low, high=high, is_true=is_true.astype(np.int64))
         self.adjacent.enter(rows)
         self.note(rows)
@@ -93,7 +93,7 @@ class ReleasedEdgeTable(PairTable):
         self._current.note_change(classes)
 
     def _by_classes(self, rows: NDArray[np.int64]) -> Iterator[tuple[Tie, list[int]]]:
-        return by_classes(np.sort(self._places.cls[self.pairs(rows)], axis=1), rows)
+        return by_classes(ascending(self._places.cls[self.pairs(rows)]), rows)
 
     def _note_visible(self, edges: NDArray[np.int64], now: EdgeList, before: EdgeList) -> None:
         now.add(edges[~before.remove(edges)])

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.sequence.memory.sorted_numbers import ascending
 
 Values = tuple[str, ...]
 """The category texts of one person: quasi-identifiers, then the sensitive value."""
@@ -56,7 +57,7 @@ class Changes:
                 raise InvalidGraph("The keys of changes must be distinct and at least 0.")
         for name in ("ties_added", "ties_removed"):
             ties = np.asarray(getattr(self, name), dtype=np.int64).reshape(-1, 2)
-            ties = np.sort(ties, axis=1)
+            ties = ascending(ties)
             object.__setattr__(self, name, ties)
             ordered = ties[np.lexsort(ties.T)]
             if np.any(ties[:, 0] == ties[:, 1]) or not np.diff(ordered, axis=0).any(axis=1).all():

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.paged_table import FREE, PairTable
+from ktsafe.sequence.memory.sorted_numbers import ascending, positions
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -61,7 +62,7 @@ class Neighbours(dict[int, dict[int, int]]):
         """Return the row of each pair of numbers, shape (x, 2); -1 without one."""
         keys, rows = self._derived()
         wanted = pairs[:, 0] << 32 | pairs[:, 1]
-        at = np.searchsorted(keys, wanted)
+        at = positions(keys, wanted)
         row = rows[at]
         is_there = (keys[at] == wanted) & (pairs >= 0).all(axis=1)
         is_there[is_there] = self._hold(row[is_there], pairs[is_there])
@@ -107,7 +108,7 @@ class Neighbours(dict[int, dict[int, int]]):
     def _gathered(self, numbers: Numbers) -> tuple[Numbers, Numbers, Numbers]:
         """Return what `around` does, from the array."""
         keys, rows = self._derived()
-        first, last = (np.searchsorted(keys, (numbers + more) << 32) for more in (0, 1))
+        first, last = (positions(keys, (numbers + more) << 32) for more in (0, 1))
         lengths = last - first
         position = np.repeat(np.arange(len(numbers)), lengths)
         at = np.arange(len(position)) + (first - np.cumsum(lengths) + lengths)[position]
@@ -117,7 +118,7 @@ class Neighbours(dict[int, dict[int, int]]):
 
     def _hold(self, rows: Numbers, pairs: Numbers) -> NDArray[np.bool_]:
         """Return which rows hold these pairs, in either direction."""
-        held: NDArray[np.bool_] = (self._table.pairs(rows) == np.sort(pairs, axis=1)).all(axis=1)
+        held: NDArray[np.bool_] = (self._table.pairs(rows) == ascending(pairs)).all(axis=1)
         return held
 
 

@@ -34,7 +34,8 @@ class Column:
     def __getitem__(self, rows: int | NDArray[np.int64] | list[int] | slice) -> object:
         if isinstance(rows, int):
             return self._table.get(rows, self._number)
-        return self._table.rows[rows, self._number].copy()
+        numbers = self._table.rows[rows, self._number]
+        return numbers.copy() if isinstance(rows, slice) else numbers
 
     def __setitem__(
         self, rows: int | NDArray[np.int64] | list[int], value: int | NDArray[np.int64]
@@ -221,4 +222,5 @@ class PairTable(PagedTable):
 
     def pairs(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the two numbers of each of the given rows, int64, shape (x, 2)."""
-        return self.rows[rows, :2]
+        pairs: NDArray[np.int64] = self.rows.take(rows, axis=0)[:, :2]
+        return pairs

@@ -12,7 +12,7 @@ from ktsafe.sequence.memory.current import Current, Tie
 from ktsafe.sequence.memory.neighbours import Neighbours, by_classes
 from ktsafe.sequence.memory.paged_table import NOBODY, Column, PagedTable, PairTable
 from ktsafe.sequence.memory.place_table import PlaceTable
-from ktsafe.sequence.memory.sorted_numbers import distinct
+from ktsafe.sequence.memory.sorted_numbers import ascending, distinct
 
 
 class PersonTable(PagedTable):
@@ -120,7 +120,7 @@ class HeldTieTable(PairTable):
 
     def hold(self, ties: NDArray[np.int64]) -> NDArray[np.int64]:
         """Hold ties back, between rows of people: shape (x, 2). Returns the ties' rows."""
-        first, second = np.sort(ties, axis=1).T
+        first, second = ascending(ties).T
         rows = self.add_many(len(ties), first=first, second=second, since=self._current.number)
         self.of.enter(rows)
         self._enter(rows)
@@ -152,7 +152,7 @@ class HeldTieTable(PairTable):
         places = self._people.place[ties]
         are_shown = (places != NOBODY).all(axis=1)
         classes = np.full_like(ties, NOBODY)
-        classes[are_shown] = np.sort(self._places.cls[places[are_shown]], axis=1)
+        classes[are_shown] = ascending(self._places.cls[places[are_shown]])
         return classes
 
     def _enter(self, rows: NDArray[np.int64]) -> None:
