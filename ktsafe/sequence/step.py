@@ -110,7 +110,7 @@ def apply(draft: Draft, changes: Changes) -> set[int]:
     """
     state = draft.state
     _remove_ties(state, changes)
-    departed = [depart(draft, _row(state, key)) for key in changes.left.tolist()]
+    departed = [depart(draft, row) for row in _rows(state, changes.left.tolist()).tolist()]
     keep_company(draft, _change(draft, changes))
     if not state.people.row_of.keys().isdisjoint(changes.joined.tolist()):
         raise InvalidGraph("Somebody joins who is there already.")
@@ -119,9 +119,10 @@ def apply(draft: Draft, changes: Changes) -> set[int]:
     return {label for label in departed if label is not None}
 
 
-def _row(state: State, key: int) -> int:
+def _rows(state: State, keys: list[int]) -> NDArray[np.int64]:
+    """Return the rows of people."""
     try:
-        return state.people.row_of[key]
+        return np.array(list(map(state.people.row_of.__getitem__, keys)), dtype=np.int64)
     except KeyError:
         raise InvalidGraph("Changes name a person who is not there.") from None
 
@@ -132,27 +133,24 @@ def _remove_ties(state: State, changes: Changes) -> None:
     Those of people who leave are left to their departure, which makes them residual.
     """
     leavers = set(changes.left.tolist())
-    for low, high in changes.ties_removed.tolist():
-        if low in leavers or high in leavers:
-            continue
-        u, v = _row(state, low), _row(state, high)
-        held = state.held.of[u].get(v)
-        if held is not None:
-            state.held.unhold(np.array([held]))
-            _note_ties(state, np.array([[u, v]]))
-            continue
-        edge = state.edge_between(u, v)
-        if edge is None or not state.edges.is_tie(edge):
-            raise InvalidGraph("A tie is removed that is not there.")
-        state.edges.label(edge, FALSE)
+    keys = [tie for tie in changes.ties_removed.tolist() if leavers.isdisjoint(tie)]
+    ties = _rows(state, [key for tie in keys for key in tie]).reshape(-1, 2)
+    held = state.held.of.rows_of(ties)
+    is_held = held >= 0
+    edges = state.edges.adjacent.rows_of(state.people.place[ties[~is_held]])
+    if (edges < 0).any() or (state.edges.is_true[edges] != TRUE).any():
+        raise InvalidGraph("A tie is removed that is not there.")
+    state.held.unhold(held[is_held])
+    _note_ties(state, ties[is_held])
+    state.edges.label(edges, FALSE)
 
 
 def _change(draft: Draft, changes: Changes) -> set[int]:
     """Note changed values; return the cohorts in which a sensitive one had to be hidden."""
     state = draft.state
     hiding = set()
-    for key, values in zip(changes.changed.tolist(), changes.changed_values, strict=True):
-        row = _row(state, key)
+    rows = _rows(state, changes.changed.tolist()).tolist()
+    for row, values in zip(rows, changes.changed_values, strict=True):
         cls, sensitive = state.codes.of(values)
         note_class(state, row, cls)
         label = note_sensitive(draft, row, sensitive)
@@ -163,11 +161,7 @@ def _change(draft: Draft, changes: Changes) -> set[int]:
 
 def _add_ties(state: State, changes: Changes) -> None:
     """Hide new ties, but for those whose edge is released already."""
-    try:
-        rows = list(map(state.people.row_of.__getitem__, changes.ties_added.reshape(-1).tolist()))
-    except KeyError:
-        raise InvalidGraph("Changes name a person who is not there.") from None
-    ties = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    ties = _rows(state, changes.ties_added.reshape(-1).tolist()).reshape(-1, 2)
     edges = state.edges.adjacent.rows_of(state.people.place[ties])
     is_true = state.edges.is_true[edges[edges >= 0]] == TRUE
     if is_true.any() or (state.held.of.rows_of(ties) >= 0).any():

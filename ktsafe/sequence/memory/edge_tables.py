@@ -85,12 +85,13 @@ class ReleasedEdgeTable(PairTable):
         self.free_many(rows)
         self._note_visible(ends, self._current.lost, self._current.gained)
 
-    def label(self, row: int, what: int) -> None:
-        """Note whether an edge is a true tie; nothing visible happens."""
-        classes = self._places.class_pair(*self.pair(row))
-        self.n_inserted[classes] += (what != TRUE) - (not self.is_tie(row))
-        self.is_true[row] = what
-        self._current.note_change(classes)
+    def label(self, rows: NDArray[np.int64], what: int) -> None:
+        """Note whether edges are true ties; nothing visible happens."""
+        for classes, inside in self._by_classes(rows):
+            n_inserted = int((self.is_true[inside] != TRUE).sum())
+            self.n_inserted[classes] += (len(inside) if what != TRUE else 0) - n_inserted
+            self._current.note_change(classes, len(inside))
+        self.is_true[rows] = what
 
     def _by_classes(self, rows: NDArray[np.int64]) -> Iterator[tuple[Tie, list[int]]]:
         return by_classes(ascending(self._places.cls[self.pairs(rows)]), rows)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.paged_table import FREE, PairTable
-from ktsafe.sequence.memory.sorted_numbers import ascending, positions
+from ktsafe.sequence.memory.sorted_numbers import ascending, distinct, positions
 
 Numbers: TypeAlias = NDArray[np.int64]
 
@@ -35,8 +35,7 @@ class Neighbours(dict[int, dict[int, int]]):
         self._known: tuple[Numbers, Numbers] | None = None
 
     def __missing__(self, number: int) -> dict[int, int]:
-        _, others, rows = self._gathered(np.array([number], dtype=np.int64))
-        self[number] = dict(zip(others.tolist(), rows.tolist(), strict=True))
+        self._fetch(np.array([number], dtype=np.int64))
         return self[number]
 
     def enter(self, rows: Numbers) -> None:
@@ -47,7 +46,9 @@ class Neighbours(dict[int, dict[int, int]]):
             self.clear()
             self._known = None
             return
-        for row, (u, v) in zip(rows.tolist(), self._table.pairs(rows).tolist(), strict=True):
+        pairs = self._table.pairs(rows)
+        self._fetch(pairs.reshape(-1))
+        for row, (u, v) in zip(rows.tolist(), pairs.tolist(), strict=True):
             self[u][v] = self[v][u] = row
 
     def leave(self, pairs: Numbers) -> None:
@@ -88,6 +89,15 @@ class Neighbours(dict[int, dict[int, int]]):
             np.append(others, more[:, 0]),
             np.append(rows, more[:, 1]),
         )
+
+    def _fetch(self, numbers: Numbers) -> None:
+        """Give numbers their dicts."""
+        new = distinct(numbers[~self._have_dicts(numbers)])
+        position, others, rows = self._gathered(new)
+        ends = np.cumsum(np.bincount(position, minlength=len(new))).tolist()
+        pairs = list(zip(others.tolist(), rows.tolist(), strict=True))
+        for number, first, last in zip(new.tolist(), [0, *ends], ends, strict=False):
+            self[number] = dict(pairs[first:last])
 
     def _have_dicts(self, numbers: Numbers) -> NDArray[np.bool_]:
         if not self:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.current import Current
-from ktsafe.sequence.memory.edge_tables import RESIDUAL, FormerEdgeTable, ReleasedEdgeTable
+from ktsafe.sequence.memory.edge_tables import RESIDUAL, TRUE, FormerEdgeTable, ReleasedEdgeTable
 from ktsafe.sequence.memory.kept_kt_tree import KeptKtTree
 from ktsafe.sequence.memory.paged_table import NOBODY, PagedTable
 from ktsafe.sequence.memory.person_tables import HeldTieTable, PersonTable
@@ -122,13 +122,11 @@ class State:
         self.places.owner[place] = NOBODY
         self.places.kind[place] = COUNTERFEIT
         self.places.left[place] = self.current.number
-        shown = sorted(self.edges.adjacent[place].items())
-        ties = [(other, edge) for other, edge in shown if self.edges.is_tie(edge)]
-        for _, edge in ties:
-            self.edges.label(edge, RESIDUAL)
-        if ties:
-            others = self.places.owner[[other for other, _ in ties]]
-            self.held.hold(np.column_stack((np.full_like(others, row), others)))
+        shown = np.array(sorted(self.edges.adjacent[place].items()), dtype=np.int64).reshape(-1, 2)
+        ties = shown[self.edges.is_true[shown[:, 1]] == TRUE]
+        self.edges.label(ties[:, 1], RESIDUAL)
+        others = self.places.owner[ties[:, 0]]
+        self.held.hold(np.column_stack((np.full_like(others, row), others)))
         return place
 
     def remove_person(self, row: int) -> None:

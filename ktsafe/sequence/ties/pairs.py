@@ -188,5 +188,5 @@ def show(state: State, ends: NDArray[np.int64]) -> None:
 def relabel(state: State, row: int, edge: int) -> None:
     """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
     state.held.unhold(np.array([row]))
-    state.edges.label(edge, TRUE)
+    state.edges.label(np.array([edge]), TRUE)
     state.count("relabelled")
