@@ -49,9 +49,18 @@ HIDDEN_MAX = 3.0
 INSERTED_MAX = 2.0
 """Inserted edges that a pair may show for each true one."""
 
+DARK_MAX = 0.25
+"""Share of the true ties shown so far that may be without their edges at once by choice, so that
+no release is dark where there are few kinds of people."""
+
 RHO = 0.5
 """What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
 anew each time, those that are shown again and again would be the true ties (AUC .91, not .55)."""
+
+
+Choice = tuple[tuple[str, Edges], tuple[str, Edges]]
+"""What a pair does best, and what it does best if it waits before it is cleared: a name and the
+edges that are shown then. They are the same object where it does not wait."""
 
 
 def plan_ties(draft: Draft) -> None:
@@ -60,18 +69,44 @@ def plan_ties(draft: Draft) -> None:
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
     due |= {classes for classes in state.current.changed if _is_too_dear(state, classes)}
     turns = sorted(due | state.current.opened)
-    for classes in turns:
-        del state.current.stale[classes]
+    stale = {classes: state.current.stale.pop(classes) for classes in turns}
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
     padded = [pair for pair in pairs if pair.is_inserted.any()]
     pairs = [pair for pair in pairs if not pair.is_inserted.any()]
-    for pair, best in zip(pairs, _plans(draft, pairs), strict=True):
-        _do(state, pair, *best)
+    n_true, _, _ = _counts(state)
+    plans = _plans(draft, pairs)
+    waits = _waiting(pairs, plans, stale, DARK_MAX * n_true)
+    for pair, (best, lit) in zip(pairs, plans, strict=True):
+        if pair.classes in waits:
+            state.current.stale[pair.classes] = stale[pair.classes]
+        _do(state, pair, *(lit if pair.classes in waits else best))
     for pair in padded:
         _plan_padded(draft, pair)
     _clear_least_true(state)
     effort = draft.frame.options.effort if state.current.number == 0 else "fast"
     disguise(draft, effort)
+
+
+def _waiting(
+    pairs: list[PairOfClasses], plans: list[Choice], stale: dict[Tie, int], bearable: float
+) -> set[Tie]:
+    """Return the pairs that would be cleared by choice, and wait for a later turn.
+
+    Those whose ties changed most go first, until so many true ties would be without their edges.
+    """
+    by_choice = [
+        (pair, int(pair.is_true.sum()))
+        for pair, (best, lit) in zip(pairs, plans, strict=True)
+        if best is not lit
+    ]
+    by_choice.sort(key=lambda each: -stale[each[0].classes] / max(each[0].n_ties, 1))
+    waits = set()
+    for pair, n_true in by_choice:
+        if n_true > bearable:
+            waits.add(pair.classes)
+        else:
+            bearable -= n_true
+    return waits
 
 
 def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> float:
@@ -103,8 +138,8 @@ def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> floa
     return max(min(by_f1, bearable, HIDDEN_MAX), 1.0)
 
 
-def _plans(draft: Draft, pairs: list[PairOfClasses]) -> list[tuple[str, Edges]]:
-    """Return what each pair does.
+def _plans(draft: Draft, pairs: list[PairOfClasses]) -> list[Choice]:
+    """Return what each pair does best, see `_best`.
 
     Where nothing was shown yet, a first plan with weight 1 tells how much can be.
     """
@@ -115,8 +150,9 @@ def _plans(draft: Draft, pairs: list[PairOfClasses]) -> list[tuple[str, Edges]]:
     n_true, n_edges, n_ties = _counts(state)
     plans = [] if n_edges else list(run(repeat(1.0)))
     if plans:
-        n_edges = sum(len(edges) for _, edges in plans)
-        n_true = sum(int(p.is_tie(edges).sum()) for p, (_, edges) in zip(pairs, plans, strict=True))
+        shown = [edges for (_, edges), _ in plans]
+        n_edges = sum(map(len, shown))
+        n_true = sum(int(p.is_tie(edges).sum()) for p, edges in zip(pairs, shown, strict=True))
     weights = [weight_of(n_true, n_edges, n_ties, is_grown=pair.is_grown) for pair in pairs]
     return plans if plans and max(weights) == 1 else list(run(weights))
 
@@ -148,10 +184,10 @@ def _plan_padded(draft: Draft, pair: PairOfClasses) -> None:
         # However much is told, inserted members without edges would stand out.
         weight = max(weight, INSERTED_MAX)
     likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
-    what, edges = _best(likely, seeds[0], horizon, weight)
+    (what, edges), _ = _best(likely, seeds[0], horizon, weight)
     more = _worth(pair, edges) - _worth(pair, pair.shown)
     if what != "kept" and 2 * n_true - n_edges + more < 0:
-        what, edges = _best(pair, seeds[1], horizon, weight)
+        (what, edges), _ = _best(pair, seeds[1], horizon, weight)
     _do(state, pair, what, edges)
 
 
@@ -208,8 +244,11 @@ def _is_due(state: State, classes: Tie) -> bool:
     return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * n_ties
 
 
-def _best(pair: PairOfClasses, seed: int, horizon: float, weight: float) -> tuple[str, Edges]:
-    """Return what costs least within the horizon, and the edges that are shown then."""
+def _best(pair: PairOfClasses, seed: int, horizon: float, weight: float) -> Choice:
+    """Return what costs least within the horizon, and what does if the pair need not be cleared.
+
+    They are one and the same where it is not cleared, or must be.
+    """
     rng = np.random.default_rng(seed)
     nothing = pair.shown[:0]
     now, dark = _loss(pair, pair.shown, weight), _loss(pair, nothing, weight)
@@ -222,8 +261,10 @@ def _best(pair: PairOfClasses, seed: int, horizon: float, weight: float) -> tupl
         if afresh is not None and (later := _loss(pair, afresh, weight)) <= dark:
             ways.append(("cleared", nothing, dark + (horizon - 1) * later))
         ways.append(("cleared", nothing, horizon * dark))
-    what, edges, _ = min(ways, key=lambda way: way[2])
-    return what, edges
+    best = min(ways, key=lambda way: way[2])
+    lit = min((way for way in ways if way[0] != "cleared"), key=lambda way: way[2])
+    found = best[:2]
+    return found, found if best[0] != "cleared" or lit[2] == math.inf else lit[:2]
 
 
 def _loss(pair: PairOfClasses, edges: Edges, weight: float) -> float:
