@@ -33,11 +33,11 @@ from ktsafe.sequence.ties.guise import disguise
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly, with_imagined
 
 PERIOD = 4
-"""Every pair of classes has its turn once in so many releases. One without edges has two: it may
-have been cleared in its first."""
+"""Every pair of classes has its turn once in so many releases; one without edges has two."""
 
 STALE_MIN = 0.02
-"""Share of its ties that must have come or gone before a pair is planned again."""
+"""Share of its ties that must have come or gone before a pair is planned again. A pair without
+edges need not wait for its turn if all have: it was cleared one release ago."""
 
 HORIZON_MAX = 8
 """Releases within which it must pay that a pair is without edges for one, at most. Where ties come
@@ -49,18 +49,21 @@ HIDDEN_MAX = 3.0
 INSERTED_MAX = 2.0
 """Inserted edges that a pair may show for each true one."""
 
-DARK_MAX = 0.25
-"""Share of the true ties shown so far that may be without their edges at once by choice, so that
-no release is dark where there are few kinds of people."""
+DARK_MAX = 0.5
+"""Share of the true ties shown that may go dark at once by choice: where there are few kinds of
+people, all pairs may be best cleared in the same release."""
 
 RHO = 0.5
 """What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
 anew each time, those that are shown again and again would be the true ties (AUC .91, not .55)."""
 
 
-Choice = tuple[tuple[str, Edges], tuple[str, Edges]]
-"""What a pair does best, and what it does best if it waits before it is cleared: a name and the
-edges that are shown then. They are the same object where it does not wait."""
+Way = tuple[str, Edges]
+"""What a pair of classes does, and which edges it shows then."""
+
+Choice = tuple[Way, Way]
+"""What is best, and what is best while the pair may not be cleared: one and the same object where
+it is not cleared, or must be."""
 
 
 def plan_ties(draft: Draft) -> None:
@@ -69,44 +72,34 @@ def plan_ties(draft: Draft) -> None:
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
     due |= {classes for classes in state.current.changed if _is_too_dear(state, classes)}
     turns = sorted(due | state.current.opened)
-    stale = {classes: state.current.stale.pop(classes) for classes in turns}
+    # Those of which most changed come first: others wait where too much would go dark.
+    turns.sort(key=lambda classes: -_share_changed(state, classes))
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
     padded = [pair for pair in pairs if pair.is_inserted.any()]
     pairs = [pair for pair in pairs if not pair.is_inserted.any()]
-    n_true, _, _ = _counts(state)
-    plans = _plans(draft, pairs)
-    waits = _waiting(pairs, plans, stale, DARK_MAX * n_true)
-    for pair, (best, lit) in zip(pairs, plans, strict=True):
-        if pair.classes in waits:
-            state.current.stale[pair.classes] = stale[pair.classes]
-        _do(state, pair, *(lit if pair.classes in waits else best))
+    room = DARK_MAX * _counts(state)[0]
+    for pair, choice in zip(pairs, _plans(draft, pairs), strict=True):
+        room -= _take(state, pair, choice, room)
     for pair in padded:
-        _plan_padded(draft, pair)
+        room -= _take(state, pair, _choice_padded(draft, pair), room)
     _clear_least_true(state)
     effort = draft.frame.options.effort if state.current.number == 0 else "fast"
     disguise(draft, effort)
 
 
-def _waiting(
-    pairs: list[PairOfClasses], plans: list[Choice], stale: dict[Tie, int], bearable: float
-) -> set[Tie]:
-    """Return the pairs that would be cleared by choice, and wait for a later turn.
+def _take(state: State, pair: PairOfClasses, choice: Choice, room: float) -> int:
+    """Let a pair do what is best; return how many of its true ties go dark.
 
-    Those whose ties changed most go first, until so many true ties would be without their edges.
+    One with more of them than may go dark is not cleared by choice, but keeps its turn.
     """
-    by_choice = [
-        (pair, int(pair.is_true.sum()))
-        for pair, (best, lit) in zip(pairs, plans, strict=True)
-        if best is not lit
-    ]
-    by_choice.sort(key=lambda each: -stale[each[0].classes] / max(each[0].n_ties, 1))
-    waits = set()
-    for pair, n_true in by_choice:
-        if n_true > bearable:
-            waits.add(pair.classes)
-        else:
-            bearable -= n_true
-    return waits
+    best, lit = choice
+    n_true = int(pair.is_true.sum())
+    waits = best is not lit and n_true > room
+    if not waits:
+        del state.current.stale[pair.classes]
+    what, edges = lit if waits else best
+    _do(state, pair, what, edges)
+    return n_true if what == "cleared" else 0
 
 
 def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> float:
@@ -139,7 +132,7 @@ def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> floa
 
 
 def _plans(draft: Draft, pairs: list[PairOfClasses]) -> list[Choice]:
-    """Return what each pair does best, see `_best`.
+    """Return what each pair does.
 
     Where nothing was shown yet, a first plan with weight 1 tells how much can be.
     """
@@ -170,7 +163,7 @@ def _counts(state: State) -> tuple[int, int, int]:
     return n_true, n_edges, n_true + len(state.held.used())
 
 
-def _plan_padded(draft: Draft, pair: PairOfClasses) -> None:
+def _choice_padded(draft: Draft, pair: PairOfClasses) -> Choice:
     """Plan a pair with inserted members: as if they had ties, while the release can bear it.
 
     They get as many edges for a tie as people were given so far.
@@ -184,11 +177,11 @@ def _plan_padded(draft: Draft, pair: PairOfClasses) -> None:
         # However much is told, inserted members without edges would stand out.
         weight = max(weight, INSERTED_MAX)
     likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
-    (what, edges), _ = _best(likely, seeds[0], horizon, weight)
-    more = _worth(pair, edges) - _worth(pair, pair.shown)
-    if what != "kept" and 2 * n_true - n_edges + more < 0:
-        (what, edges), _ = _best(pair, seeds[1], horizon, weight)
-    _do(state, pair, what, edges)
+    choice = _best(likely, seeds[0], horizon, weight)
+    more = min(_worth(pair, edges) for _, edges in choice) - _worth(pair, pair.shown)
+    if choice[0][0] != "kept" and 2 * n_true - n_edges + more < 0:
+        choice = _best(pair, seeds[1], horizon, weight)
+    return choice
 
 
 def _worth(pair: PairOfClasses, edges: Edges) -> int:
@@ -236,19 +229,24 @@ def _do(state: State, pair: PairOfClasses, what: str, edges: Edges) -> None:
 
 def _is_due(state: State, classes: Tie) -> bool:
     """Whether two classes have their turn, and enough changed since they had it last."""
-    n_shown, n_hidden = len(state.edges.between[classes]), len(state.held.between.get(classes, ()))
-    since = (state.current.number + 5 * classes[0] + 3 * classes[1]) % PERIOD
-    if since > (not n_shown):
+    if not state.held.between.get(classes):
         return False
+    since = (state.current.number + 5 * classes[0] + 3 * classes[1]) % PERIOD
+    changed = _share_changed(state, classes)
+    if state.edges.between[classes]:
+        return since == 0 and changed >= STALE_MIN
+    return changed >= (STALE_MIN if since <= 1 else 1)
+
+
+def _share_changed(state: State, classes: Tie) -> float:
+    """Return the share of two classes' ties that changed since their turn; 1 after a clearing."""
+    n_shown, n_hidden = len(state.edges.between[classes]), len(state.held.between.get(classes, ()))
     n_ties = n_shown - state.edges.n_inserted[classes] + n_hidden
-    return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * n_ties
+    return state.current.stale[classes] / max(n_ties, 1)
 
 
 def _best(pair: PairOfClasses, seed: int, horizon: float, weight: float) -> Choice:
-    """Return what costs least within the horizon, and what does if the pair need not be cleared.
-
-    They are one and the same where it is not cleared, or must be.
-    """
+    """Return what costs least within the horizon."""
     rng = np.random.default_rng(seed)
     nothing = pair.shown[:0]
     now, dark = _loss(pair, pair.shown, weight), _loss(pair, nothing, weight)
