@@ -49,8 +49,9 @@ HIDDEN_MAX = 3.0
 INSERTED_MAX = 2.0
 """Inserted edges that a pair may show for each true one."""
 
-DARK_MAX = 0.5
-"""Share of the true ties shown that may go dark at once by choice: where there are few kinds of
+DARK_MAX = 1 / 3
+"""Share of the true ties shown that may go dark at once by choice, the last pair counting half: one
+of three large pairs may, and no pair with more than two thirds. Where there are few kinds of
 people, all pairs may be best cleared in the same release."""
 
 RHO = 0.5
@@ -90,11 +91,11 @@ def plan_ties(draft: Draft) -> None:
 def _take(state: State, pair: PairOfClasses, choice: Choice, room: float) -> int:
     """Let a pair do what is best; return how many of its true ties go dark.
 
-    One with more of them than may go dark is not cleared by choice, but keeps its turn.
+    One with more than twice as many as may go dark waits: it is not cleared by choice.
     """
     best, lit = choice
     n_true = int(pair.is_true.sum())
-    waits = best is not lit and n_true > room
+    waits = best is not lit and n_true / 2 > room
     if not waits:
         del state.current.stale[pair.classes]
     what, edges = lit if waits else best

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections import Counter
 from fractions import Fraction
@@ -11,10 +12,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.datasets import uniform
+from ktsafe import Schema
+from ktsafe.datasets import social_feed, uniform
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.edge_tables import FALSE
+from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties import planning
@@ -26,6 +29,7 @@ from ktsafe.sequence.ties.planning import (
     plan_ties,
     weight_of,
 )
+from tests.benchmarks.bench_growing import slots_of
 from tests.ktsafe.sequence.world import PARAMS, World
 
 
@@ -199,6 +203,44 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     assert PairOfClasses.of(again, classes).former.tolist() == cleared.former.tolist()
     state.former.forget(classes)
     assert not len(PairOfClasses.of(state, classes).former)
+
+
+@pytest.mark.parametrize("quasi_identifiers", [(), ("gender",)])
+def test_few_kinds_of_people_are_never_all_dark(quasi_identifiers: tuple[str, ...]) -> None:
+    """In a year of a growing network every release shows true ties, where nobody has to clear.
+
+    With one or two classes it has at least a third of the most that any release before it had.
+    """
+    schema = Schema(quasi_identifiers, "health", frozenset({"cancer", "depression", "hiv"}))
+    feed = list(social_feed(people=200, days=365, rng=np.random.default_rng(0)))
+    slots = list(slots_of(schema.expecting_nothing(), feed, 28))
+    rng, first = np.random.default_rng(0), Changes.of_graph(*slots[0])
+    options = SequenceOptions(effort="fast")
+    sequence = Sequence.begin(slots[0][0].schema, PARAMS, options, first, rng)
+    most = 0
+    for before, after in itertools.pairwise(slots):
+        sequence.advance(changes_between(*before, *after), rng)
+        figures = sequence.figures()
+        n_shown = after[0].n_edges - figures.held_edges
+        assert n_shown > most / 3
+        most = max(most, n_shown)
+
+
+def test_a_cleared_pair_is_planned_in_the_next_release() -> None:
+    """It does not wait for its turn, which comes to every pair once in `PERIOD` releases."""
+    n_again = 0
+    for number in range(planning.PERIOD):
+        world, rng = World(60, 200, 1), np.random.default_rng(0)
+        sequence = world.begin()
+        for _ in range(number):
+            sequence.advance(world.change(ties=0), rng)
+        state = sequence._state
+        classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+        pair = PairOfClasses.of(state, classes)
+        planning._do(state, pair, "cleared", pair.shown[:0])
+        sequence.advance(world.change(ties=0), rng)
+        n_again += len(state.edges.between[classes]) > 0
+    assert n_again == planning.PERIOD
 
 
 @pytest.mark.parametrize("share", [0.0, 0.5])
