@@ -5,115 +5,58 @@ Kernels, Kafka and the store load slowly. The list of commands, and completion, 
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterator, Mapping
 from importlib import import_module
 from importlib.metadata import version
+from pathlib import Path
 from typing import Annotated, Any, Final, NamedTuple
 
 import typer
 from typer.core import TyperGroup
 
 
-class Listed(NamedTuple):
-    """A command, or a group of them: where it is, and what the list of commands says of it."""
+class Place(NamedTuple):
+    """Where a command is, or a group of them: a module of this package, and a name in it."""
 
     module: str
     name: str
-    summary: str
 
 
 HERE: Final = "stream.commands"
 
-SECTIONS: Final[dict[str, dict[str, Listed]]] = {
+SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "One graph": {
-        "anonymize": Listed(
-            "anonymize",
-            "anonymize_files",
-            "Anonymize one graph; the result is verified before the command succeeds.",
-        ),
-        "compare": Listed(
-            "compare",
-            "compare",
-            "Anonymize a data set under every combination of the given parameters and measure "
-            "each.",
-        ),
-        "advise": Listed(
-            "advise",
-            "advise",
-            "Advise which quasi-identifiers to keep: all settings are estimated, the best are "
-            "released.",
-        ),
+        "anonymize": Place("anonymize", "anonymize_files"),
+        "compare": Place("compare", "compare"),
+        "advise": Place("advise", "advise"),
     },
     "The service": {
-        "demo": Listed(
-            "demo",
-            "demo",
-            "Import a made-up network, publish a verified release each month, say what they are "
-            "worth.",
-        ),
-        "run": Listed(
-            "run", "run", "Consume the feed and publish verified releases until told to stop."
-        ),
-        "config": Listed("config", "app", "Check a configuration, or print an example."),
-        "topics": Listed("topics", "app", "Create or check Kafka topics."),
-        "feed": Listed("feed", "app", "Make up a feed, or send one to Kafka."),
+        "demo": Place("demo", "demo"),
+        "run": Place("run", "run"),
+        "config": Place("config", "app"),
+        "topics": Place("topics", "app"),
+        "feed": Place("feed", "app"),
     },
     "A running service": {
-        "status": Listed(
-            "status",
-            "status",
-            "Say how far the feed has been read, which releases are out, and what is wrong.",
-        ),
-        "release": Listed("release", "app", "Have a running service make a release."),
-        "erase": Listed(
-            "erase",
-            "erase",
-            "Erase a person from graph, ties, past mappings, dead letters in a file, and the disk.",
-        ),
-        "rebase": Listed(
-            "rebase",
-            "rebase",
-            "Begin a new sequence, with the parameters that the configuration has now.",
-        ),
-        "state": Listed("state", "app", "Import, back up, restore and check the private state."),
-        "letters": Listed("letters", "app", "Read dead letters."),
+        "status": Place("status", "status"),
+        "release": Place("release", "app"),
+        "erase": Place("erase", "erase"),
+        "rebase": Place("rebase", "rebase"),
+        "state": Place("state", "app"),
+        "letters": Place("letters", "app"),
     },
     "Releases": {
-        "releases": Listed("releases", "app", "Read published releases."),
-        "verify": Listed(
-            "verify",
-            "verify_folders",
-            "Say whether releases are kt-safe, by the strict definition; exit 0 iff all are.",
-        ),
-        "audit": Listed(
-            "audit",
-            "audit",
-            "Say whether releases are safe together, whoever links them; exit 0 iff they are.",
-        ),
-        "attack": Listed(
-            "attack",
-            "attack",
-            "Attack releases as known attackers would, and say how many people each of them finds.",
-        ),
-        "report": Listed(
-            "report",
-            "report",
-            "Write one HTML page on the last release, beside all before it: safety, and utility.",
-        ),
+        "releases": Place("releases", "app"),
+        "verify": Place("verify", "verify_folders"),
+        "audit": Place("audit", "audit"),
+        "attack": Place("attack", "attack"),
+        "report": Place("report", "report"),
     },
     "This program": {
-        "warm": Listed(
-            "after_install",
-            "warm",
-            "Compile all kernels now, so that no release waits for them; a second time compiles "
-            "nothing.",
-        ),
-        "completion": Listed(
-            "after_install",
-            "completion",
-            "Print the script with which a shell completes `ktsafe`; it changes no file.",
-        ),
+        "warm": Place("after_install", "warm"),
+        "completion": Place("after_install", "completion"),
     },
 }
 
@@ -125,15 +68,15 @@ Examples:
   ktsafe config example > ktsafe.toml   a configuration with every key, to start a service from
   ktsafe COMMAND --help                 what a command does, and its options"""
 
-ENTRIES: Final = {name: entry for section in SECTIONS.values() for name, entry in section.items()}
+PLACES: Final = {name: place for section in SECTIONS.values() for name, place in section.items()}
 
 
 class _Commands(Mapping[str, Any]):
     """The commands of the table; each is made when it is asked for."""
 
     def __getitem__(self, name: str) -> Any:
-        entry = ENTRIES[name]
-        found = getattr(import_module(f"{HERE}.{entry.module}"), entry.name)
+        place = PLACES[name]
+        found = getattr(import_module(f"{HERE}.{place.module}"), place.name)
         outer = typer.Typer(rich_markup_mode=None, add_completion=False)
         if isinstance(found, typer.Typer):
             _summarize(found)
@@ -143,10 +86,10 @@ class _Commands(Mapping[str, Any]):
         return typer.main.get_group(outer).commands[name]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(ENTRIES)
+        return iter(PLACES)
 
     def __len__(self) -> int:
-        return len(ENTRIES)
+        return len(PLACES)
 
 
 class Program(TyperGroup):
@@ -158,13 +101,13 @@ class Program(TyperGroup):
 
     def list_commands(self, _context: Any) -> list[str]:
         """Return the names of all commands."""
-        return list(ENTRIES)
+        return list(PLACES)
 
     def format_commands(self, _context: Any, formatter: Any) -> None:
         """Write the commands, section by section, and the first sentence of each."""
-        for title, entries in SECTIONS.items():
+        for title, places in SECTIONS.items():
             with formatter.section(title):
-                formatter.write_dl([(name, entry.summary) for name, entry in entries.items()])
+                formatter.write_dl([(name, summary_at(place)) for name, place in places.items()])
 
     def format_epilog(self, _context: Any, formatter: Any) -> None:
         """Write examples as they stand."""
@@ -175,8 +118,8 @@ class Program(TyperGroup):
         from typer._click.shell_completion import CompletionItem  # noqa: PLC0415 -- for shells only
 
         found = [
-            CompletionItem(name, help=entry.summary)
-            for name, entry in ENTRIES.items()
+            CompletionItem(name, help=summary_at(place))
+            for name, place in PLACES.items()
             if name.startswith(incomplete)
         ]
         return found or super().shell_complete(context, incomplete)
@@ -210,13 +153,25 @@ def ktsafe(
     """Publish a social network's graph, release by release, without giving its people away."""
 
 
-def summary_of(function: Any) -> str:
-    """Return the first sentence of what a command's help says."""
-    text = inspect.getdoc(function) or ""
-    return " ".join(text.partition("\n\n")[0].split())
+def summary_at(place: Place) -> str:
+    """Return the first sentence of what a command's help says, read from its source."""
+    source = Path(__file__).with_name("commands") / f"{place.module}.py"
+    for node in ast.parse(source.read_bytes()).body:
+        match node:
+            case ast.FunctionDef(name=place.name):
+                return first_sentence(ast.get_docstring(node))
+            case ast.Assign(targets=[ast.Name(id=place.name)], value=ast.Call(keywords=given)):
+                told = {each.arg: ast.literal_eval(each.value) for each in given}
+                return first_sentence(told["help"])
+    raise LookupError(place)
+
+
+def first_sentence(text: str | None) -> str:
+    """Return the first paragraph of a help text on one line."""
+    return " ".join((text or "").partition("\n\n")[0].split())
 
 
 def _summarize(commands: typer.Typer) -> None:
     """Let lists of commands show whole first sentences; by default they are cut off."""
     for command in commands.registered_commands:
-        command.short_help = summary_of(command.callback)
+        command.short_help = first_sentence(inspect.getdoc(command.callback))

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from stream import program
-from stream.program import ENTRIES, HERE
+from stream.program import HERE, PLACES
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {
@@ -69,13 +69,13 @@ def test_releases_are_read_without_compiler_and_kafka(tmp_path: Path) -> None:
 
 def test_the_list_says_what_the_commands_say() -> None:
     """The summaries of the list are the first sentences of the commands."""
-    for name, entry in ENTRIES.items():
-        found = getattr(import_module(f"{HERE}.{entry.module}"), entry.name)
-        said = found.info.help if hasattr(found, "info") else program.summary_of(found)
-        assert entry.summary == said, name
+    for name, place in PLACES.items():
+        found = getattr(import_module(f"{HERE}.{place.module}"), place.name)
+        said = found.info.help if hasattr(found, "info") else program.first_sentence(found.__doc__)
+        assert program.summary_at(place) == said, name
 
 
 def test_every_command_module_is_in_the_list() -> None:
     """Nothing that is a command is left out."""
     modules = {path.stem for path in (ROOT / "stream" / "commands").glob("*.py")} - {"__init__"}
-    assert modules == {entry.module for entry in ENTRIES.values()}
+    assert modules == {place.module for place in PLACES.values()}
