@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, Final, NamedTuple, TypeVar
 
-from kafka import KafkaAdminClient, TopicPartition
+from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka import errors as kafka_errors
 
 from connectors.errors import ConnectorError, Misconfigured, Unavailable
@@ -149,6 +149,19 @@ def bootstrap_options(settings: KafkaSettings) -> dict[str, Any]:
     return {**settings.client_options(), "bootstrap_timeout_ms": timeout_ms}
 
 
+def producing_options(settings: KafkaSettings) -> dict[str, Any]:
+    """Return the options of a producer that gives up within a bound."""
+    timeout_ms = int(settings.request_timeout_s * 1000)
+    return {
+        **bootstrap_options(settings),
+        "acks": "all",
+        "max_block_ms": timeout_ms,
+        "delivery_timeout_ms": timeout_ms + 10_000,
+        "allow_auto_create_topics": False,
+        "metrics_enabled": False,
+    }
+
+
 def reading_options(settings: KafkaSettings) -> dict[str, Any]:
     """Return the options of a consumer that reads committed records, and belongs to no group."""
     return {
@@ -222,6 +235,59 @@ def check_rights(
         raise Misconfigured(op, topic, hint)
 
 
+def topic_there(
+    op: str, topic: str, settings: KafkaSettings, *rights: str, at_work: bool = False
+) -> TopicInfo:
+    """Return what a topic is that must be there, and that this user may use as `rights` say.
+
+    Raises
+    ------
+    Misconfigured, Unavailable
+    """
+    with admin_client(op, topic, settings, at_work=at_work) as admin:
+        info = describe_topic(admin, topic, settings)
+    if info is None:
+        hint = (
+            f"there is no such topic at {settings.address}. Create it with `ktsafe topics create`, "
+            "or correct the name."
+        )
+        raise Misconfigured(op, topic, hint)
+    check_rights(info, rights, op, topic, settings)
+    return info
+
+
+@contextmanager
+def reading(op: str, topic: str, settings: KafkaSettings, *, retry: bool = False) -> Iterator[Any]:
+    """Give a consumer of committed records that belongs to no group, and close it."""
+    options = reading_options(settings)
+    consumer = connect(lambda: KafkaConsumer(**options), op, topic, settings, retry=retry)
+    try:
+        yield consumer
+    finally:
+        drop_consumer(consumer)
+
+
+def records_between(
+    consumer: Any, at: TopicPartition, start: int, stop: int, settings: KafkaSettings, poll_ms: int
+) -> Iterator[Any]:
+    """Yield the records of an assigned partition in a range of offsets.
+
+    Raises
+    ------
+    kafka.errors.KafkaTimeoutError
+        If none comes for `request_timeout_s`.
+    """
+    consumer.seek(at, start)
+    deadline = time.monotonic() + settings.request_timeout_s
+    while consumer.position(at) < stop:
+        for record in consumer.poll(timeout_ms=poll_ms).get(at, []):
+            deadline = time.monotonic() + settings.request_timeout_s
+            if record.offset < stop:
+                yield record
+        if time.monotonic() > deadline:
+            raise kafka_errors.KafkaTimeoutError("the topic cannot be read")
+
+
 def known_topic_id(consumer: Any, topic: str) -> str | None:
     """Return a topic's id as the consumer's metadata have it; costs nothing."""
     found = consumer._cluster.topic_id(topic)  # noqa: SLF001 -- no public way
@@ -277,6 +343,11 @@ def drop_producer(producer: Any, timeout_s: float) -> None:
             producer.close(timeout=0)
 
     close_quietly(close, 3 * timeout_s + 1)
+
+
+def drop_consumer(consumer: Any) -> None:
+    """Close a consumer, whose offsets are nobody's, within a bound."""
+    close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
 
 
 def close_quietly(close: Callable[[], Any], timeout_s: float = 5.0) -> None:

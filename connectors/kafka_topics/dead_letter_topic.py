@@ -9,7 +9,6 @@ from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
 from connectors.base import DeadLetter
-from connectors.errors import Misconfigured
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
 from connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
@@ -69,24 +68,14 @@ class KafkaDeadLetterSink:
     def _connected(self) -> Any:
         if self._producer is None:
             topic, settings = self._topic, self._settings
-            with client.admin_client(
-                "write dead letters", topic, settings, at_work=self._has_worked
-            ) as admin:
-                info = client.describe_topic(admin, topic, settings)
-            if info is None:
-                hint = "there is no such topic. Create it with `ktsafe topics create`."
-                raise Misconfigured("write dead letters", topic, hint)
-            if not self._has_worked:
-                client.check_rights(info, ("WRITE",), "write dead letters", topic, settings)
-            timeout_ms = int(settings.request_timeout_s * 1000)
+            # Rights that were there and are gone may come back: the first record tells.
+            rights = () if self._has_worked else ("WRITE",)
+            client.topic_there(
+                "write dead letters", topic, settings, *rights, at_work=self._has_worked
+            )
             options = {
-                **client.bootstrap_options(settings),
-                "acks": "all",
-                "max_block_ms": timeout_ms,
-                "delivery_timeout_ms": timeout_ms + 10_000,
+                **client.producing_options(settings),
                 "max_request_size": self._bytes_max + FRAME_BYTES,
-                "allow_auto_create_topics": False,
-                "metrics_enabled": False,
             }
             self._producer = client.connect(
                 lambda: KafkaProducer(**options), "write dead letters", topic, settings, retry=False

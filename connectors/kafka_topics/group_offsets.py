@@ -86,7 +86,7 @@ class GroupOffsets:
             with suppress(kafka_errors.KafkaError):
                 if self._waiting.is_set():
                     self._commit(consumer)
-            client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
+            client.drop_consumer(consumer)
 
     def _connect(self) -> Any:
         options = {

@@ -13,7 +13,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
 from connectors.base import Record, TopicPartition
-from connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
+from connectors.errors import OffsetLost, SourceMismatch, Unavailable
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
 from connectors.kafka_topics.group_offsets import GroupOffsets
@@ -75,13 +75,7 @@ class KafkaSource:
     def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
         """Connect, compare identities, check every position and go there."""
         settings, topic = self._settings, self._topic
-        with client.admin_client("open source", topic, settings) as admin:
-            info = client.describe_topic(admin, topic, settings)
-        if info is None:
-            hint = f"there is no such topic at {settings.address}. Create it, or correct the name."
-            raise Misconfigured("open source", topic, hint)
-        client.check_rights(info, ("READ",), "open source", topic, settings)
-        self._info = info
+        self._info = info = client.topic_there("open source", topic, settings, "READ")
         self._partitions, self._ends = [], {}
         self._paused.clear()
         self._resumed.clear()
@@ -188,7 +182,7 @@ class KafkaSource:
         self._group_offsets.close()
         consumer, self._consumer = self._consumer, None
         if consumer is not None:
-            client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
+            client.drop_consumer(consumer)
 
     def _check_identity(self, identity: Mapping[str, str]) -> None:
         own = self.identity()

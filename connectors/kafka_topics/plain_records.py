@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Iterator
 from itertools import cycle
-from typing import Any
+from typing import Any, Final
 
-from kafka import KafkaConsumer, KafkaProducer
+from kafka import KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka import errors as kafka_errors
 
-from connectors.errors import Misconfigured
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import client
+
+POLL_MS: Final = 200
 
 
 def send_values(settings: KafkaSettings, topic: str, values: Iterable[bytes]) -> Iterator[int]:
@@ -26,15 +25,8 @@ def send_values(settings: KafkaSettings, topic: str, values: Iterable[bytes]) ->
     Misconfigured, Unavailable
     """
     op = "send events"
-    partitions = _partitions(op, settings, topic)
-    options = {
-        **client.bootstrap_options(settings),
-        "acks": "all",
-        "linger_ms": 20,
-        "max_block_ms": int(settings.request_timeout_s * 1000),
-        "allow_auto_create_topics": False,
-        "metrics_enabled": False,
-    }
+    partitions = client.topic_there(op, topic, settings).partitions
+    options = {**client.producing_options(settings), "linger_ms": 20}
     producer = client.connect(lambda: KafkaProducer(**options), op, topic, settings, retry=False)
     failures: list[Exception] = []
     try:
@@ -60,35 +52,12 @@ def read_records(settings: KafkaSettings, topic: str) -> Iterator[Any]:
     Misconfigured, Unavailable
     """
     op = "read records"
-    partitions = _partitions(op, settings, topic)
-    options = client.reading_options(settings)
-    consumer = client.connect(lambda: KafkaConsumer(**options), op, topic, settings, retry=False)
-    try:
-        with client.translated(op, topic, settings):
-            for partition in partitions:
-                yield from _held(consumer, KafkaTopicPartition(topic, partition), settings)
-    finally:
-        client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
-
-
-def _held(consumer: Any, at: KafkaTopicPartition, settings: KafkaSettings) -> Iterator[Any]:
-    consumer.assign([at])
-    consumer.seek_to_beginning(at)
-    end = consumer.end_offsets([at])[at]
-    deadline = time.monotonic() + settings.request_timeout_s
-    while consumer.position(at) < end:
-        for record in consumer.poll(timeout_ms=200).get(at, []):
-            deadline = time.monotonic() + settings.request_timeout_s
-            if record.offset < end:
-                yield record
-        if time.monotonic() > deadline:
-            raise kafka_errors.KafkaTimeoutError("the topic cannot be read")
-
-
-def _partitions(op: str, settings: KafkaSettings, topic: str) -> tuple[int, ...]:
-    with client.admin_client(op, topic, settings) as admin:
-        info = client.describe_topic(admin, topic, settings)
-    if info is None:
-        hint = "there is no such topic. Create it with `ktsafe topics create`."
-        raise Misconfigured(op, topic, hint)
-    return info.partitions
+    partitions = client.topic_there(op, topic, settings).partitions
+    with (
+        client.reading(op, topic, settings) as consumer,
+        client.translated(op, topic, settings),
+    ):
+        for at in (KafkaTopicPartition(topic, partition) for partition in partitions):
+            consumer.assign([at])
+            begin, end = consumer.beginning_offsets([at])[at], consumer.end_offsets([at])[at]
+            yield from client.records_between(consumer, at, begin, end, settings, POLL_MS)

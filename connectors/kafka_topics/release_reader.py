@@ -13,13 +13,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, Final
 
-from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
 from connectors import bundles
 from connectors.base import MANIFEST, ReleaseBundle
-from connectors.errors import Misconfigured, SinkConflict, Unavailable
+from connectors.errors import SinkConflict, Unavailable
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
 from connectors.kafka_topics.chunks import Marker, ReleasePart
@@ -140,17 +139,9 @@ class KafkaReleaseReader:
     def _records(self, *, follow: bool) -> Iterator[Any]:
         """Yield every committed record, up to the end as it is now, or for ever."""
         settings, topic = self._settings, self._topic
-        with client.admin_client("read releases", topic, settings) as admin:
-            info = client.describe_topic(admin, topic, settings)
-        if info is None:
-            hint = f"there is no such topic at {settings.address}. Correct the name."
-            raise Misconfigured("read releases", topic, hint)
-        options = client.reading_options(settings)
-        consumer = client.connect(
-            lambda: KafkaConsumer(**options), "read releases", topic, settings
-        )
+        client.topic_there("read releases", topic, settings)
         at = KafkaTopicPartition(topic, 0)
-        try:
+        with client.reading("read releases", topic, settings, retry=True) as consumer:
             with client.translated("read releases", topic, settings):
                 consumer.assign([at])
                 consumer.seek(at, consumer.beginning_offsets([at])[at])
@@ -164,8 +155,6 @@ class KafkaReleaseReader:
                 elif time.monotonic() - heard_s > settings.request_timeout_s:
                     hint = f"the cluster at {settings.address} went silent. Check it, read again."
                     raise Unavailable("read releases", topic, hint)
-        finally:
-            client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
 
     def _poll(self, consumer: Any, at: KafkaTopicPartition) -> list[Any]:
         try:

@@ -82,16 +82,13 @@ class KafkaReleaseSink:
     def open(self) -> None:
         """Check the topic and fence off earlier instances."""
         settings, topic = self._settings, self._topic
-        with client.admin_client("open sink", topic, settings) as admin:
-            info = client.describe_topic(admin, topic, settings)
-        if info is None or len(info.partitions) != 1:
-            found = "there is no such topic" if info is None else f"{len(info.partitions)} found"
+        info = client.topic_there("open sink", topic, settings, "READ", "WRITE")
+        if len(info.partitions) != 1:
             hint = (
-                f"releases need a topic of exactly one partition ({found}). Create one with "
-                "`ktsafe topics create`."
+                f"releases need a topic of exactly one partition ({len(info.partitions)} found). "
+                "Create one with `ktsafe topics create`."
             )
             raise Misconfigured("open sink", topic, hint)
-        client.check_rights(info, ("READ", "WRITE"), "open sink", topic, settings)
         with client.translated("open sink", topic, settings):
             self._take_over(retry=True)
 
@@ -164,17 +161,12 @@ class KafkaReleaseSink:
         self._doubtful = time.monotonic() < self._doubt_until_s
 
     def _options(self) -> dict[str, Any]:
-        timeout_ms = int(self._settings.request_timeout_s * 1000)
         return {
-            **client.bootstrap_options(self._settings),
+            **client.producing_options(self._settings),
             "transactional_id": self._transactional_id,
             "transaction_timeout_ms": int(TRANSACTION_TIMEOUT_S * 1000),
-            "max_block_ms": timeout_ms,
-            "delivery_timeout_ms": timeout_ms + 10_000,
             # The size of a compressed record would tell about what is in it.
             "compression_type": None,
-            "allow_auto_create_topics": False,
-            "metrics_enabled": False,
         }
 
     def _send_all(self, bundle: ReleaseBundle, release: PublishedRelease) -> None:

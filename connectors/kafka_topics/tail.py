@@ -5,9 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any, Final
 
-from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
-from kafka import errors as kafka_errors
 
 from connectors.base import PublishedRelease
 from connectors.errors import Unavailable
@@ -33,11 +31,7 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
     Unavailable
         If a transaction stays open as long.
     """
-    options = client.reading_options(settings)
-    consumer = client.connect(
-        lambda: KafkaConsumer(**options), "read releases", topic, settings, retry=False
-    )
-    try:
+    with client.reading("read releases", topic, settings) as consumer:
         at = KafkaTopicPartition(topic, 0)
         consumer.assign([at])
         deadline = time.monotonic() + settings.request_timeout_s
@@ -52,8 +46,6 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
                 return PublishedRelease(marker.release_id, marker.manifest_sha256)
             stop, size = start, size * 2
         return None
-    finally:
-        client.close_quietly(lambda: consumer.close(autocommit=False, timeout_ms=1000))
 
 
 def settled_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline: float) -> int:
@@ -82,15 +74,9 @@ def _last_marker(
     consumer: Any, at: KafkaTopicPartition, start: int, stop: int, settings: KafkaSettings
 ) -> chunks.Marker | None:
     """Return the last marker in a range of offsets."""
-    consumer.seek(at, start)
     found = None
-    deadline = time.monotonic() + settings.request_timeout_s
-    while consumer.position(at) < stop:
-        for record in consumer.poll(timeout_ms=POLL_MS).get(at, []):
-            deadline = time.monotonic() + settings.request_timeout_s
-            part = chunks.decode(record)
-            if record.offset < stop and part is not None:
-                found = chunks.decode_marker(part) or found
-        if time.monotonic() > deadline:
-            raise kafka_errors.KafkaTimeoutError("the tail of the topic cannot be read")
+    for record in client.records_between(consumer, at, start, stop, settings, POLL_MS):
+        part = chunks.decode(record)
+        if part is not None:
+            found = chunks.decode_marker(part) or found
     return found
