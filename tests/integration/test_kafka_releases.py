@@ -397,8 +397,11 @@ def test_topic_with_several_partitions_is_refused(
     kafka: KafkaSettings, new_topic: Callable[..., str]
 ) -> None:
     """Releases need an order, hence one partition; a missing topic is named."""
-    for topic in (new_topic(partitions=2), "no-such-topic"):
-        with pytest.raises(Misconfigured, match="exactly one partition"):
+    for topic, why in (
+        (new_topic(partitions=2), "exactly one partition"),
+        ("no-such-topic", "no such topic"),
+    ):
+        with pytest.raises(Misconfigured, match=why):
             KafkaReleaseSink(kafka, topic, transactional_id="t").open()
     with pytest.raises(Misconfigured, match="no such topic"):
         list(KafkaReleaseReader(kafka, "no-such-topic").read(Path("unused")))
