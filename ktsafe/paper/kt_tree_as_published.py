@@ -73,49 +73,9 @@ def build_kt_tree(
     means = np.zeros(n_classes)
     sizes = np.bincount(classes, minlength=n_classes)
     np.divide(np.bincount(classes, degrees, n_classes), sizes, out=means, where=sizes > 0)
-    # Nodes are numbered from the leaves up, and turned round at the end.
-    parent: list[int] = [-1] * len(present)
-    pivot: list[int] = [0] * len(present)
-    level, wanted = list(range(len(present))), len(pivot_degrees)
-    centre = means[present]
-    while len(level) > 1 or len(parent) == len(present):
-        wanted = max(1, min(wanted, len(level)))
-        chosen = pivot_degrees[:wanted]
-        room_each = math.ceil(len(level) / wanted) if len(parent) > len(present) else len(level)
-        groups: list[list[int]] = [[] for _ in range(wanted)]
-        for x, node in enumerate(level):
-            for p in np.argsort(np.abs(centre[x] - chosen), kind="stable"):
-                if len(groups[p]) < room_each:
-                    groups[p].append(node)
-                    break
-        above = []
-        for p, group in enumerate(groups):
-            if not group:
-                continue
-            number = len(parent)
-            above.append((number, int(chosen[p])))
-            parent.append(-1)
-            pivot.append(int(chosen[p]))
-            for node in group:
-                parent[node] = number
-        level = [number for number, _ in above]
-        centre = np.array([float(degree) for _, degree in above])
-        wanted = math.isqrt(wanted)
-    return _from_levels(parent, pivot, present, class_bits, classes, degrees, pivot_degrees, room)
-
-
-def _from_levels(
-    parent_up: list[int],
-    pivot_up: list[int],
-    present: NDArray[np.int32],
-    class_bits: NDArray[np.uint64],
-    classes: NDArray[np.int32],
-    degrees: NDArray[np.int64],
-    pivots: NDArray[np.int64],
-    room: int,
-) -> KtTree:
-    """Number the nodes from the root down and fill in what they store."""
-    n_nodes, n_classes = len(parent_up), len(class_bits)
+    parent_up, pivot_up = _levels(means[present], pivot_degrees)
+    # They are numbered from the leaves up; here from the root down.
+    n_nodes = len(parent_up)
     last = n_nodes - 1
     up = np.array(parent_up[::-1], dtype=np.int64)
     parent = np.where(up >= 0, last - up, -1)
@@ -141,8 +101,8 @@ def _from_levels(
     children = np.argsort(parent[1:], kind="stable") + 1
     bounds = np.zeros(n_nodes + 1, dtype=np.int64)
     np.cumsum(np.bincount(parent[1:], minlength=n_nodes), out=bounds[1:])
-    distances = np.zeros((room, len(pivots)), dtype=np.int64)
-    distances[: len(degrees)] = 2 * np.abs(degrees[:, np.newaxis] - pivots)
+    distances = np.zeros((room, len(pivot_degrees)), dtype=np.int64)
+    distances[: len(degrees)] = 2 * np.abs(degrees[:, np.newaxis] - pivot_degrees)
     return KtTree(
         parent,
         leaf_class,
@@ -153,6 +113,42 @@ def _from_levels(
         bounds,
         leaf_of,
         class_bits,
-        pivots,
+        pivot_degrees,
         distances,
     )
+
+
+def _levels(
+    centre: NDArray[np.float64], pivot_degrees: NDArray[np.int64]
+) -> tuple[list[int], list[int]]:
+    """Return the parent and the pivot of each node; leaves come first, the root last.
+
+    `centre` is the mean degree of each leaf.
+    """
+    n_leaves = len(centre)
+    parent, pivot = [-1] * n_leaves, [0] * n_leaves
+    level, wanted = list(range(n_leaves)), len(pivot_degrees)
+    while len(level) > 1 or len(parent) == n_leaves:
+        wanted = max(1, min(wanted, len(level)))
+        chosen = pivot_degrees[:wanted]
+        room_each = math.ceil(len(level) / wanted) if len(parent) > n_leaves else len(level)
+        groups: list[list[int]] = [[] for _ in range(wanted)]
+        for x, node in enumerate(level):
+            for p in np.argsort(np.abs(centre[x] - chosen), kind="stable"):
+                if len(groups[p]) < room_each:
+                    groups[p].append(node)
+                    break
+        above = []
+        for p, group in enumerate(groups):
+            if not group:
+                continue
+            number = len(parent)
+            above.append((number, int(chosen[p])))
+            parent.append(-1)
+            pivot.append(int(chosen[p]))
+            for node in group:
+                parent[node] = number
+        level = [number for number, _ in above]
+        centre = np.array([float(degree) for _, degree in above])
+        wanted = math.isqrt(wanted)
+    return parent, pivot

@@ -20,6 +20,7 @@ from ktsafe import Schema
 from state.changes import Change
 from state.ledger import PendingCut
 from state.store import GraphStore, Position
+from stream.clocks import Clocks
 from stream.ingest.envelopes import Wrapping
 from stream.ingest.judge import Accepted, Judge
 from stream.observer import Observer
@@ -79,10 +80,8 @@ class Ingest:
 
     Parameters
     ----------
-    monotonic:
-        A clock in seconds, for measuring only.
-    wall_us:
-        The wall clock, for events of files that lie too far ahead of it.
+    clocks:
+        One measures; the wall clock is for events of files that lie too far ahead of it.
     """
 
     def __init__(
@@ -94,15 +93,14 @@ class Ingest:
         schema: Schema,
         settings: IngestSettings,
         observer: Observer,
-        monotonic: Callable[[], float],
-        wall_us: Callable[[], int] = lambda: 0,
+        clocks: Clocks,
     ) -> None:
         self._source = source
         self._store = store
         self._dead_letters = dead_letters
         self._settings = settings
         self._observer = observer
-        self._monotonic = monotonic
+        self._monotonic = clocks.monotonic
         stored = store.positions()
         self._judge = Judge(
             schema,
@@ -110,7 +108,7 @@ class Ingest:
             record_bytes_max=settings.record_bytes_max,
             clocks={partition: p.time_us_max for partition, p in stored.items()},
             event_format=settings.event_format,
-            wall_us=wall_us,
+            wall_us=clocks.wall_us,
         )
         self._offsets = {partition: p.next_offset for partition, p in stored.items()}
         self._identity = store.source_identity()

@@ -15,13 +15,13 @@ from connectors.base import Source
 from connectors.errors import Unavailable
 from state.ledger import PendingCut, ReleaseRecord, SequenceRecord
 from state.store import GraphStore
+from stream.clocks import Clocks
 from stream.ingest.ingest import Ingest
 from stream.observer import Observer
 from stream.process.logs import get_logger
 from stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
 from stream.release.publish import Publisher
 from stream.release.wall_clock import WallClock
-from stream.service.clocks import Clocks
 from stream.service.housekeeping import Housekeeping, HousekeepingSettings
 from stream.slots import Slots
 

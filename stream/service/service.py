@@ -21,6 +21,7 @@ from typing import Final, TypeVar
 from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
 from ktsafe import Schema
 from state.store import GraphStore
+from stream.clocks import Clocks
 from stream.files.release_figures import recent_releases
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
@@ -29,7 +30,6 @@ from stream.process.process import give_back
 from stream.release.publish import Executor, Publisher
 from stream.release.sequence_inputs import ensure_sequence, inputs_digest
 from stream.release.snapshotter import BuildSettings, Snapshotter
-from stream.service.clocks import Clocks
 from stream.service.control import Control
 from stream.service.housekeeping import Housekeeping
 from stream.service.loop import Loop, LoopSettings
@@ -187,8 +187,7 @@ class _Wiring:
             schema=settings.schema,
             settings=settings.ingest,
             observer=self.observer,
-            monotonic=monotonic,
-            wall_us=self.clocks.wall_us,
+            clocks=self.clocks,
         )
         within_s = settings.loop.erase_within_s
         housekeeping = Housekeeping(

@@ -32,6 +32,7 @@ from ops.broker.broker import Broker
 from state.database import Database
 from state.resident import ResidentGraph
 from state.store import GraphStore
+from stream.clocks import Clocks
 from stream.config import settings as config
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
@@ -240,7 +241,7 @@ def _ingest(settings: config.Settings, store: GraphStore, count: int, stages: St
         ),
         settings=IngestSettings(),
         observer=Observer(),
-        monotonic=time.monotonic,
+        clocks=Clocks(wall_us=lambda: 0),
     )
     seen = 0
     started = time.perf_counter()

@@ -7,6 +7,7 @@ import pytest
 from connectors.base import DeadLetter
 from connectors.errors import Unavailable
 from state import database
+from stream.clocks import Clocks
 from stream.ingest import ingest
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
@@ -40,7 +41,7 @@ def ingest_of(log, sink, **settings):
         schema=SCHEMA,
         settings=IngestSettings(**settings),
         observer=Observer(),
-        monotonic=lambda: 0.0,
+        clocks=Clocks(wall_us=lambda: 0, monotonic=lambda: 0.0),
     )
     return taker, source
 

@@ -20,6 +20,7 @@ from ktsafe.sequence import SequenceOptions
 from state.rocksdb import RocksDBStore
 from state.snapshot import GraphSnapshot
 from state.store import GraphStore
+from stream.clocks import Clocks
 from stream.files.releases_write import release_id
 from stream.ingest.ingest import IngestSettings
 from stream.observer import Observer, Observers
@@ -29,7 +30,6 @@ from stream.release.linked import LinkedReleases
 from stream.release.mechanism import Built, DueRelease, Mechanism
 from stream.release.publish import Executor
 from stream.release.snapshotter import BuildSettings
-from stream.service.clocks import Clocks
 from stream.service.loop import LoopSettings
 from stream.service.service import Ends, ServiceSettings, run_service
 from stream.slots import FixedSlots, Slots

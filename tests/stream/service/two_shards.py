@@ -23,6 +23,7 @@ from connectors.base import TopicPartition
 from state.changes import Change, Stamp, VertexDelete, VertexUpsert
 from state.snapshot import GraphSnapshot
 from state.store import GraphStore, Position
+from stream.clocks import Clocks
 from stream.ingest.ingest import Ingest, IngestSettings
 from stream.observer import Observer
 from stream.release.cut import EventTimeCut
@@ -118,7 +119,7 @@ class Shard:
             schema=SCHEMA,
             settings=IngestSettings(batch_records_max=batch),
             observer=Observer(),
-            monotonic=lambda: 0.0,
+            clocks=Clocks(wall_us=lambda: 0, monotonic=lambda: 0.0),
         )
         offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
         source.open(offsets, store.source_identity())
