@@ -21,7 +21,7 @@ import numpy as np
 
 from connectors import bundles
 from connectors.base import MANIFEST, ReleaseReader
-from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import (
     Changes,
@@ -31,7 +31,7 @@ from ktsafe.sequence import (
     changes_between,
 )
 from ktsafe.sequence.aligned import AlignedSequence
-from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, TrueGraph, Violation
+from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, Violation
 from state.database import RESTORE
 from state.errors import StateCorrupted
 from state.ledger import Ledger, ReleaseRecord
@@ -44,7 +44,7 @@ from stream.files.releases_write import Guarantee
 from stream.process.logs import get_logger
 from stream.release.mechanism import Built, DueRelease, Progress
 from stream.release.true_changes import changes_since
-from stream.study.audits import audited
+from stream.study.audits import audited, true_graph
 from stream.workers.pool import ONE_PER_CORE, Workers
 
 log = get_logger(__name__)
@@ -181,7 +181,7 @@ class LinkedReleases:
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
             audited(release, owner_of, shift),
-            _truth(snapshot.graph, snapshot.lives.tolist(), declared),
+            true_graph(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
         return {"audit": {"releases": self._n_audited + 1, **findings.to_mapping()}}
@@ -308,15 +308,6 @@ def _declared(figures: Mapping[str, Any]) -> dict[str, int | None]:
         "held_changes": figures["held_values"],
         "lag_max": None,
     }
-
-
-def _truth(graph: AttributedGraph, people: list[int], declared: Declared) -> TrueGraph:
-    columns = [
-        [texts[code] for code in graph.codes[:, j].tolist()]
-        for j, texts in enumerate(graph.categories)
-    ]
-    edges = graph.edges.astype(np.int64)
-    return TrueGraph(people, columns[:-1], columns[-1], edges, declared)
 
 
 def _generator_of(due: DueRelease) -> np.random.Generator:

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from stream.figure_text import number, percent
 from stream.report import charts
-from stream.report.elements import document, figure, quiet, rows_of, section
+from stream.report.elements import figure, quiet, report_page, rows_of, section
 from stream.report.page import PRIVATE
 from stream.watching.status_html import node
 
@@ -83,7 +83,7 @@ def comparison_page(rows: Sequence[Row], parameters: Sequence[str], written: str
         *parts,
         quiet("Nothing was published. Combinations that are not kt-safe are not in the chart."),
     ]
-    return document("ktsafe: parameters compared", body)
+    return report_page("ktsafe: parameters compared", body)
 
 
 def _is_safe(row: Row) -> bool:

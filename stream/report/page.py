@@ -20,9 +20,9 @@ from stream.report.details import (
 from stream.report.elements import (
     NOT_MEASURED,
     band,
-    document,
     figure,
     quiet,
+    report_page,
     rows_of,
 )
 from stream.watching.status_html import node, prose
@@ -49,7 +49,7 @@ def page(content: Mapping[str, Any]) -> str:
         assessment(content),
         limits(content["not_covered"]),
     ]
-    return document(f"ktsafe: report of {content['release_id']}", body)
+    return report_page(f"ktsafe: report of {content['release_id']}", body)
 
 
 def _header(content: Mapping[str, Any]) -> ET.Element:

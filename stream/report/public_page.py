@@ -16,7 +16,7 @@ import numpy as np
 from stream.files.nested import at
 from stream.report.content import Told
 from stream.report.details import limits, parameters
-from stream.report.elements import document, quiet, rows_of, section
+from stream.report.elements import quiet, report_page, rows_of, section
 from stream.report.words import NOT_COVERED
 from stream.watching.status_html import node
 
@@ -91,7 +91,7 @@ def page(content: Mapping[str, Any]) -> str:
         parameters(content),
         limits(content["not_covered"]),
     ]
-    return document(f"ktsafe: {content['release_id']}", body)
+    return report_page(f"ktsafe: {content['release_id']}", body)
 
 
 def _tenths(part: float, whole: float) -> int | None:

@@ -87,6 +87,21 @@ def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | N
     )
 
 
+def true_graph(
+    graph: AttributedGraph,
+    people: Sequence[Hashable],
+    declared: Declared,
+    left_since: frozenset[str] = frozenset(),
+) -> TrueGraph:
+    """Return a true graph as the auditor takes it, its vertices named as `people`."""
+    texts = [
+        [names[code] for code in graph.codes[:, j].tolist()]
+        for j, names in enumerate(graph.categories)
+    ]
+    edges = graph.edges.astype(np.int64)
+    return TrueGraph(people, texts[:-1], texts[-1], edges, declared, left_since)
+
+
 def promise_of(manifest: Manifest) -> Promise:
     """Return what a release's manifest promises.
 
@@ -159,12 +174,7 @@ class Truth:
         place = place_of(self._path, manifest.release_id, "vertices.csv", "vertices.csv.gz")
         files = [_either(place, stem) for stem in ("vertices.csv", "edges.csv")]
         source = read_graph(files[0], files[1], schema.expecting_nothing())
-        texts = [
-            [names[code] for code in source.graph.codes[:, j].tolist()]
-            for j, names in enumerate(source.graph.categories)
-        ]
-        edges = source.graph.edges.astype(np.int64)
-        return TrueGraph(source.ids, texts[:-1], texts[-1], edges, declared, left_since)
+        return true_graph(source.graph, source.ids, declared, left_since)
 
     def _time_us(self, manifest: Manifest) -> int:
         time = nominal_time(manifest)

@@ -47,6 +47,22 @@ def written(root: ET.Element) -> str:
     return "<!DOCTYPE html>\n" + ET.tostring(root, encoding="unicode", method="html") + "\n"
 
 
+def document(title: str, body: Sequence[ET.Element], style: str, **headers: str) -> str:
+    """Return a whole page that runs nothing; `headers` are what it says in place of HTTP's."""
+    head = [
+        node("meta", charset="utf-8"),
+        *(
+            node("meta", http_equiv=name.replace("_", "-"), content=x)
+            for name, x in headers.items()
+        ),
+        node("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        node("meta", name="robots", content="noindex"),
+        node("title", title),
+        node("style", style),
+    ]
+    return written(node("html", node("head", *head), node("body", *body), lang="en"))
+
+
 def tile(name: str, value: str, note: str = "", chart: ET.Element | None = None) -> ET.Element:
     """Return one figure with its name, a remark and a chart."""
     parts = [node("dt", name), node("dd", value, class_="value")]

@@ -21,6 +21,7 @@ from stream.watching.remedies import REMEDIES
 from stream.watching.report import FeedReport, ProblemReport, Report
 from stream.watching.status_html import (
     cell,
+    document,
     moment,
     node,
     prose,
@@ -29,7 +30,6 @@ from stream.watching.status_html import (
     sparkline,
     table,
     tile,
-    written,
 )
 
 REFRESH_S: Final = 15
@@ -63,7 +63,7 @@ def status_page(report: Report) -> str:
     metrics = node("a", "/metrics", href="/metrics")
     as_json = node("a", "/status.json", href="/status.json")
     body.append(node("footer", "Metrics: ", metrics, " · the same as JSON: ", as_json))
-    return _document(f"ktsafe: {report.state}", body, refresh=True)
+    return document(f"ktsafe: {report.state}", body, STYLE, refresh=str(REFRESH_S))
 
 
 def runbook_page() -> str:
@@ -86,20 +86,7 @@ def runbook_page() -> str:
         table(("what", "look at", "do"), rows, class_="words"),
         node("p", node("a", "back to the status", href="/")),
     ]
-    return _document("ktsafe: what to do", body, refresh=False)
-
-
-def _document(title: str, body: Sequence[ET.Element], *, refresh: bool) -> str:
-    head = [
-        node("meta", charset="utf-8"),
-        node("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        node("meta", name="robots", content="noindex"),
-        node("title", title),
-        node("style", STYLE),
-    ]
-    if refresh:
-        head.append(ET.Element("meta", {"http-equiv": "refresh", "content": str(REFRESH_S)}))
-    return written(node("html", node("head", *head), node("body", *body), lang="en"))
+    return document("ktsafe: what to do", body, STYLE)
 
 
 def _header(report: Report) -> ET.Element:
