@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING
 from ktsafe.lazy import loads
 
 if TYPE_CHECKING:
+    from ktsafe.anonymization import Anonymized, anonymize
     from ktsafe.errors import Infeasible, InvalidGraph, InvalidParams, KtsafeError, NotKTSafe
     from ktsafe.graph import MISSING, AttributedGraph, Schema
     from ktsafe.options import AnonymizeOptions
     from ktsafe.params import PrivacyParams
     from ktsafe.protection import Protected, protect
-    from ktsafe.single_release import Anonymized, anonymize
 
 __all__ = [
     "MISSING",
@@ -47,6 +47,6 @@ __getattr__ = loads(
         "ktsafe.options": ("AnonymizeOptions",),
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),
-        "ktsafe.single_release": ("Anonymized", "anonymize"),
+        "ktsafe.anonymization": ("Anonymized", "anonymize"),
     },
 )

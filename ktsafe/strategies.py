@@ -2,7 +2,7 @@
 
 A strategy sees the graph that is to be released, with all its vertices, and plans which vertices
 and edges the release has. What is done to people beforehand and to inserted vertices afterwards
-is the same for all of them (`ktsafe.single_release`).
+is the same for all of them (`ktsafe.anonymization`).
 """
 
 from __future__ import annotations

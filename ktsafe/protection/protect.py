@@ -11,13 +11,13 @@ from typing import Any
 
 import numpy as np
 
+from ktsafe.anonymization import Anonymized, anonymize
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.usefulness import Overlap, Usefulness
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.options import AnonymizeOptions, Effort
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import check_extra, given
-from ktsafe.single_release import Anonymized, anonymize
 from ktsafe.strategies import Progress, default_strategy
 from ktsafe.verify import Verdict, verify_graph
 

@@ -21,6 +21,7 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.params import PrivacyParams
 from ktsafe.verify import _protection_sets_core as core
 from ktsafe.verify._attribute_distance_core import NeighbourhoodCounts
+from ktsafe.verify._neighbourhood_core import Reach
 from ktsafe.verify.edit_distance import NODES_MAX
 from ktsafe.verify.threads import in_threads, threads_for
 
@@ -126,7 +127,7 @@ def protection_sets(
     return _counted(representative, coded.flags, pairs, answers)
 
 
-def _reach(coded: Coded, params: PrivacyParams) -> core.Reach:
+def _reach(coded: Coded, params: PrivacyParams) -> Reach:
     """Return the adjacency, rows ascending, with the extent of neighbourhoods."""
     n = len(coded.classes)
     source = np.concatenate((coded.edges[:, 0], coded.edges[:, 1])).astype(np.int64)
@@ -135,11 +136,11 @@ def _reach(coded: Coded, params: PrivacyParams) -> core.Reach:
     np.cumsum(np.bincount(source, minlength=n), out=indptr[1:])
     key = np.sort(source * n + target)
     extent = np.array([params.n_hops, params.reading == "induced"], dtype=np.int64)
-    return core.Reach(indptr, (key % max(n, 1)).astype(np.int32), extent)
+    return Reach(indptr, (key % max(n, 1)).astype(np.int32), extent)
 
 
 def _profiles(
-    reach: core.Reach, coded: Coded, params: PrivacyParams, threads: int
+    reach: Reach, coded: Coded, params: PrivacyParams, threads: int
 ) -> NeighbourhoodCounts:
     n, hops, width = len(coded.classes), params.n_hops, int(coded.offsets[-1])
     if n * hops * width > CELLS_MAX:
@@ -164,7 +165,7 @@ def _profiles(
 
 
 def _locations(
-    reach: core.Reach, profiles: NeighbourhoodCounts, nodes_max: int, threads: int
+    reach: Reach, profiles: NeighbourhoodCounts, nodes_max: int, threads: int
 ) -> NDArray[np.int64]:
     """Return for each vertex one that stands for it: equal counts, isomorphic neighbourhood."""
     n = len(profiles.classes)

@@ -30,7 +30,7 @@ from stream.workers.pool import Workers
 
 if TYPE_CHECKING:
     from ktsafe import Schema
-    from ktsafe.single_release import Anonymized
+    from ktsafe.anonymization import Anonymized
     from ktsafe.verify.kt_safe_verdict import Verdict
     from stream.files.graphs import GraphFile
     from stream.files.releases_read import Release

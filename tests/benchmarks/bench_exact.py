@@ -23,11 +23,11 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.anonymization import Anonymized
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.kt_tree import SWAPS, cohorts_of, neighbour_counts
 from ktsafe.graph import edge_keys
 from ktsafe.rare_classes import prepare
-from ktsafe.single_release import Anonymized
 from ktsafe.verify import verify_graph
 from tests.benchmarks.bench_anonymize import from_folder
 from tests.benchmarks.exact_bounds import cohort_bound, degree_bound

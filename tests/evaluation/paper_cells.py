@@ -12,6 +12,7 @@ from scipy import sparse
 from scipy.sparse import csgraph
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
+from ktsafe.anonymization import anonymize_in_order
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit._utility_core import distances, triangles
 from ktsafe.datasets import uniform
@@ -21,7 +22,6 @@ from ktsafe.paper.cost_model import sampled_cost_model
 from ktsafe.paper.partition_set import select_partitioning
 from ktsafe.paper.pivots import SAMPLE_SIZE, select_pivots
 from ktsafe.paper.vertex_generation import Setting
-from ktsafe.single_release import anonymize_in_order
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
 from tests.evaluation.paper_graphs import SCALE

@@ -24,6 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
+from ktsafe.anonymization import Anonymized
 from ktsafe.attributes.inserted_values import with_inserted
 from ktsafe.paper.cost_model import sampled_cost_model
 from ktsafe.paper.merging import merge_subgraphs
@@ -32,7 +33,6 @@ from ktsafe.paper.subgraph import AnonymizedSubgraph, ExpandedSubgraph
 from ktsafe.paper.vertex_generation import Setting
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.rare_classes import prepare
-from ktsafe.single_release import Anonymized
 from ktsafe.strategies import Plan
 from tests.evaluation.paper_edit_distance import Rooted, are_within, in_breadth
 

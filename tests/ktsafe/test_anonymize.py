@@ -11,9 +11,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Infeasible, InvalidParams, PrivacyParams, Schema
+from ktsafe.anonymization import AnonymizeOptions, anonymize
 from ktsafe.datasets import uniform
 from ktsafe.options import Effort
-from ktsafe.single_release import AnonymizeOptions, anonymize
 from ktsafe.strategies import STRATEGIES, strategy_named
 from ktsafe.verify import verify_graph
 from tests.ktsafe.exact.graphs import graphs as few_classes

@@ -13,13 +13,13 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.anonymization import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.births import come_apart, margin, shall_be_padded, waiting
 from ktsafe.sequence.people.blocks import draw_published
 from ktsafe.sequence.people.frame import Draft
-from ktsafe.single_release import Anonymized, anonymize_in_order
 from ktsafe.strategies import Request
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
+from ktsafe.anonymization import anonymize_in_order
 from ktsafe.datasets import uniform, zipf
 from ktsafe.paper.graph_generation import Variant, kt_safe_graph
-from ktsafe.single_release import anonymize_in_order
 from ktsafe.strategies import STRATEGIES, Request
 from ktsafe.verify import verify_graph
 

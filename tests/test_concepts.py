@@ -1,0 +1,53 @@
+"""You find the file of each of the paper's concepts by its name, at the first try."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+CONCEPTS = {
+    "graph": ("attributed graph", "ktsafe/graph.py"),
+    "neighbourhood": ("neighbourhood HN(v, n)", "ktsafe/verify/_neighbourhood_core.py"),
+    "attribute_distance": ("attribute distance", "ktsafe/verify/_attribute_distance_core.py"),
+    "edit_distance": ("graph edit distance", "ktsafe/verify/edit_distance.py"),
+    "protection_set": ("protection set", "ktsafe/verify/protection_sets.py"),
+    "kt_safe": ("kt-safe vertex and graph", "ktsafe/verify/kt_safe_verdict.py"),
+    "cost": ("anonymization cost", "ktsafe/audit/cost.py"),
+    "anonymization": ("anonymize", "ktsafe/anonymization.py"),
+    "partitioning": ("partitioning", "ktsafe/paper/partitioning.py"),
+    "partition_set": ("partition set", "ktsafe/paper/partition_set.py"),
+    "cost_model": ("cost model", "ktsafe/paper/cost_model.py"),
+    "merging": ("merging", "ktsafe/paper/merging.py"),
+    "candidate_set": ("candidate set", "ktsafe/paper/candidate_set.py"),
+    "pivot": ("pivots", "ktsafe/paper/pivots.py"),
+    "kt_tree": ("kt-tree", "ktsafe/exact/kt_tree.py"),
+    "window": ("w-release safety", "ktsafe/sequence_audit/windows.py"),
+}
+"""By the word that you look for: the concept as the table calls it, and where it is."""
+
+
+def opened(word: str) -> list[str]:
+    """Return what you open: files of that name, else those that have it in their name."""
+    files = defaultdict(list)
+    for path in sorted((ROOT / "ktsafe").rglob("*.py")):
+        name = path.stem.removeprefix("_").removesuffix("_core")
+        files[name].append(path)
+    found = [name for name in (word, f"{word}s") if name in files]
+    found = found[:1] or [name for name in files if word in name]
+    # Kernels stand beside the module that they belong to, where there is one.
+    doors = [min(files[name], key=lambda path: path.name.startswith("_")) for name in found]
+    return [str(path.relative_to(ROOT)) for path in doors]
+
+
+@pytest.mark.parametrize("word", CONCEPTS)
+def test_a_concept_is_found_by_its_name(word: str) -> None:
+    """There is one such file, and the table of the architecture names it."""
+    concept, file = CONCEPTS[word]
+    assert opened(word) == [file]
+    table = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+    rows = [row for row in table.splitlines() if row.startswith("|") and concept in row]
+    assert any(f"`{file}`" in row for row in rows)
