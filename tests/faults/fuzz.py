@@ -14,6 +14,7 @@ is kept as a file, and its name is printed.
 from __future__ import annotations
 
 import argparse
+import os
 import re
 import subprocess
 import sys
@@ -84,7 +85,11 @@ def rows_of(text: str) -> dict[str, tuple[str, ...]]:
 
 def run(target: str, inputs: int, seed: int, keep: Path) -> tuple[int, str]:
     """Fuzz one target; return the number of inputs, and what was found."""
-    with tempfile.TemporaryDirectory(prefix="ktsafe-fuzz-") as temporary:
+    with tempfile.TemporaryDirectory(prefix="ktsafe-fuzz-", dir=memory_folder()) as temporary:
+        # What a target leaves there goes with it; it never ends by itself.
+        corpus, files = Path(temporary) / "corpus", Path(temporary) / "files"
+        corpus.mkdir()
+        files.mkdir()
         options = [
             f"-runs={inputs}",
             f"-seed={seed}",
@@ -93,15 +98,21 @@ def run(target: str, inputs: int, seed: int, keep: Path) -> tuple[int, str]:
             f"-artifact_prefix={keep}/{target}-",
             "-max_len=8192",
             "-print_final_stats=1",
-            temporary,
+            str(corpus),
         ]
         command = [sys.executable, "-m", "tests.faults.fuzz_targets", target, *options]
-        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        environment = {**os.environ, "TMPDIR": str(files)}
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
     counted = re.search(r"number_of_executed_units: (\d+)", done.stderr)
     executed = int(counted[1]) if counted else 0
     if done.returncode == 0 and executed >= inputs:
         return executed, ""
     return executed, f"exit {done.returncode}\n{done.stdout[-1000:]}{done.stderr[-3000:]}"
+
+
+def memory_folder() -> str | None:
+    """Return a folder in memory, where there is one: millions of small files pass through."""
+    return "/dev/shm" if Path("/dev/shm").is_dir() else None
 
 
 def fuzz_one(target: str, options: list[str]) -> None:

@@ -124,8 +124,7 @@ class Config:
     """A service's configuration file."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="ktsafe-fuzz-", dir=memory_folder()))
-        self._path = self._folder / "ktsafe.toml"
+        self._path = folder_of("config") / "ktsafe.toml"
 
     def __call__(self, data: bytes) -> None:
         """Load one file; only the errors that name their remedy may come out."""
@@ -162,7 +161,7 @@ class Release:
     """A release folder: manifest, vertices and edges, one input for all three."""
 
     def __init__(self) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="ktsafe-fuzz-", dir=memory_folder()))
+        self._folder = folder_of("release")
         # Kernels that were never compiled take longer than an input may.
         self.judged(self.examples()[0])
 
@@ -254,14 +253,9 @@ def json_mutated(body: bytes, dice: random.Random) -> bytes:
     return json.dumps(root[0]).encode()
 
 
-def memory_folder() -> str | None:
-    """Return a folder in memory, where there is one: millions of small files pass through."""
-    return "/dev/shm" if Path("/dev/shm").is_dir() else None
-
-
 def folder_of(name: str) -> Path:
     """Return an empty folder of a target's own."""
-    return Path(tempfile.mkdtemp(prefix=f"ktsafe-fuzz-{name}-", dir=memory_folder()))
+    return Path(tempfile.mkdtemp(prefix=f"{name}-"))
 
 
 TARGETS: dict[str, Callable[[], Any]] = {

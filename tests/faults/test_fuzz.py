@@ -8,12 +8,19 @@ pytest.importorskip("atheris", reason="atheris ships for Linux on x86_64 only")
 
 
 @pytest.mark.parametrize("target", fuzz.SHARES)
-def test_nothing_crashes_or_hangs(tmp_path, target):
-    """Hundreds of inputs, fewer where each starts a process: only named errors come out."""
+def test_nothing_crashes_or_hangs(tmp_path, monkeypatch, target):
+    """Hundreds of inputs, fewer where each starts a process: only named errors come out.
+
+    No file is left in memory.
+    """
+    memory = tmp_path / "memory"
+    memory.mkdir()
+    monkeypatch.setattr(fuzz, "memory_folder", lambda: str(memory))
     inputs = {"events": 1_000, "parquet": 20}.get(target, 200)
     done, told = fuzz.run(target, inputs, 1, tmp_path)
     assert told == ""
     assert done >= inputs
+    assert list(memory.iterdir()) == []
 
 
 def test_rows_of_a_page_are_read_back():
