@@ -1,24 +1,12 @@
 """Errors of the connectors, named by what the operator can do about them."""
 
+from __future__ import annotations
 
-class ConnectorError(Exception):
-    """Base of every error a connector raises.
+from ktsafe.errors import OperationFailed
 
-    Parameters
-    ----------
-    op:
-        What was being done, such as "open source" or "publish release".
-    subject:
-        The topic, path or broker concerned; never an event's content.
-    hint:
-        What the operator can do about it.
-    """
 
-    def __init__(self, op: str, subject: str, hint: str) -> None:
-        super().__init__(f"{op}: {subject}: {hint}")
-        self.op = op
-        self.subject = subject
-        self.hint = hint
+class ConnectorError(OperationFailed):
+    """Base of every error a connector raises."""
 
 
 class Unavailable(ConnectorError):

@@ -1,4 +1,4 @@
-"""Errors of the mechanism, named by what the caller can do about them."""
+"""Errors, named by what the caller can do about them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 
 class KtsafeError(Exception):
-    """Base of every error the mechanism raises.
+    """Base of every error that names its remedy.
 
     Parameters
     ----------
@@ -58,3 +58,23 @@ class NotKTSafe(KtsafeError):
 
 class Infeasible(KtsafeError):
     """No kt-safe release of this graph exists under the given options."""
+
+
+class OperationFailed(KtsafeError):
+    """Base of what a store or the other side of a connector refuses, or fails to do.
+
+    Parameters
+    ----------
+    op:
+        What was being done, such as "open source" or "publish release".
+    subject:
+        The path, entry, topic or broker concerned; never a person's id, an attribute value or an
+        event's content.
+    hint:
+        What the operator can do about it.
+    """
+
+    def __init__(self, op: str, subject: str, hint: str) -> None:
+        super().__init__(f"{op}: {subject}:", hint=hint)
+        self.op = op
+        self.subject = subject

@@ -1,24 +1,12 @@
 """Errors of the store, named by what the operator can do about them."""
 
+from __future__ import annotations
 
-class StateError(Exception):
-    """Base of every error the store raises.
+from ktsafe.errors import OperationFailed
 
-    Parameters
-    ----------
-    op:
-        What was being done.
-    subject:
-        The path or entry concerned; never a person's id or attribute value.
-    hint:
-        What the operator can do about it.
-    """
 
-    def __init__(self, op: str, subject: str, hint: str) -> None:
-        super().__init__(f"{op}: {subject}: {hint}")
-        self.op = op
-        self.subject = subject
-        self.hint = hint
+class StateError(OperationFailed):
+    """Base of every error the store raises."""
 
 
 class StateLocked(StateError):

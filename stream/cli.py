@@ -14,7 +14,8 @@ CACHE_NOTICE = kernel_cache.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
-from stream.errors import EXPECTED, Exit, exit_code  # noqa: E402
+from ktsafe.errors import KtsafeError  # noqa: E402
+from stream.errors import Exit, exit_code  # noqa: E402
 from stream.process import logs, process  # noqa: E402
 from stream.program import app  # noqa: E402
 
@@ -46,7 +47,7 @@ def run_command(arguments: list[str]) -> int:
     """Run one command line and return its exit code (see `stream.errors.Exit`)."""
     try:
         result = app(args=arguments, prog_name="ktsafe", standalone_mode=False)
-    except EXPECTED as error:
+    except KtsafeError as error:
         _complain(str(error), arguments, exit_code(error))
         return exit_code(error)
     except typer.Exit as error:

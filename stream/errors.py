@@ -15,14 +15,7 @@ from __future__ import annotations
 
 import enum
 
-from connectors.errors import (
-    ConnectorError,
-    Misconfigured,
-    OffsetLost,
-    SinkConflict,
-    SourceMismatch,
-    Unavailable,
-)
+from connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from state.errors import StateError
 
@@ -70,10 +63,6 @@ class Exit(enum.IntEnum):
     INTERRUPTED = 130
 
 
-EXPECTED = (KtsafeError, StateError, ConnectorError)
-"""Errors that are answered with one paragraph and an exit code, never with a traceback."""
-
-
 def exit_code(error: Exception) -> Exit:
     """Return the exit code of an error that ends a command."""
     match error:
@@ -81,13 +70,13 @@ def exit_code(error: Exception) -> Exit:
             return error.code
         case NotKTSafe() | Infeasible() | Worthless() | FoundByAttack():
             return Exit.UNSAFE
-        case KtsafeError() | Misconfigured():
-            return Exit.USAGE
         case StateError():
             return Exit.STATE
         case SourceMismatch() | OffsetLost() | SinkConflict():
             return Exit.MISMATCH
         case Unavailable():
             return Exit.UNAVAILABLE
+        case KtsafeError():
+            return Exit.USAGE
         case _:
             return Exit.INTERNAL

@@ -14,7 +14,7 @@ import pytest
 ROOT = Path(__file__).parents[1]
 MAY_IMPORT = {
     "ktsafe": set(),
-    "connectors": set(),
+    "connectors": {"ktsafe"},
     "state": {"ktsafe"},
     "stream": {"ktsafe", "connectors", "state"},
 }
@@ -47,6 +47,17 @@ def test_packages_import_only_what_lies_below(package: str) -> None:
         if name in forbidden
     ]
     assert found == []
+
+
+def test_connectors_know_of_the_mechanism_how_errors_speak() -> None:
+    """They import the base of all errors, and nothing else of ours."""
+    lines = {
+        line
+        for path in (ROOT / "connectors").rglob("*.py")
+        for line in path.read_text(encoding="utf-8").splitlines()
+        if line.strip().startswith(("import ktsafe", "from ktsafe"))
+    }
+    assert lines == {"from ktsafe.errors import OperationFailed"}
 
 
 @pytest.mark.parametrize("package", ["ktsafe", "state"])

@@ -17,10 +17,10 @@ from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
-from connectors.errors import ConnectorError, SinkConflict, Unavailable
+from connectors.errors import SinkConflict, Unavailable
 from connectors.regular_files import digest_regular
-from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe
-from state.errors import StateCorrupted, StateError
+from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe, OperationFailed
+from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from state.snapshot import GraphSnapshot
 from stream.errors import FoundByAttack, Worthless
@@ -285,4 +285,4 @@ class Publisher:
 
 def _subject(error: Exception) -> str:
     """Return what an error is about, where that is a path, a topic or a release and no person."""
-    return error.subject if isinstance(error, ConnectorError | StateError) else ""
+    return error.subject if isinstance(error, OperationFailed) else ""

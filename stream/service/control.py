@@ -20,8 +20,9 @@ from typing import Any, Final, Protocol
 
 import msgspec
 
+from ktsafe.errors import KtsafeError
 from state.errors import StateUnusable
-from stream.errors import EXPECTED, Exit, Refused, exit_code
+from stream.errors import Exit, Refused, exit_code
 from stream.process.logs import get_logger
 from stream.service.control_wire import (
     COMMANDS,
@@ -148,7 +149,7 @@ class Control(Listener):
         """Return the answer to a question, waiting for it as long as the question says."""
         try:
             result = self._result(line)
-        except EXPECTED as error:
+        except KtsafeError as error:
             code = exit_code(error)
             return msgspec.json.encode(Answer(VERSION, error=ControlFailure(code, str(error))))
         except Exception as error:  # noqa: BLE001 -- the loop raises it too, and logs its place
