@@ -13,7 +13,7 @@ from kafka import errors as kafka_errors
 
 from connectors import bundles
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from connectors.errors import Misconfigured, Unavailable
+from connectors.errors import ConnectorError, Misconfigured, Unavailable
 from connectors.kafka_settings import KafkaSettings
 from connectors.kafka_topics import chunks, client
 from connectors.kafka_topics.chunks import ReleasePart
@@ -115,24 +115,36 @@ class KafkaReleaseSink:
             if not bundles.check_order(release, self.last(), self._topic):
                 # Step 3
                 self._send_all(bundle, release)
-        except _FENCED as error:
-            by_ourselves = self._doubtful
-            self._drop()
-            # Or this process stood still until the broker aborted its transaction.
-            if by_ourselves or time.monotonic() - self._began_s > TRANSACTION_TIMEOUT_S:
-                raise client.translate(
-                    error, "publish release", self._topic, self._settings
-                ) from None
-            self._fenced = True
-            raise bundles.fenced(self._topic) from None
         except (kafka_errors.KafkaError, OSError, RuntimeError) as error:
-            self._give_up()
-            raise client.translate(
-                error, "publish release", self._topic, self._settings, at_work=True
-            ) from None
+            raise self._ended_by(error) from None
         except Unavailable:
             self._give_up()
             raise
+
+    def _ended_by(self, error: Exception) -> ConnectorError:
+        """Drop the producer; return what its error means."""
+        op, topic, settings = "publish release", self._topic, self._settings
+        fencing = self._fencing(error)
+        if fencing is None:
+            self._give_up()
+            return client.translate(error, op, topic, settings, at_work=True)
+        by_ourselves = self._doubtful
+        self._drop()
+        # Or this process stood still until the broker aborted its transaction.
+        if by_ourselves or time.monotonic() - self._began_s > TRANSACTION_TIMEOUT_S:
+            return client.translate(fencing, op, topic, settings)
+        self._fenced = True
+        return bundles.fenced(topic)
+
+    def _fencing(self, error: Exception) -> Exception | None:
+        """Return the error by which the broker fenced us off, None if it did not.
+
+        One call meets it. To every later one kafka-python says that the producer cannot go on, and
+        no more: taking over then would fence off the instance that took over from us.
+        """
+        manager = getattr(self._producer, "_transaction_manager", None)
+        causes = error, getattr(manager, "last_error", None)
+        return next((cause for cause in causes if isinstance(cause, _FENCED)), None)
 
     def close(self) -> None:
         """Close the producer."""

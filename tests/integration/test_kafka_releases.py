@@ -33,6 +33,7 @@ from tests.connectors.release_contract import (
     stage,
 )
 from tests.integration.cluster import Cluster
+from tests.ops.prometheus import until
 
 pytestmark = pytest.mark.integration
 ROOT = Path(__file__).resolve().parents[2]
@@ -171,6 +172,31 @@ def test_of_two_publishers_the_later_wins(world: KafkaReleaseWorld, tmp_path: Pa
     assert [b.release_id for b in world.read(tmp_path / "out")] == ["s-0001", "s-0002"]
     older.close()
     newer.close()
+
+
+def test_who_was_fenced_off_between_two_records_does_not_take_over_back(
+    world: KafkaReleaseWorld, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The client says it once, behind our back; the next record meets only that it cannot go on."""
+    older, newer = world.sink(), world.sink()
+    older.open()
+    newer.open()
+    producer = older._producer
+    send = producer.send
+
+    def sent(*args: Any, **options: Any) -> Any:
+        found = send(*args, **options)
+        until("the producer cannot go on", producer._transaction_manager.has_fatal_error)
+        return found
+
+    monkeypatch.setattr(producer, "send", sent)
+    bundle = stage(tmp_path / "staging", "s-0001", FILES)
+    with pytest.raises(SinkConflict, match="taken over"):
+        older.publish(bundle)
+    newer.publish(bundle)
+    assert [content(b) for b in world.read(tmp_path / "out")] == [content(bundle)]
+    for one in (older, newer):
+        one.close()
 
 
 def test_fenced_off_by_what_was_given_up(
