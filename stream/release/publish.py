@@ -12,9 +12,11 @@ somebody changed in between is not published, and nothing is published after it.
 
 from __future__ import annotations
 
+import errno
+import os
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Protocol, TypeVar
+from typing import Final, Protocol, TypeVar
 
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
 from connectors.errors import SinkConflict, Unavailable
@@ -32,6 +34,9 @@ from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
 log = get_logger(__name__)
 
 T = TypeVar("T")
+
+_PASSING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
+"""Why a file cannot be opened for now, whatever is in it."""
 
 
 class Executor(Protocol):
@@ -93,6 +98,8 @@ class Publisher:
             If the sink holds a release that the ledger does not know, or other bytes.
         StateCorrupted
             If the staged bytes of an unconfirmed release are gone or changed.
+        Unavailable
+            If they cannot be read now.
         """
         releases = self._ledger.releases()
         there = self._sink.last()
@@ -270,7 +277,14 @@ class Publisher:
         for name, expected in record.files.items():
             try:
                 found = digest_regular(folder / name)
-            except OSError:
+            except OSError as error:
+                if error.errno in _PASSING:
+                    raise Unavailable(
+                        "publish the staged release",
+                        f"release {record.release_id}",
+                        f"its bytes cannot be read now ({os.strerror(error.errno)}). Raise the "
+                        "limits of the service; this is tried again.",
+                    ) from None
                 found = ""
             if found != expected:
                 hint = (

@@ -1,6 +1,7 @@
 """The whole service in simulated time: what is published, when, and after which misfortune."""
 
 import dataclasses
+import errno
 import hashlib
 import json
 
@@ -12,7 +13,7 @@ from ktsafe.errors import NotKTSafe
 from state.errors import StateCorrupted, StateMismatch
 from stream.files import releases_write
 from stream.observer import Observer
-from stream.release import fresh
+from stream.release import fresh, publish
 from stream.release.publish import Publisher
 from stream.release.wall_clock import SETTLE_S
 from stream.service.loop import Clock
@@ -230,6 +231,22 @@ def test_lost_staged_bytes_stop_the_service(tmp_path):
     with pytest.raises(StateCorrupted, match="ktsafe rebase"):
         world.run()
     assert not world.releases.releases
+
+
+def test_staged_bytes_that_cannot_be_read_for_now_are_not_called_lost(tmp_path, monkeypatch):
+    """While no file can be opened a release waits; it is published when that has passed."""
+    world = World(tmp_path, PARTITIONS)
+    real, left = publish.digest_regular, [errno.EMFILE, errno.ENFILE, errno.ENOMEM]
+
+    def digest(path):
+        if left:
+            raise OSError(left.pop(), "planned by a test")
+        return real(path)
+
+    monkeypatch.setattr(publish, "digest_regular", digest)
+    world.run()
+    assert not left
+    check_history(world)
 
 
 def forged(files):
