@@ -12,13 +12,20 @@ import os
 import re
 import stat
 from pathlib import Path
+from typing import TypeGuard
 
+_PASSING = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
 _SAFE_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,199}")
 
 
 def is_safe_name(name: str) -> bool:
     """Whether `name` is a plain file name on every platform, and not hidden."""
     return _SAFE_NAME.fullmatch(name) is not None
+
+
+def is_passing(error: BaseException | None) -> TypeGuard[OSError]:
+    """Whether a file could not be opened for a reason that passes, whatever is in it."""
+    return isinstance(error, OSError) and error.errno in _PASSING
 
 
 def open_regular(path: Path) -> io.BufferedReader:

@@ -90,7 +90,8 @@ def undisguised(request: Request, *, price: float = 1.0) -> ExactRelease:
     request:
         What is asked for.
     price:
-        What an inserted edge costs: less than 1 shows more ties, and more edges that are not.
+        What an edge costs beforehand, where a tie that is shown gains 2. Less than 1 shows more
+        ties, and more edges that are none.
     """
     graph, params, rng = request.graph, request.params, request.rng
     effort, executor, report = request.options.effort, request.executor, request.report

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
+from connectors.regular_files import is_passing
 from ktsafe.errors import KtsafeError
 from state.database import RESTORE
 from state.errors import StateCorrupted
@@ -42,10 +43,14 @@ def owners_of(release: ReleaseRecord, audit_dir: Path) -> dict[str, str | None]:
     ------
     StateCorrupted
         If the mapping is gone, or is not that of a release of this size.
+    OSError
+        If no file can be opened for now.
     """
     try:
         owners = read_owners(audit_dir, release.release_id)
     except KtsafeError as error:
+        if is_passing(error.__cause__):
+            raise error.__cause__ from None
         raise _lost(release) from error
     if len(owners) != release.n_vertices:
         raise _lost(release)

@@ -12,15 +12,13 @@ somebody changed in between is not published, and nothing is published after it.
 
 from __future__ import annotations
 
-import errno
-import os
 from collections.abc import Callable
 from concurrent.futures import Future
-from typing import Final, Protocol, TypeVar
+from typing import Protocol, TypeVar
 
 from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
 from connectors.errors import SinkConflict, Unavailable
-from connectors.regular_files import digest_regular
+from connectors.regular_files import digest_regular, is_passing
 from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe, OperationFailed
 from state.errors import StateCorrupted
 from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
@@ -34,9 +32,6 @@ from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
 log = get_logger(__name__)
 
 T = TypeVar("T")
-
-_PASSING: Final = frozenset({errno.EMFILE, errno.ENFILE, errno.ENOMEM})
-"""Why a file cannot be opened for now, whatever is in it."""
 
 
 class Executor(Protocol):
@@ -278,11 +273,11 @@ class Publisher:
             try:
                 found = digest_regular(folder / name)
             except OSError as error:
-                if error.errno in _PASSING:
+                if is_passing(error):
                     raise Unavailable(
                         "publish the staged release",
                         f"release {record.release_id}",
-                        f"its bytes cannot be read now ({os.strerror(error.errno)}). Raise the "
+                        f"its bytes cannot be read now ({error.strerror}). Raise the "
                         "limits of the service; this is tried again.",
                     ) from None
                 found = ""
