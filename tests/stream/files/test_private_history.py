@@ -20,7 +20,7 @@ from stream.files.private_history import owners_of
 def test_a_mapping_is_lost_only_if_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: int, kind: type[Exception]
 ) -> None:
-    """While no file can be opened nobody is told to restore a backup: the release is tried again."""
+    """While no file can be opened nobody is told to restore a backup: it is tried again."""
 
     def refuse(*_: Any, **__: Any) -> Any:
         raise OSError(code, "planned by a test")
