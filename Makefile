@@ -23,8 +23,6 @@ PIN := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-
 PACKAGES := ktsafe state connectors stream
 CODE := $(PACKAGES) tests ops
 
-# Compiled kernels are kept here; without a writable place numba refuses to cache.
-export NUMBA_CACHE_DIR ?= $(CURDIR)/$(VENV)/numba-cache
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help

@@ -71,10 +71,12 @@ def run_command(arguments: list[str]) -> int:
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("ktsafe: interrupted", err=True)
         return Exit.INTERRUPTED
-    except BrokenPipeError:
-        # The reader of our output went away (`ktsafe ... | head`): nothing is wrong with us.
+    except SystemExit as end:
+        if not isinstance(end.__context__, BrokenPipeError):
+            raise
+        # The reader of our output went away (`ktsafe ... | head`), and did not see the verdict.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return Exit.OK
+        return Exit.NOT_READ
     except OSError as error:
         if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
             raise

@@ -61,6 +61,7 @@ class Exit(enum.IntEnum):
     UNAVAILABLE = 5
     MISMATCH = 6
     INTERRUPTED = 130
+    NOT_READ = 141
 
 
 def exit_code(error: Exception) -> Exit:

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 
 def text_of(value: float | None, form: str = ".2f", unknown: str = "-") -> str:
     """Return a figure in a form of `format`, or a word where it is None.
@@ -17,6 +20,12 @@ def text_of(value: float | None, form: str = ".2f", unknown: str = "-") -> str:
 def number(value: float | None, digits: int = 2) -> str:
     """Return a figure as text: whole numbers with commas."""
     return text_of(value, "," if isinstance(value, int) else f",.{digits}f")
+
+
+def cost_in_words(ties: Mapping[str, Any]) -> str:
+    """Return how many ties a release hides or inserts, by its `usefulness`."""
+    share = text_of(ties["cost_share"])
+    return f"{ties['cost']:,} ties hidden or inserted: {share} of the true ones"
 
 
 def percent(share: float | None) -> str:

@@ -62,7 +62,7 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
 
 EXAMPLES: Final = """\
 Examples:
-  ktsafe demo                           a network, a year, twelve verified releases in ./var
+  ktsafe demo                           a network, a year, thirteen verified releases in ./var
   ktsafe anonymize --vertices people.csv --edges ties.csv --schema schema.toml \\
       --out release --audit private     one graph, one release
   ktsafe config example > ktsafe.toml   a configuration with every key, to start a service from

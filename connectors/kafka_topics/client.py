@@ -90,7 +90,7 @@ def translate(
     if at_work and isinstance(error, kafka_errors.AuthorizationError):
         hint = (
             f"the cluster at {settings.address} no longer allows it ({name}). Give the access "
-            "rights back; this is tried again."
+            "rights back."
         )
         return Unavailable(op, subject, hint)
     if isinstance(error, _REFUSED):
@@ -104,7 +104,7 @@ def translate(
         return Misconfigured(op, subject, hint)
     hint = (
         f"the cluster at {settings.address} gave no usable answer ({name}). Check that the brokers "
-        f"run, can be reached, and speak {settings.security_protocol} there; this is tried again."
+        f"run, can be reached, and speak {settings.security_protocol} there."
     )
     return Unavailable(op, subject, hint)
 

@@ -26,10 +26,13 @@ from stream.watching.progress import Progress, phases
 
 PARTS: Final = {
     "search": ("exact/", "attributes/"),
-    "judges": ("verify/_stars", "audit/", "sequence_audit/"),
+    "judges": ("audit/", "verify/_stars", "sequence_audit/"),
     "hops": ("alignment/", "verify/"),
 }
-"""Runs of `stream.process.toy_runs`, and which files of kernels each of them compiles."""
+"""Runs of `stream.process.toy_runs`, and which files of kernels each of them compiles.
+
+The first folder is compiled by this run alone, so it tells whether the run is needed.
+"""
 FIRST: Final = ("search", "judges")
 """What a release needs that knows stars: the default."""
 _KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
@@ -87,10 +90,13 @@ def completion(
 
 
 def compile_first(*parts: str) -> None:
-    """Compile what a first release needs, with a bar, if nothing was compiled before."""
-    if kernel_cache.is_cold():
+    """Compile what a first release needs and was not compiled before, with a bar."""
+    cold = [
+        part for part in parts or FIRST if kernel_cache.is_cold(PARTS[part][0].removesuffix("/"))
+    ]
+    if cold:
         with phases("compiling kernels, once") as progress:
-            _run_beside(parts or FIRST, progress)
+            _run_beside(cold, progress)
 
 
 def _run_beside(

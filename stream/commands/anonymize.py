@@ -22,7 +22,7 @@ from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from stream.commands.after_install import compile_first
 from stream.errors import Exit
-from stream.figure_text import number
+from stream.figure_text import cost_in_words, number
 from stream.process.command_line import Edges, Json, SchemaFile, Vertices
 from stream.report.writing import check_page, new_file
 from stream.watching.progress import phases
@@ -282,12 +282,12 @@ def _write_report(path: Path, release: Release, figures: dict[str, Any]) -> None
 
 
 def _print(report: dict[str, Any]) -> None:
+    ties = report["figures"]["usefulness"]["edges"]
     typer.echo(
         f"{report['release']}: kt-safe by the strict verifier; fewest candidates "
-        f"{report['candidates_min']}\n"
+        f"{report['candidates_min'] or 'none'}\n"
         f"{report['audit']}: private (who is who, and what follows); never publish it\n"
-        f"anonymized in {report['seconds']:.1f} s; cost {report['figures']['cost']['total']:,}, "
-        f"where the truth has {report['figures']['usefulness']['edges']['true']:,} ties\n"
+        f"anonymized in {report['seconds']:.1f} s; {cost_in_words(ties)}\n"
     )
     table = Table("", *USEFULNESS, box=SIMPLE_HEAD)
     for title, key in (("people", "vertices"), ("ties", "edges")):
@@ -305,12 +305,13 @@ def _print(report: dict[str, Any]) -> None:
 
 def _hint(report: dict[str, Any], places: Paths) -> None:
     """Say how to learn what fewer or broader attributes would give, where few ties are shown."""
+    few = "Few ties are shown" if report["vertices"] else "Nobody is shown"
     ties = report["figures"]["usefulness"]["edges"]
     if ties["true"] and (ties["f1"] or 0) < F1_POOR:
         files = (places.vertices, places.edges, places.schema)
         words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
         typer.echo(
-            "Few ties are shown: the quasi-identifiers make too many kinds of people. "
+            f"{few}: the quasi-identifiers make too many kinds of people for this k. "
             "What fewer or broader ones would give:\n    "
             + shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words)])
         )

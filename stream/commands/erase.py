@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from state.errors import StateLocked, StateUnusable
+from state.errors import StateLocked
 from stream.errors import ConfigError, Exit
 from stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
-from stream.process.private_folder import STORE, check_finished
+from stream.process.private_folder import check_there
 
 if TYPE_CHECKING:
     from state.store import GraphStore
@@ -83,7 +83,7 @@ def _opened(settings: Settings) -> GraphStore:
     Raises
     ------
     StateUnusable
-        If there is none, or not yet: to report an erasure would hide a wrong configuration.
+        If there is none, or not yet.
     StateLocked
         If a service holds it all the same.
     """
@@ -91,10 +91,7 @@ def _opened(settings: Settings) -> GraphStore:
     from stream.service import assembly
 
     private = places.private_folder(settings)
-    check_finished(private)
-    if not (private / STORE).is_dir():
-        hint = "there is no state, and so nobody in it. Name the configuration of the service."
-        raise StateUnusable("erase", str(private), hint)
+    check_there(private, "erase")
     try:
         return assembly.open_store(settings)
     except StateLocked as error:

@@ -7,6 +7,7 @@ from contextlib import closing
 
 from stream.errors import Exit
 from stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
+from stream.process.private_folder import check_there
 
 
 def rebase(
@@ -33,13 +34,14 @@ def rebase(
     from stream.service.control_client import ask
 
     settings = configuration.load(config)
+    private = places.private_folder(settings)
+    check_there(private, "rebase")
     if not yes:
         ask_first(
             "Readers of releases before and after can link the two sequences, and many people then "
             "have fewer candidates than k. Begin a new one?"
         )
     digest = inputs_digest(settings.params, settings.schema, assembly.frozen_inputs(settings))
-    private = places.private_folder(settings)
     report = ask(private, "rebase", {"inputs_digest": digest}, patience_s=wait)
     if report is None:
         with closing(assembly.open_store(settings, accept_schema=True)) as store:

@@ -14,6 +14,7 @@ import typer
 
 from connectors.base import ReleaseBundle, ReleaseReader
 from stream.errors import ConfigError, Exit
+from stream.process.command_line import hurried
 
 app = typer.Typer(help="Read published releases.", no_args_is_help=True)
 
@@ -50,7 +51,7 @@ def read(
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object each.")] = False,
 ) -> int:
     """Rebuild complete releases, every byte checked: the latest, all, or as they appear."""
-    reader = _reader(config, folder, kafka, kafka_settings, topic)
+    reader = _reader(config, folder, kafka, kafka_settings, topic, follow=follow)
     into.mkdir(parents=True, exist_ok=True)
     with closing(reader):
         if every or follow:
@@ -71,8 +72,10 @@ def _reader(
     kafka: str | None,
     kafka_settings: Path | None,
     topic: str | None,
+    *,
+    follow: bool,
 ) -> ReleaseReader:
-    """Return a reader of the one place that was named."""
+    """Return a reader of the one place that was named; one that follows is patient."""
     from connectors.files import FileReleaseReader
     from stream.config import settings as configuration
     from stream.service import assembly
@@ -86,8 +89,9 @@ def _reader(
             "--topic NAME."
         )
         raise ConfigError(msg, hint=hint)
+    patience = (lambda kafka: kafka) if follow else hurried
     if config is not None:
-        return assembly.release_reader(configuration.load(config))
+        return assembly.release_reader(configuration.load(config), patience)
     if folder is not None:
         return FileReleaseReader(folder)
     from connectors.kafka_topics import KafkaReleaseReader, KafkaSettings
@@ -98,7 +102,7 @@ def _reader(
         assert kafka is not None
         settings = KafkaSettings(bootstrap_servers=tuple(kafka.split(",")))
     assert topic is not None
-    return KafkaReleaseReader(settings, topic)
+    return KafkaReleaseReader(patience(settings), topic)
 
 
 def _read_latest(reader: ReleaseReader, into: Path, *, as_json: bool) -> bool:

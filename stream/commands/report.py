@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stream.errors import Exit
-from stream.process.command_line import FiguresSeed, Releases, TruthSchema
+from stream.process.command_line import FiguresSeed, Releases, Truth, TruthSchema
 from stream.watching.progress import phases
 
 
@@ -20,13 +20,7 @@ def report(
         typer.Option("--map", help="The private audit folder, with an audit.json per release."),
     ],
     out: Annotated[Path, typer.Option(help="New HTML file.")],
-    truth: Annotated[
-        Path | None,
-        typer.Option(
-            help="Folder with the true vertices.csv and edges.csv per release, or the feed: "
-            "measures what the last audit does not tell."
-        ),
-    ] = None,
+    truth: Truth = None,
     schema: TruthSchema = None,
     attacks: Annotated[
         Path | None, typer.Option(help="What `ktsafe attack --json` printed of these releases.")
@@ -39,8 +33,9 @@ def report(
 ) -> int:
     """Write one HTML page on the last release, beside all before it: safety, and utility.
 
-    It is made from private audits that exist already, and is private. With --public it is made for
-    readers of releases: what is promised, and what noise to expect in coarse steps.
+    It is made from private audits that exist already, and is private; --truth measures what the
+    last audit does not tell. With --public it is made for readers of releases: what is promised,
+    and what noise to expect in coarse steps.
     """
     from stream.report import public_page
     from stream.report.content import content

@@ -15,7 +15,7 @@ import typer
 from state.errors import StateUnusable
 from stream.errors import Exit
 from stream.process.command_line import Config, Edges, Json, Vertices, Wait, say
-from stream.process.private_folder import STORE
+from stream.process.private_folder import STORE, check_there
 from stream.slots import rfc3339
 from stream.watching.progress import phases
 
@@ -180,16 +180,12 @@ def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
     """Give the state of a service as it is now, running or not; what was frozen goes after."""
     from state.folder import hold
     from stream.config import places
-    from stream.process.private_folder import check_finished
     from stream.service.control_client import ask
     from stream.upkeep.backup import parts_of
 
     private = places.private_folder(settings)
-    check_finished(private)
+    check_there(private, "read the state")
     store = private / STORE
-    if not store.is_dir():
-        hint = "there is no state yet. Name the configuration of a service that has run."
-        raise StateUnusable("read the state", str(private), hint)
     found = ask(private, "freeze", {}, patience_s=wait_s)
     if found is None:
         with hold(store):

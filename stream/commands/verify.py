@@ -41,8 +41,8 @@ def verify_folders(
     if certificate is not None and len(found) != 1:
         msg = "A certificate belongs to one release."
         raise InvalidParams(msg, hint="Name that release alone.")
-    if kernel_cache.is_cold():
-        typer.echo("ktsafe: compiling kernels, once; this takes about half a minute", err=True)
+    if kernel_cache.is_cold("verify"):
+        typer.echo("ktsafe: compiling the verifier's kernels, once", err=True)
     reports = []
     with phases("verifying") as progress:
         for number, folder in enumerate(found):
@@ -99,8 +99,8 @@ def _print(report: dict[str, Any]) -> None:
     typer.echo(
         f"{report['release_id']}: {word} ({asked}); "
         f"{report['vertices']} vertices, {report['edges']} edges, "
-        f"fewest candidates {report['candidates_min']}, "
-        f"greatest sensitive share {report['sensitive_share_max']}"
+        f"fewest candidates {report['candidates_min'] or 'none'}, "
+        f"greatest sensitive share {report['sensitive_share_max'] or 'none'}"
     )
     if report["undecided_pairs"]:
         typer.echo(

@@ -36,7 +36,10 @@ Mappings = Annotated[
 ]
 Truth = Annotated[
     Path | None,
-    typer.Option(help="Folder with the true vertices.csv and edges.csv per release, or the feed."),
+    typer.Option(
+        help="The feed; or a folder with the imported vertices.csv and edges.csv, and the feed; or "
+        "one with the true vertices.csv and edges.csv per release."
+    ),
 ]
 TruthSchema = Annotated[
     Path | None, typer.Option(help="TOML with the [attributes] table, if the truth has buckets.")

@@ -68,10 +68,13 @@ def _settled(name: str, folder: Path, package: str) -> str:
     return ""
 
 
-def is_cold() -> bool:
-    """Whether no kernel was compiled before, so that the first release takes a while longer."""
+def is_cold(room: str) -> bool:
+    """Whether no kernel of a folder of the package was compiled before: its first use takes longer.
+
+    numba keeps them under that folder's name with a digest of its path.
+    """
     folder = os.environ.get(_VARIABLE)
-    return folder is None or next(Path(folder).rglob("*.nbi"), None) is None
+    return folder is None or next(Path(folder).glob(f"{room}_*/*.nbi"), None) is None
 
 
 def package_folder(package: str) -> Path:

@@ -29,6 +29,20 @@ _UNFINISHED: Final = {
 }
 
 
+def check_there(private: Path, op: str) -> None:
+    """Refuse to do with a state what asks for one: a report of it would hide a wrong configuration.
+
+    Raises
+    ------
+    StateUnusable
+        If there is none, or not yet.
+    """
+    check_finished(private)
+    if not (private / STORE).is_dir():
+        hint = "there is no state yet. Name the configuration of a service that has run."
+        raise StateUnusable(op, str(private), hint)
+
+
 def check_finished(private: Path) -> None:
     """Refuse to go on beside an import or a restoration that has not ended.
 

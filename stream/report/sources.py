@@ -108,8 +108,7 @@ def _measured(
     size = {"vertices": case.original.n_vertices, "edges": case.original.n_edges}
     if size != audit["size"]["original"]:
         msg = f"The true graph is not the one behind {name}: their sizes differ."
-        hint = "After `ktsafe state import` a feed tells a part only: give the graph as a folder."
-        raise InvalidGraph(msg, hint=hint)
+        raise InvalidGraph(msg, hint="Give the graph of the release's nominal time.")
     return measured(
         audit,
         case.original,

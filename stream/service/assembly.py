@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -61,7 +61,7 @@ def run_from_settings(
     config = settings.config
     logs.configure(level=config.log.level, format=config.log.format)
     logs.install_crash_hooks()
-    if kernel_cache.is_cold():
+    if kernel_cache.is_cold("exact"):
         log.info("kernels are compiled once, with the first release; see `ktsafe warm`")
     with ExitStack() as stack:
         stopping = stack.enter_context(stop_on_signals())
@@ -185,12 +185,14 @@ def release_sink(settings: Settings) -> ReleaseSink:
     )
 
 
-def release_reader(settings: Settings) -> ReleaseReader:
+def release_reader(
+    settings: Settings, patience: Callable[[KafkaSettings], KafkaSettings] = lambda kafka: kafka
+) -> ReleaseReader:
     """Return a reader of what the configured sink publishes."""
     table = settings.config.sink
     if isinstance(table, FilesSinkTable):
         return files.FileReleaseReader(settings.path(table.folder))
-    return kafka_topics.KafkaReleaseReader(_kafka(settings), table.topic)
+    return kafka_topics.KafkaReleaseReader(patience(_kafka(settings)), table.topic)
 
 
 def dead_letter_sink(settings: Settings) -> DeadLetterSink:

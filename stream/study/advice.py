@@ -296,6 +296,8 @@ def _told_broader(graph: AttributedGraph, name: str) -> AttributedGraph:
 
 def in_words(base: Tried, best: Tried) -> str:
     """Return the advice in a sentence."""
+    if not best.people:
+        return f"Nobody can be shown at k = {best.setting.k}: ask for a smaller one."
     if best.setting == base.setting:
         return "Keep all quasi-identifiers: leaving one out gains little."
     parts = [

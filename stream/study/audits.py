@@ -6,7 +6,8 @@
                                     "held_changes": 0, "lag_max": null}}
     TRUTH/<release_id>/vertices.csv[.gz], edges.csv[.gz]       as `ktsafe anonymize` reads them
 
-A folder that holds the files itself serves every release. The truth may also be the feed.
+A folder that holds the files itself serves every release. The truth may also be the feed, or a
+folder with the feed and the graph that was imported before it.
 """
 
 from __future__ import annotations
@@ -34,6 +35,11 @@ from stream.study.true_feed import TrueFeed
 
 EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND: Final = datetime.timedelta(microseconds=1)
+
+_TRUTH_AFTER_IMPORT: Final = (
+    "After `ktsafe state import` --truth is a folder with the imported vertices.csv and edges.csv, "
+    "and the feed."
+)
 
 
 def audited(
@@ -73,6 +79,11 @@ def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | N
     """Return a release beside its truth, as attacks and figures take it.
 
     A place whose owner is not in the true graph counts as inserted: nobody is there to be found.
+
+    Raises
+    ------
+    InvalidGraph
+        If that holds for most owners: it is another truth.
     """
     part = release.manifest.schema
     schema = Schema(tuple(part.quasi_identifiers), part.sensitive, frozenset(part.sensitive_values))
@@ -80,6 +91,10 @@ def case_of(release: Release, true: TrueGraph, owners: Mapping[str, Hashable | N
     columns[schema.sensitive] = true.sensitive_texts
     place = {person: i for i, person in enumerate(true.people)}
     behind = [place.get(owners.get(name), -1) for name in release.ids]
+    named = sum(owners.get(name) is not None for name in release.ids)
+    if 2 * sum(vertex >= 0 for vertex in behind) < named:
+        msg = f"Most people of {release.manifest.release_id} are not in the truth."
+        raise InvalidGraph(msg, hint=_TRUTH_AFTER_IMPORT)
     return Case(
         AttributedGraph.from_columns(schema.expecting_nothing(), columns, true.edges),
         AttributedGraph.from_columns(schema.expecting_nothing(), release.columns, release.edges),
@@ -123,7 +138,8 @@ class Truth:
     Parameters
     ----------
     path:
-        A folder with `vertices.csv` and `edges.csv` per release, or a feed (.jsonl, .jsonl.gz).
+        A folder with `vertices.csv` and `edges.csv` per release, a feed (.jsonl, .jsonl.gz), or a
+        folder with a feed and the graph that it goes on from.
     schema:
         Says how numbers become buckets; None: the values are as published.
     """
@@ -131,7 +147,7 @@ class Truth:
     def __init__(self, path: Path, schema: Schema | None) -> None:
         self._path = path
         self._schema = schema
-        self._feed = TrueFeed(path) if path.is_file() else None
+        self._feed = _feed_at(path)
 
     def left_since(self, manifests: Sequence[Manifest]) -> list[frozenset[str]]:
         """Return for each release of a history who has left since, as far as is known.
@@ -210,6 +226,19 @@ def nominal_time(manifest: Manifest) -> datetime.datetime | None:
         msg = f"The manifest of {manifest.release_id} has a nominal time that is none."
         raise ReleaseUnreadable(msg) from error
     return time if time.tzinfo else time.replace(tzinfo=datetime.UTC)
+
+
+def _feed_at(path: Path) -> TrueFeed | None:
+    """Return the feed that is the truth, or that lies in a folder with an imported graph."""
+    if path.is_file():
+        return TrueFeed(path)
+    feeds = [*path.glob("*.jsonl"), *path.glob("*.jsonl.gz")]
+    if len(feeds) > 1:
+        msg = f"{path} holds several feeds."
+        raise InvalidGraph(msg, hint="Leave the one that the service read.")
+    if not feeds:
+        return None
+    return TrueFeed(feeds[0], (_either(path, "vertices.csv"), _either(path, "edges.csv")))
 
 
 def _people(path: Path) -> frozenset[str]:

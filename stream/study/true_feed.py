@@ -1,8 +1,9 @@
 """The true graph at any time, folded from a feed in a file: an audit's own reading of it.
 
-It shares no code with the store. State semantics: DESIGN, "State semantics": registers merge by
-(time, line), an attribute or a tie counts if it is later than its vertex's last departure, and a
-tie waits for its ends. A release at T shows the lines before the first one that is later than T.
+After `ktsafe state import` the feed goes on from a graph in two files, which counts as older. It
+shares no code with the store. State semantics: registers merge by (time, line), an attribute or a
+tie counts if it is later than its vertex's last departure, and a tie waits for its ends. A release
+at T shows the lines before the first one that is later than T.
 """
 
 from __future__ import annotations
@@ -11,25 +12,39 @@ import gzip
 import io
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Final
 
 import numpy as np
 
 from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import Declared, TrueGraph
+from stream.files.graphs import csv_rows
 from stream.ingest import events
 
 Stamp = tuple[int, int]
 """(time in microseconds, line)."""
 
+_HINT: Final = "--truth takes a feed, a folder of graphs, or one with a graph and its feed."
+
 BEGINNING: Stamp = (-(2**63), -1)
+IMPORTED: Stamp = (BEGINNING[0], 0)
 
 
 class TrueFeed:
-    """Reads a feed up to a time, and then further."""
+    """Reads a feed up to a time, and then further.
 
-    def __init__(self, path: Path) -> None:
+    Parameters
+    ----------
+    path:
+        The feed, one event per line.
+    imported:
+        Files of vertices and edges that were there before, if any.
+    """
+
+    def __init__(self, path: Path, imported: tuple[Path, Path] | None = None) -> None:
         self._path = path
+        self._imported = imported
         self._restart()
 
     def _restart(self) -> None:
@@ -51,6 +66,8 @@ class TrueFeed:
         """
         if time_us < self._read_to:
             self._restart()
+        if self._imported is not None and self._read_to == BEGINNING[0]:
+            self._begin(*self._imported, schema)
         self._read_to = time_us
         while (following := self._next or next(self._lines, None)) is not None:
             self._next = following
@@ -71,6 +88,17 @@ class TrueFeed:
         ]
         edges = np.array(sorted(ties), dtype=np.int64).reshape(-1, 2)
         return TrueGraph(people, texts[:-1], texts[-1], edges, declared)
+
+    def _begin(self, vertices: Path, edges: Path, schema: Schema) -> None:
+        """Take in the graph that was imported, as events before all others."""
+        names = schema.attributes
+        with csv_rows(vertices, ["id", *names]) as rows:
+            for _, (vertex, *texts) in rows:
+                values: dict[str, events.AttributeValue] = dict(zip(names, texts, strict=True))
+                self._apply(IMPORTED, events.VertexUpsertEvent(vertex, values))
+        with csv_rows(edges, ["source", "target"]) as rows:
+            for _, (source, target) in rows:
+                self._apply(IMPORTED, events.EdgeAddEvent(source, target))
 
     def left_after(self, time_us: int) -> frozenset[str]:
         """Return who left after a time, as far as the feed has been read."""
@@ -102,17 +130,22 @@ class TrueFeed:
 
 def _lines(path: Path) -> Iterator[tuple[Stamp, events.Event]]:
     """Yield the events of a feed; lines that are none were dead letters and are passed over."""
+    number, found = -1, False
     try:
         with _open(path) as file:
             for number, line in enumerate(file):
                 try:
                     event = events.decode(line)
-                    yield (events.time_us(event.time, None), number), event
+                    stamp = events.time_us(event.time, None), number
                 except events.MalformedEvent:
                     continue
+                found = True
+                yield stamp, event
     except (OSError, EOFError) as error:
         msg = f"{path} cannot be read ({type(error).__name__})."
-        raise InvalidGraph(msg, hint="--truth takes a feed, or a folder of graphs.") from error
+        raise InvalidGraph(msg, hint=_HINT) from error
+    if number >= 0 and not found:
+        raise InvalidGraph(f"{path} holds no event.", hint=_HINT)
 
 
 def _open(path: Path) -> io.BufferedIOBase:

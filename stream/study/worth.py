@@ -12,7 +12,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import utility_figures
 from state.snapshot import GraphSnapshot
-from stream.figure_text import text_of
+from stream.figure_text import cost_in_words, text_of
 from stream.files.releases_read import Release
 from stream.study.comparison import without
 
@@ -92,9 +92,8 @@ def describe_worth(found: Mapping[str, Any]) -> str:
     ]
     lines = ["worth     the last release beside the truth (for you alone: readers cannot tell)"]
     lines += [f"          {a:<13} {b:>8} {c:>8}   {d}".rstrip() for a, b, c, d in rows]
-    share = text_of(ties["cost_share"])
     lines += [
-        f"cost      {ties['cost']:,} ties hidden or inserted: {share} of the true ones",
+        f"cost      {cost_in_words(ties)}",
         f"rebase    {_shares(found['afresh']['edges'])}: ties, if it began anew now",
     ]
     lines += [

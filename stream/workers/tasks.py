@@ -76,7 +76,7 @@ def check_code(wanted: str) -> None:
     problem = settle_cache()
     if code_digest() != wanted:
         raise WorkerRefuses("A worker has another version of ktsafe, numpy or numba.")
-    if problem or is_cold():
+    if problem or is_cold("exact"):
         raise WorkerRefuses("A worker has no compiled kernels: run `ktsafe warm` there.")
 
 

@@ -14,7 +14,6 @@ that is in it.
 from __future__ import annotations
 
 import argparse
-import csv
 import gzip
 import json
 import subprocess
@@ -22,7 +21,7 @@ import sys
 import tempfile
 import time
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -141,27 +140,10 @@ def on_feed(name: str, data: Path) -> Found:
 
 
 def _demo(folder: Path) -> tuple[Path, Path]:
-    """Run the demo; return all of it as a feed, and the folder of its private audits."""
+    """Run the demo; return what it imported with its feed, and the folder of its private audits."""
     command = [sys.executable, "-m", "stream.cli", "demo", "--dir", str(folder), "--port", "0"]
     subprocess.run(command, check=True, capture_output=True)
-    whole = folder / "whole.jsonl"
-    with whole.open("w", encoding="utf-8") as file:
-        for event in _imported(folder / "demo"):
-            file.write(json.dumps(event) + "\n")
-        file.write(gzip.decompress((folder / "demo" / "feed.jsonl.gz").read_bytes()).decode())
-    return whole, folder / "state" / "audit"
-
-
-def _imported(home: Path) -> Iterator[dict[str, Any]]:
-    """Yield the network that the demo begins with as events before those of its feed."""
-    at = {"time": "2025-12-31T00:00:00Z"}
-    with (home / "vertices.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            name = row.pop("id")
-            yield {"type": "vertex.upsert", "id": name, "attributes": row, **at}
-    with (home / "edges.csv").open(encoding="utf-8", newline="") as file:
-        for row in csv.DictReader(file):
-            yield {"type": "edge.add", **row, **at}
+    return folder / "demo", folder / "state" / "audit"
 
 
 def _service(folder: Path, data: Path, name: str) -> tuple[Path, Path]:

@@ -119,6 +119,18 @@ def test_people_who_are_not_there_are_not_targets(tmp_path, capsys):
     assert {result["targets"] for result in release["results"]} == {78}
 
 
+def test_a_truth_of_other_people_is_refused(tmp_path, capsys):
+    """A feed that goes on from an imported graph tells of few; no figure is made of these."""
+    feed = tmp_path / "feed.jsonl"
+    feed.write_text('{"type": "vertex.upsert", "id": "a stranger", "time": 1}\n')
+    command = [*write(tmp_path, 1), f"--truth={feed}"]
+    assert run_command(command) == Exit.USAGE
+    assert "imported" in capsys.readouterr().err
+    feed.write_text("id,group\np1,x\n")
+    assert run_command(command) == Exit.USAGE
+    assert "holds no event" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("wrong", ["--attacks=one-hop", "--map=nowhere", "--truth=nowhere"])
 def test_what_does_not_fit_is_refused(tmp_path, capsys, wrong):
     """An attack that is not known, and private folders that hold nothing."""

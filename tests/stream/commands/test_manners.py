@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,7 +27,15 @@ def kafka_config(folder: Path) -> str:
     return str(path)
 
 
-@pytest.mark.parametrize("line", ["feed send FEED --to CONFIG", "letters read CONFIG"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        "feed send FEED --to CONFIG",
+        "letters read CONFIG",
+        "releases read CONFIG --into FOLDER",
+        "releases read --kafka 127.0.0.1:9 --topic releases --into FOLDER",
+    ],
+)
 def test_a_broker_that_is_away_is_not_waited_for_as_a_service_would(
     tmp_path: Path,
     line: str,
@@ -36,11 +46,37 @@ def test_a_broker_that_is_away_is_not_waited_for_as_a_service_would(
     feed, config = tmp_path / "feed.jsonl", kafka_config(tmp_path)
     feed.write_text("{}\n")
     monkeypatch.setattr(command_line.hurried, "__defaults__", (0.5,))
+    line = line.replace("FOLDER", str(tmp_path / "releases"))
     words = line.replace("FEED", str(feed)).replace("CONFIG", config).split()
     assert run_command(words) == Exit.UNAVAILABLE
     told = capsys.readouterr().err
     assert "asking 127.0.0.1:9, for at most 0.5 s" in told
     assert "ConnectionRefusedError" in told
+
+
+def test_a_reader_that_goes_away_gets_no_verdict() -> None:
+    """`ktsafe ... | head` ends neither with 0 nor with 1, which say safe and unsafe."""
+    command = [sys.executable, "-m", "stream.cli", "feed", "generate", "--people", "3000"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        running.stdout.readline()
+        running.stdout.close()
+        assert running.stderr.read() == b""
+    assert running.returncode == Exit.NOT_READ
+
+
+def test_no_state_is_begun_by_what_asks_for_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`erase` and `rebase` of a service that never ran refuse, and make no folder."""
+    text = (ROOT / "ops/examples/files.toml").read_text(encoding="utf-8")
+    config = tmp_path / "ktsafe.toml"
+    config.write_text(text.replace("/var/lib/ktsafe", str(tmp_path / "state")))
+    for words in (["erase", "somebody", str(config)], ["rebase", str(config)]):
+        assert run_command([*words, "--yes"]) == Exit.STATE
+        assert "no state yet" in capsys.readouterr().err
+    assert not (tmp_path / "state").exists()
 
 
 def test_topics_are_asked_for_as_long_as_was_said(

@@ -86,6 +86,16 @@ def test_a_started_process_uses_the_same_folder(tmp_path, monkeypatch) -> None:
         assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path
 
 
+def test_kernels_of_one_folder_do_not_pass_for_those_of_another(tmp_path, monkeypatch) -> None:
+    """After the verifier's were compiled, those of the search are still cold."""
+    monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
+    kernel = tmp_path / "verify_0a1b" / "stars.nbi"
+    kernel.parent.mkdir()
+    kernel.touch()
+    assert not kernel_cache.is_cold("verify")
+    assert kernel_cache.is_cold("exact")
+
+
 @pytest.mark.parametrize("trap", ["open to others", "link", "file", "no home"])
 def test_code_that_others_may_have_written_is_not_run(tmp_path, monkeypatch, trap) -> None:
     """Kernels go to a new folder of mode 0700 instead, and the user is told why."""

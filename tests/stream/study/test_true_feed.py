@@ -68,3 +68,44 @@ def test_a_feed_folds_to_the_same_graph(tmp_path_factory, history, times):
         ):
             assert texts == [vertices[v].get(name) or "-" for v in true.people]
         assert {frozenset(true.people[x] for x in e) for e in true.edges.tolist()} == edges
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(EVENTS, max_size=30), st.integers(0, 30))
+def test_a_feed_goes_on_from_an_imported_graph(tmp_path_factory, history, cut):
+    """The graph at a cut, and the events after it, fold to what all events do."""
+    folder = tmp_path_factory.mktemp("feed")
+    lines = [wire(event, 1000 + i) for i, event in enumerate(kept(history))]
+    for name, part in (("all", lines), ("later", lines[cut:])):
+        (folder / f"{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in part))
+    whole = TrueFeed(folder / "all.jsonl")
+    begun = whole.at((999 + cut) * 1000, SCHEMA, Declared())
+    files = folder / "vertices.csv", folder / "edges.csv"
+    people = zip(begun.people, *begun.values, begun.sensitive_texts, strict=True)
+    ties = [[begun.people[v] for v in edge] for edge in begun.edges.tolist()]
+    for file, header, rows in zip(
+        files, ("id,group,health", "source,target"), (people, ties), strict=True
+    ):
+        file.write_text("\n".join([header, *map(",".join, rows)]) + "\n")
+    later = TrueFeed(folder / "later.jsonl", files)
+    for time in (999 + cut + len(lines), 999 + cut):
+        expected, found = (feed.at(time * 1000, SCHEMA, Declared()) for feed in (whole, later))
+        assert found.people == expected.people
+        assert [*found.values, found.sensitive_texts] == [
+            *expected.values,
+            expected.sensitive_texts,
+        ]
+        assert found.edges.tolist() == expected.edges.tolist()
+
+
+def kept(history):
+    """Return the events without ties that wait for an end: a graph in files has none of these."""
+    present = set()
+    for event in history:
+        if event[0] == "vertex.upsert":
+            present.add(event[1])
+        elif event[0] == "vertex.delete":
+            present.discard(event[1])
+        elif event[1] == event[2] or not present.issuperset(event[1:]):
+            continue
+        yield event
