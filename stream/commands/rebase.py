@@ -34,13 +34,13 @@ def rebase(
     from stream.service.control_client import ask
 
     settings = configuration.load(config)
-    private = places.private_folder(settings)
-    check_there(private, "rebase")
     if not yes:
         ask_first(
             "Readers of releases before and after can link the two sequences, and many people then "
             "have fewer candidates than k. Begin a new one?"
         )
+    private = places.private_folder(settings)
+    check_there(private, "rebase")
     digest = inputs_digest(settings.params, settings.schema, assembly.frozen_inputs(settings))
     report = ask(private, "rebase", {"inputs_digest": digest}, patience_s=wait)
     if report is None:
