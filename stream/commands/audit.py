@@ -34,7 +34,7 @@ def audit(
     as_json: Json = False,
     limit: Annotated[int, typer.Option(min=0, help="Vertices to name, per violation.")] = 10,
 ) -> int:
-    """Say whether releases are safe together, whoever links them; exit 0 iff they are.
+    """Say whether releases are safe together; the exit code is 0 only if they are.
 
     What it prints is private.
     """
@@ -93,22 +93,14 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
             ("candidates_real", "  real people among them"),
             ("candidates_real_leavers_known", "  if the attacker knows who has left"),
         ):
-            typer.echo(f"  {words}: {_counts(figures[name])}")
+            if figures[name]["min"] is not None:  # Else nobody is known.
+                typer.echo(f"  {words}: {_counts(figures[name])}")
         share = figures["sensitive_share"]
         typer.echo(
             f"  sensitive share of them: most {text_of(share['max'], '', 'none')}, "
             f"median {text_of(share['median'], '', 'none')}, {share['above_alpha']} above alpha"
         )
-    changes = sequence["changes"]
-    typer.echo(
-        f"  visible changes: {changes['visible']}; fewest candidates who changed alike "
-        f"{text_of(changes['k_delta_min'], '', 'none')}, {changes['below_k']} below k"
-    )
-    alike = changes["alpha_alike"]
-    typer.echo(
-        f"  sensitive share of those who changed alike: most {text_of(alike['max'], '', 'none')}, "
-        f"{alike['above_alpha']} above alpha"
-    )
+    _print_changes(sequence["changes"])
     if (persistence := sequence.get("persistence")) is not None:
         typer.echo(
             "  true against inserted ties, 0.5 tells nothing: age "
@@ -124,6 +116,18 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
         )
     _print_usefulness([row["usefulness"] for row in sequence["by_release"] if "usefulness" in row])
     typer.echo(f"  decided by: {sequence['decided_by']}")
+
+
+def _print_changes(changes: dict[str, Any]) -> None:
+    """Print how many changes are visible and, if any are, who else changed so."""
+    typer.echo(f"  visible changes: {changes['visible']}")
+    if changes["k_delta_min"] is not None:
+        alike = changes["alpha_alike"]
+        typer.echo(
+            f"    fewest candidates who changed alike {changes['k_delta_min']}, "
+            f"{changes['below_k']} below k; sensitive share of them: most "
+            f"{text_of(alike['max'], '', 'none')}, {alike['above_alpha']} above alpha"
+        )
 
 
 def _print_usefulness(rows: list[dict[str, Any]]) -> None:
@@ -143,8 +147,6 @@ def _several(count: int, noun: str) -> str:
 
 
 def _counts(figures: dict[str, Any]) -> str:
-    if figures["min"] is None:
-        return "nobody is known (--map says who is real)"
     return (
         f"fewest {figures['min']}, 1% at most {figures['p1']}, 5% at most {figures['p5']}, "
         f"median {figures['median']}; {figures['below_k']} of {figures['vertices']} below k"

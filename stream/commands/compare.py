@@ -237,8 +237,8 @@ def _print(rows: list[Row], *, utility: bool) -> None:
     matters = [("Cost and usefulness", COST, _one), ("Privacy of the real vertices", PRIVACY, _one)]
     if utility:
         matters.append(("Utility", UTILITY, _one))
-        matters.append(("Structure, true > released", STRUCTURE, _change))
-        matters.append(("Assortativity, true > released", _assortativities(rows), _change))
+        matters.append(("Structure, true -> released", STRUCTURE, _change))
+        matters.append(("Assortativity, true -> released", _assortativities(rows), _change))
     for title, columns, show in matters:
         table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
         for head in [*varied, "outcome"]:
@@ -264,4 +264,4 @@ def _one(row: Row, key: str, form: str) -> str:
 
 
 def _change(row: Row, key: str, form: str) -> str:
-    return " > ".join(_one(row, f"{key}_{of}", form) for of in ("original", "released"))
+    return " -> ".join(_one(row, f"{key}_{of}", form) for of in ("original", "released"))

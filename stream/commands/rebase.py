@@ -20,9 +20,9 @@ def rebase(
 
     The true graph and the offsets stay; a release not yet published is given up. An attribute that
     is new in the schema is missing for everybody until events give it. Everybody gets a new id and
-    other candidates. Whoever has releases before and after links people by their ties and keeps
-    only candidates that fit both: one linked rebase left 40% of people with fewer than k. `ktsafe
-    audit` of both sequences tells how many it is for yours.
+    other candidates. An attacker with releases before and after links people by their ties and
+    keeps only candidates that fit both: one linked rebase left 40% of people with fewer than k.
+    `ktsafe audit` of both sequences tells how many it is for yours.
 
     A running service begins it once no release is in flight; where the configuration has changed
     since its start it must be stopped before.

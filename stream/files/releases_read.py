@@ -178,7 +178,7 @@ def read_manifest(folder: Path) -> Manifest:
     return manifest
 
 
-def read_release(folder: Path) -> Release:
+def read_release(folder: Path | str) -> Release:
     """Return the release in `folder`, every byte checked against the manifest.
 
     Raises
@@ -186,6 +186,7 @@ def read_release(folder: Path) -> Release:
     ReleaseUnreadable
         If files are missing, do not match their sha256, or do not hold what the manifest says.
     """
+    folder = Path(folder)
     manifest = read_manifest(folder)
     if unknown := set(manifest.sha256) - FILES:
         # What cannot be read cannot be judged, and would be published unseen.
