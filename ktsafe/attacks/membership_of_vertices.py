@@ -13,7 +13,13 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import adjacency, common_neighbours
 from ktsafe.attacks.common.logistic import judged
 from ktsafe.attacks.common.nearest import distinct_rows
-from ktsafe.attacks.common.result import Result, auc_result, share_result
+from ktsafe.attacks.common.result import (
+    Result,
+    area_under_curve,
+    auc_result,
+    inside_result,
+    share_result,
+)
 from ktsafe.attacks.one_hop import marginal_rows
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
@@ -29,7 +35,10 @@ def membership_of_vertices(
     Returns
     -------
     list of Result
-        `membership_of_vertices.auc`, and `membership_of_vertices.k_detect`: the share of people who
+        `membership_of_vertices.auc`, over all vertices; its control sees nothing but how many share
+        each tuple, which no disguise changes. `membership_of_vertices.inside`: the same scores, but
+        only people and inserted vertices of the same tuple are compared.
+        `membership_of_vertices.k_detect`: the share of people who
         have fewer than k `candidates` left, their own place among them, once those that are
         judged inserted are dropped. The attacker knows how many there are, and drops as many; its
         control drops as many at random. `figures`: how many people have fewer than k real
@@ -39,15 +48,20 @@ def membership_of_vertices(
     is_real = case.original_of >= 0
     if is_real.all() or not is_real.any():
         return []
-    lessons = None
+    seen = _features(case.released)
+    sizes, lessons, lessons_of_sizes = seen[:, :1], None, None
     if another is not None:
-        lessons = (_features(another.released), another.original_of >= 0)
-    scores = judged(_features(case.released), is_real, rng, lessons)
+        taught, truth = _features(another.released), another.original_of >= 0
+        lessons, lessons_of_sizes = (taught, truth), (taught[:, :1], truth)
+    scores = judged(seen, is_real, rng, lessons)
     n_inserted = int((~is_real).sum())
-    figures = {"inserted": n_inserted}
+    found = _detected(case, params, scores, n_inserted, rng)
+    by_size = area_under_curve(judged(sizes, is_real, rng, lessons_of_sizes), is_real)
+    name, figures = "membership_of_vertices", {"inserted": n_inserted}
     return [
-        auc_result("membership_of_vertices.auc", scores, is_real, figures=figures),
-        _detected(case, params, scores, n_inserted, rng),
+        auc_result(f"{name}.auc", scores, is_real, control=by_size, figures=figures),
+        inside_result(f"{name}.inside", scores, is_real, case.released.qi_classes),
+        found,
     ]
 
 
@@ -106,9 +120,9 @@ def _left(
 def _features(graph: AttributedGraph) -> NDArray[np.float64]:
     """Return what is seen of every vertex, shape (n, features).
 
-    Degree, the mean degree of neighbours, common neighbours per tie, how many share the tuple,
-    the mean number that share a neighbour's tuple, the entropy of neighbours' tuples, and,
-    attribute by attribute, the share of neighbours that agree.
+    First how many share the tuple. Then degree, the mean degree of neighbours, common neighbours
+    per tie, the mean number that share a neighbour's tuple, the entropy of neighbours' tuples,
+    whether it is sensitive, and, attribute by attribute, the share of neighbours that agree.
     """
     n = graph.n_vertices
     degrees = graph.degrees.astype(np.float64)
@@ -125,12 +139,13 @@ def _features(graph: AttributedGraph) -> NDArray[np.float64]:
     ]
     return np.column_stack(
         (
+            np.log1p(alike),
             np.log1p(degrees),
             (beside @ degrees) * per_tie,
             common * per_tie,
-            np.log1p(alike),
             (beside @ np.log1p(alike)) * per_tie,
             _entropy_of_neighbours(graph),
+            graph.is_sensitive,
             *agrees,
         )
     )

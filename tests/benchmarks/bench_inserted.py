@@ -112,11 +112,11 @@ def linked(seed: int) -> Told:
     return told(released.graph, released.keys < 0, released.ids, age, tolerance=0)
 
 
-def detected(seed: int) -> float:
+def detected(seed: int) -> dict[str, float]:
     """Return how well a detector that learnt from the next seed tells people from inserted."""
     case, another = case_of(grown(seed)[0]), case_of(grown(seed + 1)[0])
-    found = membership_of_vertices(case, PARAMS, np.random.default_rng(seed), another)
-    return found[0].value
+    whole, inside, _ = membership_of_vertices(case, PARAMS, np.random.default_rng(seed), another)
+    return {"as a whole": whole.value, "by class size": whole.control, "in a class": inside.value}
 
 
 def case_of(sequence: Sequence) -> Case:
@@ -214,9 +214,11 @@ def main() -> None:
             f"  inserted: {share:.0%} of the people; people alike: fewest {alike.min()}, "
             f"median {np.median(alike):.0f}, none {np.mean(alike == 0):.1%}"
         )
-    areas = [detected(seed) for seed in SEEDS]
-    digest.update(repr([round(a, 6) for a in areas]).encode())
-    print(f"  detector {np.mean(areas):.2f} ({min(areas):.2f} to {max(areas):.2f})")
+    detectors = [detected(seed) for seed in SEEDS]
+    for name in detectors[0]:
+        areas = [each[name] for each in detectors]
+        digest.update(repr([round(a, 6) for a in areas]).encode())
+        print(f"  detector, {name} {np.mean(areas):.2f} ({min(areas):.2f} to {max(areas):.2f})")
     print(f"a network in which an eighth come and go, k = {TURNOVER_PARAMS.k}, seed 0")
     for how in ({"births": "withhold"}, {"births": "pad"}, {"births": "pad", "real_floor": 3}):
         results = came_and_went(0, **how).values()

@@ -202,6 +202,7 @@ ROWS: Final = (
     "departure",
     "membership_of_ties",
     "membership_of_vertices.auc",
+    "membership_of_vertices.inside",
     "membership_of_vertices.k_detect",
     "age",
     "seeds.1%",
@@ -258,7 +259,12 @@ def sharpest(found: Mapping[str, dict[str, Any]], row: str) -> dict[str, Any] | 
     return max(mine, key=lambda result: result["value"], default=None)
 
 
-AREAS: Final = ("membership_of_ties", "membership_of_vertices.auc", "age")
+AREAS: Final = (
+    "membership_of_ties",
+    "membership_of_vertices.auc",
+    "membership_of_vertices.inside",
+    "age",
+)
 
 
 def cell(result: Mapping[str, Any] | None) -> str:

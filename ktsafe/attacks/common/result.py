@@ -103,17 +103,50 @@ def auc_result(
     scores: NDArray[np.float64],
     is_true: NDArray[np.bool_],
     *,
+    control: float = 0.5,
     figures: Mapping[str, float] | None = None,
 ) -> Result:
     """Return how well `scores` rank true cases above false ones; .5 where there is one kind only.
 
-    The control is .5: a score that knows nothing.
+    The control is .5 unless it is given: a score that knows nothing.
     """
     value = area_under_curve(scores, is_true)
     positives = int(is_true.sum())
     low, high = hanley_mcneil(value, positives, len(is_true) - positives)
     more = {"prior": positives / len(is_true) if len(is_true) else 0.0, **(figures or {})}
-    return Result(attack, "auc", len(is_true), value, low, high, 0.5, None, more)
+    return Result(attack, "auc", len(is_true), value, low, high, control, None, more)
+
+
+def inside_result(
+    attack: str,
+    scores: NDArray[np.float64],
+    is_true: NDArray[np.bool_],
+    group: NDArray[np.int32],
+) -> Result:
+    """Return how well `scores` rank a true case above a false one *of the same group*.
+
+    Groups count by their pairs of a true and a false case; the others have none and are no targets.
+    """
+    of_group = np.split(np.argsort(group, kind="stable"), np.cumsum(np.bincount(group))[:-1])
+    area = spread = 0.0
+    pairs = targets = trues = 0
+    for members in of_group:
+        positives = int(is_true[members].sum())
+        negatives = len(members) - positives
+        if positives and negatives:
+            here, weight = (
+                area_under_curve(scores[members], is_true[members]),
+                positives * negatives,
+            )
+            area, pairs = area + weight * here, pairs + weight
+            spread += weight**2 * _variance(here, positives, negatives)
+            targets, trues = targets + len(members), trues + positives
+    value, low, high = 0.5, 0.0, 1.0
+    if pairs:
+        value, half = area / pairs, Z * math.sqrt(spread) / pairs
+        low, high = max(value - half, 0.0), min(value + half, 1.0)
+    prior = {"prior": trues / targets if targets else 0.0}
+    return Result(attack, "auc", targets, value, low, high, 0.5, None, prior)
 
 
 def wilson(successes: float, trials: int) -> tuple[float, float]:
@@ -143,14 +176,19 @@ def hanley_mcneil(area: float, positives: int, negatives: int) -> tuple[float, f
     """
     if not positives or not negatives:
         return 0.0, 1.0
+    half = Z * math.sqrt(_variance(area, positives, negatives))
+    return max(area - half, 0.0), min(area + half, 1.0)
+
+
+def _variance(area: float, positives: int, negatives: int) -> float:
+    """Return the variance of an area, as `hanley_mcneil` takes it."""
     one, two = area / (2 - area), 2 * area * area / (1 + area)
     variance = (
         area * (1 - area)
         + (positives - 1) * (one - area * area)
         + (negatives - 1) * (two - area * area)
     ) / (positives * negatives)
-    half = Z * math.sqrt(max(variance, 0.0))
-    return max(area - half, 0.0), min(area + half, 1.0)
+    return max(variance, 0.0)
 
 
 def area_under_curve(scores: NDArray[np.float64], is_true: NDArray[np.bool_]) -> float:

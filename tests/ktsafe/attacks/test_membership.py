@@ -48,7 +48,7 @@ def test_ties_at_random_do_not() -> None:
 
 def test_vertices_that_share_no_community_stand_out() -> None:
     """Inserted vertices with few ties are told from people; without any there is nothing to ask."""
-    (result, _) = membership_of_vertices(communities(3, inserted=60, added=300), PARAMS, fresh())
+    result, *_ = membership_of_vertices(communities(3, inserted=60, added=300), PARAMS, fresh())
     assert result.value > 0.9
     assert result.figures["inserted"] == 60
     assert membership_of_vertices(communities(4, inserted=0), PARAMS, fresh()) == []
@@ -60,8 +60,43 @@ def test_inserted_vertices_like_the_others_do_not() -> None:
     graph = random_graph(600, 3000, rng)
     case = noisy(graph, rng, kept=0, added=3000, inserted=0, withheld=0)
     behind = np.where(rng.random(600) < 0.1, -1, case.original_of)
-    (result, _) = membership_of_vertices(Case(graph, case.released, behind), PARAMS, rng)
+    result, *_ = membership_of_vertices(Case(graph, case.released, behind), PARAMS, rng)
     assert result.value < 0.62
+
+
+def test_small_kinds_tell_who_is_inserted_and_nobody_inside_them_is_told() -> None:
+    """Where a kind is small since it was filled up, its size says all that can be said.
+
+    Of 20 people of a rare kind, 10 are inserted; all edges are drawn at random. The control sees
+    sizes alone.
+    """
+    inside = []
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        codes = np.zeros((600, 3), dtype=int)
+        codes[:20, 1] = 1
+        graph = graph_of(codes, rng.integers(0, 600, (3000, 2)))
+        behind = np.where(np.arange(600) < 10, -1, np.arange(600))
+        whole, part, _ = membership_of_vertices(Case(graph, graph, behind), PARAMS, rng)
+        assert whole.control > 0.95
+        assert part.targets == 20
+        assert part.control == 0.5
+        inside.append(part.value)
+    assert abs(np.mean(inside) - 0.5) < 0.2
+
+
+def test_a_value_that_only_people_show_tells_them() -> None:
+    """Edges are drawn at random, and nobody inserted is sensitive: half of the people are."""
+    rng = np.random.default_rng(0)
+    codes = np.zeros((600, 3), dtype=int)
+    codes[:, 2] = rng.integers(0, 2, 600)
+    codes[:60, 2] = 1
+    graph = graph_of(codes, rng.integers(0, 600, (3000, 2)))
+    behind = np.where(np.arange(600) < 60, -1, np.arange(600))
+    whole, part, _ = membership_of_vertices(Case(graph, graph, behind), PARAMS, rng)
+    assert whole.control < 0.6
+    assert part.value == whole.value
+    assert part.low > 0.6  # 0.75 for who looks at nothing else
 
 
 def test_candidates_that_are_left_are_counted() -> None:

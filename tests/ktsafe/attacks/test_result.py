@@ -14,6 +14,7 @@ from ktsafe.attacks.common.result import (
     area_under_curve,
     auc_result,
     hanley_mcneil,
+    inside_result,
     share_result,
     wilson,
 )
@@ -43,6 +44,32 @@ def test_area_equals_a_count_over_all_pairs(drawn: list[tuple[int, bool]]) -> No
     scores = np.array([score for score, _ in drawn], dtype=float)
     flags = np.array([flag for _, flag in drawn], dtype=bool)
     assert area_under_curve(scores, flags) == pytest.approx(expected)
+
+
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, 3)), max_size=30))
+def test_area_inside_groups_equals_a_count_over_their_pairs(
+    drawn: list[tuple[int, bool, int]],
+) -> None:
+    """Pairs of one group alone count; who has no counterpart there is no target."""
+    true, false = ([(s, g) for s, flag, g in drawn if flag == kind] for kind in (True, False))
+    wins = [(a > b) + (a == b) / 2 for a, g in true for b, h in false if g == h]
+    scores, flags, groups = (np.array([each[i] for each in drawn], dtype=int) for i in range(3))
+    found = inside_result("x", scores.astype(float), flags.astype(bool), groups.astype(np.int32))
+    assert found.value == pytest.approx(np.mean(wins) if wins else 0.5)
+    mixed = {g for _, g in true} & {g for _, g in false}
+    assert found.targets == sum(g in mixed for _, _, g in drawn)
+    assert found.low <= found.value <= found.high
+
+
+def test_one_group_has_the_interval_of_the_whole_area() -> None:
+    """And a second group like it narrows it by the root of two."""
+    rng = np.random.default_rng(0)
+    scores, flags = rng.random(60), rng.random(60) < 0.5
+    whole = auc_result("x", scores, flags)
+    one = inside_result("x", scores, flags, np.zeros(60, dtype=np.int32))
+    assert (one.value, one.low, one.high) == pytest.approx((whole.value, whole.low, whole.high))
+    twice = inside_result("x", np.tile(scores, 2), np.tile(flags, 2), np.repeat([0, 3], 60))
+    assert twice.high - twice.value == pytest.approx((one.high - one.value) / math.sqrt(2))
 
 
 def test_interval_of_an_area_known_from_the_literature() -> None:
