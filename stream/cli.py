@@ -47,27 +47,21 @@ def run_command(arguments: list[str]) -> int:
     """Run one command line and return its exit code (see `stream.errors.Exit`)."""
     try:
         result = app(args=arguments, prog_name="ktsafe", standalone_mode=False)
-    except KtsafeError as error:
-        _complain(str(error), arguments, exit_code(error))
-        return exit_code(error)
     except typer.Exit as error:
         return int(error.exit_code)
-    except typer.TyperException as error:
-        message = error.format_message()
-        # Help, asked for by naming nothing, is no complaint.
-        is_help = message.startswith("Usage:")
-        if is_help:
-            typer.echo(message)
-        else:
-            _complain(message, arguments, Exit.USAGE)
-        return Exit.USAGE
-    except ModuleNotFoundError as error:
-        missing = (error.name or "").partition(".")[0]
-        if missing not in OF_THE_SERVICE:
+    except (KtsafeError, typer.TyperException, ModuleNotFoundError, OSError) as error:
+        text = _paragraph(error)
+        if not text:
             raise
-        text = f"This needs {missing}, which is not installed.\n  pip install 'ktsafe[service]'"
-        _complain(text, arguments, Exit.USAGE)
-        return Exit.USAGE
+        # Help, asked for by naming nothing, is no complaint.
+        if text.startswith("Usage:"):
+            typer.echo(text)
+            return Exit.USAGE
+        code = exit_code(error) if isinstance(error, KtsafeError) else Exit.USAGE
+        typer.echo(f"ktsafe: {text}", err=True)
+        if "--json" in arguments:
+            typer.echo(json.dumps({"error": text, "exit_code": int(code)}, indent=2))
+        return code
     except (KeyboardInterrupt, typer.Abort):
         typer.echo("ktsafe: interrupted", err=True)
         return Exit.INTERRUPTED
@@ -77,22 +71,27 @@ def run_command(arguments: list[str]) -> int:
         # The reader of our output went away (`ktsafe ... | head`), and did not see the verdict.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return Exit.NOT_READ
-    except OSError as error:
-        if error.filename is None and error.errno not in {errno.ENOSPC, errno.EDQUOT}:
-            raise
-        subject = error.filename or "the output"
-        _complain(f"{subject} cannot be used ({error.strerror}).", arguments, Exit.USAGE)
-        return Exit.USAGE
     if result == Exit.INTERRUPTED:  # What Typer makes of Ctrl-C.
         typer.echo("ktsafe: interrupted", err=True)
     return int(result) if isinstance(result, int) else Exit.OK
 
 
-def _complain(text: str, arguments: list[str], code: int) -> None:
-    """Say what is wrong: one paragraph for people, and where JSON was asked for, that, too."""
-    typer.echo(f"ktsafe: {text}", err=True)
-    if "--json" in arguments:
-        typer.echo(json.dumps({"error": text, "exit_code": int(code)}, indent=2))
+def _paragraph(error: Exception) -> str:
+    """Return what to tell of an expected error; empty for any other."""
+    match error:
+        case KtsafeError():
+            return str(error)
+        case typer.TyperException():
+            return error.format_message()
+        case ModuleNotFoundError():
+            missing = (error.name or "").partition(".")[0]
+            if missing in OF_THE_SERVICE:
+                how = "pip install 'ktsafe[service]'"
+                return f"This needs {missing}, which is not installed.\n  {how}"
+        case OSError():
+            if error.filename is not None or error.errno in {errno.ENOSPC, errno.EDQUOT}:
+                return f"{error.filename or 'the output'} cannot be used ({error.strerror})."
+    return ""
 
 
 if __name__ == "__main__":

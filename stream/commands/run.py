@@ -84,7 +84,8 @@ def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: b
     lines = [f"consumed  {counts.records:,} records: {taken}"]
     lines += [f"          dead: {n:,} {reason}" for reason, n in dead.most_common()]
     if counts.attributes_dropped:
-        lines.append(f"          {counts.attributes_dropped:,} attributes outside the schema")
+        dropped = f"{counts.attributes_dropped:,} attributes outside the schema dropped"
+        lines.append(f"          {dropped}")
     if not counts.records:
         lines.append("          nothing new: the feed is empty, or was consumed before")
     if not counts.published:

@@ -20,7 +20,7 @@ from typing import Any, Final
 import numpy as np
 
 from connectors import bundles
-from connectors.base import MANIFEST, ReleaseReader
+from connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import (
@@ -31,7 +31,7 @@ from ktsafe.sequence import (
     changes_between,
 )
 from ktsafe.sequence.aligned import AlignedSequence
-from ktsafe.sequence_audit import Declared, Promise, SequenceAuditor, Violation
+from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, SequenceAuditor, Violation
 from state.database import RESTORE
 from state.errors import StateCorrupted
 from state.ledger import Ledger, ReleaseRecord
@@ -232,13 +232,7 @@ class LinkedReleases:
             with tempfile.TemporaryDirectory(prefix="ktsafe-history-") as folder:
                 for bundle in reader.read(Path(folder)):
                     if record := wanted.pop(bundle.release_id, None):
-                        if bundle.digest() != record.files[MANIFEST]:
-                            # Judged by forged releases, the next one could seem safe.
-                            raise bundles.damaged(bundle.release_id, MANIFEST)
-                        owners = self._owners_then(record, lives)
-                        release = read_release(bundle.folder)
-                        shift = read_shift(self._audit_dir, release)
-                        auditor.extend(audited(release, owners, shift))
+                        auditor.extend(self._former(record, bundle, lives))
                         self._n_audited += 1
                     shutil.rmtree(bundle.folder)
         finally:
@@ -246,6 +240,17 @@ class LinkedReleases:
         if wanted:
             log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
+
+    def _former(
+        self, record: ReleaseRecord, bundle: ReleaseBundle, lives: Mapping[str, int]
+    ) -> AuditedRelease:
+        """Return a published release as the auditor takes it."""
+        if bundle.digest() != record.files[MANIFEST]:
+            # Judged by forged releases, the next one could seem safe.
+            raise bundles.damaged(bundle.release_id, MANIFEST)
+        owners = self._owners_then(record, lives)
+        release = read_release(bundle.folder)
+        return audited(release, owners, read_shift(self._audit_dir, release))
 
     def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
         assert self._ledger is not None

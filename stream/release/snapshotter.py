@@ -149,41 +149,22 @@ class Snapshotter:
         Cancelled
             If the service is stopping.
         """
-        settings = self._settings
-        series, cut, snapshot = due.series, due.cut, due.snapshot
-        release_id = releases_write.release_id(due.index, cut.slot_us)
+        release_id = releases_write.release_id(due.index, due.cut.slot_us)
         timings: dict[str, float] = {}
         with self._phase("anonymize", timings):
             built = self._mechanism.build(due, self._check_cancelled)
         if built.work is not None:
             self._observer.release_parts(built.work)
-        folder = self.staging_folder(release_id)
         with self._phase("stage", timings):
-            # What an earlier, crashed attempt left was never recorded: it is no release.
-            shutil.rmtree(folder, ignore_errors=True)
-            header = releases_write.ReleaseHeader(
-                release_id,
-                series.sequence_id,
-                cut.slot_us,
-                settings.params,
-                self._mechanism.guarantee,
-            )
-            files = releases_write.write_release(
-                folder, built.graph, built.ids, header, settings.formats
-            )
+            files = self._write(due, built, release_id)
         with self._phase("verify", timings):
-            release = _read_back(folder, settings.params)
-            judged = self._mechanism.judge(built, release, snapshot)
-            traced = trace(snapshot.graph, built.graph, built.origin)
-            check_worth(usefulness(traced), settings.min_f1)
-        if settings.attack.budget_s > 0:
+            release = _read_back(self.staging_folder(release_id), self._settings.params)
+            judged = self._mechanism.judge(built, release, due.snapshot)
+            traced = trace(due.snapshot.graph, built.graph, built.origin)
+            check_worth(usefulness(traced), self._settings.min_f1)
+        if self._settings.attack.budget_s > 0:
             with self._phase("attack", timings):
-                case = Case(traced.original, traced.released, traced.behind)
-                ids = np.array(built.ids, dtype=str)
-                has_past = self._mechanism.guarantee.window == "all"
-                shown = Shown(series.sequence_id, case, ids, snapshot.lives, has_past)
-                found = self._attacker.attack(shown, settings.params, self._check_cancelled)
-                judged = {**judged, **found}
+                judged = {**judged, **self._attacked(due, built, traced)}
         if built.graph.n_vertices and not built.graph.is_sensitive.any():
             log.warning(
                 "no published vertex shows a sensitive value: "
@@ -191,23 +172,20 @@ class Snapshotter:
             )
         with self._phase("audit", timings):
             figures = self._figures(built, traced, judged)
-            figures |= {"release_id": release_id, "nominal_time": rfc3339(cut.slot_us)}
+            figures |= {"release_id": release_id, "nominal_time": rfc3339(due.cut.slot_us)}
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
-            behind = releases_write.originals_behind(built.origin, snapshot.ids)
-            releases_write.write_audit(settings.audit_dir / release_id, built.ids, behind, figures)
-            if built.shift is not None:
-                write_certificate(settings.audit_dir / release_id, built.ids, built.shift)
+            self._write_audit(due, built, release_id, figures)
         record = ReleaseRecord(
             index=due.index,
             release_id=release_id,
-            sequence_id=series.sequence_id,
-            slot_us=cut.slot_us,
-            offsets=cut.offsets,
+            sequence_id=due.series.sequence_id,
+            slot_us=due.cut.slot_us,
+            offsets=due.cut.offsets,
             files=files,
             status=Status.STAGED,
             n_vertices=built.graph.n_vertices,
             n_edges=built.graph.n_edges,
-            n_lives=snapshot.n_lives,
+            n_lives=due.snapshot.n_lives,
         )
         return StagedRelease(record, built.pages, built.counts, release_figures(record, figures))
 
@@ -219,6 +197,35 @@ class Snapshotter:
     def discard(self, release_id: str) -> None:
         """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
         shutil.rmtree(self.staging_folder(release_id), ignore_errors=True)
+
+    def _write(self, due: DueRelease, built: Built, release_id: str) -> dict[str, str]:
+        """Stage the bytes of a release; return the sha256 of each file."""
+        folder = self.staging_folder(release_id)
+        # What an earlier, crashed attempt left was never recorded: it is no release.
+        shutil.rmtree(folder, ignore_errors=True)
+        settings, guarantee = self._settings, self._mechanism.guarantee
+        header = releases_write.ReleaseHeader(
+            release_id, due.series.sequence_id, due.cut.slot_us, settings.params, guarantee
+        )
+        return releases_write.write_release(
+            folder, built.graph, built.ids, header, settings.formats
+        )
+
+    def _attacked(self, due: DueRelease, built: Built, traced: Traced) -> Mapping[str, Any]:
+        case = Case(traced.original, traced.released, traced.behind)
+        ids = np.array(built.ids, dtype=str)
+        has_past = self._mechanism.guarantee.window == "all"
+        shown = Shown(due.series.sequence_id, case, ids, due.snapshot.lives, has_past)
+        return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
+
+    def _write_audit(
+        self, due: DueRelease, built: Built, release_id: str, figures: dict[str, Any]
+    ) -> None:
+        folder = self._settings.audit_dir / release_id
+        behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
+        releases_write.write_audit(folder, built.ids, behind, figures)
+        if built.shift is not None:
+            write_certificate(folder, built.ids, built.shift)
 
     def _figures(self, built: Built, traced: Traced, judged: Mapping[str, Any]) -> dict[str, Any]:
         params = self._settings.params

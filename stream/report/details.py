@@ -13,7 +13,7 @@ from stream.report.words import KINDS
 from stream.watching.status_html import Child, node
 
 COST_WORDS: Final = {
-    "inserted_vertices": "vertices inserted",
+    "inserted_vertices": "vertices without a person",
     "deleted_vertices": "people not shown",
     "inserted_edges": "edges inserted",
     "deleted_edges": "ties hidden",
@@ -26,8 +26,8 @@ def least_protected(found: Mapping[str, Any], content: Mapping[str, Any]) -> ET.
     parts: list[ET.Element] = [
         quiet(
             "By the definition everybody has k candidates. Here only people are counted, as an "
-            "attacker would who can tell inserted vertices. People are told of by kind, never one "
-            "by one."
+            "attacker would who can tell people from other vertices. People are told of by kind, "
+            "never one by one."
         )
     ]
     for kind, (head, words) in KINDS.items():

@@ -106,8 +106,9 @@ def _real(found: Mapping[str, Any]) -> ET.Element:
     if found["below_k"] is None:
         return quiet("How many candidates are people is not known.")
     return quiet(
-        f"Candidates may be inserted. Of {found['people']:,} people shown {found['below_k']:,} "
-        f"have fewer than k candidates who are people, the fewest {number(found['fewest_real'])}."
+        "Candidates may be inserted, or places of people who left. Of "
+        f"{found['people']:,} people shown {found['below_k']:,} have fewer than k candidates who "
+        f"are people, the fewest {number(found['fewest_real'])}."
     )
 
 

@@ -62,30 +62,38 @@ def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> d
 
 
 def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
-    mean = [at(utility, f"{of}.mean_degree") for of in ("original", "released")]
-    moved = at(utility, "degree_emd")
-    clustering = [at(utility, f"{of}.clustering") for of in ("original", "released")]
-    hops = [at(utility, f"paths.mean_hops.{of}") for of in ("original", "released")]
-    agree, best = (at(utility, f"communities.{name}") for name in ("nmi", "nmi_again"))
-    modularity = [at(utility, f"communities.modularity.{of}") for of in ("original", "released")]
-    # Without any edge everybody is a community alone, and agrees well with a sparse truth.
-    alike = agree / best if agree is not None and best else None
-    alike = 0.0 if alike is not None and modularity[1] is None is not modularity[0] else alike
+    def both(path: str) -> list[float | None]:
+        return [at(utility, path.format(of)) for of in ("original", "released")]
+
+    mean, moved = both("{}.mean_degree"), at(utility, "degree_emd")
+    degrees = 1 - moved / mean[0] if moved is not None and mean[0] else None
+    hops, clustering = both("paths.mean_hops.{}"), both("{}.clustering")
     far = _ratio(*hops)
     if far is None and at(utility, "paths.connected.original"):
         far = 0.0  # No pair that is connected in truth is so in the release.
+    modularity = both("communities.modularity.{}")
     mixes = (at(utility, "attribute_mix") or {}).values()
     apart = [mix["distance"] for mix in mixes if mix["distance"] is not None]
-    degrees = 1 - moved / mean[0] if moved is not None and mean[0] else None
     return {
         "Degrees": _part(degrees, *mean),
         "Distances": _part(far, *hops),
         "Clustering": _part(_ratio(*clustering), *clustering),
         # Modularity is what both graphs have of their own; agreement is between them.
-        "Communities": _part(alike, *modularity),
+        "Communities": _part(_agreement(utility, *modularity), *modularity),
         "Centrality": _part(at(utility, "pagerank.overlap")),
         "Attributes": _part(1 - sum(apart) / len(apart) if apart else None),
     }
+
+
+def _agreement(
+    utility: Mapping[str, Any], true: float | None, released: float | None
+) -> float | None:
+    """Return how far communities agree, as a share of what two runs on the truth reach."""
+    agree, best = (at(utility, f"communities.{name}") for name in ("nmi", "nmi_again"))
+    if agree is None or not best:
+        return None
+    # Without any edge everybody is a community alone, and agrees well with a sparse truth.
+    return 0.0 if released is None and true is not None else agree / best
 
 
 def _ratio(true: float | None, released: float | None) -> float | None:

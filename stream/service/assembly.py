@@ -86,34 +86,35 @@ def run_from_settings(
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: erase_dead_letters(settings, ids),
         )
-        plan = ServiceSettings(
-            schema=settings.schema,
-            ingest=IngestSettings(
-                batch_records_max=config.ingest.checkpoint_records_max,
-                checkpoint_interval_s=config.ingest.checkpoint_interval_s,
-                record_bytes_max=config.ingest.record_bytes_max,
-                lateness_max_s=config.ingest.lateness_max_s,
-                event_format=wrapping(config.source),
-            ),
-            loop=_loop_settings(settings, drain=drain),
-            build=BuildSettings(
-                params=settings.params,
-                mechanism=maker,
-                staging_dir=private_folder(settings) / STAGING,
-                audit_dir=audit_folder(settings),
-                frozen=frozen_inputs(settings),
-                seed=config.release.seed,
-                formats=config.release.format,
-                min_f1=config.release.min_f1,
-                attack=AttackSettings(config.attack.budget, config.attack.hold),
-            ),
-        )
-        run_service(
-            ends,
-            plan,
-            observer=Observers(*told),
-            stopping=stopping.is_set,
-        )
+        plan = _service_settings(settings, maker, drain=drain)
+        run_service(ends, plan, observer=Observers(*told), stopping=stopping.is_set)
+
+
+def _service_settings(settings: Settings, maker: Mechanism, *, drain: bool) -> ServiceSettings:
+    """Return what each part of a service needs of the configuration."""
+    config = settings.config
+    return ServiceSettings(
+        schema=settings.schema,
+        ingest=IngestSettings(
+            batch_records_max=config.ingest.checkpoint_records_max,
+            checkpoint_interval_s=config.ingest.checkpoint_interval_s,
+            record_bytes_max=config.ingest.record_bytes_max,
+            lateness_max_s=config.ingest.lateness_max_s,
+            event_format=wrapping(config.source),
+        ),
+        loop=_loop_settings(settings, drain=drain),
+        build=BuildSettings(
+            params=settings.params,
+            mechanism=maker,
+            staging_dir=private_folder(settings) / STAGING,
+            audit_dir=audit_folder(settings),
+            frozen=frozen_inputs(settings),
+            seed=config.release.seed,
+            formats=config.release.format,
+            min_f1=config.release.min_f1,
+            attack=AttackSettings(config.attack.budget, config.attack.hold),
+        ),
+    )
 
 
 def _stand_by(settings: Settings, stopping: threading.Event) -> GraphStore | None:

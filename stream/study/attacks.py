@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Sequence
-from typing import Any
+from pathlib import Path
+from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
-from ktsafe import PrivacyParams
-from ktsafe.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, Result, run, run_sequence
+from ktsafe.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, run, run_sequence
 from ktsafe.errors import InvalidParams
-from ktsafe.sequence_audit import TrueGraph
 from stream.errors import ConfigError
 from stream.files.graphs import read_schema
 from stream.files.private_audits import read_declared, read_owners
-from stream.files.releases_read import Release, read_manifest, read_release, release_folders
+from stream.files.releases_read import Release, read_release, release_folders
 from stream.study.audits import Truth, case_of
 from stream.study.byte_traces import byte_traces
 from stream.study.sequence_report import Sources
@@ -22,6 +22,14 @@ from stream.study.sequence_report import Sources
 Progress = Callable[[str, float], None]
 BYTES = "bytes"
 NAMES = (*ATTACKS, BYTES, *SEQUENCE_ATTACKS)
+
+
+class Judged(NamedTuple):
+    """A release, the case that attacks take, and the people of the true graph."""
+
+    release: Release
+    case: Case
+    people: Sequence[Hashable]
 
 
 def attack_releases(
@@ -62,62 +70,68 @@ def attack_releases(
         msg = f"There is no attack {unknown[0]!r}."
         raise InvalidParams(msg, hint=f"Known: {', '.join(NAMES)}.")
     folders = release_folders(sources.releases)
-    schema = None if sources.schema is None else read_schema(sources.schema)
-    truth = Truth(sources.truth, schema)
+    truth = Truth(sources.truth, None if sources.schema is None else read_schema(sources.schema))
     reports: list[dict[str, Any]] = []
-    by_sequence: dict[str, list[tuple[Release, TrueGraph, Case]]] = {}
+    sequences: dict[str, list[Judged]] = {}
     for i, folder in enumerate(folders):
-        release = read_release(folder)
-        true = truth.of(
-            read_manifest(folder), read_declared(sources.mapping, release_name(release))
-        )
-        owners = read_owners(sources.mapping, release_name(release))
-        case = case_of(release, true, owners)
-        by_sequence.setdefault(release.manifest.sequence_id, []).append((release, true, case))
+        one = judged(folder, sources.mapping, truth)
+        name = one.release.manifest.release_id
+        sequences.setdefault(one.release.manifest.sequence_id, []).append(one)
         results = run(
-            case,
-            release.params,
+            one.case,
+            one.release.params,
             np.random.default_rng(seed),
             attacks=[name for name in wanted if name in ATTACKS],
-            progress=_part(progress, release_name(release), i, len(folders)),
+            progress=_part(progress, name, i, len(folders)),
         )
         if BYTES in wanted:
-            results += byte_traces(folder, release, case)
-        reports.append(
-            {"release_id": release_name(release), "results": [r.to_mapping() for r in results]}
-        )
+            results += byte_traces(folder, one.release, one.case)
+        reports.append({"release_id": name, "results": [each.to_mapping() for each in results]})
     together = [name for name in wanted if name in SEQUENCE_ATTACKS]
     return {
         "releases": reports,
         "sequences": [
             {"sequence_id": name, "releases": len(steps), "results": _together(steps, together)}
-            for name, steps in by_sequence.items()
+            for name, steps in sequences.items()
             if len(steps) > 1 and together
         ],
     }
 
 
-def release_name(release: Release) -> str:
-    """Return the id of a release."""
-    return release.manifest.release_id
+def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
+    """Return a release with what judges guesses.
+
+    Raises
+    ------
+    ReleaseUnreadable, InvalidGraph
+        If files are missing, damaged, or do not fit each other.
+    """
+    release = read_release(folder)
+    name = release.manifest.release_id
+    true = truth.of(release.manifest, read_declared(mapping, name))
+    case = case_of(release, true, read_owners(mapping, name))
+    return Judged(release, case, true.people)
 
 
-def _together(
-    steps: Sequence[tuple[Release, TrueGraph, Case]], attacks: Sequence[str]
-) -> list[dict[str, Any]]:
-    """Attack the releases of one sequence together."""
+def history_of(steps: Sequence[Judged]) -> History:
+    """Return releases of one sequence as attacks on all of them take it."""
     number: dict[Hashable, int] = {}
-    persons, ids = [], []
-    for _, true, _ in steps:
-        persons.append(
-            np.array([number.setdefault(p, len(number)) for p in true.people], dtype=np.int64)
-        )
     shown: dict[str, int] = {}
-    for release, _, _ in steps:
-        ids.append(np.array([shown.setdefault(u, len(shown)) for u in release.ids], dtype=np.int64))
-    history = History([case for _, _, case in steps], ids, persons)
-    params: PrivacyParams = steps[-1][0].params
-    results: list[Result] = run_sequence(history, params, attacks=attacks)
+    return History(
+        [step.case for step in steps],
+        [_numbered(step.release.ids, shown) for step in steps],
+        [_numbered(step.people, number) for step in steps],
+    )
+
+
+def _numbered(names: Iterable[Any], known: dict[Any, int]) -> NDArray[np.int64]:
+    """Return a number for each name, the next one where it is new."""
+    return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
+
+
+def _together(steps: Sequence[Judged], attacks: Sequence[str]) -> list[dict[str, Any]]:
+    """Attack the releases of one sequence together."""
+    results = run_sequence(history_of(steps), steps[-1].release.params, attacks=attacks)
     return [result.to_mapping() for result in results]
 
 

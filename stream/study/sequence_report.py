@@ -11,6 +11,7 @@ from typing import Any, Literal
 from ktsafe.audit import Usefulness, trace, usefulness
 from ktsafe.sequence_audit import (
     KINDS,
+    AuditedRelease,
     Findings,
     Promise,
     SequenceAuditor,
@@ -89,19 +90,13 @@ def audit_sequence(
     violations = _order_violations(manifests)
     for i, (folder, manifest) in enumerate(zip(folders, manifests, strict=True)):
         progress(manifest.release_id, i / len(folders))
-        if parts and parts[-1].sequence_id != manifest.sequence_id:
-            parts[-1].close(auditor)
-        release = read_release(folder)
-        owners, true, shift = None, None, None
-        if sources.mapping is not None:
-            owners = read_owners(sources.mapping, manifest.release_id)
-            declared = read_declared(sources.mapping, manifest.release_id)
-            true = None if truth is None else truth.of(manifest, declared, left_since[i])
-            shift = read_shift(sources.mapping, release)
-        findings = auditor.extend(audited(release, owners, shift), true)
         if not parts or parts[-1].sequence_id != manifest.sequence_id:
+            if parts:
+                parts[-1].close(auditor)
             parts.append(_Part(manifest.sequence_id))
-        found = None if true is None or owners is None else _usefulness(release, true, owners)
+        left = left_since[i] if left_since else frozenset()
+        release, true, found = _read(folder, sources.mapping, truth, left)
+        findings = auditor.extend(release, true)
         parts[-1].add(findings, found)
         violations.extend(findings.violations)
     if parts:
@@ -114,6 +109,22 @@ def audit_sequence(
         "violations": _by_kind(violations),
         "not_checked": _not_checked(sources),
     }
+
+
+def _read(
+    folder: Path, mapping: Path | None, truth: Truth | None, left_since: frozenset[str]
+) -> tuple[AuditedRelease, TrueGraph | None, Usefulness | None]:
+    """Return a release as the auditor takes it, the truth behind it, and what they share."""
+    release = read_release(folder)
+    if mapping is None:
+        return audited(release), None, None
+    name = release.manifest.release_id
+    owners, declared = read_owners(mapping, name), read_declared(mapping, name)
+    taken = audited(release, owners, read_shift(mapping, release))
+    if truth is None:
+        return taken, None, None
+    true = truth.of(release.manifest, declared, left_since)
+    return taken, true, _usefulness(release, true, owners)
 
 
 class _Part:

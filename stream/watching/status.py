@@ -50,7 +50,7 @@ class StatusServer(Listener):
         self.endpoints = endpoints
         self._host = host
         try:
-            server = _server_class(host)((host, port), _handler_class(endpoints))
+            server = _server_class(host)((host, port), endpoints)
         except OSError as error:
             hint = _hint(error)
             raise Misconfigured("serve metrics", f"{host}:{port}", hint) from error
@@ -79,6 +79,11 @@ class _StatusServer(Bounded, HTTPServer):
     connection_s = REQUEST_TIMEOUT_S
     request_queue_size = CONNECTIONS_MAX
 
+    def __init__(self, address: tuple[str, int], endpoints: Endpoints) -> None:
+        self.endpoints = endpoints
+        self.making = threading.Semaphore(ANSWERS_MAX)
+        super().__init__(address, _Handler)
+
     def server_bind(self) -> None:
         # HTTPServer would look the host's name up, which can hang where DNS does.
         socketserver.TCPServer.server_bind(self)
@@ -93,66 +98,63 @@ def _server_class(host: str) -> type[_StatusServer]:
     return _Server6 if ":" in host else _StatusServer
 
 
-def _handler_class(endpoints: Endpoints) -> type[BaseHTTPRequestHandler]:
-    """Return a request handler that answers from `endpoints`."""
-    making = threading.Semaphore(ANSWERS_MAX)
+class _Handler(BaseHTTPRequestHandler):
+    """Answers from what its server was given."""
 
-    class Handler(BaseHTTPRequestHandler):
-        timeout = REQUEST_TIMEOUT_S
-        server_version = "ktsafe"
-        sys_version = ""
+    server: _StatusServer
+    timeout = REQUEST_TIMEOUT_S
+    server_version = "ktsafe"
+    sys_version = ""
 
-        def do_GET(self) -> None:
-            self._send(self._answer())
+    def do_GET(self) -> None:
+        self._send(self._answer())
 
-        def do_HEAD(self) -> None:
-            self._send(self._answer())
+    def do_HEAD(self) -> None:
+        self._send(self._answer())
 
-        def refuse(self) -> None:
-            answer = self._answer()
-            if answer.code is not HTTPStatus.NOT_FOUND:
-                body = b"only GET and HEAD\n"
-                answer = HttpAnswer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, body)
-            self._send(answer)
+    def refuse(self) -> None:
+        answer = self._answer()
+        if answer.code is not HTTPStatus.NOT_FOUND:
+            body = b"only GET and HEAD\n"
+            answer = HttpAnswer(HTTPStatus.METHOD_NOT_ALLOWED, TEXT, body)
+        self._send(answer)
 
-        do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = refuse  # noqa: N815
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_TRACE = refuse  # noqa: N815
 
-        def _answer(self) -> HttpAnswer:
-            path = self.path.partition("?")[0]
-            if path in PROBES:
-                return self._made(path)
-            with making:
-                return self._made(path)
+    def _answer(self) -> HttpAnswer:
+        path = self.path.partition("?")[0]
+        if path in PROBES:
+            return self._made(path)
+        with self.server.making:
+            return self._made(path)
 
-        def _made(self, path: str) -> HttpAnswer:
-            return endpoints.answer(
-                path,
-                host=self.headers.get("Host", ""),
-                accept=self.headers.get("Accept", ""),
-                authorization=self.headers.get("Authorization", ""),
-            )
+    def _made(self, path: str) -> HttpAnswer:
+        return self.server.endpoints.answer(
+            path,
+            host=self.headers.get("Host", ""),
+            accept=self.headers.get("Accept", ""),
+            authorization=self.headers.get("Authorization", ""),
+        )
 
-        def _send(self, answer: HttpAnswer) -> None:
-            self.send_response(answer.code)
-            self.send_header("Content-Type", answer.content_type)
-            self.send_header("Content-Length", str(len(answer.body)))
-            self.send_header("Cache-Control", "no-store")
-            self.send_header("Content-Security-Policy", answer.policy)
-            self.send_header("Cross-Origin-Resource-Policy", "same-origin")
-            self.send_header("Referrer-Policy", "no-referrer")
-            self.send_header("X-Content-Type-Options", "nosniff")
-            if answer.code is HTTPStatus.METHOD_NOT_ALLOWED:
-                self.send_header("Allow", "GET, HEAD")
-            if answer.challenge is not None:
-                self.send_header("WWW-Authenticate", answer.challenge)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(answer.body)
+    def _send(self, answer: HttpAnswer) -> None:
+        self.send_response(answer.code)
+        self.send_header("Content-Type", answer.content_type)
+        self.send_header("Content-Length", str(len(answer.body)))
+        self.send_header("Cache-Control", "no-store")
+        self.send_header("Content-Security-Policy", answer.policy)
+        self.send_header("Cross-Origin-Resource-Policy", "same-origin")
+        self.send_header("Referrer-Policy", "no-referrer")
+        self.send_header("X-Content-Type-Options", "nosniff")
+        if answer.code is HTTPStatus.METHOD_NOT_ALLOWED:
+            self.send_header("Allow", "GET, HEAD")
+        if answer.challenge is not None:
+            self.send_header("WWW-Authenticate", answer.challenge)
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(answer.body)
 
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Log no request: paths come from outside, and scrapes would drown the rest."""
-
-    return Handler
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Log no request: paths come from outside, and scrapes would drown the rest."""
 
 
 def _hint(error: OSError) -> str:

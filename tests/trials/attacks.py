@@ -38,9 +38,9 @@ from ktsafe.attacks import (
     run,
     run_sequence,
 )
-from stream.files.private_audits import read_declared, read_owners
-from stream.files.releases_read import read_release, release_folders
-from stream.study.audits import Truth, case_of
+from stream.files.releases_read import release_folders
+from stream.study.attacks import history_of, judged
+from stream.study.audits import Truth
 from tests.benchmarks.bench_anonymize import from_folder
 from tests.trials import reaudit, running
 
@@ -121,7 +121,7 @@ def on_feed(name: str, data: Path) -> Found:
     with tempfile.TemporaryDirectory(prefix="ktsafe-attacks-") as temporary:
         folder = Path(temporary)
         feed, audits = _demo(folder) if name == "demo" else _service(folder, data / name, name)
-        history = history_of(folder, feed, audits)
+        history = _history(folder, feed, audits)
         singles = [one for one in ATTACKS if one not in {"seeds", "alignment"}]
         found = {
             "default": told(attacked(history.cases[-1], ATTACKS))
@@ -158,23 +158,12 @@ def _service(folder: Path, data: Path, name: str) -> tuple[Path, Path]:
     return folder / "feed" / "feed-0.jsonl", site.folder / "state" / "audit"
 
 
-def history_of(folder: Path, feed: Path, audits: Path) -> History:
+def _history(folder: Path, feed: Path, audits: Path) -> History:
     """Return the releases below a folder with their truth."""
     truth = Truth(feed, None)
-    number: dict[Any, int] = {}
-    shown: dict[str, int] = {}
-    cases, ids, persons = [], [], []
     manifests = sorted(folder.glob("**/manifest.json"), key=lambda path: path.parent.name)
-    for path in release_folders([manifest.parent for manifest in manifests]):
-        release = read_release(path)
-        name = release.manifest.release_id
-        true = truth.of(release.manifest, read_declared(audits, name))
-        cases.append(case_of(release, true, read_owners(audits, name)))
-        people = [number.setdefault(p, len(number)) for p in true.people]
-        persons.append(np.array(people, dtype=np.int64))
-        names = [shown.setdefault(u, len(shown)) for u in release.ids]
-        ids.append(np.array(names, dtype=np.int64))
-    return History(cases, ids, persons)
+    folders = release_folders([manifest.parent for manifest in manifests])
+    return history_of([judged(path, audits, truth) for path in folders])
 
 
 def without_ids(history: History) -> History:
