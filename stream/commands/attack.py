@@ -56,11 +56,15 @@ def _print(title: str, results: list[dict[str, Any]]) -> None:
     width = max(len(result["attack"]) for result in results)
     typer.echo(f"  {'attack':{width}}  {'of':>7}  figure (95%)          control  promise")
     for result in results:
+        targets = f"  {result['attack']:{width}}  {result['targets']:>7}"
+        if not result["targets"]:
+            typer.echo(f"{targets}  nobody")
+            continue
         low, high = result["interval"]
         word = "auc  " if result["measure"] == "auc" else "share"
         promise = text_of(result["promise"], ".3f", "none")
         mark = " !" if result["is_broken"] else ""
         typer.echo(
-            f"  {result['attack']:{width}}  {result['targets']:>7}  {word} {result['value']:.3f} "
-            f"({low:.3f}-{high:.3f})  {result['control']:7.3f}  {promise:>7}{mark}"
+            f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
+            f"{result['control']:7.3f}  {promise:>7}{mark}"
         )

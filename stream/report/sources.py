@@ -56,7 +56,7 @@ def told_of(
         raise ConfigError("There is no release to report of.")
     manifests = [read_manifest(folder) for folder in folders]
     kept = [m for m in manifests if m.sequence_id == manifests[-1].sequence_id]
-    audits = [_figures(sources.mapping, manifest.release_id) for manifest in kept]
+    audits = [_figures(sources.mapping, manifest) for manifest in kept]
     if attacks is not None:
         audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
     if sources.truth is not None:
@@ -64,13 +64,16 @@ def told_of(
     return [Told(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)]
 
 
-def _figures(folder: Path, release_id: str) -> dict[str, Any]:
-    """Return a private audit, if it has all figures that a report is made of."""
-    path = place_of(folder, release_id, AUDIT) / AUDIT
+def _figures(folder: Path, manifest: Manifest) -> dict[str, Any]:
+    """Return the private audit of a release, if it has all figures that a report is made of."""
+    path = place_of(folder, manifest.release_id, AUDIT) / AUDIT
     found = read_audit(path)
     if missing := {"params", "size", "cost", "usefulness", "privacy"} - found.keys():
         msg = f"{path} has no figures of {min(missing)}."
         raise InvalidGraph(msg, hint="Audits of `ktsafe anonymize` and of the service have them.")
+    if found["size"]["released"] != {"vertices": manifest.vertices, "edges": manifest.edges}:
+        msg = f"{path} is not the audit of {manifest.release_id}: their sizes differ."
+        raise InvalidGraph(msg, hint="Name the folder that was written with the release.")
     return found
 
 

@@ -131,6 +131,17 @@ def test_a_truth_of_other_people_is_refused(tmp_path, capsys):
     assert "holds no event" in capsys.readouterr().err
 
 
+def test_no_figure_is_told_of_nobody(tmp_path, capsys):
+    """Where all owners have left there is nobody to be found."""
+    command = write(tmp_path, 1)
+    path = tmp_path / "private" / "000000" / "mapping.csv"
+    lines = path.read_text().splitlines()
+    path.write_text("\n".join([lines[0], *(line.split(",")[0] + "," for line in lines[1:])]))
+    assert run_command([*command, "--attacks=one_hop"]) == Exit.OK
+    rows = [line.split() for line in capsys.readouterr().out.splitlines() if "one_hop" in line]
+    assert all(row[1:] == ["0", "nobody"] for row in rows)
+
+
 @pytest.mark.parametrize("wrong", ["--attacks=one-hop", "--map=nowhere", "--truth=nowhere"])
 def test_what_does_not_fit_is_refused(tmp_path, capsys, wrong):
     """An attack that is not known, and private folders that hold nothing."""

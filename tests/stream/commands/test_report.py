@@ -130,6 +130,16 @@ def test_the_truth_of_another_graph_is_refused(home, tmp_path, capsys) -> None:
     assert not (tmp_path / "r.html").exists()
 
 
+def test_the_audit_of_another_release_is_refused(home, tmp_path, capsys) -> None:
+    """A single release's audit names no release; its sizes do."""
+    audit = json.loads((home / "private" / "audit.json").read_text())
+    audit["size"]["released"]["edges"] += 1
+    (tmp_path / "audit.json").write_text(json.dumps(audit))
+    words = ["report", str(home / "release"), "--map", str(tmp_path)]
+    assert run_command([*words, "--out", str(tmp_path / "r.html")]) == Exit.USAGE
+    assert "is not the audit of" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("command", ["report", "anonymize", "compare"])
 def test_nothing_is_overwritten(home, tmp_path, capsys, command) -> None:
     """A file that exists is refused before any work, and stays."""
