@@ -396,7 +396,7 @@ def _adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDA
         raise InvalidGraph(msg)
     if np.any(edges[:, 0] == edges[:, 1]):
         msg = "A vertex has an edge to itself."
-        raise InvalidGraph(msg)
+        raise InvalidGraph(msg, hint="Remove it: a tie joins two people.")
     source = np.concatenate((edges[:, 0], edges[:, 1]))
     target = np.concatenate((edges[:, 1], edges[:, 0]))
     key = np.sort(source * n + target)

@@ -163,11 +163,12 @@ def check_extra(given_: Given, published: Collection[str], ignore: Collection[st
     if len(set(given_.ids)) != len(given_.ids):
         raise InvalidGraph("Two vertices have the same id.")
     known = given_.columns.keys() | given_.of_edges
+    nobodys = "".join(f"No vertex has {name!r}. " for name in sorted(set(published) - known))
     for whose, names in (("Vertices", given_.columns.keys()), ("Edges", given_.of_edges)):
         if extra := sorted(str(name) for name in set(names) - set(published) - set(ignore)):
             raise InvalidGraph(
                 f"{whose} have {', '.join(map(repr, extra))}, which a release would not show.",
-                hint=f"If that is meant, say ignore={extra!r}.",
+                hint=f"{nobodys}If that is meant, say ignore={extra!r}.",
             )
     if absent := sorted(set(ignore) - known):
         raise InvalidGraph(f"Nothing has {absent[0]!r}, which is to be ignored.")

@@ -123,7 +123,7 @@ def protect(
     buckets: Mapping[str, tuple[float, ...]] | None = None,
     ignore: Collection[str] = (),
     effort: Effort = "balanced",
-    rng: np.random.Generator | None = None,
+    rng: np.random.Generator | int | None = None,
     progress: Progress | None = None,
 ) -> Protected:
     """Return a kt-safe release of a graph, in the kind that the graph was given in.
@@ -151,7 +151,7 @@ def protect(
     effort:
         How much search a better release is worth.
     rng:
-        The only randomness; None: drawn from the system.
+        The only randomness, or a seed of it; None: drawn from the system.
     progress:
         Called with the name of the phase and the fraction of the work that is done.
 
@@ -198,7 +198,7 @@ def protect(
     made = anonymize(
         truth,
         params,
-        rng=rng or np.random.default_rng(),
+        rng=np.random.default_rng(rng),
         options=AnonymizeOptions(effort, default_strategy(params)),
         progress=progress,
     )

@@ -95,7 +95,7 @@ def backup_state(
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
-    _check_new(to, private)
+    _check_new(to, settings)
     with _parts(settings, wait) as parts:
         size = backup.copy(parts, to, now_us=time.time_ns() // 1000)
     report = {"backup": str(to), "bytes": size, "last_release": parts.last_release}
@@ -198,11 +198,16 @@ def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
         shutil.rmtree(frozen, ignore_errors=True)
 
 
-def _check_new(to: Path, private: Path) -> None:
-    """Refuse a backup over something, or inside what is backed up."""
+def _check_new(to: Path, settings: Settings) -> None:
+    """Refuse a backup over something, inside what is backed up, or among what is published."""
+    from stream.config import places
+
+    hint = ""
     if to.exists():
         hint = "it exists already. Name a new folder."
-        raise StateUnusable("back up state", str(to), hint)
-    if to.resolve().is_relative_to(private):
+    elif to.resolve().is_relative_to(places.private_folder(settings)):
         hint = "it lies in what is to be backed up. Name a folder elsewhere."
+    elif to.resolve().is_relative_to(places.by_name(settings)["releases"]):
+        hint = "it lies among the releases, which are handed out. Name a folder that only you read."
+    if hint:
         raise StateUnusable("back up state", str(to), hint)

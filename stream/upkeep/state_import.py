@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from connectors.base import Source, TopicPartition
+from connectors.errors import SourceMismatch
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
 from state.changes import Change, EdgeAdd, Stamp, VertexUpsert
@@ -114,16 +115,21 @@ def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> Fee
     Raises
     ------
     ConfigError
-        If the offsets do not name every partition.
+        If the offsets do not name every partition, or are those of another feed.
     connectors.errors.ConnectorError
         If the source cannot be opened, or not at these offsets.
     """
-    source.open(offsets or {}, {})
+    hint = "Name the next offset of every partition."
+    try:
+        source.open(offsets or {}, {})
+    except SourceMismatch as error:
+        msg = f"The offsets are of another feed ({error.subject})."
+        raise ConfigError(msg, hint=hint) from None
     try:
         found = source.ends() if offsets is None else offsets
         if missing := sorted(set(source.partitions()) - set(found)):
             msg = f"The offsets leave out partition {missing[0].partition} of {missing[0].topic}."
-            raise ConfigError(msg, hint="Name the next offset of every partition.")
+            raise ConfigError(msg, hint=hint)
         return FeedPosition(dict(found), source.identity())
     finally:
         source.close()

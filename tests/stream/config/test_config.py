@@ -1,11 +1,14 @@
 """The configuration: what is accepted, what is refused, and in which words."""
 
 import copy
+import json
 import tomllib
 from importlib import resources
 
+import msgspec
 import pytest
 
+from connectors.kafka_settings import KafkaSettings
 from ktsafe import PrivacyParams
 from ktsafe.sequence import SequenceOptions
 from stream.config import settings as config
@@ -118,6 +121,16 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
         optional |= {"token_file", "token_env", "figures"}
         optional -= shown
         assert shown == set(table.__struct_fields__) - optional
+
+
+def test_the_printed_example_shows_every_key_of_a_cluster():
+    """They stand as comments, since most feeds are files at first; defaults are the program's."""
+    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    shown = text.partition("# [kafka]")[2]
+    for field in msgspec.structs.fields(KafkaSettings):
+        is_given = field.default is not None and field.default is not msgspec.NODEFAULT
+        default = json.dumps(field.default) if is_given else ""
+        assert f"{field.name} = {default}" in shown
 
 
 def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):

@@ -272,6 +272,8 @@ def test_a_state_that_is_behind_its_sink_does_not_publish(tmp_path, capsys):
     lines = feed.read_text().splitlines(keepends=True)
     feed.write_text("".join(lines[: len(lines) // 2]))
     assert run_command(["run", config, "--drain"]) == Exit.OK
+    handed_out = str(site.folder / "releases" / "backup")
+    assert run_command(["state", "backup", config, handed_out]) == Exit.STATE
     assert run_command(["state", "backup", config, str(tmp_path / "backup")]) == Exit.OK
     feed.write_text("".join(lines))
     assert run_command(["run", config, "--drain"]) == Exit.OK
