@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Final
 
 from connectors.base import Source, TopicPartition
-from connectors.errors import SourceMismatch
+from connectors.errors import OffsetLost, SourceMismatch
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
 from state.changes import Change, EdgeAdd, Stamp, VertexUpsert
@@ -115,15 +115,15 @@ def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> Fee
     Raises
     ------
     ConfigError
-        If the offsets do not name every partition, or are those of another feed.
+        If the offsets do not name every partition, or do not fit the feed.
     connectors.errors.ConnectorError
         If the source cannot be opened, or not at these offsets.
     """
     hint = "Name the next offset of every partition."
     try:
         source.open(offsets or {}, {})
-    except SourceMismatch as error:
-        msg = f"The offsets are of another feed ({error.subject})."
+    except (SourceMismatch, OffsetLost) as error:
+        msg = f"The offsets do not fit the feed ({error.subject})."
         raise ConfigError(msg, hint=hint) from None
     try:
         found = source.ends() if offsets is None else offsets

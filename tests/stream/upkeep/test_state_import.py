@@ -214,8 +214,8 @@ def test_a_bad_line_is_named_and_not_repeated(tmp_path, vertices, edges, words):
     [
         ("feed:0:1\n", "leave out partition 1"),
         ("feed:0:1\nfeed:one:2\n", "line 2 is no offset"),
-        ("feed:0:1\nfeed:1:1\nother:0:1\n", "of another feed"),
-        ("feed:0:1\nfeed:1:1000000\n", "of another feed"),
+        ("feed:0:1\nfeed:1:1\nother:0:1\n", "do not fit the feed"),
+        ("feed:0:1\nfeed:1:1000000\n", "do not fit the feed"),
         ("feed:0:x\n", "line 1 is no offset"),
         ("7\n", "line 1 is no offset"),
     ],
