@@ -20,6 +20,38 @@ COST_WORDS: Final = {
 }
 
 
+_DRIFT: Final = (
+    (
+        "Ties",
+        "F1, precision and recall of ties by release",
+        (
+            ("true", "f1", "F1"),
+            ("shown", "precision", "of shown true"),
+            ("third", "recall", "of true shown"),
+        ),
+    ),
+    (
+        "Cost of ties; dashed: publishing nothing",
+        "Edge cost over true ties by release; dashed: 1, publishing nothing",
+        (("true", "edge_cost_share", ""),),
+    ),
+    (
+        "People",
+        "Shares of people with fewer than k real candidates, and not shown, by release",
+        (
+            ("true", "below_k_real", "fewer than k real candidates"),
+            ("shown", "people_not_shown", "not shown"),
+        ),
+    ),
+    (
+        "Size",
+        "Released vertices and ties by release",
+        (("true", "vertices", "vertices"), ("shown", "edges", "ties")),
+    ),
+)
+"""Charts over the releases: title, what is drawn, and for each line style, figure and word."""
+
+
 def least_protected(found: Mapping[str, Any], content: Mapping[str, Any]) -> ET.Element:
     """Return which kinds of people have the fewest real candidates."""
     k = next(row["value"] for row in content["parameters"] if row["name"] == "k")
@@ -72,54 +104,19 @@ def waiting(rows: Sequence[Mapping[str, Any]]) -> ET.Element:
 def drift(rows: Sequence[Mapping[str, Any]]) -> ET.Element:
     """Return how the figures went over the releases of the sequence."""
     labels = [(row["nominal_time"] or row["release_id"])[:10] for row in rows]
-
-    def of(name: str) -> list[float | None]:
-        return [row[name] for row in rows]
-
     drawn = [
         figure(
             charts.lines(
-                [("true", of("f1")), ("shown", of("precision")), ("third", of("recall"))],
+                [(style, [row[key] for row in rows]) for style, key, _ in lines],
                 labels,
-                "F1, precision and recall of ties by release",
-                percent=True,
+                about,
+                level=1.0 if title.startswith("Cost") else None,
+                percent=title != "Size",
             ),
-            "Ties",
-            ("true", "F1"),
-            ("shown", "of shown true"),
-            ("third", "of true shown"),
-        ),
-        figure(
-            charts.lines(
-                [("true", of("edge_cost_share"))],
-                labels,
-                "Edge cost over true ties by release; dashed: 1, publishing nothing",
-                level=1.0,
-                percent=True,
-            ),
-            "Cost of ties; dashed: publishing nothing",
-        ),
-        figure(
-            charts.lines(
-                [("true", of("below_k_real")), ("shown", of("people_not_shown"))],
-                labels,
-                "Shares of people with fewer than k real candidates, and not shown, by release",
-                percent=True,
-            ),
-            "People",
-            ("true", "fewer than k real candidates"),
-            ("shown", "not shown"),
-        ),
-        figure(
-            charts.lines(
-                [("true", of("vertices")), ("shown", of("edges"))],
-                labels,
-                "Released vertices and ties by release",
-            ),
-            "Size",
-            ("true", "vertices"),
-            ("shown", "ties"),
-        ),
+            title,
+            *((style, word) for style, _, word in lines if word),
+        )
+        for title, about, lines in _DRIFT
     ]
     return section("Drift over time", node("div", *drawn, class_="charts"), name="drift")
 

@@ -194,78 +194,54 @@ def _release_row(names: Sequence[str], figures: ReleaseFigures) -> ET.Element:
     return node("tr", *(cell(name, text) for name, text in zip(names, cells, strict=True)))
 
 
+_TRENDS: Final[tuple[tuple[str, Callable[[Secrets], float | None], str, str, str], ...]] = (
+    ("Cost", lambda s: s.cost_over("copies"), ".1%", "", "of k disjoint copies"),
+    ("F1 of edges", lambda s: s.worth.get("edge_f1"), ".2f", "", "1: all true ties and no others"),
+    (
+        "Edge cost over true ties",
+        lambda s: s.worth.get("edge_cost_share"),
+        ".2f",
+        "1",
+        ", the cost of publishing nothing",
+    ),
+    (
+        "Cost over the lower bound",
+        lambda s: s.cost_over("lower_bound"),
+        ".2f",
+        "",
+        "what no release without deletions undercuts",
+    ),
+    ("Fewest candidates", lambda s: _least(s, "sequence", "claimed"), ",.0f", "k", ""),
+    (
+        "Fewest real candidates",
+        lambda s: _least(s, "sequence_real", "real"),
+        ",.0f",
+        "k",
+        "; below it the number is made up by vertices without a person",
+    ),
+    (
+        "Best attack over its promise",
+        lambda s: s.best_attack,
+        ".2f",
+        "1",
+        "; above it an attack finds more than is promised",
+    ),
+)
+"""Name, figure, form, where a dashed line is if there is one, and what the figure is."""
+
+
 def _trends(report: Report) -> ET.Element:
     oldest_first = report.releases[::-1]
-    k = float(report.params["k"])
-    tiles = [
-        _trend(
-            "Cost", oldest_first, lambda s: s.cost_over("copies"), "of k disjoint copies", ".1%"
-        ),
-        _trend(
-            "F1 of edges",
-            oldest_first,
-            lambda s: s.worth.get("edge_f1"),
-            "1: the release shows all true ties, and no others",
-            ".2f",
-        ),
-        _trend(
-            "Edge cost over true ties",
-            oldest_first,
-            lambda s: s.worth.get("edge_cost_share"),
-            "dashed: 1, the cost of publishing nothing",
-            ".2f",
-            level=1.0,
-        ),
-        _trend(
-            "Cost over the lower bound",
-            oldest_first,
-            lambda s: s.cost_over("lower_bound"),
-            "what no release without deletions undercuts",
-            ".2f",
-        ),
-        _trend(
-            "Fewest candidates",
-            oldest_first,
-            lambda s: _least(s, "sequence", "claimed"),
-            "dashed: k",
-            ",.0f",
-            level=k,
-        ),
-        _trend(
-            "Fewest real candidates",
-            oldest_first,
-            lambda s: _least(s, "sequence_real", "real"),
-            "dashed: k; below it inserted vertices make up the number",
-            ",.0f",
-            level=k,
-        ),
-        _trend(
-            "Best attack over its promise",
-            oldest_first,
-            lambda s: s.best_attack,
-            "dashed: 1; above it an attack finds more than is promised",
-            ".2f",
-            level=1.0,
-        ),
-    ]
+    levels = {"k": float(report.params["k"]), "1": 1.0}
+    tiles = []
+    for name, measure, form, dashed, note in _TRENDS:
+        values = [None if r.secrets is None else measure(r.secrets) for r in oldest_first]
+        last = next((value for value in reversed(values) if value is not None), None)
+        chart = sparkline(values, f"{name}: {_range(values)}", level=levels.get(dashed))
+        words = f"dashed: {dashed}{note}" if dashed else note
+        tiles.append(tile(name, text_of(last, form, UNKNOWN), words, chart))
     title = f"Trends of the last {len(oldest_first)} releases"
     return node("section", node("h2", title), node("dl", *tiles))
-
-
-def _trend(
-    name: str,
-    releases: Sequence[ReleaseFigures],
-    measure: Callable[[Secrets], float | None],
-    note: str,
-    form: str,
-    *,
-    level: float | None = None,
-) -> ET.Element:
-    values = [None if r.secrets is None else measure(r.secrets) for r in releases]
-    last = next((value for value in reversed(values) if value is not None), None)
-    text = text_of(last, form, UNKNOWN)
-    chart = sparkline(values, f"{name}: {_range(values)}", level=level)
-    return tile(name, text, note, chart)
 
 
 def _true_graph(report: Report) -> ET.Element:
