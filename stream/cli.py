@@ -62,7 +62,10 @@ def run_command(arguments: list[str]) -> int:
         if "--json" in arguments:
             typer.echo(json.dumps({"error": text, "exit_code": int(code)}, indent=2))
         return code
-    except (KeyboardInterrupt, typer.Abort):
+    except typer.Abort:  # Asked, nobody said yes.
+        typer.echo("ktsafe: nothing was done", err=True)
+        return Exit.INTERRUPTED
+    except KeyboardInterrupt:
         typer.echo("ktsafe: interrupted", err=True)
         return Exit.INTERRUPTED
     except SystemExit as end:

@@ -72,7 +72,7 @@ def ask_first(question: str) -> None:
         typer.confirm(question, abort=True)
     except typer.Abort:
         if not sys.stdin.isatty():
-            typer.echo("\nNobody said yes. Without a terminal give --yes.", err=True)
+            typer.echo("\nWithout a terminal give --yes.", err=True)
         raise
 
 

@@ -40,5 +40,7 @@ def test_without_a_terminal_nothing_is_done_unasked(site, monkeypatch, capsys, c
     """The error names the option that answers."""
     monkeypatch.setattr("sys.stdin", io.StringIO(answer))
     assert run_command([*command, str(site.config)]) == Exit.INTERRUPTED
-    assert "--yes" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert "--yes" in told
+    assert "nothing was done" in told
     assert not (site.folder / "state").exists()
