@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.exact.filling import fill
-from ktsafe.exact.imagined import IMAGINED_WEIGHT, imagined_ties
+from ktsafe.exact.imagined import imagined_ties
 from ktsafe.exact.kt_tree import Cohorts
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.graph import edge_keys
@@ -89,11 +89,9 @@ def _likely(
     pair: Pair, is_inserted: NDArray[np.bool_], share: float, rng: np.random.Generator
 ) -> Pair:
     """Return the pair with imagined ties of its inserted members among the candidates."""
-    ties = imagined_ties(pair, is_inserted, pair.edges[:0], share, rng)
-    gain = np.full(len(ties), 2 * IMAGINED_WEIGHT)
-    return dataclasses.replace(
-        pair, edges=np.concatenate((pair.edges, ties)), gain=np.concatenate((pair.gain, gain))
-    )
+    ties, weight = imagined_ties(pair, is_inserted, pair.edges[:0], share, rng)
+    edges, gain = np.concatenate((pair.edges, ties)), np.concatenate((pair.gain, 2 * weight))
+    return dataclasses.replace(pair, edges=edges, gain=gain)
 
 
 def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:

@@ -43,9 +43,10 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
         codes = state.people.sensitive[people]
         places = _add_places(draft, np.full(len(people), cls), codes)
         published.append(places)
-        lacking = _lacking(draft, len(people), int(state.places.ever[places].sum()))
+        n_ever = int(state.places.ever[places].sum())
+        lacking = _lacking(draft, len(people), n_ever)
         if together or lacking:
-            filling = insert_places(draft, cls, lacking) if lacking else []
+            filling = _insert_places(draft, cls, lacking, len(people), n_ever) if lacking else []
             state.places.form_cohort(places.tolist() + filling)
             continue
         counts, ever = neighbour_counts(state, people), state.places.ever[places] == 1
@@ -135,11 +136,30 @@ def draw_published(draft: Draft, count: int) -> NDArray[np.int64]:
     return drawn
 
 
-def insert_places(draft: Draft, cls: int, count: int) -> list[int]:
-    """Add inserted, non-sensitive places of one class, without edges and without cohort."""
-    codes = draft.rng.choice(harmless_codes(draft), count)
-    places: list[int] = _add_places(draft, np.full(count, cls), codes).tolist()
+def _insert_places(draft: Draft, cls: int, count: int, people: int, sensitive: int) -> list[int]:
+    """Add inserted places of one class beside so many people, without edges and without cohort.
+
+    As far as alpha leaves room as many are sensitive as among the people: who shows a sensitive
+    value would else be known to be real.
+    """
+    alpha = draft.frame.forming.alpha
+    room = (people + count) * alpha.numerator // alpha.denominator - sensitive
+    likely = int(count * sensitive / people + draft.rng.random())
+    n_sensitive = max(min(likely, room), 0)
+    harmless = harmless_codes(draft)
+    ill = [code for code in range(len(draft.state.codes.sensitive)) if draft.is_sensitive(code)]
+    drawn = [_codes(draft, harmless, count - n_sensitive), _codes(draft, ill, n_sensitive)]
+    places: list[int] = _add_places(draft, np.full(count, cls), np.concatenate(drawn)).tolist()
     return places
+
+
+def _codes(draft: Draft, allowed: list[int], count: int) -> NDArray[np.int64]:
+    """Draw codes of the sensitive attribute, as frequent as among all people."""
+    if not count:
+        return np.zeros(0, dtype=np.int64)
+    people = draft.state.people
+    weights = 1 + np.bincount(people.sensitive[people.used()], minlength=max(allowed) + 1)[allowed]
+    return draft.rng.choice(np.array(allowed), count, p=weights / weights.sum())
 
 
 def harmless_codes(draft: Draft) -> list[int]:

@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.imagined import IMAGINED_WEIGHT, Edges, imagined_ties, is_own
+from ktsafe.exact.imagined import GATHERED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.current import Tie
@@ -45,6 +45,8 @@ class PairOfClasses:
         What was released before the pair was cleared; nothing if it was not, or shows edges again.
     is_grown:
         Whether anybody of the pair was published after the first release.
+    weight:
+        float64, shape (ties,): for how many ties each of `ties` counts.
     """
 
     classes: Tie
@@ -58,6 +60,7 @@ class PairOfClasses:
     hidden: Edges
     former: Edges
     is_grown: bool
+    weight: NDArray[np.float64]
 
     @classmethod
     def of(cls, state: State, classes: Tie) -> PairOfClasses:
@@ -82,6 +85,8 @@ class PairOfClasses:
             turned = np.where(wrong[:, None], pairs[:, ::-1], pairs)
             return order[np.searchsorted(places, turned, sorter=order)].astype(np.int32)
 
+        hidden = positions(state.people.place[state.held.pairs(held)])
+        is_true = state.edges.is_true[rows] == TRUE
         return cls(
             classes=classes,
             places=places,
@@ -90,10 +95,11 @@ class PairOfClasses:
             sizes=sizes,
             n_first=firsts,
             shown=positions(state.edges.pairs(rows)),
-            is_true=state.edges.is_true[rows] == TRUE,
-            hidden=positions(state.people.place[state.held.pairs(held)]),
+            is_true=is_true,
+            hidden=hidden,
             former=positions(state.former.pairs(before)),
             is_grown=bool((state.places.born[places] > 0).any()),
+            weight=np.ones(int(is_true.sum()) + len(hidden)),
         )
 
     def ends(self, edges: Edges) -> list[Tie]:
@@ -114,15 +120,10 @@ class PairOfClasses:
         """Return whether each of the given edges is a true tie."""
         return among(edge_keys(edges), edge_keys(self.ties))
 
-    def weight(self, ties: Edges) -> NDArray[np.float64]:
-        """Return for how many ties each of the given ties counts."""
-        return np.where(is_own(ties, self.is_inserted), IMAGINED_WEIGHT, 1.0)
-
     def cost(self, edges: Edges) -> float:
         """Return what it costs to show exactly these edges: ties hidden, others inserted."""
-        ties = self.ties
-        is_hidden = ~among(edge_keys(ties), edge_keys(edges))
-        return float(self.weight(ties)[is_hidden].sum()) + int((~self.is_tie(edges)).sum())
+        is_hidden = ~among(edge_keys(self.ties), edge_keys(edges))
+        return float(self.weight[is_hidden].sum()) + int((~self.is_tie(edges)).sum())
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
         """Return the program that shows some of the given candidates."""
@@ -151,12 +152,16 @@ def with_imagined(pair: PairOfClasses, share: float, rng: np.random.Generator) -
         return pair
     last = pair.shown if len(pair.shown) else pair.former
     program = pair.program(pair.ties, np.ones(pair.n_ties), 1.0)
-    ties = imagined_ties(program, pair.is_inserted, last, share, rng)
+    ties, weight = imagined_ties(program, pair.is_inserted, last, share, rng)
     is_shown = among(edge_keys(ties), edge_keys(pair.shown))
+    own = is_own(pair.shown, pair.is_inserted)
+    is_true = pair.is_true | own
+    weights = np.where(own[is_true], GATHERED_WEIGHT, 1.0)
     return dataclasses.replace(
         pair,
-        is_true=pair.is_true | is_own(pair.shown, pair.is_inserted),
+        is_true=is_true,
         hidden=np.concatenate((pair.hidden, ties[~is_shown])),
+        weight=np.concatenate((weights, np.ones(len(pair.hidden)), weight[~is_shown])),
     )
 
 

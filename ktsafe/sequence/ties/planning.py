@@ -282,7 +282,7 @@ def _afresh(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edg
     is_last = np.isin(edge_keys(ties), edge_keys(last))
     others = last[~np.isin(edge_keys(last), edge_keys(ties))]
     edges = np.concatenate((ties, others))
-    worth = 2 * pair.weight(ties) + weight - 1 + 2 * RHO * is_last
+    worth = 2 * pair.weight + weight - 1 + 2 * RHO * is_last
     gain = np.concatenate((worth, np.full(len(others), 2 * RHO)))
     program = pair.program(edges, gain, 1 + RHO if len(last) else 1.0)
     plan = solve(program, rng=rng, effort="fast")
@@ -291,7 +291,8 @@ def _afresh(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edg
 
 def _raised(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edges | None:
     """Return what a pair shows if hidden ties come in, all members of a cohort gaining alike."""
-    program = pair.program(pair.hidden, 2 * pair.weight(pair.hidden) + weight - 1, 1.0)
+    worth = 2 * pair.weight[pair.n_ties - len(pair.hidden) :] + weight - 1
+    program = pair.program(pair.hidden, worth, 1.0)
     plan = solve(program, rng=rng)
     if plan.value <= 0:
         return None

@@ -6,6 +6,7 @@ import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ktsafe.exact.imagined import GATHERED_WEIGHT, is_own
 from ktsafe.graph import edge_keys
 from ktsafe.sequence import Sequence
 from ktsafe.sequence.memory.edge_tables import TRUE
@@ -76,4 +77,8 @@ def test_imagined_ties_are_those_of_inserted_members(seed: int, share: float) ->
         new = imagined[~np.isin(edge_keys(imagined), edge_keys(pair.former))]
         drawn = np.bincount(new.reshape(-1), minlength=len(pair.cohort))
         assert drawn[pair.is_inserted].sum() <= 2 * most * pair.is_inserted.sum()
-        assert share > 0 or not len(imagined) or len(pair.former)
+        # Without a share there are none but copies of a person's ties, each for one.
+        gathered = likely.weight[len(likely.weight) - len(imagined) :] == GATHERED_WEIGHT
+        assert share > 0 or not gathered.any() or len(pair.former)
+        assert len(likely.weight) == likely.n_ties
+        assert (likely.weight[~is_own(likely.ties, pair.is_inserted)] == 1).all()

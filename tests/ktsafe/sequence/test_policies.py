@@ -184,6 +184,27 @@ def test_nobody_shows_a_missing_value_that_nobody_hides_behind() -> None:
     assert "-" not in sequence.released().graph.categories[-1]
 
 
+@pytest.mark.parametrize(("people", "ill", "inserted_ill"), [(5, 1, 1), (5, 0, 0), (5, 2, 0)])
+def test_inserted_members_are_as_often_sensitive_as_people(
+    people: int, ill: int, inserted_ill: int
+) -> None:
+    """As far as alpha leaves room: two of ten may be, so that nobody is beside two who are."""
+    values = [ILL] * ill + [WELL] * (people - ill)
+    sequence = Sequence.begin(
+        SCHEMA,
+        PrivacyParams(k=10, alpha="1/5"),
+        SequenceOptions(births="pad", effort="fast"),
+        Changes(joined=np.arange(people), joined_values=values),
+        np.random.default_rng(0),
+    )
+    released = sequence.released()
+    is_inserted = released.keys < 0
+    assert released.graph.n_vertices == 10
+    assert released.graph.is_sensitive[is_inserted].sum() == inserted_ill
+    assert released.graph.is_sensitive[~is_inserted].sum() == ill
+    sequence.check()
+
+
 @settings(max_examples=25, deadline=None)
 @given(
     st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["well", "ill", "hurt", "-"]))),
