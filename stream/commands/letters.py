@@ -33,8 +33,12 @@ def read(
     """Print dead letters, one per line. What it prints is private."""
     from stream.config import settings as configuration
 
+    found = False
     for letter in _letters(configuration.load(config)):
+        found = True
         typer.echo(json.dumps(letter) if as_json else _text(letter))
+    if not found:
+        typer.echo("no dead letters so far", err=True)
     return Exit.OK
 
 
@@ -45,11 +49,9 @@ def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
     table, kafka = settings.config.dead_letters, settings.config.kafka
     if isinstance(table, configuration.FilesDeadLettersTable):
         path = settings.path(table.path)
-        if not path.exists():  # The first letter makes it.
-            typer.echo(f"{path}: no dead letters so far", err=True)
-            return
-        with path.open("rb") as lines:
-            yield from map(json.loads, lines)
+        if path.exists():  # The first letter makes it.
+            with path.open("rb") as lines:
+                yield from map(json.loads, lines)
         return
     from connectors.kafka_topics import read_records
     from connectors.letters import PREFIX

@@ -95,7 +95,7 @@ class Operations:
             raise Refused("A release is being made already.", code=Exit.UNAVAILABLE)
         slot_us = self.loop.release_now()
         if slot_us is None:
-            raise Refused("Nothing was read since the last release.")
+            raise Refused("Nothing was read since the last release; another would be the same.")
         return {"slot": rfc3339(slot_us)}
 
 
