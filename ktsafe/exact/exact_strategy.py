@@ -98,7 +98,7 @@ def undisguised(request: Request, *, price: float = 1.0) -> ExactRelease:
     inserted = lacking(graph, params)
     classes = np.concatenate((graph.qi_classes, inserted))
     is_sensitive = np.concatenate((graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)))
-    like = np.concatenate((np.arange(graph.n_vertices), _resembled(graph, inserted, rng)))
+    like = np.concatenate((np.arange(graph.n_vertices), resembled(graph, inserted, rng)))
     counts = neighbour_counts(graph)[like]
     cohorts = cohorts_of(
         classes, is_sensitive, counts, params, rng=rng, effort=effort, executor=executor
@@ -109,10 +109,24 @@ def undisguised(request: Request, *, price: float = 1.0) -> ExactRelease:
     return ExactRelease(edges, inserted, cohorts)
 
 
-def _resembled(
+def resembled(
     graph: AttributedGraph, inserted: NDArray[np.int32], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw for each inserted vertex a person of its class, who is counted in its place."""
+    """Draw for each inserted vertex a person of its class, who is counted in its place.
+
+    Parameters
+    ----------
+    graph:
+        The people.
+    inserted:
+        int32, shape (i,): class of each inserted vertex.
+    rng:
+        The only randomness.
+
+    Returns
+    -------
+    int64, shape (i,)
+    """
     order = np.argsort(graph.qi_classes, kind="stable")
     size = np.bincount(graph.qi_classes)
     drawn: NDArray[np.int64] = order[

@@ -55,17 +55,46 @@ def fill(
     ends = local[kept]
     lack = wanted - np.bincount(ends.reshape(-1), minlength=n)
     assert (lack >= 0).all(), "More edges are shown at a vertex than its cohort's degree."
+    sides = lack[:n_a].sum(), lack[n_a:].sum()
+    if sides[0] % 2 if pair.is_one else sides[0] != sides[1]:
+        return None
+    edges, missing = joined(n_a, lack, ends, rng)
+    return None if missing else vertices[edges]
+
+
+def joined(
+    n_first: int, lack: NDArray[np.int64], kept: NDArray[np.integer], rng: np.random.Generator
+) -> tuple[NDArray[np.int32], int]:
+    """Join the stubs of two classes, or of one.
+
+    Parameters
+    ----------
+    n_first:
+        Vertices of the first class, which are 0..n_first-1; all of them if there is one class.
+    lack:
+        int64, shape (n,): stubs of each vertex. Where one side has more, some are left over.
+    kept:
+        int, shape (m, 2): edges that stay if that is possible, the first end in the first class.
+    rng:
+        The only randomness.
+
+    Returns
+    -------
+    (int32, shape (edges, 2), int)
+        The edges, the kept ones first, and how many find no place.
+    """
+    n = len(lack)
     stubs = np.repeat(np.arange(n, dtype=np.int32), lack)
-    if pair.is_one:
+    if n_first == n:
         stubs = rng.permutation(stubs)
         near, far = stubs[::2], stubs[1::2]
     else:
-        near, far = stubs[stubs < n_a], rng.permutation(stubs[stubs >= n_a])
-    if len(near) != len(far):
-        return None
-    n_edges = len(kept) + len(near)
+        near, far = stubs[stubs < n_first], rng.permutation(stubs[stubs >= n_first])
+    n_new = min(len(near), len(far))
+    wanting = np.column_stack((near[:n_new], far[:n_new]))
+    n_edges = len(kept) + n_new
     # While edges are shifted along a path, its vertices have one more than they shall have.
-    room = wanted + 1
+    room = lack + np.bincount(kept.reshape(-1), minlength=n) + 1
     wiring = core.Wiring(
         ends=np.zeros((n_edges, 2), dtype=np.int32),
         is_kept=np.zeros(n_edges, dtype=np.bool_),
@@ -73,9 +102,7 @@ def fill(
         first=np.concatenate(([0], np.cumsum(room))),
         at=np.zeros(int(room.sum()), dtype=np.int32),
         held=np.zeros(n, dtype=np.int64),
-        n_first=np.array([n_a], dtype=np.int64),
+        n_first=np.array([n_first], dtype=np.int64),
     )
-    wanting = np.column_stack((near, far))
-    if core.fill(wiring, ends.astype(np.int64), wanting.astype(np.int64), rng):
-        return None
-    return vertices[wiring.ends]
+    missing = core.fill(wiring, kept.astype(np.int64), wanting.astype(np.int64), rng)
+    return wiring.ends[: wiring.size[0]], int(missing)

@@ -20,6 +20,7 @@ from ktsafe.verify import verify_graph
 from tests.ktsafe.exact.graphs import as_set
 from tests.ktsafe.exact.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
+from tests.ktsafe.tolerant.graphs import fast, with_hubs
 
 LONG = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 
@@ -120,3 +121,15 @@ def test_ties_are_shown_at_the_price_of_inserted_edges() -> None:
     true = edge_keys(graph.edges)
     assert np.isin(edge_keys(cheap), true).sum() > np.isin(edge_keys(dear), true).sum()
     assert differing(graph, cheap) <= differing(graph, dear)
+
+
+def test_cohorts_nearly_equal_by_value_show_more() -> None:
+    """With two quasi-identifiers a release begins nearer to the truth than in exact cohorts."""
+    graph = with_hubs(600, 30, seed=0)
+    params = PrivacyParams(k=5)
+    exact = undone(
+        fast(graph, params), np.zeros(0, np.int32), undisguised(fast(graph, params)).edges
+    )
+    plan = tolerant(fast(graph, params))
+    assert verify_graph(with_inserted(graph, plan.inserted, plan.edges), params).is_safe
+    assert differing(graph, plan.edges) < 0.9 * differing(graph, exact)
