@@ -35,8 +35,8 @@ HAND_ON = 0.5
 """How often another of the class takes what a vertex has too much, or gives what it lacks."""
 
 
-class Release(NamedTuple):
-    """The edges of a release, which change, and where vertices belong.
+class Mendable(NamedTuple):
+    """A release whose edges change, and where its vertices belong.
 
     Attributes
     ----------
@@ -64,7 +64,7 @@ Changes = NDArray[np.int64]
 
 
 @inner_kernel
-def _adjacent(g: Release, u: int, v: int) -> bool:
+def _adjacent(g: Mendable, u: int, v: int) -> bool:
     """Return whether u and v are one vertex or neighbours."""
     if u == v:
         return True
@@ -77,7 +77,7 @@ def _adjacent(g: Release, u: int, v: int) -> bool:
 
 
 @inner_kernel
-def _change_end(g: Release, u: int, v: int, by: int) -> None:
+def _change_end(g: Mendable, u: int, v: int, by: int) -> None:
     """Note at u that the edge to v comes or goes."""
     last = g.first[u] + g.held[u]
     if by > 0:
@@ -101,7 +101,7 @@ def _changed(
     at: LocationTable,
     vertices: Vertices,
     rule: Tolerance,
-    g: Release,
+    g: Mendable,
     changes: Changes,
     v: int,
     more: int,
@@ -153,7 +153,7 @@ def _changed(
 
 
 @inner_kernel
-def _one_of(g: Release, at: LocationTable, c: int, v: int, rng: np.random.Generator) -> int:
+def _one_of(g: Mendable, at: LocationTable, c: int, v: int, rng: np.random.Generator) -> int:
     """Draw a vertex of class c that is neither v nor a neighbour of it; -1: none was found."""
     found = -1
     for _ in range(1 + int(rng.random() * DRAWS)):
@@ -167,7 +167,7 @@ def _one_of(g: Release, at: LocationTable, c: int, v: int, rng: np.random.Genera
 
 
 @inner_kernel
-def _neighbour_of(g: Release, w: int, classes: NDArray[np.int64], c: int, v: int) -> int:
+def _neighbour_of(g: Mendable, w: int, classes: NDArray[np.int64], c: int, v: int) -> int:
     """Return a neighbour of w in class c that is neither v nor a neighbour of v; -1: none."""
     for i in range(g.first[w], g.first[w] + g.held[w]):
         x = g.near[i]
@@ -177,7 +177,7 @@ def _neighbour_of(g: Release, w: int, classes: NDArray[np.int64], c: int, v: int
 
 
 @inner_kernel
-def _class_like(g: Release, lack: NDArray[np.int64], rng: np.random.Generator) -> int:
+def _class_like(g: Mendable, lack: NDArray[np.int64], rng: np.random.Generator) -> int:
     """Draw a class among those that have most of the values that are lacking, above 0 in lack."""
     best, found, equal = -1, -1, 0
     for c in range(len(g.values)):
@@ -192,7 +192,7 @@ def _class_like(g: Release, lack: NDArray[np.int64], rng: np.random.Generator) -
 
 @inner_kernel
 def _worst(
-    g: Release,
+    g: Mendable,
     classes: NDArray[np.int64],
     lack: NDArray[np.int64],
     v: int,
@@ -216,7 +216,7 @@ def _worst(
 
 @inner_kernel
 def _drawn(
-    at: LocationTable, vertices: Vertices, g: Release, v: int, rng: np.random.Generator
+    at: LocationTable, vertices: Vertices, g: Mendable, v: int, rng: np.random.Generator
 ) -> Changes:
     """Draw changes that may bring v nearer to its home; none if none was found."""
     classes = vertices.classes
@@ -255,7 +255,7 @@ def _drawn(
 
 
 @inner_kernel
-def _one_of_class(g: Release, at: LocationTable, c: int, v: int, rng: np.random.Generator) -> int:
+def _one_of_class(g: Mendable, at: LocationTable, c: int, v: int, rng: np.random.Generator) -> int:
     """Draw another vertex of v's own class, of high degree; v itself if there is none."""
     found = v
     for _ in range(1 + int(rng.random() * DRAWS)):
@@ -272,7 +272,7 @@ def bring_home(
     at: LocationTable,
     vertices: Vertices,
     rule: Tolerance,
-    g: Release,
+    g: Mendable,
     order: NDArray[np.int64],
     heat: float,
     rng: np.random.Generator,

@@ -89,7 +89,7 @@ class _State:
     at: LocationTable
     vertices: Vertices
     rule: Tolerance
-    release: core.Release
+    release: core.Mendable
 
     @classmethod
     def of(cls, request: Request, inserted: NDArray[np.int32], edges: NDArray[np.int32]) -> _State:
@@ -144,7 +144,7 @@ def _slots(first: NDArray[np.int64], held: NDArray[np.int64]) -> NDArray[np.int6
     return found + np.arange(len(found))
 
 
-def _release(vertices: Vertices, edges: NDArray[np.int32], n_values: int) -> core.Release:
+def _release(vertices: Vertices, edges: NDArray[np.int32], n_values: int) -> core.Mendable:
     """Return the edges of a release, with room for more."""
     classes, n = vertices.classes, len(vertices.classes)
     held = np.bincount(edges.reshape(-1), minlength=n)
@@ -155,7 +155,7 @@ def _release(vertices: Vertices, edges: NDArray[np.int32], n_values: int) -> cor
     sizes = np.bincount(classes)
     values = np.zeros((len(sizes), vertices.values.shape[1]), dtype=np.int64)
     values[classes] = vertices.values
-    return core.Release(
+    return core.Mendable(
         first=first,
         near=near,
         held=held,
