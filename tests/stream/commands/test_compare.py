@@ -91,6 +91,8 @@ def test_ctrl_c_keeps_the_finished_rows(tmp_path, data):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # Who is started in the background of a script ignores Ctrl-C, and so do its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),  # noqa: PLW1509
     )
     path = tmp_path / "out.csv"
     while process.poll() is None and not (path.exists() and path.read_text().count("\n") > 1):
