@@ -163,7 +163,10 @@ def wilson(successes: float, trials: int) -> tuple[float, float]:
     share = successes / trials
     spread = Z * math.sqrt(share * (1 - share) / trials + (Z / (2 * trials)) ** 2)
     middle, scale = share + Z * Z / (2 * trials), 1 + Z * Z / trials
-    return max((middle - spread) / scale, 0.0), min((middle + spread) / scale, 1.0)
+    # Nothing found is surely not above nothing, whatever rounding leaves.
+    low = (middle - spread) / scale if successes > 0 else 0.0
+    high = (middle + spread) / scale if successes < trials else 1.0
+    return max(low, 0.0), min(high, 1.0)
 
 
 def hanley_mcneil(area: float, positives: int, negatives: int) -> tuple[float, float]:

@@ -34,6 +34,13 @@ def test_wilson_is_where_the_score_test_turns(trials: int, successes: int) -> No
             assert abs(share - end) / error == pytest.approx(1.959964, rel=1e-4)
 
 
+def test_nothing_found_is_above_no_promise() -> None:
+    """Of any number of trials: rounding leaves neither end off its bound."""
+    for trials in range(1, 500):
+        assert wilson(0, trials)[0] == 0.0
+        assert wilson(trials, trials)[1] == 1.0
+
+
 @given(st.lists(st.tuples(st.integers(0, 5), st.booleans()), max_size=30))
 def test_area_equals_a_count_over_all_pairs(drawn: list[tuple[int, bool]]) -> None:
     """The area is the share of pairs in which the true case scores higher, equals counting half."""
