@@ -118,6 +118,12 @@ STRATEGIES: dict[str, Entry] = {
         "cohorts whose members have equal neighbours, ties hidden and inserted alike",
         is_safe=True,
     ),
+    "attribute": Entry(
+        "ktsafe.by_attribute.attribute_strategy",
+        "attribute",
+        "cohorts whose members have equal neighbours attribute by attribute",
+        is_safe=True,
+    ),
     "tolerant": Entry(
         "ktsafe.tolerant.tolerant_strategy",
         "tolerant",

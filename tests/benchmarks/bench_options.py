@@ -63,6 +63,7 @@ def variants(effort: Effort) -> dict[str, AnonymizeOptions]:
         "default": AnonymizeOptions(effort),
         "suppress": AnonymizeOptions(effort, rare_qi="suppress"),
         "pad": AnonymizeOptions(effort, rare_qi="pad", over_alpha="pad"),
+        "attribute": AnonymizeOptions(effort, "attribute"),
         "tolerant": AnonymizeOptions(effort, "tolerant"),
     }
 

@@ -21,7 +21,9 @@ from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definiti
 
 LONG = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 OPTIONS = st.builds(
-    AnonymizeOptions, st.sampled_from(get_args(Effort)), st.sampled_from(["exact", "tolerant"])
+    AnonymizeOptions,
+    st.sampled_from(get_args(Effort)),
+    st.sampled_from(["exact", "attribute", "tolerant"]),
 )
 PADDED = AnonymizeOptions(rare_qi="pad", over_alpha="pad")
 
@@ -69,7 +71,7 @@ def test_same_seed_same_release(
     assert np.array_equal(first.graph.edges, second.graph.edges)
 
 
-@pytest.mark.parametrize("strategy", ["tolerant", "exact", "aligned"])
+@pytest.mark.parametrize("strategy", ["attribute", "tolerant", "exact", "aligned"])
 def test_no_position_tells_who_somebody_is(strategy: str) -> None:
     """Nodes of networkx are in random order, inserted ones among the others; seeds repeat it."""
     graph = uniform(60, 90, n_tuples=4, rng=np.random.default_rng(1))

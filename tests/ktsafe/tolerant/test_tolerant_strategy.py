@@ -17,10 +17,10 @@ from ktsafe.tolerant.locations import located
 from ktsafe.tolerant.search import undone
 from ktsafe.tolerant.tolerant_strategy import tolerant
 from ktsafe.verify import verify_graph
+from tests.ktsafe.by_attribute.hubs import fast, with_hubs
 from tests.ktsafe.exact.graphs import as_set
 from tests.ktsafe.exact.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
-from tests.ktsafe.tolerant.graphs import fast, with_hubs
 
 LONG = settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 

@@ -69,6 +69,7 @@ def test_a_release_that_shows_little_names_what_would_show_more(files, capsys) -
     assert run_command(["anonymize", *files]) == Exit.OK
     said = capsys.readouterr().out
     assert f"ktsafe advise {' '.join(files[:6])}" in said
+    assert "--strategy attribute" in said
 
 
 def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
@@ -133,9 +134,10 @@ def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     assert "-" in {row["health"] for row in people}
 
 
-def test_tolerant_releases_and_workers(files, tmp_path, capsys) -> None:
+@pytest.mark.parametrize("strategy", ["attribute", "tolerant"])
+def test_other_strategies_and_workers(files, tmp_path, capsys, strategy) -> None:
     """Another strategy may be named; the number of threads changes no byte."""
-    options = ["--strategy", "tolerant", "--json"]
+    options = ["--strategy", strategy, "--json"]
     assert run_command(["anonymize", *files, *options]) == Exit.OK
     first = (tmp_path / "release" / "edges.csv").read_bytes()
     again = [text.replace("/release", "/again").replace("/private", "/other") for text in files]

@@ -7,6 +7,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
 from ktsafe.strategies import Request
 
+DEFAULT_PARAMS = PrivacyParams()
 SCHEMA = Schema(("region", "work"), "state", frozenset({"ill"}), expect_absent={"ill"})
 
 
@@ -25,6 +26,6 @@ def with_hubs(n: int, degree: int, seed: int) -> AttributedGraph:
     return AttributedGraph.from_columns(SCHEMA, columns, ties[few])
 
 
-def fast(graph: AttributedGraph, params: PrivacyParams, seed: int = 0) -> Request:
+def fast(graph: AttributedGraph, params: PrivacyParams = DEFAULT_PARAMS, seed: int = 0) -> Request:
     """Return a request with a generator of its own."""
     return Request(graph, params, np.random.default_rng(seed), AnonymizeOptions("fast"))

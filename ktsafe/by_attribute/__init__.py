@@ -1,0 +1,1 @@
+"""Releases whose cohorts have equal counts attribute by attribute."""

@@ -1,0 +1,328 @@
+"""Kernels that let people of a class exchange neighbours whose values sum up alike."""
+
+# mypy: disable-error-code="assignment,no-any-return,return-value"
+# Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
+
+TIED = 0.3
+"""How often a place that shows a tie is exchanged, where one without always is."""
+
+BOTH = 0.3
+"""How often room is sought for a tie for which the other end has none either."""
+
+LOOKS = 8
+"""People of the class that are asked for an exchange."""
+
+
+class Seats(NamedTuple):
+    """A place for each neighbour that a vertex gets, and the class that this neighbour has.
+
+    Attributes
+    ----------
+    first:
+        int64, shape (n + 1,): the places of each vertex.
+    owner:
+        int64, shape (places,): the vertex of each.
+    kind:
+        int64, shape (places,): the class of the neighbour.
+    partner:
+        int64, shape (places,): the place at the other end, where a tie is shown; else -1.
+    tie_at:
+        int64, shape (places,): the tie that is shown.
+    classes:
+        int64, shape (n,).
+    values:
+        int64, shape (classes, attributes): which value, counted in its attribute.
+    radix:
+        int64, shape (attributes,): the tuple of values is the sum of their products with it.
+    class_of:
+        int64, shape (tuples,): -1 where no vertex has a tuple.
+    ties:
+        int64, shape (m, 2).
+    shown:
+        bool, shape (m,).
+    near_first, near:
+        int64, shape (n + 1,) and (2 m,): the ties of each vertex.
+    """
+
+    first: NDArray[np.int64]
+    owner: NDArray[np.int64]
+    kind: NDArray[np.int64]
+    partner: NDArray[np.int64]
+    tie_at: NDArray[np.int64]
+    classes: NDArray[np.int64]
+    values: NDArray[np.int64]
+    radix: NDArray[np.int64]
+    class_of: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    shown: NDArray[np.bool_]
+    near_first: NDArray[np.int64]
+    near: NDArray[np.int64]
+
+
+class Holders(NamedTuple):
+    """The places that people of a class have for neighbours of another.
+
+    Attributes
+    ----------
+    first:
+        int64, shape (classes ** 2 + 1,): where those of each pair of classes begin.
+    places, at:
+        int64, shape (places,): the places in this order, and where each is in it.
+    """
+
+    first: NDArray[np.int64]
+    places: NDArray[np.int64]
+    at: NDArray[np.int64]
+
+
+@inner_kernel
+def _holders(p: Seats) -> Holders:
+    """Sort the places by the classes of both ends."""
+    q = len(p.values)
+    first = np.zeros(q * q + 1, dtype=np.int64)
+    for i in range(len(p.kind)):
+        first[p.classes[p.owner[i]] * q + p.kind[i] + 1] += 1
+    first = np.cumsum(first)
+    filled = first[:-1].copy()
+    places, at = np.empty(len(p.kind), dtype=np.int64), np.empty(len(p.kind), dtype=np.int64)
+    for i in range(len(p.kind)):
+        key = p.classes[p.owner[i]] * q + p.kind[i]
+        places[filled[key]], at[i] = i, filled[key]
+        filled[key] += 1
+    return Holders(first, places, at)
+
+
+@inner_kernel
+def _free_place(p: Seats, u: int, b: int) -> int:
+    """Return a place of u for class b at which no tie is shown; -1 if there is none."""
+    for i in range(p.first[u], p.first[u + 1]):
+        if p.kind[i] == b and p.partner[i] < 0:
+            return i
+    return -1
+
+
+@inner_kernel
+def _other_end(p: Seats, tie: int, u: int) -> int:
+    """Return the vertex at the other end of a tie."""
+    return p.ties[tie, 0] + p.ties[tie, 1] - u
+
+
+@inner_kernel
+def _link(p: Seats, i: int, j: int, tie: int) -> None:
+    """Show a tie at two places."""
+    p.partner[i], p.partner[j] = j, i
+    p.tie_at[i], p.tie_at[j] = tie, tie
+    p.shown[tie] = True
+
+
+@inner_kernel
+def _unlink(p: Seats, i: int) -> int:
+    """Hide the tie that is shown at a place; return the place at the other end."""
+    j = p.partner[i]
+    p.partner[i], p.partner[j] = -1, -1
+    p.shown[p.tie_at[i]] = False
+    return j
+
+
+@inner_kernel
+def _show_one(p: Seats, i: int) -> bool:
+    """Show a hidden tie at a free place, if there is one for which the other end has a place."""
+    u, b = p.owner[i], p.kind[i]
+    if p.partner[i] >= 0:
+        return False
+    for k in range(p.near_first[u], p.near_first[u + 1]):
+        tie = p.near[k]
+        x = _other_end(p, tie, u)
+        if p.classes[x] == b and not p.shown[tie]:
+            j = _free_place(p, x, p.classes[u])
+            if j >= 0:
+                _link(p, i, j, tie)
+                return True
+    return False
+
+
+@kernel
+def show(p: Seats, order: NDArray[np.int64]) -> None:
+    """Show ties in their order where both ends have a free place for each other.
+
+    Parameters
+    ----------
+    p:
+        Changed in place.
+    order:
+        int64: ties.
+    """
+    for tie in order:
+        u, v = p.ties[tie]
+        i = _free_place(p, u, p.classes[v])
+        j = _free_place(p, v, p.classes[u])
+        if not p.shown[tie] and i >= 0 and j >= 0:
+            _link(p, i, j, tie)
+
+
+@inner_kernel
+def _is_due(p: Seats, i: int, rng: np.random.Generator) -> bool:
+    """Return whether a place may be exchanged this time."""
+    return p.partner[i] < 0 or rng.random() < TIED
+
+
+@inner_kernel
+def _step_towards(p: Seats, b: int, c: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw an attribute in which class b is not as c; return it and the step to c's value."""
+    n, found = 0, -1
+    for j in range(len(p.radix)):
+        if p.values[b, j] != p.values[c, j]:
+            n += 1
+            if rng.random() * n < 1:
+                found = j
+    return found, 0 if n == 0 else (p.values[c, found] - p.values[b, found]) * p.radix[found]
+
+
+@inner_kernel
+def _beside(
+    p: Seats, i: int, j: int, value: int, step: int, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Draw another place of i's owner whose neighbour has the value, to be exchanged with i's.
+
+    Return it and the class that it becomes; -1 and -1 if there is none.
+    """
+    u, n, found, kind = p.owner[i], 0, -1, -1
+    for k in range(p.first[u], p.first[u + 1]):
+        b = p.kind[k]
+        if k == i or p.values[b, j] != value or not _is_due(p, k, rng):
+            continue
+        c = p.class_of[_tuple(p, b) - step]
+        if c >= 0:
+            n += 1
+            if rng.random() * n < 1:
+                found, kind = k, c
+    return found, kind
+
+
+@inner_kernel
+def _tuple(p: Seats, b: int) -> int:
+    """Return the tuple of a class."""
+    found = 0
+    for j in range(len(p.radix)):
+        found += p.values[b, j] * p.radix[j]
+    return found
+
+
+@inner_kernel
+def _taker(
+    p: Seats, h: Holders, u: int, b: int, c: int, rng: np.random.Generator
+) -> tuple[int, int]:
+    """Draw places for classes b and c of another vertex of u's class; -1 and -1: none was found."""
+    key = p.classes[u] * len(p.values) + b
+    width = h.first[key + 1] - h.first[key]
+    for _ in range(LOOKS if width else 0):
+        i = h.places[h.first[key] + int(rng.random() * width)]
+        v, found = p.owner[i], -1
+        if v == u or not _is_due(p, i, rng):
+            continue
+        for k in range(p.first[v], p.first[v + 1]):
+            if k != i and p.kind[k] == c and (found < 0 or p.partner[k] < 0):
+                found = k
+        if found >= 0 and _is_due(p, found, rng):
+            return i, found
+    return -1, -1
+
+
+@inner_kernel
+def _draw(p: Seats, h: Holders, four: NDArray[np.int64], rng: np.random.Generator) -> bool:
+    """Draw two places each of two vertices of a class that may change hands.
+
+    Then the first vertex gets a place for a tie that is hidden, or comes nearer to one.
+    """
+    i = int(rng.random() * len(p.kind))
+    u = p.owner[i]
+    n_ties = p.near_first[u + 1] - p.near_first[u]
+    if n_ties == 0 or not _is_due(p, i, rng):
+        return False
+    tie = p.near[p.near_first[u] + int(rng.random() * n_ties)]
+    if p.shown[tie]:
+        return False
+    x = _other_end(p, tie, u)
+    if _free_place(p, x, p.classes[u]) < 0 and rng.random() > BOTH:
+        return False
+    j, step = _step_towards(p, p.kind[i], p.classes[x], rng)
+    if j < 0:
+        return False
+    kind = p.class_of[_tuple(p, p.kind[i]) + step]
+    if kind < 0:
+        return False
+    k, other = _beside(p, i, j, p.values[p.classes[x], j], step, rng)
+    if k < 0:
+        return False
+    four[0], four[1] = i, k
+    four[2], four[3] = _taker(p, h, u, kind, other, rng)
+    return four[2] >= 0
+
+
+@inner_kernel
+def _swap(p: Seats, four: NDArray[np.int64]) -> None:
+    """Let the first two places change classes with the last two."""
+    for i in range(2):
+        j = four[i + 2]
+        p.kind[four[i]], p.kind[j] = p.kind[j], p.kind[four[i]]
+
+
+@kernel
+def exchange(p: Seats, n_trials: int, heat: float, rng: np.random.Generator) -> None:
+    """Let people of a class exchange two places each, if at least as many ties can be shown then.
+
+    Values at the two places sum up alike, so that nobody has more or fewer neighbours with any.
+
+    Parameters
+    ----------
+    p:
+        `kind`, `partner`, `tie_at` and `shown` are changed in place.
+    n_trials:
+        Exchanges that are tried.
+    heat:
+        One that hides x ties more is done with probability exp(-x / heat).
+    rng:
+        Draws them.
+    """
+    h = _holders(p)
+    four = np.empty(4, dtype=np.int64)
+    hidden = np.empty((4, 3), dtype=np.int64)
+    shown = np.empty(8, dtype=np.int64)
+    for _ in range(n_trials):
+        if not _draw(p, h, four, rng):
+            continue
+        n_hidden, n_shown = 0, 0
+        for i in four:
+            if p.partner[i] >= 0:
+                hidden[n_hidden] = i, p.partner[i], p.tie_at[i]
+                _unlink(p, i)
+                n_hidden += 1
+        _swap(p, four)
+        for i in four:
+            if _show_one(p, i):
+                shown[n_shown] = i
+                n_shown += 1
+        for k in range(n_hidden):
+            if _show_one(p, hidden[k, 1]):
+                shown[n_shown] = hidden[k, 1]
+                n_shown += 1
+        if n_shown < n_hidden and rng.random() >= np.exp((n_shown - n_hidden) / heat):
+            for k in range(n_shown):
+                _unlink(p, shown[k])
+            _swap(p, four)
+            for k in range(n_hidden):
+                _link(p, hidden[k, 0], hidden[k, 1], hidden[k, 2])
+            continue
+        for k in range(2):
+            i, j = four[k], four[k + 2]
+            h.places[h.at[i]], h.places[h.at[j]] = j, i
+            h.at[i], h.at[j] = h.at[j], h.at[i]

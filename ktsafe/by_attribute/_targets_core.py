@@ -1,0 +1,254 @@
+"""Kernels that settle how many neighbours of each class the members of a cohort shall have."""
+
+# mypy: disable-error-code="assignment,no-any-return,return-value"
+# Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
+
+TRUE_TOTALS = 0.3
+"""What a neighbour more or less of a class counts for, in all members of a cohort together, where
+one of a value counts for 1 in each: members may divide them otherwise."""
+
+TOO_MANY = 0.8
+"""What a neighbour too many counts for, where one too few counts for 1: more ties find room."""
+
+STEPS_MAX = 100
+"""Steps by which a pair of classes is balanced."""
+
+NEVER = 1e18
+"""What a step costs that is not possible."""
+
+Steps = NDArray[np.int64]
+"""int64, shape (steps, 3): a cohort, a class, and 1 for a neighbour more of it, -1 for one less."""
+
+
+class Targets(NamedTuple):
+    """How many neighbours of each class the members of each cohort shall have.
+
+    Attributes
+    ----------
+    counts:
+        int64, shape (n, columns): how many neighbours with each value a vertex has in truth.
+    members, first:
+        int64, shape (n,), and int64, shape (cohorts + 1,): the vertices of each cohort; cohorts of
+        a class are numbered in a row.
+    class_of, class_first:
+        int64, shape (cohorts,), and int64, shape (classes + 1,): the cohorts of each class.
+    columns:
+        int64, shape (classes, attributes): the columns in which a vertex of each class counts.
+    ties:
+        int64, shape (cohorts, classes): true neighbours of all members.
+    number:
+        int64, shape (cohorts, classes): neighbours that each member shall have.
+    wanted:
+        int64, shape (cohorts, columns): the same, by value.
+    between:
+        int64, shape (classes, classes): neighbours in the second class that all vertices of the
+        first shall have together. Of a graph it is symmetric, with an even diagonal.
+    """
+
+    counts: NDArray[np.int64]
+    members: NDArray[np.int64]
+    first: NDArray[np.int64]
+    class_of: NDArray[np.int64]
+    class_first: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    ties: NDArray[np.int64]
+    number: NDArray[np.int64]
+    wanted: NDArray[np.int64]
+    between: NDArray[np.int64]
+
+
+@inner_kernel
+def _off(too_few: float) -> float:
+    """Return what it costs that so many neighbours are too few; too many, where it is negative."""
+    return max(too_few, -TOO_MANY * too_few)
+
+
+@inner_kernel
+def _is_possible(t: Targets, c: int, b: int, by: int) -> bool:
+    """Return whether members of a cohort can have so many more neighbours in class b."""
+    there = t.first[t.class_first[b + 1]] - t.first[t.class_first[b]]
+    return 0 <= t.number[c, b] + by <= there - int(t.class_of[c] == b)
+
+
+@inner_kernel
+def _asymmetry(t: Targets, a: int, b: int) -> int:
+    """Return how far the numbers between two classes are from those of a graph."""
+    if a == b:
+        return t.between[a, a] % 2
+    return abs(t.between[a, b] - t.between[b, a])
+
+
+@inner_kernel
+def _add(t: Targets, c: int, b: int, by: int) -> tuple[float, int]:
+    """Let a cohort want more of a class; return what deviation and asymmetry are more by."""
+    deviation = 0.0
+    for column in t.columns[b]:
+        for i in range(t.first[c], t.first[c + 1]):
+            lack = t.counts[t.members[i], column] - t.wanted[c, column]
+            deviation += _off(lack - by) - _off(lack)
+        t.wanted[c, column] += by
+    a, size = t.class_of[c], t.first[c + 1] - t.first[c]
+    lack = t.ties[c, b] - size * t.number[c, b]
+    deviation += TRUE_TOTALS * (abs(lack - size * by) - abs(lack))
+    t.number[c, b] += by
+    before = _asymmetry(t, a, b)
+    t.between[a, b] += size * by
+    return 0.5 / t.columns.shape[1] * deviation, _asymmetry(t, a, b) - before
+
+
+@inner_kernel
+def _draw(t: Targets, steps: Steps, rng: np.random.Generator) -> int:
+    """Draw steps that are taken together; return how many."""
+    n_cohorts, n_classes = t.number.shape
+    c, b = int(rng.random() * n_cohorts), int(rng.random() * n_classes)
+    d = int(rng.random() * n_classes)
+    what = rng.random()
+    steps[0] = c, b, -1
+    if what < 0.35:
+        steps[0, 2] = 1 if rng.random() < 0.5 else -1
+        return 1
+    steps[1] = c, d, 1
+    if what < 0.7:
+        return 2
+    # Another cohort of the class takes the opposite steps.
+    a = t.class_of[c]
+    width = t.class_first[a + 1] - t.class_first[a]
+    other = t.class_first[a] + int(rng.random() * width)
+    steps[2], steps[3] = (other, b, 1), (other, d, -1)
+    if rng.random() < 0.5:
+        steps[1] = steps[2]
+        return 2
+    return 4
+
+
+@kernel
+def settle(
+    t: Targets,
+    n_trials: int,
+    asymmetry_price: float,
+    heat: float,
+    rng: np.random.Generator,
+) -> None:
+    """Try steps that bring targets nearer to the truth or to symmetry.
+
+    Parameters
+    ----------
+    t:
+        `number`, `wanted` and `between` are changed in place.
+    n_trials:
+        Steps that are tried, up to four together.
+    asymmetry_price:
+        What an edge costs for which one end has no room.
+    heat:
+        What costs x more is done with probability exp(-x / heat).
+    """
+    steps = np.empty((4, 3), dtype=np.int64)
+    for _ in range(n_trials):
+        n = _draw(t, steps, rng)
+        cost = 0.0
+        taken = 0
+        while taken < n and _is_possible(t, steps[taken, 0], steps[taken, 1], steps[taken, 2]):
+            deviation, asymmetry = _add(t, steps[taken, 0], steps[taken, 1], steps[taken, 2])
+            cost += deviation + asymmetry_price * asymmetry
+            taken += 1
+        if taken < n or (cost > 0 and rng.random() >= np.exp(-cost / heat)):
+            for i in range(taken):
+                _add(t, steps[i, 0], steps[i, 1], -steps[i, 2])
+
+
+@inner_kernel
+def _cheapest(t: Targets, a: int, b: int, steps: Steps, costs: NDArray[np.float64]) -> None:
+    """Find for each effect on the difference of two classes the step that costs the least."""
+    costs[:] = NEVER
+    middle = len(costs) // 2
+    for side in range(1 if a == b else 2):
+        own, other = (a, b) if side == 0 else (b, a)
+        for c in range(t.class_first[own], t.class_first[own + 1]):
+            for by in (-1, 1):
+                if not _is_possible(t, c, other, by):
+                    continue
+                cost, _ = _add(t, c, other, by)
+                _add(t, c, other, -by)
+                effect = by * (t.first[c + 1] - t.first[c]) * (1 if side == 0 else -1)
+                if cost < costs[middle + effect]:
+                    costs[middle + effect] = cost
+                    steps[middle + effect] = c, other, by
+
+
+@inner_kernel
+def _first_step(away: int, costs: NDArray[np.float64]) -> int:
+    """Return the effect that begins the cheapest way to a difference of 0; 0 if there is none."""
+    middle = len(costs) // 2
+    least = min(costs.min(), 0.0)
+    reach = abs(away) + 3 * middle
+    left = np.full(2 * reach + 1, NEVER)
+    left[reach] = 0.0
+    has_changed = True
+    while has_changed:
+        has_changed = False
+        for i in range(len(left)):
+            for effect in range(-middle, middle + 1):
+                j = i + effect
+                if costs[middle + effect] < NEVER and 0 <= j < len(left):
+                    # Never for nothing, so that no way goes round in circles.
+                    cost = left[j] + costs[middle + effect] - least + 0.3
+                    if cost < left[i] - 1e-9:
+                        left[i] = cost
+                        has_changed = True
+    best, found = NEVER, 0
+    for effect in range(-middle, middle + 1):
+        j = reach + away + effect
+        if costs[middle + effect] < NEVER and 0 <= j < len(left):
+            cost = left[j] + costs[middle + effect]
+            if cost < best:
+                best, found = cost, effect
+    return found
+
+
+@kernel
+def balance(t: Targets, a: int, b: int) -> None:
+    """Let the members of two classes want as many of each other, or none.
+
+    Within a class the neighbours of all together become even.
+
+    Parameters
+    ----------
+    t:
+        `number`, `wanted` and `between` are changed in place.
+    a, b:
+        The classes.
+    """
+    size = 0
+    for own in (a, b):
+        for c in range(t.class_first[own], t.class_first[own + 1]):
+            size = max(size, t.first[c + 1] - t.first[c])
+    steps = np.zeros((2 * size + 1, 3), dtype=np.int64)
+    costs = np.empty(2 * size + 1)
+    for _ in range(STEPS_MAX):
+        if _asymmetry(t, a, b) == 0:
+            return
+        _cheapest(t, a, b, steps, costs)
+        if a == b:
+            for effect in range(-size, size + 1):
+                if effect % 2 == 0:
+                    costs[size + effect] = NEVER
+            effect = int(costs.argmin()) - size
+        else:
+            effect = _first_step(t.between[a, b] - t.between[b, a], costs)
+        if effect == 0 or costs[size + effect] == NEVER:
+            break
+        _add(t, steps[size + effect, 0], steps[size + effect, 1], steps[size + effect, 2])
+    if _asymmetry(t, a, b):
+        for own, other in ((a, b), (b, a)):
+            for c in range(t.class_first[own], t.class_first[own + 1]):
+                while t.number[c, other] > 0:
+                    _add(t, c, other, -1)
