@@ -39,12 +39,11 @@ class Seats(NamedTuple):
         int64, shape (places,): the tie that is shown.
     classes:
         int64, shape (n,).
-    values:
-        int64, shape (classes, attributes): which value, counted in its attribute.
-    radix:
-        int64, shape (attributes,): the tuple of values is the sum of their products with it.
-    class_of:
-        int64, shape (tuples,): -1 where no vertex has a tuple.
+    columns:
+        int64, shape (classes, attributes): the columns in which a vertex of each class counts.
+    turned:
+        int64, shape (classes, columns): the class that has this value in place of its own, and
+        else the same ones; -1 if there is none.
     ties:
         int64, shape (m, 2).
     shown:
@@ -59,9 +58,8 @@ class Seats(NamedTuple):
     partner: NDArray[np.int64]
     tie_at: NDArray[np.int64]
     classes: NDArray[np.int64]
-    values: NDArray[np.int64]
-    radix: NDArray[np.int64]
-    class_of: NDArray[np.int64]
+    columns: NDArray[np.int64]
+    turned: NDArray[np.int64]
     ties: NDArray[np.int64]
     shown: NDArray[np.bool_]
     near_first: NDArray[np.int64]
@@ -87,7 +85,7 @@ class Holders(NamedTuple):
 @inner_kernel
 def _holders(p: Seats) -> Holders:
     """Sort the places by the classes of both ends."""
-    q = len(p.values)
+    q = len(p.columns)
     first = np.zeros(q * q + 1, dtype=np.int64)
     for i in range(len(p.kind)):
         first[p.classes[p.owner[i]] * q + p.kind[i] + 1] += 1
@@ -176,45 +174,35 @@ def _is_due(p: Seats, i: int, rng: np.random.Generator) -> bool:
 
 
 @inner_kernel
-def _step_towards(p: Seats, b: int, c: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Draw an attribute in which class b is not as c; return it and the step to c's value."""
+def _unlike(p: Seats, b: int, c: int, rng: np.random.Generator) -> int:
+    """Draw an attribute in which classes b and c have other values; -1 if there is none."""
     n, found = 0, -1
-    for j in range(len(p.radix)):
-        if p.values[b, j] != p.values[c, j]:
+    for j in range(p.columns.shape[1]):
+        if p.columns[b, j] != p.columns[c, j]:
             n += 1
             if rng.random() * n < 1:
                 found = j
-    return found, 0 if n == 0 else (p.values[c, found] - p.values[b, found]) * p.radix[found]
+    return found
 
 
 @inner_kernel
-def _beside(
-    p: Seats, i: int, j: int, value: int, step: int, rng: np.random.Generator
-) -> tuple[int, int]:
-    """Draw another place of i's owner whose neighbour has the value, to be exchanged with i's.
+def _beside(p: Seats, i: int, j: int, column: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw another place of i's owner for a neighbour with this value, of attribute j.
 
-    Return it and the class that it becomes; -1 and -1 if there is none.
+    Return it and the class that it becomes, if it gets the value of i's neighbour instead; -1 and
+    -1 if there is none.
     """
-    u, n, found, kind = p.owner[i], 0, -1, -1
+    u, own = p.owner[i], p.columns[p.kind[i], j]
+    n, found, kind = 0, -1, -1
     for k in range(p.first[u], p.first[u + 1]):
         b = p.kind[k]
-        if k == i or p.values[b, j] != value or not _is_due(p, k, rng):
+        if k == i or p.columns[b, j] != column or not _is_due(p, k, rng):
             continue
-        c = p.class_of[_tuple(p, b) - step]
-        if c >= 0:
+        if p.turned[b, own] >= 0:
             n += 1
             if rng.random() * n < 1:
-                found, kind = k, c
+                found, kind = k, p.turned[b, own]
     return found, kind
-
-
-@inner_kernel
-def _tuple(p: Seats, b: int) -> int:
-    """Return the tuple of a class."""
-    found = 0
-    for j in range(len(p.radix)):
-        found += p.values[b, j] * p.radix[j]
-    return found
 
 
 @inner_kernel
@@ -222,7 +210,7 @@ def _taker(
     p: Seats, h: Holders, u: int, b: int, c: int, rng: np.random.Generator
 ) -> tuple[int, int]:
     """Draw places for classes b and c of another vertex of u's class; -1 and -1: none was found."""
-    key = p.classes[u] * len(p.values) + b
+    key = p.classes[u] * len(p.columns) + b
     width = h.first[key + 1] - h.first[key]
     for _ in range(LOOKS if width else 0):
         i = h.places[h.first[key] + int(rng.random() * width)]
@@ -254,13 +242,14 @@ def _draw(p: Seats, h: Holders, four: NDArray[np.int64], rng: np.random.Generato
     x = _other_end(p, tie, u)
     if _free_place(p, x, p.classes[u]) < 0 and rng.random() > BOTH:
         return False
-    j, step = _step_towards(p, p.kind[i], p.classes[x], rng)
+    j = _unlike(p, p.kind[i], p.classes[x], rng)
     if j < 0:
         return False
-    kind = p.class_of[_tuple(p, p.kind[i]) + step]
+    column = p.columns[p.classes[x], j]
+    kind = p.turned[p.kind[i], column]
     if kind < 0:
         return False
-    k, other = _beside(p, i, j, p.values[p.classes[x], j], step, rng)
+    k, other = _beside(p, i, j, column, rng)
     if k < 0:
         return False
     four[0], four[1] = i, k

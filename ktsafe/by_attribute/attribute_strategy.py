@@ -32,6 +32,10 @@ from ktsafe.strategies import Plan, Request
 F1_GAIN = 0.01
 """By how much F1 has to be higher than that of exact cohorts, which give less away."""
 
+CELLS_MAX = 20_000_000
+"""Cohorts times classes, at most: targets have a number for each. People of 4,000 kinds, in cohorts
+of 10, may be 50,000."""
+
 
 def attribute(request: Request) -> Plan:
     """Return the plan of a release in cohorts whose members have equal counts of every value.
@@ -64,6 +68,7 @@ def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.in
     """Return the edges of a release that is safe whatever t and epsilon are; None if none is found.
 
     With one quasi-identifier a value is a tuple, which exact cohorts serve better: there is none.
+    Nor is there one for very many kinds of people (`CELLS_MAX`).
 
     Parameters
     ----------
@@ -94,5 +99,7 @@ def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.in
         effort=request.options.effort,
         executor=request.executor,
     )
+    if len(cohorts.sizes) * kinds.space.n_classes > CELLS_MAX:
+        return None
     number = neighbours_wanted(request, kinds, cohorts, like)
     return edges_of(request, kinds, number[cohorts.of_vertex])

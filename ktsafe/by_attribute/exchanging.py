@@ -13,6 +13,8 @@ one class: every step is as safe as the first.
 
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,6 +22,7 @@ from ktsafe.by_attribute import _exchange_core as core
 from ktsafe.by_attribute.targets import Kinds
 from ktsafe.exact.filling import joined
 from ktsafe.options import Effort
+from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Request
 
 TRIALS: dict[Effort, int] = {"fast": 2, "balanced": 20, "thorough": 100}
@@ -70,11 +73,7 @@ def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArr
 def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) -> core.Seats:
     """Return the places of all vertices, without a tie."""
     n, q = number.shape
-    space, near = kinds.space, np.argsort(ties.reshape(-1), kind="stable")
-    radix = np.concatenate(([1], np.cumprod(np.diff(space.offsets))))
-    values = space.columns - space.offsets[:-1]
-    class_of = np.full(radix[-1], -1, dtype=np.int64)
-    class_of[values @ radix[:-1]] = np.arange(q)
+    near = np.argsort(ties.reshape(-1), kind="stable")
     n_places = int(number.sum())
     return core.Seats(
         first=np.concatenate(([0], np.cumsum(number.sum(axis=1)))),
@@ -83,14 +82,24 @@ def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) ->
         partner=np.full(n_places, -1, dtype=np.int64),
         tie_at=np.full(n_places, -1, dtype=np.int64),
         classes=kinds.classes,
-        values=values,
-        radix=radix[:-1],
-        class_of=class_of,
+        columns=kinds.space.columns,
+        turned=_turned(kinds.space),
         ties=ties.astype(np.int64),
         shown=np.zeros(len(ties), dtype=np.bool_),
         near_first=np.searchsorted(np.sort(ties.reshape(-1)), np.arange(n + 1)),
         near=near // 2,
     )
+
+
+def _turned(space: QuasiIdentifierSpace) -> NDArray[np.int64]:
+    """Return for each class and value the class that has it, and else the same values; or -1."""
+    class_of = {tuple(own): c for c, own in enumerate(space.columns.tolist())}
+    found = np.full((space.n_classes, space.n_columns), -1, dtype=np.int64)
+    for own, c in class_of.items():
+        for j, (first, end) in enumerate(itertools.pairwise(space.offsets.tolist())):
+            for column in range(first, end):
+                found[c, column] = class_of.get((*own[:j], column, *own[j + 1 :]), -1)
+    return found
 
 
 def _joined(

@@ -26,6 +26,9 @@ from ktsafe.strategies import Request
 TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20, "thorough": 50}
 """Steps that are tried in each round, for each cohort and class."""
 
+TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 10_000_000, "thorough": 50_000_000}
+"""Steps that are tried in a round, at most: a balanced one takes about three core seconds."""
+
 ROUNDS = (
     (0.02, 0.5),
     (0.05, 0.5),
@@ -85,7 +88,8 @@ def neighbours_wanted(
     """
     rng = request.rng
     targets = _averages(kinds, cohorts, request.graph.edges, like, rng)
-    trials = TRIALS[request.options.effort] * targets.number.size
+    effort = request.options.effort
+    trials = min(TRIALS[effort] * targets.number.size, TRIALS_MAX[effort])
     for asymmetry_price, heat in ROUNDS:
         core.settle(targets, trials, asymmetry_price, heat, rng)
     unequal = targets.between != targets.between.T

@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.by_attribute import attribute_strategy
 from ktsafe.by_attribute.attribute_strategy import attribute, by_attribute, edits, f1
 from ktsafe.exact.exact_strategy import undisguised
 from ktsafe.verify import verify_graph
@@ -97,6 +98,25 @@ def test_one_attribute_is_left_to_exact_cohorts() -> None:
         graph.schema, graph.categories, graph.codes, graph.edges[:0]
     )
     assert by_attribute(fast(without, params), NOBODY) is None
+
+
+def test_too_many_kinds_are_left_to_exact_cohorts(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where targets would take too much memory the release is that of exact cohorts."""
+    graph = with_hubs(300, 20, seed=0)
+    params = PrivacyParams(k=5)
+    assert by_attribute(fast(graph, params), NOBODY) is not None
+    monkeypatch.setattr(attribute_strategy, "CELLS_MAX", 400)
+    assert by_attribute(fast(graph, params), NOBODY) is None
+    plan = attribute(fast(graph, params))
+    assert differing_rows(graph, plan.edges, params.k) == 0
+
+
+def differing_rows(graph: AttributedGraph, edges: np.ndarray, k: int) -> int:
+    """Count the people with fewer than k of their kind with equal counts of every kind."""
+    rows = np.column_stack((graph.qi_classes, np.zeros((graph.n_vertices, 9), dtype=np.int64)))
+    np.add.at(rows, (edges, 1 + graph.qi_classes[edges[:, ::-1]]), 1)
+    _, kind, number = np.unique(rows, axis=0, return_inverse=True, return_counts=True)
+    return int((number[kind.reshape(-1)] < k).sum())
 
 
 def test_the_same_seed_gives_the_same_release() -> None:

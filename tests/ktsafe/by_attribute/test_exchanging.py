@@ -39,14 +39,14 @@ def rewired(graph: AttributedGraph, rng: np.random.Generator) -> np.ndarray:
     return number
 
 
-def counted(places: core.Seats, columns: int) -> tuple[np.ndarray, np.ndarray]:
+def counted(places: core.Seats, graph: AttributedGraph) -> tuple[np.ndarray, np.ndarray]:
     """Count the neighbours of each vertex by value, and of each class by class, place by place."""
-    n, q = len(places.first) - 1, len(places.values)
-    by_value = np.zeros((n, len(places.radix), columns), dtype=np.int64)
-    by_class = np.zeros((q, q), dtype=np.int64)
+    codes = graph.codes[np.unique(graph.qi_classes, return_index=True)[1], :-1]
+    by_value = np.zeros((graph.n_vertices, codes.shape[1], 3), dtype=np.int64)
+    by_class = np.zeros((len(codes), len(codes)), dtype=np.int64)
     for owner, kind in zip(places.owner, places.kind, strict=True):
         by_class[places.classes[owner], kind] += 1
-        for j, value in enumerate(places.values[kind]):
+        for j, value in enumerate(codes[kind]):
             by_value[owner, j, value] += 1
     return by_value, by_class
 
@@ -75,10 +75,10 @@ def test_exchanges_keep_all_counts(graph: AttributedGraph, heat: float, seed: in
     places = exchanging._places(kinds_of(graph), rewired(graph, rng), graph.edges)
     core.show(places, rng.permutation(graph.n_edges))
     assert_linked(places)
-    before, shown = counted(places, 3), int(places.shown.sum())
+    before, shown = counted(places, graph), int(places.shown.sum())
     core.exchange(places, 2000, heat, rng)
     assert_linked(places)
-    for one, other in zip(before, counted(places, 3), strict=True):
+    for one, other in zip(before, counted(places, graph), strict=True):
         assert np.array_equal(one, other)
     if heat < 1e-3:
         assert places.shown.sum() >= shown
