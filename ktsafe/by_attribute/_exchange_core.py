@@ -123,12 +123,11 @@ def _link(p: Seats, i: int, j: int, tie: int) -> None:
 
 
 @inner_kernel
-def _unlink(p: Seats, i: int) -> int:
-    """Hide the tie that is shown at a place; return the place at the other end."""
+def _unlink(p: Seats, i: int) -> None:
+    """Hide the tie that is shown at a place."""
     j = p.partner[i]
     p.partner[i], p.partner[j] = -1, -1
     p.shown[p.tie_at[i]] = False
-    return j
 
 
 @inner_kernel
