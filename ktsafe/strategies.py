@@ -127,7 +127,7 @@ STRATEGIES: dict[str, Entry] = {
     "tolerant": Entry(
         "ktsafe.tolerant.tolerant_strategy",
         "tolerant",
-        "the paper's definition to the letter: exact, and edits undone within t and epsilon",
+        "the paper's definition to the letter: edits undone as t and epsilon allow",
         is_safe=True,
     ),
     "aligned": Entry(

@@ -40,7 +40,6 @@ def advise(
     Nothing is published. What it prints is private.
     """
     ks = numbers(others, "--other-k") if others.strip() else []
-    compile_first()
     from ktsafe.params import PrivacyParams
     from stream.files.graphs import read_graph, read_schema
     from stream.study.advice import advised, in_words, settings_of
@@ -49,6 +48,7 @@ def advise(
     for each in ks:
         _ = PrivacyParams(k=each, alpha=alpha)  # type: ignore[arg-type]
     graph = read_graph(vertices, edges, read_schema(schema)).graph
+    compile_first()
     started = time.monotonic()
     with phases("trying settings") as progress:
 

@@ -28,6 +28,7 @@ PARTS: Final = {
     "search": ("exact/", "attributes/"),
     "judges": ("audit/", "verify/_stars", "sequence_audit/"),
     "hops": ("alignment/", "verify/"),
+    "values": ("by_attribute/", "tolerant/"),
 }
 """Runs of `stream.process.toy_runs`, and which files of kernels each of them compiles.
 
@@ -35,6 +36,8 @@ The first folder is compiled by this run alone, so it tells whether the run is n
 """
 FIRST: Final = ("search", "judges")
 """What a release needs that knows stars: the default."""
+PART_OF: Final = {"aligned": "hops", "attribute": "values", "tolerant": "values"}
+"""What strategies need besides."""
 _KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
 _POLL_S: Final = 0.1
 
@@ -42,15 +45,16 @@ _POLL_S: Final = 0.1
 def warm(
     as_json: Json = False,
 ) -> int:
-    """Compile all kernels now, so that no release waits for them; a second time compiles nothing.
+    """Compile the kernels of all safe strategies now, so that no release waits for them.
+
+    A second time compiles nothing.
 
     They are kept in the folder that NUMBA_CACHE_DIR names, or else in the cache folder of the user.
     """
     before, started = _compiled(), time.monotonic()
     with phases("compiling kernels") as progress:
         _run_beside(FIRST, progress, upto=0.6)
-        # Beyond stars the same kernels serve, and more of them.
-        _run_beside(("hops",), progress, begin=0.6)
+        _run_beside(sorted(set(PART_OF.values())), progress, begin=0.6)
     found = {
         "folder": os.environ["NUMBA_CACHE_DIR"],
         "compiled": len(_compiled() - before),
@@ -89,11 +93,19 @@ def completion(
     return Exit.OK
 
 
-def compile_first(*parts: str) -> None:
-    """Compile what a first release needs and was not compiled before, with a bar."""
-    cold = [
-        part for part in parts or FIRST if kernel_cache.is_cold(PARTS[part][0].removesuffix("/"))
-    ]
+def compile_first(*strategies: str) -> None:
+    """Compile what releases of some strategies need and was not compiled before, with a bar."""
+    _compile_cold(FIRST)
+    _compile_cold(sorted({PART_OF[name] for name in strategies if name in PART_OF}))
+
+
+def compile_judges() -> None:
+    """Compile what judges releases and was not compiled before, with a bar."""
+    _compile_cold(("judges",))
+
+
+def _compile_cold(parts: Sequence[str]) -> None:
+    cold = [part for part in parts if kernel_cache.is_cold(PARTS[part][0].removesuffix("/"))]
     if cold:
         with phases("compiling kernels, once") as progress:
             _run_beside(cold, progress)

@@ -156,7 +156,7 @@ def _anonymized(
 
     declared = read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared)
-    compile_first()
+    compile_first(options.strategy)
     started = time.perf_counter()
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     with phases("anonymizing") as progress, Workers(workers).open() as (executor, _):

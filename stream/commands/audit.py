@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stream.commands.after_install import compile_first
+from stream.commands.after_install import compile_judges
 from stream.errors import ConfigError, Exit
 from stream.figure_text import text_of
 from stream.files.release_figures import worth_in_words, worth_of
@@ -42,7 +42,7 @@ def audit(
         msg = "--truth needs --map."
         raise ConfigError(msg, hint="Without the mapping nobody can say who is who.")
     asked = _window(window)
-    compile_first("judges")
+    compile_judges()
     from stream.study.sequence_report import Sources, audit_sequence
 
     sources = Sources(tuple(folders), mapping, truth, schema)

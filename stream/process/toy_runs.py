@@ -1,8 +1,9 @@
 """Runs on a toy graph, for the sake of the kernels that they compile: `ktsafe warm` starts them.
 
-    python -m stream.process.toy_runs search|judges|hops
+    python -m stream.process.toy_runs search|judges|hops|values
 
-No kernel is compiled by both `search` and `judges`, so that they may run at the same time.
+No kernel is compiled by both `search` and `judges`, nor by both `hops` and `values` after these, so
+that two may run at the same time.
 """
 
 # ruff: noqa: E402 -- the cache must be settled before a module with a kernel is imported
@@ -74,12 +75,19 @@ def hops() -> None:
         audit_release(graph, made.graph, farther, original_of=made.origin, certificate=made.shift)
 
 
+def values() -> None:
+    """Make releases that count neighbours by value, to the letter of the definition too."""
+    graph, params, rng = _toy()
+    for strategy in ("attribute", "tolerant"):
+        anonymize(graph, params, rng=rng, options=AnonymizeOptions(strategy=strategy))
+
+
 def _toy() -> tuple[AttributedGraph, PrivacyParams, np.random.Generator]:
     rng = np.random.default_rng(1)
     return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5), rng
 
 
-RUNS = {"search": search, "judges": judges, "hops": hops}
+RUNS = {"search": search, "judges": judges, "hops": hops, "values": values}
 
 if __name__ == "__main__":
     RUNS[sys.argv[1]]()
