@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from multiprocessing.connection import Connection
 from pathlib import Path
+from types import FrameType
 from typing import Any, Literal
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
@@ -315,9 +316,18 @@ def _peak_mib() -> float:
 
 @contextmanager
 def _interrupts_held() -> Iterator[None]:
-    """Hold Ctrl-C back meanwhile; a process started here never sees it, for it is ours to end."""
+    """Hold Ctrl-C back meanwhile; a process started here never sees it, for it is ours to end.
+
+    That process inherits what this thread blocks. Here, another thread may take the signal, and
+    Python would still interrupt this one: half started, the process could not read what it is for.
+    """
+    held: list[tuple[int, FrameType | None]] = []
+    handler = signal.signal(signal.SIGINT, lambda *called: held.append(called))
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
     finally:
         signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+        if held and callable(handler):
+            handler(*held[-1])

@@ -8,6 +8,7 @@ import signal
 import stat
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -17,7 +18,14 @@ from stream.commands.compare import _code
 from stream.errors import Exit
 from stream.files.graphs import read_schema
 from stream.study import comparison
-from stream.study.comparison import Cell, Task, columns, measured_cells, without
+from stream.study.comparison import (
+    Cell,
+    Task,
+    _interrupts_held,
+    columns,
+    measured_cells,
+    without,
+)
 
 
 @pytest.fixture
@@ -105,6 +113,28 @@ def test_ctrl_c_keeps_the_finished_rows(tmp_path, data):
     assert 1 <= len(rows) < 760
     assert all(row["outcome"] == "kt-safe" and row["alpha_real_above"] for row in rows)
     assert f"{len(rows)} of 760 combinations" in out
+
+
+def test_ctrl_c_waits_until_a_process_is_started():
+    """A signal that another thread takes interrupts the main one afterwards."""
+    go, steps = threading.Event(), []
+    other = threading.Thread(target=lambda: go.wait() and signal.raise_signal(signal.SIGINT))
+    other.start()
+
+    def start():
+        with _interrupts_held():
+            go.set()
+            other.join()
+            steps.extend("a few more bytecodes")
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with pytest.raises(KeyboardInterrupt):
+            start()
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
+    assert len(steps) == 20
 
 
 def test_a_lost_process_costs_its_row_only(tmp_path, data, monkeypatch):
