@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ktsafe.kernels import inner_kernel, kernel
 
 TIED = 0.3
-"""How often a place that shows a tie is exchanged, where one without always is."""
+"""How often places that show ties may be exchanged, where others always may."""
 
 BOTH = 0.3
 """How often room is sought for a tie for which the other end has none either."""
@@ -46,8 +46,9 @@ class Seats(NamedTuple):
         else the same ones; -1 if there is none.
     ties:
         int64, shape (m, 2).
-    shown:
-        bool, shape (m,).
+    hidden, hidden_at:
+        int64, shape (m + 1,) and (m,): the ties that are hidden, their number at the end; and where
+        each is among them, -1 if it is shown.
     near_first, near:
         int64, shape (n + 1,) and (2 m,): the ties of each vertex.
     """
@@ -61,7 +62,8 @@ class Seats(NamedTuple):
     columns: NDArray[np.int64]
     turned: NDArray[np.int64]
     ties: NDArray[np.int64]
-    shown: NDArray[np.bool_]
+    hidden: NDArray[np.int64]
+    hidden_at: NDArray[np.int64]
     near_first: NDArray[np.int64]
     near: NDArray[np.int64]
 
@@ -119,7 +121,9 @@ def _link(p: Seats, i: int, j: int, tie: int) -> None:
     """Show a tie at two places."""
     p.partner[i], p.partner[j] = j, i
     p.tie_at[i], p.tie_at[j] = tie, tie
-    p.shown[tie] = True
+    p.hidden[-1] -= 1
+    at, last = p.hidden_at[tie], p.hidden[p.hidden[-1]]
+    p.hidden[at], p.hidden_at[last], p.hidden_at[tie] = last, at, -1
 
 
 @inner_kernel
@@ -127,7 +131,9 @@ def _unlink(p: Seats, i: int) -> None:
     """Hide the tie that is shown at a place."""
     j = p.partner[i]
     p.partner[i], p.partner[j] = -1, -1
-    p.shown[p.tie_at[i]] = False
+    tie = p.tie_at[i]
+    p.hidden[p.hidden[-1]], p.hidden_at[tie] = tie, p.hidden[-1]
+    p.hidden[-1] += 1
 
 
 @inner_kernel
@@ -139,7 +145,7 @@ def _show_one(p: Seats, i: int) -> bool:
     for k in range(p.near_first[u], p.near_first[u + 1]):
         tie = p.near[k]
         x = _other_end(p, tie, u)
-        if p.classes[x] == b and not p.shown[tie]:
+        if p.classes[x] == b and p.hidden_at[tie] >= 0:
             j = _free_place(p, x, p.classes[u])
             if j >= 0:
                 _link(p, i, j, tie)
@@ -162,12 +168,12 @@ def show(p: Seats, order: NDArray[np.int64]) -> None:
         u, v = p.ties[tie]
         i = _free_place(p, u, p.classes[v])
         j = _free_place(p, v, p.classes[u])
-        if not p.shown[tie] and i >= 0 and j >= 0:
+        if p.hidden_at[tie] >= 0 and i >= 0 and j >= 0:
             _link(p, i, j, tie)
 
 
 @inner_kernel
-def _is_due(p: Seats, i: int, rng: np.random.Generator) -> bool:
+def _may_go(p: Seats, i: int, rng: np.random.Generator) -> bool:
     """Return whether a place may be exchanged this time."""
     return p.partner[i] < 0 or rng.random() < TIED
 
@@ -193,9 +199,10 @@ def _beside(p: Seats, i: int, j: int, column: int, rng: np.random.Generator) -> 
     """
     u, own = p.owner[i], p.columns[p.kind[i], j]
     n, found, kind = 0, -1, -1
+    with_ties = rng.random() < TIED
     for k in range(p.first[u], p.first[u + 1]):
         b = p.kind[k]
-        if k == i or p.columns[b, j] != column or not _is_due(p, k, rng):
+        if k == i or p.columns[b, j] != column or (p.partner[k] >= 0 and not with_ties):
             continue
         if p.turned[b, own] >= 0:
             n += 1
@@ -214,32 +221,57 @@ def _taker(
     for _ in range(LOOKS if width else 0):
         i = h.places[h.first[key] + int(rng.random() * width)]
         v, found = p.owner[i], -1
-        if v == u or not _is_due(p, i, rng):
+        if v == u or not _may_go(p, i, rng):
             continue
         for k in range(p.first[v], p.first[v + 1]):
             if k != i and p.kind[k] == c and (found < 0 or p.partner[k] < 0):
                 found = k
-        if found >= 0 and _is_due(p, found, rng):
+        if found >= 0 and _may_go(p, found, rng):
             return i, found
     return -1, -1
+
+
+@inner_kernel
+def _place_near(p: Seats, u: int, c: int, rng: np.random.Generator) -> int:
+    """Draw a place of u, for a class that has other values than c, and as few as there is one for.
+
+    Return -1 if there is none.
+    """
+    n_attributes = p.columns.shape[1]
+    with_ties = rng.random() < TIED
+    n, found, fewest = 0, -1, n_attributes
+    for k in range(p.first[u], p.first[u + 1]):
+        b = p.kind[k]
+        if b == c or (p.partner[k] >= 0 and not with_ties):
+            continue
+        unlike = 0
+        for j in range(n_attributes):
+            unlike += p.columns[b, j] != p.columns[c, j]
+        if unlike > fewest:
+            continue
+        if unlike < fewest:
+            n, fewest = 0, unlike
+        n += 1
+        if rng.random() * n < 1:
+            found = k
+    return found
 
 
 @inner_kernel
 def _draw(p: Seats, h: Holders, four: NDArray[np.int64], rng: np.random.Generator) -> bool:
     """Draw two places each of two vertices of a class that may change hands.
 
-    Then the first vertex gets a place for a tie that is hidden, or comes nearer to one.
+    Then an end of a hidden tie gets a place for the other, or comes nearer to one.
     """
-    i = int(rng.random() * len(p.kind))
-    u = p.owner[i]
-    n_ties = p.near_first[u + 1] - p.near_first[u]
-    if n_ties == 0 or not _is_due(p, i, rng):
+    if p.hidden[-1] == 0:
         return False
-    tie = p.near[p.near_first[u] + int(rng.random() * n_ties)]
-    if p.shown[tie]:
-        return False
+    tie = p.hidden[int(rng.random() * p.hidden[-1])]
+    u = p.ties[tie, int(rng.random() * 2)]
     x = _other_end(p, tie, u)
     if _free_place(p, x, p.classes[u]) < 0 and rng.random() > BOTH:
+        return False
+    i = _place_near(p, u, p.classes[x], rng)
+    if i < 0:
         return False
     j = _unlike(p, p.kind[i], p.classes[x], rng)
     if j < 0:
@@ -273,7 +305,7 @@ def exchange(p: Seats, n_trials: int, heat: float, rng: np.random.Generator) -> 
     Parameters
     ----------
     p:
-        `kind`, `partner`, `tie_at` and `shown` are changed in place.
+        `kind`, `partner`, `tie_at`, `hidden` and `hidden_at` are changed in place.
     n_trials:
         Exchanges that are tried.
     heat:

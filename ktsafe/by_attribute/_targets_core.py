@@ -16,6 +16,9 @@ TRUE_TOTALS = 0.3
 """What a neighbour more or less of a class counts for, in all members of a cohort together, where
 one of a value counts for 1 in each: members may divide them otherwise."""
 
+TRUE_PAIRS = 0.3
+"""The same for all members of a class together: what differs there no exchange brings back."""
+
 TOO_MANY = 0.8
 """What a neighbour too many counts for, where one too few counts for 1: more ties find room."""
 
@@ -52,6 +55,8 @@ class Targets(NamedTuple):
     between:
         int64, shape (classes, classes): neighbours in the second class that all vertices of the
         first shall have together. Of a graph it is symmetric, with an even diagonal.
+    truth:
+        int64, shape (classes, classes): how many they have in truth.
     """
 
     counts: NDArray[np.int64]
@@ -64,6 +69,7 @@ class Targets(NamedTuple):
     number: NDArray[np.int64]
     wanted: NDArray[np.int64]
     between: NDArray[np.int64]
+    truth: NDArray[np.int64]
 
 
 @inner_kernel
@@ -101,8 +107,12 @@ def _add(t: Targets, c: int, b: int, by: int) -> tuple[float, int]:
     deviation += TRUE_TOTALS * (abs(lack - size * by) - abs(lack))
     t.number[c, b] += by
     before = _asymmetry(t, a, b)
+    off = t.truth[a, b] - t.between[a, b]
     t.between[a, b] += size * by
-    return 0.5 / t.columns.shape[1] * deviation, _asymmetry(t, a, b) - before
+    pairs = abs(off - size * by) - abs(off)
+    return 0.5 / t.columns.shape[1] * deviation + 0.5 * TRUE_PAIRS * pairs, _asymmetry(
+        t, a, b
+    ) - before
 
 
 @inner_kernel

@@ -25,14 +25,17 @@ from ktsafe.options import Effort
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Request
 
-TRIALS: dict[Effort, int] = {"fast": 2, "balanced": 20, "thorough": 100}
+TRIALS: dict[Effort, int] = {"fast": 1, "balanced": 5, "thorough": 20}
 """Exchanges that are tried in each round, for each place."""
 
 HEATS = tuple(np.linspace(0.4, 0.03, 20).tolist())
 """Heat of each round."""
 
 ATTEMPTS = 5
-"""Times that places are joined, after some more exchanges each, until all find a partner."""
+"""Times that places are joined, after more exchanges each, until all find a partner."""
+
+AGAIN = 5
+"""Every so many rounds are done again then: cold, the same places would remain."""
 
 
 def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArray[np.int32] | None:
@@ -59,15 +62,21 @@ def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArr
     core.show(places, np.argsort(-room, kind="stable"))
     trials = TRIALS[request.options.effort] * len(places.kind)
     for i, heat in enumerate(HEATS, 1):
-        core.exchange(places, trials, heat, rng)
-        core.show(places, rng.permutation(len(ties)))
+        _exchange(places, trials, heat, rng)
         request.report("exchanging", i / len(HEATS))
     for _ in range(ATTEMPTS):
         edges, missing = _joined(kinds, places, rng)
         if not missing:
             return edges
-        core.exchange(places, trials, HEATS[-1], rng)
+        for heat in HEATS[::AGAIN]:
+            _exchange(places, trials, heat, rng)
     return None
+
+
+def _exchange(places: core.Seats, trials: int, heat: float, rng: np.random.Generator) -> None:
+    """Exchange places, and show what can be shown then."""
+    core.exchange(places, trials, heat, rng)
+    core.show(places, rng.permutation(len(places.ties)))
 
 
 def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) -> core.Seats:
@@ -85,7 +94,8 @@ def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) ->
         columns=kinds.space.columns,
         turned=_turned(kinds.space),
         ties=ties.astype(np.int64),
-        shown=np.zeros(len(ties), dtype=np.bool_),
+        hidden=np.append(np.arange(len(ties)), len(ties)),
+        hidden_at=np.arange(len(ties)),
         near_first=np.searchsorted(np.sort(ties.reshape(-1)), np.arange(n + 1)),
         near=near // 2,
     )
@@ -111,7 +121,7 @@ def _joined(
     owner, kind = places.owner[is_free], places.kind[is_free]
     pair_of = np.minimum(classes[owner], kind) * q + np.maximum(classes[owner], kind)
     owner = owner[np.argsort(pair_of, kind="stable")]
-    shown = places.ties[places.shown]
+    shown = places.ties[places.hidden_at < 0]
     swapped = classes[shown[:, 0]] > classes[shown[:, 1]]
     shown[swapped] = shown[swapped, ::-1]
     pair_shown = classes[shown[:, 0]] * q + classes[shown[:, 1]]

@@ -23,7 +23,7 @@ from ktsafe.options import Effort
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Request
 
-TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20, "thorough": 50}
+TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 50, "thorough": 100}
 """Steps that are tried in each round, for each cohort and class."""
 
 TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 10_000_000, "thorough": 50_000_000}
@@ -121,6 +121,8 @@ def _averages(
         np.add.at(wanted.T, column, number.T)
     between = np.zeros((n_classes, n_classes), dtype=np.int64)
     np.add.at(between, cohorts.class_of, number * sizes[:, None])
+    truth = np.zeros((n_classes, n_classes), dtype=np.int64)
+    np.add.at(truth, cohorts.class_of, ties)
     return core.Targets(
         counts=kinds.counts(edges)[like],
         members=np.argsort(cohorts.of_vertex, kind="stable"),
@@ -132,4 +134,5 @@ def _averages(
         number=number,
         wanted=wanted,
         between=between,
+        truth=truth,
     )
