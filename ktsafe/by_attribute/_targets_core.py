@@ -22,8 +22,8 @@ TRUE_PAIRS = 0.3
 TOO_MANY = 0.8
 """What a neighbour too many counts for, where one too few counts for 1: more ties find room."""
 
-STEPS_MAX = 100
-"""Steps by which a pair of classes is balanced."""
+PLANS_MAX = 10
+"""Plans that are tried to balance a pair of classes."""
 
 NEVER = 1e18
 """What a step costs that is not possible."""
@@ -195,12 +195,14 @@ def _cheapest(t: Targets, a: int, b: int, steps: Steps, costs: NDArray[np.float6
 
 
 @inner_kernel
-def _first_step(away: int, costs: NDArray[np.float64]) -> int:
-    """Return the effect that begins the cheapest way to a difference of 0; 0 if there is none."""
+def _plan(away: int, costs: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Return the effects that take a difference to 0 at the least cost; none if there is no way."""
     middle = len(costs) // 2
-    least = min(costs.min(), 0.0)
+    # What comes for nothing costs a little, too, so that no way goes round in circles.
+    price = costs - min(costs.min(), 0.0) + 0.3
     reach = abs(away) + 3 * middle
     left = np.full(2 * reach + 1, NEVER)
+    via = np.zeros(len(left), dtype=np.int64)
     left[reach] = 0.0
     has_changed = True
     while has_changed:
@@ -209,19 +211,17 @@ def _first_step(away: int, costs: NDArray[np.float64]) -> int:
             for effect in range(-middle, middle + 1):
                 j = i + effect
                 if costs[middle + effect] < NEVER and 0 <= j < len(left):
-                    # Never for nothing, so that no way goes round in circles.
-                    cost = left[j] + costs[middle + effect] - least + 0.3
+                    cost = left[j] + price[middle + effect]
                     if cost < left[i] - 1e-9:
-                        left[i] = cost
+                        left[i], via[i] = cost, effect
                         has_changed = True
-    best, found = NEVER, 0
-    for effect in range(-middle, middle + 1):
-        j = reach + away + effect
-        if costs[middle + effect] < NEVER and 0 <= j < len(left):
-            cost = left[j] + costs[middle + effect]
-            if cost < best:
-                best, found = cost, effect
-    return found
+    found = np.empty(len(left), dtype=np.int64)
+    n, i = 0, reach + away
+    while i != reach and left[i] < NEVER:
+        found[n] = via[i]
+        i += via[i]
+        n += 1
+    return found[:n]
 
 
 @kernel
@@ -243,20 +243,21 @@ def balance(t: Targets, a: int, b: int) -> None:
             size = max(size, t.first[c + 1] - t.first[c])
     steps = np.zeros((2 * size + 1, 3), dtype=np.int64)
     costs = np.empty(2 * size + 1)
-    for _ in range(STEPS_MAX):
+    for _ in range(PLANS_MAX):
         if _asymmetry(t, a, b) == 0:
             return
         _cheapest(t, a, b, steps, costs)
         if a == b:
-            for effect in range(-size, size + 1):
-                if effect % 2 == 0:
-                    costs[size + effect] = NEVER
-            effect = int(costs.argmin()) - size
+            costs[size % 2 :: 2] = NEVER
+            plan = np.array([costs.argmin() - size])
         else:
-            effect = _first_step(t.between[a, b] - t.between[b, a], costs)
-        if effect == 0 or costs[size + effect] == NEVER:
-            break
-        _add(t, steps[size + effect, 0], steps[size + effect, 1], steps[size + effect, 2])
+            plan = _plan(t.between[a, b] - t.between[b, a], costs)
+        for effect in plan:
+            # The same step twice may not be possible, or another one be cheaper then.
+            _cheapest(t, a, b, steps, costs)
+            if costs[size + effect] == NEVER:
+                break
+            _add(t, steps[size + effect, 0], steps[size + effect, 1], steps[size + effect, 2])
     if _asymmetry(t, a, b):
         for own, other in ((a, b), (b, a)):
             for c in range(t.class_first[own], t.class_first[own + 1]):

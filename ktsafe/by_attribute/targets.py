@@ -23,7 +23,7 @@ from ktsafe.options import Effort
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Request
 
-TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 50, "thorough": 100}
+TRIALS: dict[Effort, int] = {"fast": 5, "balanced": 20, "thorough": 50}
 """Steps that are tried in each round, for each cohort and class."""
 
 TRIALS_MAX: dict[Effort, int] = {"fast": 2_000_000, "balanced": 10_000_000, "thorough": 50_000_000}

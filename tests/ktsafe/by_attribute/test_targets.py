@@ -40,6 +40,7 @@ def drawn_targets(rng: np.random.Generator, sizes: np.ndarray | None = None) -> 
         number=number,
         wanted=wanted(number),
         between=between(number, sizes),
+        truth=rng.integers(0, 60, size=(4, 4)),
     )
 
 
@@ -96,6 +97,7 @@ def test_settling_comes_near_to_what_members_have() -> None:
     # As many of each class as one of these rows has: (0, 3), (0, 4), (1, 3), (2, 4).
     ties = np.array([[2, 4, 3, 2], [1, 0, 2, 1], [9, 0, 0, 4]])
     targets.ties[:] = 20 * ties[np.arange(12) % 3]
+    targets.truth[:] = between(targets.ties, np.ones(12, dtype=np.int64))
     for _ in range(3):
         core.settle(targets, 20_000, 0.0, 1e-9, rng)
     assert np.array_equal(targets.wanted, rows[np.arange(12) % 3])
@@ -130,10 +132,30 @@ def test_balancing_changes_little() -> None:
     targets.between[:] = between(targets.number, sizes)
     targets.counts[:] = targets.wanted[np.repeat(np.arange(12), sizes)]
     targets.ties[:] = targets.number * sizes[:, None]
+    targets.truth[:] = targets.between
     before = targets.number.copy()
     core.balance(targets, 0, 1)
     assert targets.between[0, 1] == targets.between[1, 0]
     assert np.abs(targets.number - before).sum() == 2
+
+
+@LONG
+@given(st.integers(0, 2**32))
+def test_no_pair_is_cleared_that_can_be_balanced(seed: int) -> None:
+    """With room for steps up and down there is a way to each multiple of the sizes' divisor."""
+    rng = np.random.default_rng(seed)
+    sizes = np.column_stack((np.full((4, 2), 5), rng.integers(5, 10, size=4))).ravel()
+    targets = drawn_targets(rng, sizes)
+    targets.number[:] = rng.integers(4, 9, size=(12, 4))
+    targets.wanted[:] = wanted(targets.number)
+    targets.between[:] = between(targets.number, sizes)
+    # Whom a step up brings nearer to the truth, a step back does not.
+    targets.counts[:] = targets.wanted[np.repeat(np.arange(12), sizes)] + rng.integers(-2, 3)
+    for a, b in itertools.combinations(range(4), 2):
+        of_pair = [*sizes[3 * a : 3 * a + 3], *sizes[3 * b : 3 * b + 3]]
+        away = int(targets.between[a, b] - targets.between[b, a])
+        core.balance(targets, a, b)
+        assert targets.between[a, b] > 0 or away % np.gcd.reduce(of_pair)
 
 
 def test_pairs_that_cannot_be_balanced_are_cleared() -> None:
