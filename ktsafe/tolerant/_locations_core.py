@@ -127,6 +127,20 @@ def find_alike(at: LocationTable, rule: Tolerance, c: int, row: Row) -> int:
     return n
 
 
+@inner_kernel
+def are_alike(at: LocationTable, rule: Tolerance, c: int, row: Row, n: int) -> bool:
+    """Return whether n vertices of class c or more have stars that are alike to others."""
+    size, apart, sizes = row[-1], rule.degrees_apart, at.size
+    for i in range(at.first[c], at.top[c]):
+        if n <= 0:
+            break
+        if abs(sizes[i] - size) <= apart and _within(
+            at.histogram, at.offsets, rule.t, row, i, sizes[i]
+        ):
+            n -= at.here[i, 0]
+    return n <= 0
+
+
 @kernel
 def row_of(at: LocationTable, v: int) -> Row:
     """Return the histogram and size of the star of a vertex."""

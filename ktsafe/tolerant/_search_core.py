@@ -12,8 +12,8 @@ from ktsafe.tolerant._locations_core import (
     LocationTable,
     Tolerance,
     Vertices,
+    are_alike,
     arrive,
-    find_alike,
     leave,
     row_of,
 )
@@ -89,13 +89,11 @@ def _flip(
 ) -> bool:
     """Flip edges unless somebody becomes unsafe; return whether it was done."""
     moved, rows = _rows_after(at, vertices, edges, flips)
-    possible = True
-    for j, v in enumerate(moved):
+    j, possible = 0, True
+    while j < len(moved) and possible:
         # The others that move may come to the same place.
-        size = len(moved)
-        for i in at.found[: find_alike(at, rule, vertices.classes[v], rows[j])]:
-            size += at.here[i, 0]
-        possible = possible and size >= rule.k
+        possible = are_alike(at, rule, vertices.classes[moved[j]], rows[j], rule.k - len(moved))
+        j += 1
     if possible:
         before = np.empty_like(rows)
         for j, v in enumerate(moved):

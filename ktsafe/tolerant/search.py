@@ -20,7 +20,7 @@ from ktsafe.tolerant.locations import located
 
 HEATS: dict[Effort, tuple[float, ...]] = {
     "fast": (0.0, 0.0),
-    "balanced": (0.1, 0.05, 0.02, 0.0),
+    "balanced": (0.1, 0.07, 0.05, 0.03, 0.02, 0.0),
     "thorough": (0.2, 0.15, 0.1, 0.05, 0.0),
 }
 """Heat of each round: a change that costs h edges is made with probability exp(-h / heat)."""
