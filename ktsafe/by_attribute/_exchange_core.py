@@ -21,6 +21,9 @@ BOTH = 0.3
 LOOKS = 8
 """People of the class that are asked for an exchange."""
 
+HANDS = 1000
+"""Places that are looked at to hand one on."""
+
 
 class Seats(NamedTuple):
     """A place for each neighbour that a vertex gets, and the class that this neighbour has.
@@ -191,24 +194,25 @@ def _unlike(p: Seats, b: int, c: int, rng: np.random.Generator) -> int:
 
 
 @inner_kernel
-def _beside(p: Seats, i: int, j: int, column: int, rng: np.random.Generator) -> tuple[int, int]:
-    """Draw another place of i's owner for a neighbour with this value, of attribute j.
+def _beside(p: Seats, i: int, j: int, kind: int, rng: np.random.Generator) -> tuple[int, int]:
+    """Draw another place of i's owner, whose value of attribute j makes i's neighbour one of kind.
 
     Return it and the class that it becomes, if it gets the value of i's neighbour instead; -1 and
     -1 if there is none.
     """
-    u, own = p.owner[i], p.columns[p.kind[i], j]
-    n, found, kind = 0, -1, -1
+    u, own, column = p.owner[i], p.columns[p.kind[i], j], p.columns[kind, j]
+    n, found, other = 0, -1, -1
     with_ties = rng.random() < TIED
     for k in range(p.first[u], p.first[u + 1]):
         b = p.kind[k]
-        if k == i or p.columns[b, j] != column or (p.partner[k] >= 0 and not with_ties):
+        # One of the same kind would change nothing.
+        if b == kind or p.columns[b, j] != column or (p.partner[k] >= 0 and not with_ties):
             continue
         if p.turned[b, own] >= 0:
             n += 1
             if rng.random() * n < 1:
-                found, kind = k, p.turned[b, own]
-    return found, kind
+                found, other = k, p.turned[b, own]
+    return found, other
 
 
 @inner_kernel
@@ -258,6 +262,25 @@ def _place_near(p: Seats, u: int, c: int, rng: np.random.Generator) -> int:
 
 
 @inner_kernel
+def _complete(
+    p: Seats, h: Holders, four: NDArray[np.int64], i: int, c: int, rng: np.random.Generator
+) -> bool:
+    """Draw what else changes hands, if a place is to be nearer to one for class c."""
+    j = _unlike(p, p.kind[i], c, rng)
+    if j < 0:
+        return False
+    kind = p.turned[p.kind[i], p.columns[c, j]]
+    if kind < 0:
+        return False
+    k, other = _beside(p, i, j, kind, rng)
+    if k < 0:
+        return False
+    four[0], four[1] = i, k
+    four[2], four[3] = _taker(p, h, p.owner[i], kind, other, rng)
+    return four[2] >= 0
+
+
+@inner_kernel
 def _draw(p: Seats, h: Holders, four: NDArray[np.int64], rng: np.random.Generator) -> bool:
     """Draw two places each of two vertices of a class that may change hands.
 
@@ -271,21 +294,7 @@ def _draw(p: Seats, h: Holders, four: NDArray[np.int64], rng: np.random.Generato
     if _free_place(p, x, p.classes[u]) < 0 and rng.random() > BOTH:
         return False
     i = _place_near(p, u, p.classes[x], rng)
-    if i < 0:
-        return False
-    j = _unlike(p, p.kind[i], p.classes[x], rng)
-    if j < 0:
-        return False
-    column = p.columns[p.classes[x], j]
-    kind = p.turned[p.kind[i], column]
-    if kind < 0:
-        return False
-    k, other = _beside(p, i, j, column, rng)
-    if k < 0:
-        return False
-    four[0], four[1] = i, k
-    four[2], four[3] = _taker(p, h, u, kind, other, rng)
-    return four[2] >= 0
+    return i >= 0 and _complete(p, h, four, i, p.classes[x], rng)
 
 
 @inner_kernel
@@ -294,6 +303,41 @@ def _swap(p: Seats, four: NDArray[np.int64]) -> None:
     for i in range(2):
         j = four[i + 2]
         p.kind[four[i]], p.kind[j] = p.kind[j], p.kind[four[i]]
+
+
+@inner_kernel
+def _exchange_four(
+    p: Seats, h: Holders, four: NDArray[np.int64], heat: float, rng: np.random.Generator
+) -> None:
+    """Exchange two places each of two vertices, or as chance will have it leave all as it was."""
+    hidden = np.empty((4, 3), dtype=np.int64)
+    shown = np.empty(8, dtype=np.int64)
+    n_hidden, n_shown = 0, 0
+    for i in four:
+        if p.partner[i] >= 0:
+            hidden[n_hidden] = i, p.partner[i], p.tie_at[i]
+            _unlink(p, i)
+            n_hidden += 1
+    _swap(p, four)
+    for i in four:
+        if _show_one(p, i):
+            shown[n_shown] = i
+            n_shown += 1
+    for k in range(n_hidden):
+        if _show_one(p, hidden[k, 1]):
+            shown[n_shown] = hidden[k, 1]
+            n_shown += 1
+    if n_shown < n_hidden and rng.random() >= np.exp((n_shown - n_hidden) / heat):
+        for k in range(n_shown):
+            _unlink(p, shown[k])
+        _swap(p, four)
+        for k in range(n_hidden):
+            _link(p, hidden[k, 0], hidden[k, 1], hidden[k, 2])
+        return
+    for k in range(2):
+        i, j = four[k], four[k + 2]
+        h.places[h.at[i]], h.places[h.at[j]] = j, i
+        h.at[i], h.at[j] = h.at[j], h.at[i]
 
 
 @kernel
@@ -315,34 +359,31 @@ def exchange(p: Seats, n_trials: int, heat: float, rng: np.random.Generator) -> 
     """
     h = _holders(p)
     four = np.empty(4, dtype=np.int64)
-    hidden = np.empty((4, 3), dtype=np.int64)
-    shown = np.empty(8, dtype=np.int64)
     for _ in range(n_trials):
-        if not _draw(p, h, four, rng):
-            continue
-        n_hidden, n_shown = 0, 0
-        for i in four:
-            if p.partner[i] >= 0:
-                hidden[n_hidden] = i, p.partner[i], p.tie_at[i]
-                _unlink(p, i)
-                n_hidden += 1
-        _swap(p, four)
-        for i in four:
-            if _show_one(p, i):
-                shown[n_shown] = i
-                n_shown += 1
-        for k in range(n_hidden):
-            if _show_one(p, hidden[k, 1]):
-                shown[n_shown] = hidden[k, 1]
-                n_shown += 1
-        if n_shown < n_hidden and rng.random() >= np.exp((n_shown - n_hidden) / heat):
-            for k in range(n_shown):
-                _unlink(p, shown[k])
-            _swap(p, four)
-            for k in range(n_hidden):
-                _link(p, hidden[k, 0], hidden[k, 1], hidden[k, 2])
-            continue
-        for k in range(2):
-            i, j = four[k], four[k + 2]
-            h.places[h.at[i]], h.places[h.at[j]] = j, i
-            h.at[i], h.at[j] = h.at[j], h.at[i]
+        if _draw(p, h, four, rng):
+            _exchange_four(p, h, four, heat, rng)
+
+
+@kernel
+def hand_on(p: Seats, lacking: NDArray[np.int64], rng: np.random.Generator) -> None:
+    """Let vertices exchange a place each for a class that has too few partners for them.
+
+    Parameters
+    ----------
+    p:
+        Changed in place as by exchanges, whatever ties that hides.
+    lacking:
+        int64, shape (m, 2): vertices and classes.
+    rng:
+        Draws what is exchanged.
+    """
+    h = _holders(p)
+    four = np.empty(4, dtype=np.int64)
+    for u, b in lacking:
+        width = p.first[u + 1] - p.first[u]
+        for _ in range(HANDS):
+            i = p.first[u] + int(rng.random() * width)
+            c = p.kind[p.first[u] + int(rng.random() * width)]
+            if p.kind[i] == b and _complete(p, h, four, i, c, rng):
+                _exchange_four(p, h, four, np.inf, rng)
+                break

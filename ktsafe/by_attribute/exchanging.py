@@ -5,7 +5,7 @@
     people of a class exchange two places each, whose values sum up alike:
         (young, north) and (old, south) for (young, south) and (old, north)
         if at least as many ties can be shown then, or as chance will have it, cooler each time
-    free places are joined, pair of classes by pair of classes
+    free places are joined, pair of classes by pair of classes; who finds no partner hands one on
 
 Whoever exchanges keeps its counts of every value, and its neighbours keep theirs, since both are of
 one class: every step is as safe as the first.
@@ -31,11 +31,8 @@ TRIALS: dict[Effort, int] = {"fast": 1, "balanced": 5, "thorough": 20}
 HEATS = tuple(np.linspace(0.4, 0.03, 20).tolist())
 """Heat of each round."""
 
-ATTEMPTS = 5
-"""Times that places are joined, after more exchanges each, until all find a partner."""
-
-AGAIN = 5
-"""Every so many rounds are done again then: cold, the same places would remain."""
+ATTEMPTS = 30
+"""Times that places are joined, and others handed on, until all find a partner."""
 
 
 def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArray[np.int32] | None:
@@ -62,21 +59,16 @@ def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArr
     core.show(places, np.argsort(-room, kind="stable"))
     trials = TRIALS[request.options.effort] * len(places.kind)
     for i, heat in enumerate(HEATS, 1):
-        _exchange(places, trials, heat, rng)
+        core.exchange(places, trials, heat, rng)
+        core.show(places, rng.permutation(len(ties)))
         request.report("exchanging", i / len(HEATS))
     for _ in range(ATTEMPTS):
-        edges, missing = _joined(kinds, places, rng)
-        if not missing:
+        edges, lacking = _joined(kinds, places, rng)
+        if not len(lacking):
             return edges
-        for heat in HEATS[::AGAIN]:
-            _exchange(places, trials, heat, rng)
+        core.hand_on(places, lacking, rng)
+        core.show(places, rng.permutation(len(ties)))
     return None
-
-
-def _exchange(places: core.Seats, trials: int, heat: float, rng: np.random.Generator) -> None:
-    """Exchange places, and show what can be shown then."""
-    core.exchange(places, trials, heat, rng)
-    core.show(places, rng.permutation(len(places.ties)))
 
 
 def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) -> core.Seats:
@@ -114,8 +106,8 @@ def _turned(space: QuasiIdentifierSpace) -> NDArray[np.int64]:
 
 def _joined(
     kinds: Kinds, places: core.Seats, rng: np.random.Generator
-) -> tuple[NDArray[np.int32], int]:
-    """Return shown ties, and the edges that join free places; and how many find no partner."""
+) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Return shown ties, and edges that join free places; and who finds too few of what class."""
     q, classes = kinds.space.n_classes, kinds.classes
     is_free = places.partner < 0
     owner, kind = places.owner[is_free], places.kind[is_free]
@@ -129,7 +121,7 @@ def _joined(
     members = np.argsort(classes, kind="stable")
     of_class = np.split(members, np.cumsum(np.bincount(classes, minlength=q))[:-1])
     local = np.empty(len(classes), dtype=np.int64)
-    found, missing = [np.zeros((0, 2), dtype=np.int32)], 0
+    found, lacking = [np.zeros((0, 2), dtype=np.int32)], [np.zeros((0, 2), dtype=np.int64)]
     pair_of.sort()
     pair_shown.sort()
     for pair in np.union1d(pair_of, pair_shown):
@@ -139,7 +131,11 @@ def _joined(
         own = owner[slice(*np.searchsorted(pair_of, [pair, pair + 1]))]
         kept = shown[slice(*np.searchsorted(pair_shown, [pair, pair + 1]))]
         lack = np.bincount(local[own], minlength=len(vertices))
-        edges, n_missing = joined(len(of_class[a]), lack, local[kept], rng)
+        n_a = len(of_class[a])
+        edges, missing = joined(n_a, lack, local[kept], rng)
         found.append(vertices[edges].astype(np.int32))
-        missing += n_missing
-    return np.concatenate(found), missing
+        if missing:
+            wanted = lack + np.bincount(local[kept].reshape(-1), minlength=len(lack))
+            short = np.flatnonzero(wanted > np.bincount(edges.reshape(-1), minlength=len(lack)))
+            lacking.append(np.column_stack((vertices[short], np.where(short < n_a, b, a))))
+    return np.concatenate(found), np.concatenate(lacking)
