@@ -90,6 +90,11 @@ def test_exchanges_keep_all_counts(graph: AttributedGraph, heat: float, seed: in
         assert np.array_equal(one, other)
     if heat < 1e-3:
         assert is_shown(places).sum() >= shown
+    owners = rng.choice(places.owner, size=5)
+    core.hand_on(places, np.column_stack((owners, rng.choice(places.kind, size=5))), rng)
+    assert_linked(places)
+    for one, other in zip(before, counted(places, graph), strict=True):
+        assert np.array_equal(one, other)
 
 
 @LONG
@@ -121,6 +126,31 @@ def test_exchanges_find_ties_again() -> None:
     for heat in (0.4, 0.2, 0.05):
         core.exchange(places, 500_000, heat, rng)
     assert is_shown(places).sum() > 1.2 * before
+
+
+def test_who_finds_no_partner_hands_places_on() -> None:
+    """One person wants more neighbours of a class than it has; others of its class take some."""
+    graph = with_hubs(400, 10, seed=0)
+    kinds, rng = kinds_of(graph), np.random.default_rng(0)
+    number = rewired(graph, rng)
+    hub = int(number.sum(axis=1).argmax())
+    a = int(graph.qi_classes[hub])
+    b = int(number[hub].argmax())
+    most = int((number[graph.qi_classes == b, a] > 0).sum())
+    for v in np.flatnonzero((graph.qi_classes == a) & (np.arange(400) != hub)):
+        moved = min(int(number[v, b]), max(most + 1 - int(number[hub, b]), 0))
+        number[[hub, v], b] += np.array([moved, -moved])
+    assert number[hub, b] == most + 1
+    places = exchanging._places(kinds, number, graph.edges)
+    wanted = counted(places, graph)[0].reshape(400, -1)
+    edges, lacking = exchanging._joined(kinds, places, rng)
+    assert [hub, b] in lacking.tolist()
+    for _ in range(exchanging.ATTEMPTS):
+        core.hand_on(places, lacking, rng)
+        edges, lacking = exchanging._joined(kinds, places, rng)
+    assert not len(lacking)
+    as_set(edges)
+    assert np.array_equal(kinds.counts(edges), wanted)
 
 
 @LONG
