@@ -28,7 +28,7 @@ HEATS: dict[Effort, tuple[float, ...]] = {
 TRIALS: dict[Effort, int] = {"fast": 10, "balanced": 100, "thorough": 400}
 """Changes that are tried for each edge in a round, at most."""
 
-TRIALS_MAX: dict[Effort, int] = {"fast": 1_000_000, "balanced": 4_000_000, "thorough": 40_000_000}
+TRIALS_MAX: dict[Effort, int] = {"fast": 1_000_000, "balanced": 5_000_000, "thorough": 40_000_000}
 """Changes that are tried in a round, at most."""
 
 DENSE = 20
