@@ -64,9 +64,9 @@ def edges_of(request: Request, kinds: Kinds, number: NDArray[np.int64]) -> NDArr
         request.report("exchanging", i / len(HEATS))
     for _ in range(ATTEMPTS):
         edges, lacking = _joined(kinds, places, rng)
+        core.hand_on(places, lacking, rng)  # If nobody lacks one, too: so it is compiled in time.
         if not len(lacking):
             return edges
-        core.hand_on(places, lacking, rng)
         core.show(places, rng.permutation(len(ties)))
     return None
 
