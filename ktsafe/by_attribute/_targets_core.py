@@ -106,13 +106,11 @@ def _add(t: Targets, c: int, b: int, by: int) -> tuple[float, int]:
     lack = t.ties[c, b] - size * t.number[c, b]
     deviation += TRUE_TOTALS * (abs(lack - size * by) - abs(lack))
     t.number[c, b] += by
-    before = _asymmetry(t, a, b)
-    off = t.truth[a, b] - t.between[a, b]
+    before, off = _asymmetry(t, a, b), t.truth[a, b] - t.between[a, b]
     t.between[a, b] += size * by
-    pairs = abs(off - size * by) - abs(off)
-    return 0.5 / t.columns.shape[1] * deviation + 0.5 * TRUE_PAIRS * pairs, _asymmetry(
-        t, a, b
-    ) - before
+    pairs = TRUE_PAIRS * (abs(off - size * by) - abs(off))
+    asymmetry = _asymmetry(t, a, b) - before
+    return 0.5 / t.columns.shape[1] * deviation + 0.5 * pairs, asymmetry
 
 
 @inner_kernel

@@ -29,3 +29,13 @@ def with_hubs(n: int, degree: int, seed: int) -> AttributedGraph:
 def fast(graph: AttributedGraph, params: PrivacyParams = DEFAULT_PARAMS, seed: int = 0) -> Request:
     """Return a request with a generator of its own."""
     return Request(graph, params, np.random.default_rng(seed), AnonymizeOptions("fast"))
+
+
+def released(graph: AttributedGraph, inserted: np.ndarray, edges: np.ndarray) -> AttributedGraph:
+    """Return a release; inserted vertices are not sensitive."""
+    example = np.unique(graph.qi_classes, return_index=True)[1]
+    rows = graph.codes[example[inserted]]
+    rows[:, -1] = len(graph.categories[-1])
+    categories = (*graph.categories[:-1], (*graph.categories[-1], "harmless"))
+    codes = np.concatenate((graph.codes, rows))
+    return AttributedGraph.from_codes(graph.schema, categories, codes, edges)

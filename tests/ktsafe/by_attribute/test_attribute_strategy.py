@@ -15,22 +15,12 @@ from ktsafe.by_attribute import attribute_strategy
 from ktsafe.by_attribute.attribute_strategy import attribute, by_attribute, edits, f1
 from ktsafe.exact.exact_strategy import undisguised
 from ktsafe.verify import verify_graph
-from tests.ktsafe.by_attribute.hubs import fast, with_hubs
+from tests.ktsafe.by_attribute.hubs import fast, released, with_hubs
 from tests.ktsafe.exact.graphs import as_set, graph_of
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 LONG = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 NOBODY = np.zeros(0, dtype=np.int32)
-
-
-def released(graph: AttributedGraph, inserted: np.ndarray, edges: np.ndarray) -> AttributedGraph:
-    """Return a release; inserted vertices are not sensitive."""
-    example = np.unique(graph.qi_classes, return_index=True)[1]
-    rows = graph.codes[example[inserted]]
-    rows[:, -1] = len(graph.categories[-1])
-    categories = (*graph.categories[:-1], (*graph.categories[-1], "harmless"))
-    codes = np.concatenate((graph.codes, rows))
-    return AttributedGraph.from_codes(graph.schema, categories, codes, edges)
 
 
 @LONG

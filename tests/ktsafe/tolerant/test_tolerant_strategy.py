@@ -17,7 +17,7 @@ from ktsafe.tolerant.locations import located
 from ktsafe.tolerant.search import undone
 from ktsafe.tolerant.tolerant_strategy import tolerant
 from ktsafe.verify import verify_graph
-from tests.ktsafe.by_attribute.hubs import fast, with_hubs
+from tests.ktsafe.by_attribute.hubs import fast, released, with_hubs
 from tests.ktsafe.exact.graphs import as_set
 from tests.ktsafe.exact.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
@@ -35,18 +35,6 @@ def request(graph: AttributedGraph, params: PrivacyParams, seed: int = 0) -> Req
     return Request(graph, params, np.random.default_rng(seed))
 
 
-def with_inserted(
-    graph: AttributedGraph, inserted: np.ndarray, edges: np.ndarray
-) -> AttributedGraph:
-    """Return a release; inserted vertices are not sensitive."""
-    example = np.unique(graph.qi_classes, return_index=True)[1]
-    rows = graph.codes[example[inserted]]
-    rows[:, -1] = len(graph.categories[-1])
-    categories = (*graph.categories[:-1], (*graph.categories[-1], "harmless"))
-    codes = np.concatenate((graph.codes, rows))
-    return AttributedGraph.from_codes(graph.schema, categories, codes, edges)
-
-
 @LONG
 @given(graphs() | few_classes(), privacy_params(), st.integers(0, 2**32))
 def test_undoing_keeps_everybody_safe_and_costs_less(
@@ -56,9 +44,9 @@ def test_undoing_keeps_everybody_safe_and_costs_less(
     fast = dataclasses.replace(request(graph, params, seed), options=AnonymizeOptions("fast"))
     exact = undisguised(fast)
     edges = undone(fast, exact.inserted, exact.edges)
-    released = with_inserted(graph, exact.inserted, edges)
+    release = released(graph, exact.inserted, edges)
     assert as_set(edges) <= as_set(graph.edges) | as_set(exact.edges)
-    assert unsafe_by_definition(released, params) == []
+    assert unsafe_by_definition(release, params) == []
     assert differing(graph, edges) <= differing(graph, exact.edges)
 
 
@@ -68,7 +56,7 @@ def test_tolerance_saves_edits() -> None:
     params = PrivacyParams()
     exact = undisguised(request(graph, params))
     edges = undone(request(graph, params), exact.inserted, exact.edges)
-    assert verify_graph(with_inserted(graph, exact.inserted, edges), params).is_safe
+    assert verify_graph(released(graph, exact.inserted, edges), params).is_safe
     assert differing(graph, edges) < 0.9 * differing(graph, exact.edges)
 
 
@@ -78,9 +66,9 @@ def test_nothing_is_undone_without_tolerance_that_cohorts_need() -> None:
     params = PrivacyParams(k=5, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
     exact = undisguised(request(graph, params))
     edges = undone(request(graph, params), exact.inserted, exact.edges)
-    released = with_inserted(graph, exact.inserted, edges)
+    release = released(graph, exact.inserted, edges)
     rows = np.column_stack((graph.qi_classes, np.zeros((200, 2), dtype=np.int64)))
-    np.add.at(rows, (released.edges, 1 + graph.qi_classes[released.edges[:, ::-1]]), 1)
+    np.add.at(rows, (release.edges, 1 + graph.qi_classes[release.edges[:, ::-1]]), 1)
     assert np.unique(rows, axis=0, return_counts=True)[1].min() >= params.k
 
 
@@ -109,7 +97,7 @@ def test_no_release_costs_more_than_publishing_nothing(
     """However cheap inserted edges were to begin with, at most as many edges differ as ties are."""
     plan = tolerant(request(graph, params, seed))
     assert differing(graph, plan.edges) <= graph.n_edges
-    assert unsafe_by_definition(with_inserted(graph, plan.inserted, plan.edges), params) == []
+    assert unsafe_by_definition(released(graph, plan.inserted, plan.edges), params) == []
 
 
 def test_ties_are_shown_at_the_price_of_inserted_edges() -> None:
@@ -131,5 +119,5 @@ def test_cohorts_nearly_equal_by_value_show_more() -> None:
         fast(graph, params), np.zeros(0, np.int32), undisguised(fast(graph, params)).edges
     )
     plan = tolerant(fast(graph, params))
-    assert verify_graph(with_inserted(graph, plan.inserted, plan.edges), params).is_safe
+    assert verify_graph(released(graph, plan.inserted, plan.edges), params).is_safe
     assert differing(graph, plan.edges) < 0.9 * differing(graph, exact)
