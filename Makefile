@@ -21,7 +21,7 @@ PIP_TOOLS := 7.6.2
 PIN := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 	--no-emit-options
 PACKAGES := ktsafe state connectors stream
-CODE := $(PACKAGES) tests ops
+CODE := $(PACKAGES) tests ops setup.py
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -49,8 +49,11 @@ format: $(STAMP) ## fix formatting and what else can be fixed
 	$(RUN) -m ruff check --fix-only $(CODE)
 	$(RUN) -m ruff format $(CODE)
 
+# A tree of links shows the packages where they are installed: mypy runs no import hooks.
 typecheck: $(STAMP) ## check types, strictly
-	$(RUN) -m mypy
+	rm -rf build/installed/ktsafe && mkdir -p build/installed/ktsafe
+	ln -s $(CURDIR)/ktsafe/* $(addprefix $(CURDIR)/,$(filter-out ktsafe,$(PACKAGES))) build/installed/ktsafe
+	cd build/installed && $(CURDIR)/$(RUN) -m mypy --config-file $(CURDIR)/pyproject.toml
 
 audit: ## look the pinned dependencies up among known vulnerabilities; ends with 75 without a network
 	.ci/audit
@@ -116,7 +119,7 @@ kernels: $(STAMP) ## compile all kernels for this Python and platform, and put t
 	mkdir -p build/kernels
 	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= \
 		$(VENV)/bin/ktsafe warm
-	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m stream.process.shipped_kernels
+	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.stream.process.shipped_kernels
 
 wheel: $(STAMP) ## build the wheel into ./dist; after `make kernels` it holds them
 	$(RUN) -m build --wheel
@@ -140,10 +143,10 @@ constraints: ## write constraints.txt and constraints-run.txt anew, with the new
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
 	rm -rf $(VENV) build dist stream/process/kernels-* *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find $(CODE) -name __pycache__ -type d -prune -exec rm -rf {} +
+	find $(PACKAGES) tests ops -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What a service needs. Bytecode is made on all cores, which pip does not.
-$(READY): pyproject.toml constraints-run.txt
+$(READY): pyproject.toml setup.py constraints-run.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "Python 3.11 or later is needed as $(PYTHON) (Debian: apt-get install python3)." \
 			"Another one: make PYTHON=python3.12 ..." >&2; exit 1; }

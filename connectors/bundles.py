@@ -9,9 +9,9 @@ from pathlib import Path
 
 import msgspec
 
-from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from connectors.errors import SinkConflict
-from connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
+from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
+from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
 """A manifest lists a few files and the schema; a greater one is none."""

@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 import msgspec
 
-from connectors.base import DeadLetter, DeadLetterSink, Record
+from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record
 
 Payload = Literal["full", "none"]
 
@@ -83,7 +83,7 @@ def error_fields(letter: DeadLetter) -> dict[str, str]:
 
 
 class BareLetters:
-    """A `connectors.base.DeadLetterSink` that writes letters without content to another sink."""
+    """Writes letters without content to another sink (`ktsafe.connectors.base.DeadLetterSink`)."""
 
     def __init__(self, sink: DeadLetterSink) -> None:
         self._sink = sink

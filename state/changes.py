@@ -1,7 +1,7 @@
 """What an event does to the graph: four kinds of change, each with its stamp.
 
-Changes are merged by maximum stamp (`state.store`), so their order of arrival does not matter.
-Every event makes one, so they are what is made and let go of quickest.
+Changes are merged by maximum stamp (`ktsafe.state.store`), so their order of arrival does not
+matter. Every event makes one, so they are what is made and let go of quickest.
 """
 
 from __future__ import annotations

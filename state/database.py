@@ -19,8 +19,8 @@ from typing import Any, Final
 
 import rocksdict
 
-from state.errors import StateCorrupted, StateError, StateLocked, StateUnusable
-from state.keys import FAMILIES
+from ktsafe.state.errors import StateCorrupted, StateError, StateLocked, StateUnusable
+from ktsafe.state.keys import FAMILIES
 
 RESTORE: Final = (
     "The store does not read back as written. Restore a backup with `ktsafe state restore`. "
@@ -66,7 +66,7 @@ class Batch:
 
 
 class Database:
-    """An open RocksDB with the column families of `state.keys`.
+    """An open RocksDB with the column families of `ktsafe.state.keys`.
 
     Parameters
     ----------

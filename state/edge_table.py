@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from state.registers import Mark
+from ktsafe.state.registers import Mark
 
 _UNLINKED: Final = array("i", (-1, -1))
 
@@ -25,7 +25,7 @@ class EdgeTable:
     """Edge registers by row; plain arrays, since single rows are read and written from Python."""
 
     def __init__(self) -> None:
-        self.rows: dict[int, int] = {}  # edge key (state.keys.edge_key) -> row
+        self.rows: dict[int, int] = {}  # edge key (ktsafe.state.keys.edge_key) -> row
         self.low = array("i")
         self.high = array("i")
         self.present = bytearray()

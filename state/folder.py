@@ -18,9 +18,9 @@ from typing import Final
 
 import msgspec
 
-from state import keys
-from state.database import RESTORE
-from state.errors import StateCorrupted, StateLocked, StateMismatch, StateUnusable
+from ktsafe.state import keys
+from ktsafe.state.database import RESTORE
+from ktsafe.state.errors import StateCorrupted, StateLocked, StateMismatch, StateUnusable
 
 MARKER: Final = "STORE"
 WITNESS: Final = "COMMITS"

@@ -10,11 +10,11 @@ import shutil
 from pathlib import Path
 
 from ktsafe import Schema
-from state.database import Database
-from state.folder import corrupted, sync_folder, usable
-from state.ledger import PendingCut
-from state.recovery import Progress, recover
-from state.snapshot import FrozenArrays
+from ktsafe.state.database import Database
+from ktsafe.state.folder import corrupted, sync_folder, usable
+from ktsafe.state.ledger import PendingCut
+from ktsafe.state.recovery import Progress, recover
+from ktsafe.state.snapshot import FrozenArrays
 
 
 class FrozenCut:

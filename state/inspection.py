@@ -11,13 +11,13 @@ from pathlib import Path
 import msgspec
 
 from ktsafe import Schema
-from state import keys
-from state.database import Database
-from state.errors import StateUnusable
-from state.folder import DATABASE, corrupted, make_folder, read_witness
-from state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status, Writes
-from state.recovery import read_positions, recover
-from state.store import Position
+from ktsafe.state import keys
+from ktsafe.state.database import Database
+from ktsafe.state.errors import StateUnusable
+from ktsafe.state.folder import DATABASE, corrupted, make_folder, read_witness
+from ktsafe.state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status, Writes
+from ktsafe.state.recovery import read_positions, recover
+from ktsafe.state.store import Position
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from ktsafe import Schema
-from state import keys
-from state.database import Database
-from state.errors import StateMismatch
-from state.folder import (
+from ktsafe.state import keys
+from ktsafe.state.database import Database
+from ktsafe.state.errors import StateMismatch
+from ktsafe.state.folder import (
     DATABASE,
     Witness,
     clear_unfinished,
@@ -17,7 +17,7 @@ from state.folder import (
     mark_made,
     unusable,
 )
-from state.recovery import Progress, Recovered, initialize, is_blank, schema_digest
+from ktsafe.state.recovery import Progress, Recovered, initialize, is_blank, schema_digest
 
 
 def open_database(folder: Path, schema: Schema) -> Database:

@@ -14,13 +14,13 @@ import msgspec
 import numpy as np
 
 from ktsafe import Schema
-from state import keys
-from state.database import Database
-from state.folder import corrupted
-from state.ledger import EMPTY
-from state.registers import Mark, Origins, VertexRecord
-from state.resident import ResidentGraph
-from state.store import Position
+from ktsafe.state import keys
+from ktsafe.state.database import Database
+from ktsafe.state.folder import corrupted
+from ktsafe.state.ledger import EMPTY
+from ktsafe.state.registers import Mark, Origins, VertexRecord
+from ktsafe.state.resident import ResidentGraph
+from ktsafe.state.store import Position
 
 _record_decoder: Final = msgspec.msgpack.Decoder(VertexRecord)
 

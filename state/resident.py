@@ -13,12 +13,12 @@ from typing import Final
 import numpy as np
 
 from ktsafe import Schema
-from state.changes import Change, EdgeAdd, EdgeRemove, VertexUpsert
-from state.edge_table import EdgeTable, column
-from state.keys import edge_key
-from state.registers import Mark, Origins, VertexRecord
-from state.snapshot import FrozenArrays
-from state.vertex_table import VertexTable
+from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, VertexUpsert
+from ktsafe.state.edge_table import EdgeTable, column
+from ktsafe.state.keys import edge_key
+from ktsafe.state.registers import Mark, Origins, VertexRecord
+from ktsafe.state.snapshot import FrozenArrays
+from ktsafe.state.vertex_table import VertexTable
 
 _EDGE_CHANGES: Final = (EdgeAdd, EdgeRemove)
 ReadRecords = Callable[[Sequence[int]], Sequence[VertexRecord]]

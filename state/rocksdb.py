@@ -1,7 +1,7 @@
 """The durable store: one RocksDB, one writer, every commit one synced batch.
 
 <path>/STORE         written last when a store is made: its format
-<path>/db/           RocksDB, with the column families of `state.keys`
+<path>/db/           RocksDB, with the column families of `ktsafe.state.keys`
 <path>/cuts/<slot>/  RocksDB checkpoint of the pending release cut, while there is one
 <path>/frozen/<x>/   a second store like this one, for whoever copies it (`freeze`)
 """
@@ -20,11 +20,11 @@ from typing import Final
 import msgspec
 
 from ktsafe import Schema
-from state import keys
-from state.changes import Change
-from state.database import Batch, Database
-from state.errors import StateError, StateUnusable
-from state.folder import (
+from ktsafe.state import keys
+from ktsafe.state.changes import Change
+from ktsafe.state.database import Batch, Database
+from ktsafe.state.errors import StateError, StateUnusable
+from ktsafe.state.folder import (
     CUTS,
     DATABASE,
     FROZEN,
@@ -35,14 +35,14 @@ from state.folder import (
     size_bytes,
     usable,
 )
-from state.frozen_cut import FrozenCut
-from state.ledger import Ledger, LedgerStorage, PendingCut, Writes
-from state.opening import check_schema, open_database, open_witness
-from state.recovery import Progress, Recovered, decode_record, recover
-from state.registers import VertexRecord
-from state.resident import Touched
-from state.snapshot import GraphSnapshot
-from state.store import GraphStore, Position
+from ktsafe.state.frozen_cut import FrozenCut
+from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
+from ktsafe.state.opening import check_schema, open_database, open_witness
+from ktsafe.state.recovery import Progress, Recovered, decode_record, recover
+from ktsafe.state.registers import VertexRecord
+from ktsafe.state.resident import Touched
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.state.store import GraphStore, Position
 
 PRUNED_AT_ONCE: Final = 2_000
 """Tombstones forgotten per batch: rocksdict writes hold the interpreter's lock."""

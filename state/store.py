@@ -17,10 +17,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from state.changes import Change
-from state.ledger import Ledger, PendingCut
-from state.resident import ResidentGraph
-from state.snapshot import GraphSnapshot
+from ktsafe.state.changes import Change
+from ktsafe.state.ledger import Ledger, PendingCut
+from ktsafe.state.resident import ResidentGraph
+from ktsafe.state.snapshot import GraphSnapshot
 
 
 class Position(NamedTuple):

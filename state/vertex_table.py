@@ -14,8 +14,8 @@ from typing import Final
 
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
-from state.keys import NUMBER_MAX, keyed_hash
-from state.registers import Mark
+from ktsafe.state.keys import NUMBER_MAX, keyed_hash
+from ktsafe.state.registers import Mark
 
 MEMO_MAX: Final = 1 << 14
 """Raw values per attribute whose category is remembered; numbers to be bucketed may be many."""

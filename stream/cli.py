@@ -8,16 +8,16 @@ import os
 import sys
 from typing import Final
 
-from stream.process import kernel_cache
+from ktsafe.stream.process import kernel_cache
 
 CACHE_NOTICE = kernel_cache.settle_cache()
 
 import typer  # noqa: E402 -- the cache must be settled first
 
 from ktsafe.errors import KtsafeError  # noqa: E402
-from stream.errors import Exit, exit_code  # noqa: E402
-from stream.process import logs, process  # noqa: E402
-from stream.program import app  # noqa: E402
+from ktsafe.stream.errors import Exit, exit_code  # noqa: E402
+from ktsafe.stream.process import logs, process  # noqa: E402
+from ktsafe.stream.program import app  # noqa: E402
 
 OF_THE_SERVICE: Final = frozenset({"kafka", "prometheus_client", "rocksdict"})
 """Packages that the library works without; the extra `service` installs them."""
@@ -44,7 +44,7 @@ def main() -> None:
 
 
 def run_command(arguments: list[str]) -> int:
-    """Run one command line and return its exit code (see `stream.errors.Exit`)."""
+    """Run one command line and return its exit code (see `ktsafe.stream.errors.Exit`)."""
     try:
         result = app(args=arguments, prog_name="ktsafe", standalone_mode=False)
     except typer.Exit as error:

@@ -3,7 +3,7 @@
 | Action                                   | Errors                                          |
 | ---------------------------------------- | ----------------------------------------------- |
 | refuse to start, fix the input (2)       | `ConfigError`, `InvalidParams`, `InvalidGraph`, `ReleaseUnreadable`, `Misconfigured` |
-| dead-letter, count, continue             | `MalformedEvent` (in `stream.ingest.events`)           |
+| dead-letter, count, continue             | `MalformedEvent` (in `ktsafe.stream.ingest.events`)           |
 | retry, bounded; then exit (5)            | `Unavailable`                                   |
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
 | refuse to start, name the other side (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import enum
 
-from connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
+from ktsafe.connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
-from state.errors import StateError
+from ktsafe.state.errors import StateError
 
 
 class ConfigError(KtsafeError):

@@ -1,7 +1,7 @@
 """What the service tells whoever watches it; processing code never imports a metrics library.
 
-The base class ignores everything. `stream.watching.metrics` implements it with Prometheus,
-`stream.watching.board` for the status page. Names and counts only: no id of a person and no
+The base class ignores everything. `ktsafe.stream.watching.metrics` implements it with Prometheus,
+`ktsafe.stream.watching.board` for the status page. Names and counts only: no id of a person and no
 attribute value ever passes through here, and edit statistics in `release_audited` alone.
 """
 
@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
-from stream.files.release_figures import ReleaseFigures
-from stream.workers.pool import WorkInParts
+from ktsafe.stream.files.release_figures import ReleaseFigures
+from ktsafe.stream.workers.pool import WorkInParts
 
 
 class Observer:
@@ -65,7 +65,7 @@ class Observer:
         """The sink confirmed a release, which the strict verifier had passed."""
 
     def release_withheld(self, reason: str) -> None:
-        """A release was not published, for one of `stream.watching.metrics.WITHHELD_REASONS`."""
+        """A release was not published, for one of `metrics.WITHHELD_REASONS`."""
 
     def sequence(self, counts: Mapping[str, int]) -> None:
         """What a staged release holds back, and what was remembered with it, by name."""

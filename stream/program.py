@@ -24,7 +24,7 @@ class Place(NamedTuple):
     name: str
 
 
-HERE: Final = "stream.commands"
+HERE: Final = "ktsafe.stream.commands"
 
 SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "One graph": {

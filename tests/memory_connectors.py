@@ -14,8 +14,8 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 
-from connectors import bundles
-from connectors.base import (
+from ktsafe.connectors import bundles
+from ktsafe.connectors.base import (
     MANIFEST,
     DeadLetter,
     PublishedRelease,
@@ -23,7 +23,7 @@ from connectors.base import (
     ReleaseBundle,
     TopicPartition,
 )
-from connectors.errors import OffsetLost, SourceMismatch, Unavailable
+from ktsafe.connectors.errors import OffsetLost, SourceMismatch, Unavailable
 
 
 class Crash(BaseException):
@@ -81,7 +81,7 @@ class MemoryLog:
 
 
 class MemorySource:
-    """Reads a `MemoryLog`. Implements `connectors.base.Source`."""
+    """Reads a `MemoryLog`. Implements `ktsafe.connectors.base.Source`."""
 
     def __init__(self, log: MemoryLog) -> None:
         self._log = log
@@ -203,7 +203,7 @@ class MemoryReleases:
 
 
 class MemoryReleaseSink:
-    """Publishes into `MemoryReleases`. Implements `connectors.base.ReleaseSink`.
+    """Publishes into `MemoryReleases`. Implements `ktsafe.connectors.base.ReleaseSink`.
 
     Operations for `faults`: "open", "publish".
     """
@@ -255,7 +255,7 @@ class MemoryReleaseSink:
 
 
 class MemoryReleaseReader:
-    """Reads `MemoryReleases`. Implements `connectors.base.ReleaseReader`."""
+    """Reads `MemoryReleases`. Implements `ktsafe.connectors.base.ReleaseReader`."""
 
     def __init__(self, releases: MemoryReleases) -> None:
         self._releases = releases
@@ -289,7 +289,7 @@ class MemoryReleaseReader:
 
 
 class MemoryDeadLetterSink:
-    """Keeps letters in a list. Implements `connectors.base.DeadLetterSink`; `faults`: "write"."""
+    """Keeps letters in a list, a `ktsafe.connectors.base.DeadLetterSink`; `faults`: "write"."""
 
     def __init__(
         self, letters: list[DeadLetter] | None = None, faults: Faults | None = None

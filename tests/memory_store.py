@@ -7,14 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from ktsafe import Schema
-from state.changes import Change
-from state.errors import StateUnusable
-from state.keys import SECRET_BYTES
-from state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
-from state.registers import Origins, VertexRecord
-from state.resident import ResidentGraph, Touched
-from state.snapshot import FrozenArrays, GraphSnapshot
-from state.store import GraphStore, Position
+from ktsafe.state.changes import Change
+from ktsafe.state.errors import StateUnusable
+from ktsafe.state.keys import SECRET_BYTES
+from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
+from ktsafe.state.registers import Origins, VertexRecord
+from ktsafe.state.resident import ResidentGraph, Touched
+from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
+from ktsafe.state.store import GraphStore, Position
 
 
 class MemoryStore(GraphStore):

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 import typer.main
 
-from stream.cli import app
-from stream.errors import Exit
-from stream.files.graphs import read_schema
-from stream.ingest import events
+from ktsafe.stream.cli import app
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.ingest import events
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import pytest
 
-import connectors.errors
+import ktsafe.connectors.errors
 import ktsafe.errors
-import state.errors
-import stream.errors
+import ktsafe.state.errors
+import ktsafe.stream.errors
 from ktsafe.errors import KtsafeError, OperationFailed
 
-MODULES = (connectors.errors, ktsafe.errors, state.errors, stream.errors)
+MODULES = (
+    ktsafe.connectors.errors,
+    ktsafe.errors,
+    ktsafe.state.errors,
+    ktsafe.stream.errors,
+)
 KINDS = sorted(
     {
         kind

@@ -6,6 +6,7 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
+from importlib.metadata import distribution
 from pathlib import Path
 
 import networkx as nx
@@ -22,14 +23,23 @@ MAY_IMPORT = {
 OURS = {*MAY_IMPORT, "tests", "ops"}
 
 
+def package_of(module: str) -> str:
+    """Return the package that a module is of: three of ours are installed inside of `ktsafe`."""
+    top, _, rest = module.partition(".")
+    inner = rest.partition(".")[0]
+    return inner if top == "ktsafe" and inner in MAY_IMPORT else top
+
+
 def imported(path: Path) -> Iterator[tuple[int, str]]:
-    """Yield line and top-level name of everything a module imports, functions included."""
+    """Yield line and package of everything a module imports, functions included."""
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         match node:
             case ast.Import(names=names):
-                yield from ((node.lineno, alias.name.partition(".")[0]) for alias in names)
+                yield from ((node.lineno, package_of(alias.name)) for alias in names)
+            case ast.ImportFrom(module="ktsafe", level=0, names=names):
+                yield from ((node.lineno, package_of(f"ktsafe.{alias.name}")) for alias in names)
             case ast.ImportFrom(module=str(module), level=0):
-                yield node.lineno, module.partition(".")[0]
+                yield node.lineno, package_of(module)
             case ast.ImportFrom(level=level) if level > 1:
                 yield node.lineno, "relative import beyond the package"
 
@@ -56,6 +66,7 @@ def test_connectors_know_of_the_mechanism_how_errors_speak() -> None:
         for path in (ROOT / "connectors").rglob("*.py")
         for line in path.read_text(encoding="utf-8").splitlines()
         if line.strip().startswith(("import ktsafe", "from ktsafe"))
+        and not line.strip().startswith("from ktsafe.connectors")
     }
     assert lines == {"from ktsafe.errors import OperationFailed"}
 
@@ -87,15 +98,21 @@ def test_prometheus_is_known_to_the_metrics_only() -> None:
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_by_themselves(package: str) -> None:
     """Importing a package in a fresh process works and pulls in nothing from above it."""
-    script = (
-        f"import sys, {package}; "
-        "print(*sorted({m.partition('.')[0] for m in sys.modules} & "
-        f"{ {*MAY_IMPORT}!r}))"
-    )
+    module = package if package == "ktsafe" else f"ktsafe.{package}"
+    script = f"import sys, {module}; print(*sys.modules)"
     done = subprocess.run(
         [sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True
     )
-    assert set(done.stdout.split()) <= MAY_IMPORT[package] | {package}
+    ours = {package_of(module) for module in done.stdout.split()} & MAY_IMPORT.keys()
+    # The package that the others are installed in is entered on the way to them.
+    assert ours <= MAY_IMPORT[package] | {package, "ktsafe"}
+
+
+def test_only_one_name_is_installed() -> None:
+    """No other distribution's `stream`, `state` or `connectors` can take the place of ours."""
+    installed = distribution("ktsafe").read_text("top_level.txt")
+    assert installed is not None
+    assert installed.split() == ["ktsafe"]
 
 
 # Rooms: the folders and root modules of a package.
@@ -140,11 +157,10 @@ def rooms(package: str) -> nx.DiGraph:
     for path in sorted((ROOT / package).rglob("*.py")):
         where = path.relative_to(ROOT)
         door = path.name == "__init__.py"
-        modules[".".join((where.parent if door else where.with_suffix("")).parts)] = where
+        name = ".".join((where.parent if door else where.with_suffix("")).parts)
+        modules[name if package == "ktsafe" else f"ktsafe.{name}"] = where
     of = {
-        name: str(where.parent)
-        if where.parent != Path(package) and (where.name != "__init__.py" or name != package)
-        else name
+        name: str(where.parent) if where.parent != Path(package) else name
         for name, where in modules.items()
     }
     arrows = nx.DiGraph()

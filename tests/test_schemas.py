@@ -15,15 +15,15 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.base import DeadLetter, Record
-from connectors.files import FileDeadLetterSink
-from connectors.kafka_topics import chunks
-from connectors.letters import PREFIX, error_fields, without_content
 from ktsafe import PrivacyParams
+from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.connectors.files import FileDeadLetterSink
+from ktsafe.connectors.kafka_topics import chunks
+from ktsafe.connectors.letters import PREFIX, error_fields, without_content
 from ktsafe.datasets import social_feed
-from stream.files import releases_write
-from stream.ingest import events
-from stream.ingest.events import MalformedEvent
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.ingest import events
+from ktsafe.stream.ingest.events import MalformedEvent
 from tests.bad_input import BAD, EARLY, LATE
 from tests.stream.files.test_releases_write import small
 

@@ -1,9 +1,9 @@
 """Event files as a source; folders as a sink of releases; a file of dead letters."""
 
-from connectors.files.dead_letter_files import FileDeadLetterSink, blank_dead_letters
-from connectors.files.file_source import FileSource
-from connectors.files.reader import FileReleaseReader
-from connectors.files.sink import FileReleaseSink
+from ktsafe.connectors.files.dead_letter_files import FileDeadLetterSink, blank_dead_letters
+from ktsafe.connectors.files.file_source import FileSource
+from ktsafe.connectors.files.reader import FileReleaseReader
+from ktsafe.connectors.files.sink import FileReleaseSink
 
 __all__ = [
     "FileDeadLetterSink",

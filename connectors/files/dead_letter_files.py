@@ -11,13 +11,13 @@ from typing import Any
 
 import msgspec
 
-from connectors.base import DeadLetter
-from connectors.errors import Unavailable
-from connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
+from ktsafe.connectors.base import DeadLetter
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
 
 
 class FileDeadLetterSink:
-    """Appends dead letters to a file. Implements `connectors.base.DeadLetterSink`.
+    """Appends dead letters to a file. Implements `ktsafe.connectors.base.DeadLetterSink`.
 
     Each line is an object with Kafka Connect's error fields (`__connect.errors.topic`,
     `.partition`, `.offset`, `.exception.class.name` (the reason), ...), in base64 `key`, `value`

@@ -11,11 +11,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from connectors.base import Record, TopicPartition
-from connectors.errors import ConnectorError, Misconfigured, OffsetLost, SourceMismatch
-from connectors.files.lines import CutLine
-from connectors.files.streams import Stream, head_digest, open_stream, same_head
-from connectors.letters import TRUNCATED, TRUNCATED_SHA256
+from ktsafe.connectors.base import Record, TopicPartition
+from ktsafe.connectors.errors import ConnectorError, Misconfigured, OffsetLost, SourceMismatch
+from ktsafe.connectors.files.lines import CutLine
+from ktsafe.connectors.files.streams import Stream, head_digest, open_stream, same_head
+from ktsafe.connectors.letters import TRUNCATED, TRUNCATED_SHA256
 
 log = logging.getLogger(__name__)
 
@@ -42,7 +42,7 @@ class _Partition:
 
 
 class FileSource:
-    """Reads events from files, or from standard input. Implements `connectors.base.Source`.
+    """Reads events from files, or from standard input. Implements `ktsafe.connectors.base.Source`.
 
     Offsets are line numbers from 0. The last line of a final file counts even without a newline;
     in a followed file it waits for its newline. A plain or compressed file is recognized by the

@@ -7,17 +7,17 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from connectors import bundles
-from connectors.base import MANIFEST, ReleaseBundle
-from connectors.errors import Misconfigured
-from connectors.files.sink import published
+from ktsafe.connectors import bundles
+from ktsafe.connectors.base import MANIFEST, ReleaseBundle
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.files.sink import published
 
 _LOOK_S = 0.5
 """Pause between looks for further releases."""
 
 
 class FileReleaseReader:
-    """Reads complete releases of a folder. Implements `connectors.base.ReleaseReader`.
+    """Reads complete releases of a folder. Implements `ktsafe.connectors.base.ReleaseReader`.
 
     The nominal time of a release is the modification time its files were given by the sink.
     """

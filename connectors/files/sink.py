@@ -7,17 +7,17 @@ import os
 import shutil
 from pathlib import Path
 
-from connectors import bundles
-from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from connectors.errors import Misconfigured, SinkConflict, Unavailable
-from connectors.regular_files import digest_regular
+from ktsafe.connectors import bundles
+from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
+from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.regular_files import digest_regular
 
 LOCK = ".lock"
 TEMPORARY = ".tmp-"
 
 
 class FileReleaseSink:
-    """A folder of releases. Implements `connectors.base.ReleaseSink`.
+    """A folder of releases. Implements `ktsafe.connectors.base.ReleaseSink`.
 
     A release is written under a temporary name, synced, renamed and the parent synced, so that it
     is there whole or not at all. One process publishes at a time (a lock on `.lock`). Times of

@@ -13,8 +13,8 @@ import zlib
 from pathlib import Path
 from typing import Final
 
-from connectors.errors import Misconfigured, SourceMismatch
-from connectors.files.lines import CutLine, LineReader
+from ktsafe.connectors.errors import Misconfigured, SourceMismatch
+from ktsafe.connectors.files.lines import CutLine, LineReader
 
 HEAD_BYTES: Final = 4096
 

@@ -15,9 +15,9 @@ from typing import Any, Final, NamedTuple, TypeVar
 from kafka import KafkaAdminClient, KafkaConsumer, TopicPartition
 from kafka import errors as kafka_errors
 
-from connectors.errors import ConnectorError, Misconfigured, Unavailable
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics.handshake import reach_some_broker
+from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics.handshake import reach_some_broker
 
 T = TypeVar("T")
 

@@ -8,10 +8,10 @@ from typing import Any, Final
 from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
-from connectors.base import DeadLetter
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import client
-from connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
+from ktsafe.connectors.base import DeadLetter
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import client
+from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
 
 HEADER_BYTES_MAX: Final = 32 * 1024
 """Original headers beyond this are left out, and counted."""
@@ -21,7 +21,7 @@ FRAME_BYTES: Final = 128 * 1024
 
 
 class KafkaDeadLetterSink:
-    """Writes to a topic. Implements `connectors.base.DeadLetterSink`.
+    """Writes to a topic. Implements `ktsafe.connectors.base.DeadLetterSink`.
 
     A letter keeps key, value and headers of its record (up to bounds) and adds
     `__connect.errors.*`: topic, partition, offset, stage, exception.class.name (the reason), ...;

@@ -13,9 +13,9 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 from kafka.structs import OffsetAndMetadata
 
-from connectors.base import TopicPartition
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import client
+from ktsafe.connectors.base import TopicPartition
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import client
 
 log = logging.getLogger(__name__)
 

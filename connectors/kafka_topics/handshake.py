@@ -20,8 +20,8 @@ from kafka.protocol.metadata import ApiVersionsRequest
 from kafka.protocol.parser import KafkaProtocol
 from kafka.protocol.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
 
-from connectors.errors import Misconfigured
-from connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.kafka_settings import KafkaSettings
 
 _BLOCK_BYTES: Final = 65_536
 _ROUNDS_MAX: Final = 4

@@ -12,11 +12,11 @@ from kafka import KafkaConsumer
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
-from connectors.base import Record, TopicPartition
-from connectors.errors import OffsetLost, SourceMismatch, Unavailable
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import client
-from connectors.kafka_topics.group_offsets import GroupOffsets
+from ktsafe.connectors.base import Record, TopicPartition
+from ktsafe.connectors.errors import OffsetLost, SourceMismatch, Unavailable
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import client
+from ktsafe.connectors.kafka_topics.group_offsets import GroupOffsets
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,7 @@ def headers_of(found: Sequence[tuple[str, bytes | None]]) -> tuple[tuple[str, by
 
 
 class KafkaSource:
-    """Reads all partitions of one topic. Implements `connectors.base.Source`.
+    """Reads all partitions of one topic. Implements `ktsafe.connectors.base.Source`.
 
     Partitions are assigned by hand and offsets are the caller's: the consumer group is only told
     of them, for lag tools. Positions below the first retained offset or beyond the end, another

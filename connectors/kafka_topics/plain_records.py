@@ -9,8 +9,8 @@ from typing import Any, Final
 from kafka import KafkaProducer
 from kafka import TopicPartition as KafkaTopicPartition
 
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import client
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import client
 
 POLL_MS: Final = 200
 

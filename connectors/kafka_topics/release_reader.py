@@ -16,13 +16,13 @@ from typing import Any, BinaryIO, Final
 from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
-from connectors import bundles
-from connectors.base import MANIFEST, ReleaseBundle
-from connectors.errors import SinkConflict, Unavailable
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import chunks, client
-from connectors.kafka_topics.chunks import Marker, ReleasePart
-from connectors.regular_files import is_safe_name
+from ktsafe.connectors import bundles
+from ktsafe.connectors.base import MANIFEST, ReleaseBundle
+from ktsafe.connectors.errors import SinkConflict, Unavailable
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import chunks, client
+from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart
+from ktsafe.connectors.regular_files import is_safe_name
 
 log = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ class _Set:
 
 
 class KafkaReleaseReader:
-    """Reads complete releases of a topic. Implements `connectors.base.ReleaseReader`.
+    """Reads complete releases of a topic. Implements `ktsafe.connectors.base.ReleaseReader`.
 
     Only committed records count, and only sets that a marker completes. A release whose first
     chunks retention has removed is passed over with a warning, if it is the first that is left.

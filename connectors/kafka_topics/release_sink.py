@@ -11,13 +11,13 @@ import msgspec
 from kafka import KafkaProducer
 from kafka import errors as kafka_errors
 
-from connectors import bundles
-from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from connectors.errors import ConnectorError, Misconfigured, Unavailable
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import chunks, client
-from connectors.kafka_topics.chunks import ReleasePart
-from connectors.kafka_topics.tail import last_release
+from ktsafe.connectors import bundles
+from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
+from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import chunks, client
+from ktsafe.connectors.kafka_topics.chunks import ReleasePart
+from ktsafe.connectors.kafka_topics.tail import last_release
 
 log = logging.getLogger(__name__)
 
@@ -34,7 +34,7 @@ _FENCED: Final = (kafka_errors.ProducerFencedError, kafka_errors.InvalidProducer
 
 
 class KafkaReleaseSink:
-    """Publishes to a topic of one partition. Implements `connectors.base.ReleaseSink`.
+    """Publishes to a topic of one partition. Implements `ktsafe.connectors.base.ReleaseSink`.
 
     Each attempt follows the same steps, whatever the one before left behind:
 

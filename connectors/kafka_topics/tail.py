@@ -7,10 +7,10 @@ from typing import Any, Final
 
 from kafka import TopicPartition as KafkaTopicPartition
 
-from connectors.base import PublishedRelease
-from connectors.errors import Unavailable
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import chunks, client
+from ktsafe.connectors.base import PublishedRelease
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import chunks, client
 
 WINDOW: Final = 16
 """Offsets looked at first; each further step back looks at twice as many."""

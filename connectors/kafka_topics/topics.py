@@ -10,10 +10,10 @@ import msgspec
 from kafka import errors as kafka_errors
 from kafka.admin import ConfigResource, ConfigResourceType
 
-from connectors.errors import Misconfigured
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import client
-from connectors.kafka_topics.client import TopicInfo
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import client
+from ktsafe.connectors.kafka_topics.client import TopicInfo
 
 FOREVER: Final = -1
 _LONG_MAX: Final = str(2**63 - 1)

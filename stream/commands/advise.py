@@ -11,15 +11,22 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from stream.commands.after_install import compile_first
-from stream.errors import Exit
-from stream.figure_text import text_of
-from stream.process.command_line import Edges, FiguresSeed, Json, SchemaFile, Vertices, numbers
-from stream.watching.progress import phases
+from ktsafe.stream.commands.after_install import compile_first
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.process.command_line import (
+    Edges,
+    FiguresSeed,
+    Json,
+    SchemaFile,
+    Vertices,
+    numbers,
+)
+from ktsafe.stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe import Schema
-    from stream.study.advice import ReleaseSetting, Tried
+    from ktsafe.stream.study.advice import ReleaseSetting, Tried
 
 
 def advise(
@@ -41,8 +48,8 @@ def advise(
     """
     ks = numbers(others, "--other-k") if others.strip() else []
     from ktsafe.params import PrivacyParams
-    from stream.files.graphs import read_graph, read_schema
-    from stream.study.advice import advised, in_words, settings_of
+    from ktsafe.stream.files.graphs import read_graph, read_schema
+    from ktsafe.stream.study.advice import advised, in_words, settings_of
 
     params = PrivacyParams(k=k, alpha=alpha)  # type: ignore[arg-type]
     for each in ks:
@@ -75,7 +82,7 @@ def advise(
 
 def _configuration(schema: Schema, setting: ReleaseSetting, alpha: str) -> str:
     """Return the lines to paste; those of [attributes] stand in a schema file, too."""
-    from stream.study.advice import broader_buckets
+    from ktsafe.stream.study.advice import broader_buckets
 
     names = [name for name in schema.quasi_identifiers if name not in setting.dropped]
     buckets = {

@@ -19,10 +19,10 @@ from typing import Annotated, Final
 import typer
 from typer._completion_shared import get_completion_script
 
-from stream.errors import Exit
-from stream.process import kernel_cache
-from stream.process.command_line import Json, say
-from stream.watching.progress import Progress, phases
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process import kernel_cache
+from ktsafe.stream.process.command_line import Json, say
+from ktsafe.stream.watching.progress import Progress, phases
 
 PARTS: Final = {
     "search": ("exact/", "attributes/"),
@@ -30,7 +30,7 @@ PARTS: Final = {
     "hops": ("alignment/", "verify/"),
     "values": ("by_attribute/", "tolerant/"),
 }
-"""Runs of `stream.process.toy_runs`, and which files of kernels each of them compiles.
+"""Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
 
 The first folder is compiled by this run alone, so it tells whether the run is needed.
 """
@@ -116,7 +116,7 @@ def _run_beside(
 ) -> None:
     """Run parts in processes of their own; what fails there is compiled when it is needed."""
     total, first = _declared(parts), len(_compiled())
-    command = [sys.executable, "-m", "stream.process.toy_runs"]
+    command = [sys.executable, "-m", "ktsafe.stream.process.toy_runs"]
     running = [
         subprocess.Popen([*command, part], stderr=subprocess.DEVNULL)  # noqa: S603 -- our own
         for part in parts

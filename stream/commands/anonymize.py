@@ -20,20 +20,20 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.options import AnonymizeOptions, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
-from stream.commands.after_install import compile_first
-from stream.errors import Exit
-from stream.figure_text import cost_in_words, number
-from stream.process.command_line import Edges, Json, SchemaFile, Vertices
-from stream.report.writing import check_page, new_file
-from stream.watching.progress import phases
-from stream.workers.pool import Workers
+from ktsafe.stream.commands.after_install import compile_first
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.figure_text import cost_in_words, number
+from ktsafe.stream.process.command_line import Edges, Json, SchemaFile, Vertices
+from ktsafe.stream.report.writing import check_page, new_file
+from ktsafe.stream.watching.progress import phases
+from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
     from ktsafe import Schema
     from ktsafe.anonymization import Anonymized
+    from ktsafe.stream.files.graphs import GraphFile
+    from ktsafe.stream.files.releases_read import Release
     from ktsafe.verify.kt_safe_verdict import Verdict
-    from stream.files.graphs import GraphFile
-    from stream.files.releases_read import Release
 
 USEFULNESS = {
     "true": "true",
@@ -151,8 +151,8 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
-    from stream.files.beside import written_beside
-    from stream.files.graphs import read_graph, read_schema
+    from ktsafe.stream.files.beside import written_beside
+    from ktsafe.stream.files.graphs import read_graph, read_schema
 
     declared = read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared)
@@ -210,10 +210,10 @@ def _written_and_verified(
     ------
     NotKTSafe
     """
-    from stream.files import releases_write
-    from stream.files.certificates import in_order, verified
-    from stream.files.composite_schema import CompositeSchema, declaring_what_is_shown
-    from stream.files.releases_read import read_release
+    from ktsafe.stream.files import releases_write
+    from ktsafe.stream.files.certificates import in_order, verified
+    from ktsafe.stream.files.composite_schema import CompositeSchema, declaring_what_is_shown
+    from ktsafe.stream.files.releases_read import read_release
 
     ids = releases_write.random_ids(result.graph.n_vertices, seed=seed)
     header = releases_write.ReleaseHeader(folder.name, "single", None, params)
@@ -238,7 +238,7 @@ def _figures(
 ) -> dict[str, Any]:
     """Return the figures of the private audit, with those of a report if there is to be one."""
     from ktsafe.audit import audit_release
-    from stream.report.measuring import measured
+    from ktsafe.stream.report.measuring import measured
 
     figures = audit_release(
         source.graph,
@@ -264,8 +264,8 @@ def _write_audit(
     figures: dict[str, Any],
 ) -> None:
     """Write the private audit into `folder`."""
-    from stream.files.certificates import write_certificate
-    from stream.files.releases_write import originals_behind, write_audit
+    from ktsafe.stream.files.certificates import write_certificate
+    from ktsafe.stream.files.releases_write import originals_behind, write_audit
 
     write_audit(folder, ids, originals_behind(result.origin, source.ids), figures)
     if result.shift is not None:
@@ -273,9 +273,9 @@ def _write_audit(
 
 
 def _write_report(path: Path, release: Release, figures: dict[str, Any]) -> None:
-    from stream.report.content import Told, content
-    from stream.report.page import page
-    from stream.report.writing import now
+    from ktsafe.stream.report.content import Told, content
+    from ktsafe.stream.report.page import page
+    from ktsafe.stream.report.writing import now
 
     with new_file(path) as file:
         file.write(page(content([Told(release.manifest, figures)], now())))

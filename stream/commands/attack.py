@@ -7,10 +7,17 @@ from typing import Annotated, Any
 
 import typer
 
-from stream.errors import Exit
-from stream.figure_text import text_of
-from stream.process.command_line import FiguresSeed, Json, Mappings, Releases, Truth, TruthSchema
-from stream.watching.progress import phases
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.process.command_line import (
+    FiguresSeed,
+    Json,
+    Mappings,
+    Releases,
+    Truth,
+    TruthSchema,
+)
+from ktsafe.stream.watching.progress import phases
 
 
 def attack(
@@ -32,8 +39,8 @@ def attack(
 
     What it prints is private.
     """
-    from stream.study.attacks import NAMES, attack_releases
-    from stream.study.sequence_report import Sources
+    from ktsafe.stream.study.attacks import NAMES, attack_releases
+    from ktsafe.stream.study.sequence_report import Sources
 
     wanted = [name.strip() for name in attacks.split(",") if name.strip()] or NAMES
     sources = Sources(tuple(folders), mapping, truth, schema)

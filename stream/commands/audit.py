@@ -7,12 +7,12 @@ from typing import Annotated, Any
 
 import typer
 
-from stream.commands.after_install import compile_judges
-from stream.errors import ConfigError, Exit
-from stream.figure_text import text_of
-from stream.files.release_figures import worth_in_words, worth_of
-from stream.process.command_line import Json, Mappings, Releases, Truth, TruthSchema
-from stream.watching.progress import phases
+from ktsafe.stream.commands.after_install import compile_judges
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.release_figures import worth_in_words, worth_of
+from ktsafe.stream.process.command_line import Json, Mappings, Releases, Truth, TruthSchema
+from ktsafe.stream.watching.progress import phases
 
 
 def audit(
@@ -43,7 +43,7 @@ def audit(
         raise ConfigError(msg, hint="Without the mapping nobody can say who is who.")
     asked = _window(window)
     compile_judges()
-    from stream.study.sequence_report import Sources, audit_sequence
+    from ktsafe.stream.study.sequence_report import Sources, audit_sequence
 
     sources = Sources(tuple(folders), mapping, truth, schema)
     with phases("auditing") as progress:

@@ -20,10 +20,10 @@ from ktsafe.errors import InvalidParams
 from ktsafe.options import Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import STRATEGIES, default_strategy
-from stream.commands.after_install import compile_first
-from stream.errors import Exit
-from stream.figure_text import text_of
-from stream.process.command_line import (
+from ktsafe.stream.commands.after_install import compile_first
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.process.command_line import (
     Edges,
     FiguresSeed,
     Json,
@@ -32,10 +32,10 @@ from stream.process.command_line import (
     listed,
     numbers,
 )
-from stream.report.writing import check_page, new_file, now
-from stream.study import comparison
-from stream.study.comparison import Cell, Row, Task
-from stream.watching.progress import phases
+from ktsafe.stream.report.writing import check_page, new_file, now
+from ktsafe.stream.study import comparison
+from ktsafe.stream.study.comparison import Cell, Row, Task
+from ktsafe.stream.watching.progress import phases
 
 COST = (
     ("cost", "cost", ","),
@@ -109,7 +109,7 @@ def compare(
     Nothing is published. The figures are private: cost tells how much is inserted. Ctrl-C keeps
     the rows that are finished.
     """
-    from stream.files.graphs import read_schema
+    from ktsafe.stream.files.graphs import read_schema
 
     if report is not None:
         check_page(report)
@@ -142,7 +142,7 @@ def compare(
             _print(rows, utility=utility)
             typer.echo(f"{table}: {len(rows)} of {len(cells)} combinations; private")
         if rows and report is not None:
-            from stream.report.compared import comparison_page
+            from ktsafe.stream.report.compared import comparison_page
 
             with new_file(report) as file:
                 file.write(comparison_page(rows, list(Cell.__dataclass_fields__), now()))

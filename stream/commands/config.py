@@ -6,8 +6,8 @@ from importlib import resources
 
 import typer
 
-from stream.errors import Exit
-from stream.process.command_line import Config, Json, say
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.command_line import Config, Json, say
 
 app = typer.Typer(help="Check a configuration, or print an example.", no_args_is_help=True)
 
@@ -22,8 +22,8 @@ def check(
     The files that it names for certificates and secrets must be there; a feed that is not there
     yet is named.
     """
-    from stream.config import places
-    from stream.config import settings as configuration
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
 
     settings = configuration.load(config)
     if settings.config.kafka is not None:
@@ -52,5 +52,7 @@ def check(
 @app.command("example")
 def example() -> int:
     """Print a configuration with every key, its default and what it means."""
-    typer.echo(resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8"))
+    typer.echo(
+        resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
+    )
     return Exit.OK

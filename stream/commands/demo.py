@@ -12,17 +12,17 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from stream.commands import feed as feeds
-from stream.commands.after_install import compile_first
-from stream.commands.run import counts_as_json, describe, serve
-from stream.errors import Exit
-from stream.process.command_line import JsonAtEnd
-from stream.process.private_folder import STORE
-from stream.watching.progress import phases
+from ktsafe.stream.commands import feed as feeds
+from ktsafe.stream.commands.after_install import compile_first
+from ktsafe.stream.commands.run import counts_as_json, describe, serve
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.command_line import JsonAtEnd
+from ktsafe.stream.process.private_folder import STORE
+from ktsafe.stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe.datasets import SocialNetwork
-    from stream.config.settings import Settings
+    from ktsafe.stream.config.settings import Settings
 
 JOINING: Final = 0.08
 """People who join in a year, as a share of those who are there in the beginning."""
@@ -99,8 +99,8 @@ def demo(
     if not feed.exists():
         _generate(home, feed, people, days, seed)
     path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
-    from stream.config import places
-    from stream.config import settings as configuration
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
 
     settings = configuration.load(path)
     if not (places.private_folder(settings) / STORE).exists():
@@ -108,7 +108,7 @@ def demo(
     counts = serve(settings, drain=True)
     if not as_json:
         typer.echo(describe(counts, places.by_name(settings), places.promise(settings)), err=True)
-    from stream.study.worth import describe_worth
+    from ktsafe.stream.study.worth import describe_worth
 
     found = _worth(settings, seed)
     if as_json:
@@ -167,10 +167,10 @@ def _export(network: SocialNetwork, home: Path) -> None:
 
 def _import(home: Path, settings: Settings) -> None:
     """Do what `ktsafe state import` does: the feed goes on where the files end."""
-    from connectors.base import TopicPartition
+    from ktsafe.connectors.base import TopicPartition
     from ktsafe.datasets.social_feed import START
-    from stream.service import assembly
-    from stream.upkeep import state_import
+    from ktsafe.stream.service import assembly
+    from ktsafe.stream.upkeep import state_import
 
     beginning = {TopicPartition(settings.config.source.topic, 0): 0}
     with phases("importing") as progress:
@@ -188,11 +188,11 @@ def _import(home: Path, settings: Settings) -> None:
 
 def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
     """Return what the last release is worth; None if nothing is published."""
-    from stream.config import places
-    from stream.files.private_audits import read_owners
-    from stream.files.releases_read import read_release, release_folders
-    from stream.service import assembly
-    from stream.study.worth import worth
+    from ktsafe.stream.config import places
+    from ktsafe.stream.files.private_audits import read_owners
+    from ktsafe.stream.files.releases_read import read_release, release_folders
+    from ktsafe.stream.service import assembly
+    from ktsafe.stream.study.worth import worth
 
     releases = Path(places.by_name(settings)["releases"])
     folders = release_folders([releases]) if releases.exists() else []
@@ -212,12 +212,12 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
 
 def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     """Write the report of all releases, in place of an earlier one, and say where it is."""
-    from stream.config import places
-    from stream.report.content import content
-    from stream.report.page import page
-    from stream.report.sources import told_of
-    from stream.report.writing import new_file, now
-    from stream.study.sequence_report import Sources
+    from ktsafe.stream.config import places
+    from ktsafe.stream.report.content import content
+    from ktsafe.stream.report.page import page
+    from ktsafe.stream.report.sources import told_of
+    from ktsafe.stream.report.writing import new_file, now
+    from ktsafe.stream.study.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])
     history = told_of(Sources((releases,), places.audit_folder(settings)))

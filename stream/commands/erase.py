@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from state.errors import StateLocked
-from stream.errors import ConfigError, Exit
-from stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
-from stream.process.private_folder import check_there
+from ktsafe.state.errors import StateLocked
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
+from ktsafe.stream.process.private_folder import check_there
 
 if TYPE_CHECKING:
-    from state.store import GraphStore
-    from stream.config.settings import Settings
+    from ktsafe.state.store import GraphStore
+    from ktsafe.stream.config.settings import Settings
 
 REMAINS = (
     "Out of reach: releases already published, backups of the state folder, and the feed itself. "
@@ -38,11 +38,11 @@ def erase(
     staged. With none running, a release that was cut and not staged is given up. What an id means
     in published releases is forgotten here; in the next release nobody keeps the place.
     """
-    from stream.config import places
-    from stream.config import settings as configuration
-    from stream.service import assembly
-    from stream.service.control_client import ask
-    from stream.upkeep import erasure
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.service import assembly
+    from ktsafe.stream.service.control_client import ask
+    from ktsafe.stream.upkeep import erasure
 
     settings = configuration.load(config)
     ids = _ids(person)
@@ -87,8 +87,8 @@ def _opened(settings: Settings) -> GraphStore:
     StateLocked
         If a service holds it all the same.
     """
-    from stream.config import places
-    from stream.service import assembly
+    from ktsafe.stream.config import places
+    from ktsafe.stream.service import assembly
 
     private = places.private_folder(settings)
     check_there(private, "erase")

@@ -15,8 +15,8 @@ from typing import IO, Annotated, Any, Final
 import msgspec
 import typer
 
-from stream.errors import ConfigError, Exit
-from stream.process.command_line import Json, hurried, say
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.process.command_line import Json, hurried, say
 
 app = typer.Typer(help="Make up a feed, or send one to Kafka.", no_args_is_help=True)
 
@@ -77,14 +77,14 @@ def send(
 
     The file is read once before anything is sent: a line that is no JSON object is refused.
     """
-    from stream.config import settings as configuration
-    from stream.watching.progress import phases
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.watching.progress import phases
 
     config = configuration.load(to).config
     if not isinstance(config.source, configuration.KafkaSourceTable) or config.kafka is None:
         msg = f"{to}: the events do not come from Kafka."
         raise ConfigError(msg, hint='Give [source] kind = "kafka", and a [kafka] table.')
-    from connectors.kafka_topics import send_values
+    from ktsafe.connectors.kafka_topics import send_values
 
     count = sum(1 for _ in _events(file))
     kafka, topic = hurried(config.kafka), config.source.topic

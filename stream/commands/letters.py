@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 
 import typer
 
-from stream.errors import Exit
-from stream.process.command_line import Config, hurried
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.command_line import Config, hurried
 
 if TYPE_CHECKING:
-    from stream.config.settings import Settings
+    from ktsafe.stream.config.settings import Settings
 
 _FIELDS: Final = frozenset(
     {"topic", "partition", "offset", "exception.class.name", "exception.message"}
@@ -31,7 +31,7 @@ def read(
     ] = False,
 ) -> int:
     """Print dead letters, one per line. What it prints is private."""
-    from stream.config import settings as configuration
+    from ktsafe.stream.config import settings as configuration
 
     found = False
     for letter in _letters(configuration.load(config)):
@@ -44,7 +44,7 @@ def read(
 
 def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
     """Yield letters as a file has them, wherever they are."""
-    from stream.config import settings as configuration
+    from ktsafe.stream.config import settings as configuration
 
     table, kafka = settings.config.dead_letters, settings.config.kafka
     if isinstance(table, configuration.FilesDeadLettersTable):
@@ -53,8 +53,8 @@ def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
             with path.open("rb") as lines:
                 yield from map(json.loads, lines)
         return
-    from connectors.kafka_topics import read_records
-    from connectors.letters import PREFIX
+    from ktsafe.connectors.kafka_topics import read_records
+    from ktsafe.connectors.letters import PREFIX
 
     assert kafka is not None
     for record in read_records(hurried(kafka), table.topic):
@@ -71,7 +71,7 @@ def _base64(data: bytes | None) -> str | None:
 
 def _text(letter: dict[str, Any]) -> str:
     """Return one line without a line break in it."""
-    from connectors.letters import PREFIX
+    from ktsafe.connectors.letters import PREFIX
 
     told = {name.removeprefix(PREFIX): letter[name] for name in letter if name.startswith(PREFIX)}
     value = repr(b64decode(letter["value"] or ""))[2:-1]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import time
 from contextlib import closing
 
-from stream.errors import Exit
-from stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
-from stream.process.private_folder import check_there
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
+from ktsafe.stream.process.private_folder import check_there
 
 
 def rebase(
@@ -27,11 +27,11 @@ def rebase(
     A running service begins it once no release is in flight; where the configuration has changed
     since its start it must be stopped before.
     """
-    from stream.config import places
-    from stream.config import settings as configuration
-    from stream.release.sequence_inputs import inputs_digest, new_sequence
-    from stream.service import assembly
-    from stream.service.control_client import ask
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.release.sequence_inputs import inputs_digest, new_sequence
+    from ktsafe.stream.service import assembly
+    from ktsafe.stream.service.control_client import ask
 
     settings = configuration.load(config)
     if not yes:

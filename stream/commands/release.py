@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import typer
 
-from connectors.errors import Unavailable
-from stream.errors import Exit
-from stream.process.command_line import Config, Json, Wait, say
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.command_line import Config, Json, Wait, say
 
 app = typer.Typer(help="Have a running service make a release.", no_args_is_help=True)
 
@@ -27,9 +27,9 @@ def now(
     Events of the same slot that are read later are shown in the next release. The release carries
     the slot's nominal time, as ever; `ktsafe status` tells when it is out.
     """
-    from stream.config import places
-    from stream.config import settings as configuration
-    from stream.service.control_client import ask
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.service.control_client import ask
 
     private = places.private_folder(configuration.load(config))
     report = ask(private, "release", {}, patience_s=wait)

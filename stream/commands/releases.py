@@ -12,9 +12,9 @@ from typing import Annotated
 
 import typer
 
-from connectors.base import ReleaseBundle, ReleaseReader
-from stream.errors import ConfigError, Exit
-from stream.process.command_line import hurried
+from ktsafe.connectors.base import ReleaseBundle, ReleaseReader
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.process.command_line import hurried
 
 app = typer.Typer(help="Read published releases.", no_args_is_help=True)
 
@@ -76,9 +76,9 @@ def _reader(
     follow: bool,
 ) -> ReleaseReader:
     """Return a reader of the one place that was named; one that follows is patient."""
-    from connectors.files import FileReleaseReader
-    from stream.config import settings as configuration
-    from stream.service import assembly
+    from ktsafe.connectors.files import FileReleaseReader
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.service import assembly
 
     of_topic = kafka is not None or kafka_settings is not None
     named = (config, folder, kafka, kafka_settings)
@@ -94,7 +94,7 @@ def _reader(
         return assembly.release_reader(configuration.load(config), patience)
     if folder is not None:
         return FileReleaseReader(folder)
-    from connectors.kafka_topics import KafkaReleaseReader, KafkaSettings
+    from ktsafe.connectors.kafka_topics import KafkaReleaseReader, KafkaSettings
 
     if kafka_settings is not None:
         settings = configuration.load_kafka(kafka_settings)

@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
-from stream.errors import Exit
-from stream.process.command_line import FiguresSeed, Releases, Truth, TruthSchema
-from stream.watching.progress import phases
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.command_line import FiguresSeed, Releases, Truth, TruthSchema
+from ktsafe.stream.watching.progress import phases
 
 
 def report(
@@ -37,12 +37,12 @@ def report(
     last audit does not tell. With --public it is made for readers of releases: what is promised,
     and what noise to expect in coarse steps.
     """
-    from stream.report import public_page
-    from stream.report.content import content
-    from stream.report.page import page
-    from stream.report.sources import told_of
-    from stream.report.writing import new_file, now
-    from stream.study.sequence_report import Sources
+    from ktsafe.stream.report import public_page
+    from ktsafe.stream.report.content import content
+    from ktsafe.stream.report.page import page
+    from ktsafe.stream.report.sources import told_of
+    from ktsafe.stream.report.writing import new_file, now
+    from ktsafe.stream.study.sequence_report import Sources
 
     with phases("reporting") as progress:
         sources = Sources(tuple(folders), mapping, truth, schema)

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stream.errors import Exit
-from stream.files.release_figures import worth_in_words
-from stream.process.command_line import Config, JsonAtEnd
-from stream.process.process import one_heap
-from stream.watching.progress import live_display
-from stream.watching.summary import Counts, Summary
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.release_figures import worth_in_words
+from ktsafe.stream.process.command_line import Config, JsonAtEnd
+from ktsafe.stream.process.process import one_heap
+from ktsafe.stream.watching.progress import live_display
+from ktsafe.stream.watching.summary import Counts, Summary
 
 if TYPE_CHECKING:
-    from stream.config.settings import Settings
+    from ktsafe.stream.config.settings import Settings
 
 
 def run(
@@ -38,8 +38,8 @@ def run(
     A standby waits beside a service on the same configuration and goes on where that one ends,
     however it ends. It refuses where nothing would keep the two apart.
     """
-    from stream.config import places
-    from stream.config import settings as configuration
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
 
     settings = configuration.load(config)
     counts = serve(settings, drain=drain, standby=standby)
@@ -55,7 +55,7 @@ def run(
 
 def serve(settings: Settings, *, drain: bool, standby: bool = False) -> Counts:
     """Run the configured service until it ends, with a line of progress; return what happened."""
-    from stream.service import assembly
+    from ktsafe.stream.service import assembly
 
     one_heap()
     summary = Summary()

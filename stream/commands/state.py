@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from state.errors import StateUnusable
-from stream.errors import Exit
-from stream.process.command_line import Config, Edges, Json, Vertices, Wait, say
-from stream.process.private_folder import STORE, check_there
-from stream.slots import rfc3339
-from stream.watching.progress import phases
+from ktsafe.state.errors import StateUnusable
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.command_line import Config, Edges, Json, Vertices, Wait, say
+from ktsafe.stream.process.private_folder import STORE, check_there
+from ktsafe.stream.slots import rfc3339
+from ktsafe.stream.watching.progress import phases
 
 if TYPE_CHECKING:
-    from stream.config.settings import Settings
-    from stream.upkeep.backup import Parts
+    from ktsafe.stream.config.settings import Settings
+    from ktsafe.stream.upkeep.backup import Parts
 
 app = typer.Typer(
     help="Import, back up, restore and check the private state.", no_args_is_help=True
@@ -50,9 +50,9 @@ def import_files(
     the feed as of now: right if nothing was written to it since the files were. Events that are
     older than `--at` do not change what the files name. The schema is that of the configuration.
     """
-    from stream.config import settings as configuration
-    from stream.service import assembly
-    from stream.upkeep import state_import
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.service import assembly
+    from ktsafe.stream.upkeep import state_import
 
     settings = configuration.load(config)
     at_us = state_import.moment_us(at, time.time_ns() // 1000)
@@ -89,9 +89,9 @@ def backup_state(
     A running service is asked for it once no release is between its cut and its final bytes. A
     backup is worth as much to an attacker as the network's own database.
     """
-    from stream.config import places
-    from stream.config import settings as configuration
-    from stream.upkeep import backup
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.upkeep import backup
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
@@ -115,10 +115,10 @@ def restore_state(
     Events since the backup are read again from the feed. If releases were published since, the
     service refuses to publish after them: the sink is ahead then.
     """
-    from state.inspection import examine
-    from stream.config import places
-    from stream.config import settings as configuration
-    from stream.upkeep import backup as backups
+    from ktsafe.state.inspection import examine
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.upkeep import backup as backups
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
@@ -143,11 +143,11 @@ def check_state(
     who in it, the sha256 of staged bytes, and of every file of a backup. A running service goes on
     meanwhile.
     """
-    from state.inspection import examine
-    from stream.config import places
-    from stream.config import settings as configuration
-    from stream.files.private_history import check_history, current_releases
-    from stream.upkeep import backup as backups
+    from ktsafe.state.inspection import examine
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.files.private_history import check_history, current_releases
+    from ktsafe.stream.upkeep import backup as backups
 
     settings = configuration.load(config)
     with ExitStack() as stack:
@@ -178,10 +178,10 @@ def check_state(
 @contextmanager
 def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
     """Give the state of a service as it is now, running or not; what was frozen goes after."""
-    from state.folder import hold
-    from stream.config import places
-    from stream.service.control_client import ask
-    from stream.upkeep.backup import parts_of
+    from ktsafe.state.folder import hold
+    from ktsafe.stream.config import places
+    from ktsafe.stream.service.control_client import ask
+    from ktsafe.stream.upkeep.backup import parts_of
 
     private = places.private_folder(settings)
     check_there(private, "read the state")
@@ -200,7 +200,7 @@ def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
 
 def _check_new(to: Path, settings: Settings) -> None:
     """Refuse a backup over something, inside what is backed up, or among what is published."""
-    from stream.config import places
+    from ktsafe.stream.config import places
 
     hint = ""
     if to.exists():

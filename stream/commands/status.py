@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from stream.errors import Exit
-from stream.figure_text import text_of
-from stream.files.release_figures import safety_in_words, worth_in_words
-from stream.process.command_line import Config, Json, Wait, say
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.release_figures import safety_in_words, worth_in_words
+from ktsafe.stream.process.command_line import Config, Json, Wait, say
 
 RELEASES_SHOWN = 5
 
@@ -23,9 +23,9 @@ def status(
     Asks the running service; with none running, looks into its state. Exit code 5 if no service
     answers, else 0. What it prints is private: true sizes, and what releases cost.
     """
-    from stream.config import places
-    from stream.config import settings as configuration
-    from stream.service.control_client import ask
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.service.control_client import ask
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
@@ -39,9 +39,9 @@ def status(
 
 def _at_rest(private: Path) -> dict[str, Any]:
     """Return what the state of a service tells that does not answer."""
-    from state.inspection import overview
-    from stream.process.private_folder import STORE, check_finished
-    from stream.slots import rfc3339
+    from ktsafe.state.inspection import overview
+    from ktsafe.stream.process.private_folder import STORE, check_finished
+    from ktsafe.stream.slots import rfc3339
 
     check_finished(private)
     if not (private / STORE).is_dir():

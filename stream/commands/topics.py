@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stream.errors import ConfigError, Exit
-from stream.process.command_line import Config, Json, hurried, say
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.process.command_line import Config, Json, hurried, say
 
 if TYPE_CHECKING:
-    from connectors.kafka_settings import KafkaSettings
-    from connectors.kafka_topics import TopicSpec
+    from ktsafe.connectors.kafka_settings import KafkaSettings
+    from ktsafe.connectors.kafka_topics import TopicSpec
 
 app = typer.Typer(help="Create or check Kafka topics.", no_args_is_help=True)
 
@@ -30,7 +30,7 @@ def create(
     as_json: Json = False,
 ) -> int:
     """Create the topics that do not exist yet, with the settings that the service needs."""
-    from connectors.kafka_topics import create_topics
+    from ktsafe.connectors.kafka_topics import create_topics
 
     kafka, specs = _specs(config, partitions, replication, wait)
     created = create_topics(kafka, specs)
@@ -43,7 +43,7 @@ def create(
 @app.command("check")
 def check(config: Config, wait: _Wait = 10.0, as_json: Json = False) -> int:
     """Say whether the topics are as the service needs them; the exit code is 0 only if they are."""
-    from connectors.kafka_topics import check_topics
+    from ktsafe.connectors.kafka_topics import check_topics
 
     kafka, specs = _specs(config, 1, -1, wait)
     problems = check_topics(kafka, specs)
@@ -56,8 +56,8 @@ def _specs(
     path: Path, partitions: int, replication: int, wait_s: float
 ) -> tuple[KafkaSettings, list[TopicSpec]]:
     """Return the cluster, with less patience than a service has, and the topics that are named."""
-    from connectors.kafka_topics import Role, TopicSpec
-    from stream.config import settings as configuration
+    from ktsafe.connectors.kafka_topics import Role, TopicSpec
+    from ktsafe.stream.config import settings as configuration
 
     config = configuration.load(path).config
     specs = []

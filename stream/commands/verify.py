@@ -9,10 +9,10 @@ from typing import Annotated, Any, Final
 import typer
 
 from ktsafe.errors import InvalidParams
-from stream.errors import Exit
-from stream.process import kernel_cache
-from stream.process.command_line import Json
-from stream.watching.progress import phases
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process import kernel_cache
+from ktsafe.stream.process.command_line import Json
+from ktsafe.stream.watching.progress import phases
 
 
 def verify_folders(
@@ -35,7 +35,7 @@ def verify_folders(
     Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can
     take long on dense releases. A pair that is not decided counts against the release.
     """
-    from stream.files.releases_read import release_folders
+    from ktsafe.stream.files.releases_read import release_folders
 
     found = release_folders(folders)
     if certificate is not None and len(found) != 1:
@@ -57,8 +57,8 @@ def verify_folders(
 
 
 def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, Any]:
-    from stream.files.certificates import read_certificate, verified
-    from stream.files.releases_read import read_release
+    from ktsafe.stream.files.certificates import read_certificate, verified
+    from ktsafe.stream.files.releases_read import read_release
 
     release = read_release(folder)
     verdict = verified(

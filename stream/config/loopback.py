@@ -5,7 +5,7 @@ from __future__ import annotations
 import ipaddress
 from urllib.parse import urlsplit
 
-from stream.errors import ConfigError
+from ktsafe.stream.errors import ConfigError
 
 
 def is_loopback(host: str) -> bool:

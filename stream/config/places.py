@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from stream.config.settings import FilesDeadLettersTable, FilesSinkTable, Settings
-from stream.process.private_folder import AUDIT
+from ktsafe.stream.config.settings import FilesDeadLettersTable, FilesSinkTable, Settings
+from ktsafe.stream.process.private_folder import AUDIT
 
 NOTES: Final[dict[int | str, str]] = {
     1: "releases are safe one by one only (window = 1); do not hand out a series",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
-from stream.errors import ConfigError
+from ktsafe.stream.errors import ConfigError
 
 WORDS: Final = ("password", "passphrase", "secret", "token")
 PLACES: Final = ("_file", "_env")

@@ -13,24 +13,24 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from connectors.kafka_settings import KafkaSettings
-from connectors.letters import Payload
 from ktsafe import PrivacyParams, Schema
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.letters import Payload
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import default_strategy
-from stream.config.loopback import check_scheduler, is_loopback
-from stream.config.secret_keys import refuse_secrets
-from stream.errors import ConfigError
-from stream.files.composite_schema import CompositeSchema
-from stream.files.graphs import AttributesTable, read_schema
-from stream.files.plain_words import plain_words
-from stream.files.releases_write import Format as ReleaseFormat
-from stream.ingest.debezium import Tables
-from stream.ingest.envelopes import Format, Wrapping
-from stream.slots import Slots, parse_slots
+from ktsafe.stream.config.loopback import check_scheduler, is_loopback
+from ktsafe.stream.config.secret_keys import refuse_secrets
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.composite_schema import CompositeSchema
+from ktsafe.stream.files.graphs import AttributesTable, read_schema
+from ktsafe.stream.files.plain_words import plain_words
+from ktsafe.stream.files.releases_write import Format as ReleaseFormat
+from ktsafe.stream.ingest.debezium import Tables
+from ktsafe.stream.ingest.envelopes import Format, Wrapping
+from ktsafe.stream.slots import Slots, parse_slots
 
 Positive = Annotated[int, msgspec.Meta(ge=1)]
 NotNegative = Annotated[int, msgspec.Meta(ge=0)]

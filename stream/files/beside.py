@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from connectors.bundles import sync_folder
+from ktsafe.connectors.bundles import sync_folder
 
 
 @contextmanager

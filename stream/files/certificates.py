@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from connectors.bundles import sync_folder
-from stream.files.releases_read import Release, ReleaseUnreadable
-from stream.files.releases_write import csv_lines, write_synced
+from ktsafe.connectors.bundles import sync_folder
+from ktsafe.stream.files.releases_read import Release, ReleaseUnreadable
+from ktsafe.stream.files.releases_write import csv_lines, write_synced
 
 if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict

@@ -18,8 +18,8 @@ import numpy as np
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
-from stream.files.composite_schema import CompositeSchema, composed, composite_schema
-from stream.files.plain_words import plain_words
+from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
+from ktsafe.stream.files.plain_words import plain_words
 
 _ENCODING: Final = "utf-8-sig"
 """UTF-8, with or without the mark that spreadsheets put first."""
@@ -28,7 +28,8 @@ _ENCODING: Final = "utf-8-sig"
 class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The `[attributes]` table of a schema file or of the service's configuration.
 
-    In a schema file there may be several sensitive attributes (`stream.files.composite_schema`).
+    In a schema file there may be several sensitive attributes
+    (`ktsafe.stream.files.composite_schema`).
     `expect_absent`: attributes and sensitive values that need not occur.
     """
 

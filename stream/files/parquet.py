@@ -6,7 +6,7 @@ schema of another library, no times. pyarrow is an optional extra.
 pyarrow ends its process at some files that nobody could have meant, so what comes from elsewhere is
 read in a process of its own:
 
-    python -m stream.files.parquet FILE < header and rows
+    python -m ktsafe.stream.files.parquet FILE < header and rows
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Final
 
-from connectors.regular_files import open_regular
+from ktsafe.connectors.regular_files import open_regular
 from ktsafe.errors import KtsafeError
 
 VERTICES_PARQUET: Final = "vertices.parquet"

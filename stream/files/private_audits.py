@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import Declared
-from stream.files.certificates import CERTIFICATE, read_certificate
-from stream.files.releases_read import Release
-from stream.files.releases_write import AUDIT, MAPPING
+from ktsafe.stream.files.certificates import CERTIFICATE, read_certificate
+from ktsafe.stream.files.releases_read import Release
+from ktsafe.stream.files.releases_write import AUDIT, MAPPING
 
 
 def place_of(folder: Path, release_id: str, *names: str) -> Path:

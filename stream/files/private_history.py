@@ -8,14 +8,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from connectors.regular_files import is_passing
+from ktsafe.connectors.regular_files import is_passing
 from ktsafe.errors import KtsafeError
-from state.database import RESTORE
-from state.errors import StateCorrupted
-from state.ledger import ReleaseRecord
-from stream.files.certificates import CERTIFICATE, read_certificate
-from stream.files.private_audits import read_owners
-from stream.files.releases_write import MAPPING
+from ktsafe.state.database import RESTORE
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.ledger import ReleaseRecord
+from ktsafe.stream.files.certificates import CERTIFICATE, read_certificate
+from ktsafe.stream.files.private_audits import read_owners
+from ktsafe.stream.files.releases_write import MAPPING
 
 
 def current_releases(releases: list[ReleaseRecord]) -> list[ReleaseRecord]:

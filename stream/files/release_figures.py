@@ -13,10 +13,10 @@ from typing import Any, Final
 
 import msgspec
 
-from state.ledger import Ledger, ReleaseRecord, Status
-from stream.figure_text import text_of
-from stream.files.nested import at
-from stream.files.releases_write import AUDIT
+from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.nested import at
+from ktsafe.stream.files.releases_write import AUDIT
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
 YARDSTICKS: Final = {"copies": "k_copies", "lower_bound": "lower_bound"}

@@ -17,10 +17,15 @@ import msgspec
 import numpy as np
 from numpy.typing import NDArray
 
-from connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe import PrivacyParams
+from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
-from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, holds_table
+from ktsafe.stream.files.parquet import (
+    EDGES_PARQUET,
+    VERTICES_PARQUET,
+    ParquetUnreadable,
+    holds_table,
+)
 
 if TYPE_CHECKING:
     import networkx as nx

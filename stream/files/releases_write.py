@@ -28,11 +28,11 @@ from typing import Any, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from connectors.base import MANIFEST
-from connectors.bundles import sync_folder
 from ktsafe import AttributedGraph, PrivacyParams
-from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
-from stream.slots import rfc3339
+from ktsafe.connectors.base import MANIFEST
+from ktsafe.connectors.bundles import sync_folder
+from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
+from ktsafe.stream.slots import rfc3339
 
 VERTICES: Final = "vertices.csv"
 EDGES: Final = "edges.csv"

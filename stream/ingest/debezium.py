@@ -19,9 +19,9 @@ from typing import Annotated, Any, Final
 
 import msgspec
 
-from connectors.base import Record
-from stream.ingest import events
-from stream.ingest.events import AttributeValue, Event, MalformedEvent
+from ktsafe.connectors.base import Record
+from ktsafe.stream.ingest import events
+from ktsafe.stream.ingest.events import AttributeValue, Event, MalformedEvent
 
 UNAVAILABLE: Final = "__debezium_unavailable_value"
 """What stands for a long value that did not change and was not told."""

@@ -5,7 +5,7 @@ producer's, such as `org.example.vertex.upsert`), its time in `time`, and our ot
 `data`. In structured mode the record's value is the whole envelope; in binary mode the value is
 the data alone and the rest comes in headers `ce_...` (the CloudEvents binding for Kafka). A `time`
 inside the data is ignored: the envelope's counts. Files know the structured mode only, because
-their lines have no headers. Debezium's envelope is read by `stream.ingest.debezium`.
+their lines have no headers. Debezium's envelope is read by `ktsafe.stream.ingest.debezium`.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Annotated, Any, Final, Literal, TypeAlias
 
 import msgspec
 
-from connectors.base import Record
-from stream.ingest import debezium, events
-from stream.ingest.events import Event, MalformedEvent
+from ktsafe.connectors.base import Record
+from ktsafe.stream.ingest import debezium, events
+from ktsafe.stream.ingest.events import Event, MalformedEvent
 
 Format = Literal["plain", "cloudevents", "debezium"]
 Wrapping: TypeAlias = Literal["plain", "cloudevents"] | debezium.Tables

@@ -14,16 +14,16 @@ from contextlib import suppress
 from operator import attrgetter
 from typing import Final
 
-from connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
-from connectors.errors import Unavailable
 from ktsafe import Schema
-from state.changes import Change
-from state.ledger import PendingCut
-from state.store import GraphStore, Position
-from stream.clocks import Clocks
-from stream.ingest.envelopes import Wrapping
-from stream.ingest.judge import Accepted, Judge
-from stream.observer import Observer
+from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record, Source, TopicPartition
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.state.changes import Change
+from ktsafe.state.ledger import PendingCut
+from ktsafe.state.store import GraphStore, Position
+from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.ingest.envelopes import Wrapping
+from ktsafe.stream.ingest.judge import Accepted, Judge
+from ktsafe.stream.observer import Observer
 
 LETTER_BYTES_MAX: Final = 16 * 1024 * 1024
 """Bytes of dead letters held before a checkpoint is due: unlike a change, a letter keeps its whole
@@ -148,7 +148,7 @@ class Ingest:
 
         Raises
         ------
-        connectors.errors.Unavailable
+        ktsafe.connectors.errors.Unavailable
             If dead letters cannot be written. Everything stays held; call again.
         """
         held, identity = self._held, self._source.identity()

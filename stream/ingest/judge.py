@@ -11,12 +11,12 @@ from typing import Final, TypeAlias
 
 import msgspec
 
-from connectors.base import DeadLetter, Record
 from ktsafe import Schema
+from ktsafe.connectors.base import DeadLetter, Record
 from ktsafe.errors import InvalidGraph
-from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from stream.ingest import envelopes, events
-from stream.ingest.events import MalformedEvent
+from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.stream.ingest import envelopes, events
+from ktsafe.stream.ingest.events import MalformedEvent
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""

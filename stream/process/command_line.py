@@ -10,7 +10,7 @@ from typing import Annotated
 import msgspec
 import typer
 
-from connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidParams
 
 Config = Annotated[Path, typer.Argument(help="The service's TOML file.", metavar="CONFIG")]

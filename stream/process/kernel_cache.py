@@ -21,7 +21,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from stream.process import shipped_kernels
+from ktsafe.stream.process import shipped_kernels
 
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
 _OWN_NAME: Final = re.compile(r"kernels-[0-9a-f]{16}")

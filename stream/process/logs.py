@@ -1,7 +1,7 @@
 """Structured logs on standard error: a fixed sentence and listed fields, nothing else.
 
-    time=2026-01-01T00:00:00.000Z level=info logger=stream.release.publish event="release published"
-    ...
+    time=2026-01-01T00:00:00.000Z level=info logger=ktsafe.stream.release.publish \
+        event="release published" ...
 
 What could carry a person's id or an attribute value is kept out by construction: fields that are
 not listed are dropped, arguments of messages are not filled in but for reviewed loggers, and an
@@ -56,10 +56,10 @@ FIELDS: Final[Mapping[str, Kind]] = {
 LEVELS: Final = ("debug", "info", "warning", "error")
 TEXT_CHARS_MAX: Final = 300
 
-_OURS: Final = ("ktsafe", "connectors", "state", "stream")
+_OURS: Final = "ktsafe"
 # kafka-python's warnings name brokers, topics and offsets, never keys or values of records. The
 # connectors know nothing of this module; a test lists what they may fill in.
-_RENDERED: Final = ("kafka", "connectors")
+_RENDERED: Final = re.compile(r"(kafka|ktsafe\.connectors)(\.|$)")
 _WORD: Final = re.compile(r"[A-Za-z0-9_.,:/@+-]{1,128}")
 _BARE: Final = re.compile(r"[A-Za-z0-9_.,:/@+-]+")
 
@@ -114,13 +114,12 @@ def configure(
     handler.setFormatter(Formatter(format))
     root.addHandler(handler)
     root.setLevel(logging.WARNING)
-    for name in _OURS:
-        logging.getLogger(name).setLevel(level.upper())
+    logging.getLogger(_OURS).setLevel(level.upper())
 
 
 def install_crash_hooks() -> None:
     """Report errors that nobody caught as one log line: type and places, no text, no values."""
-    log = get_logger("stream.crash")
+    log = get_logger("ktsafe.stream.crash")
 
     def crashed(
         kind: type[BaseException], error: BaseException | None, tb: TracebackType | None
@@ -171,8 +170,7 @@ class _QuietHandler(logging.StreamHandler[TextIO]):
 
 def _message(record: logging.LogRecord) -> str:
     """Return the fixed sentence; arguments are filled in only for libraries known to be clean."""
-    rendered = record.name.partition(".")[0] in _RENDERED
-    text = record.getMessage() if rendered else str(record.msg)
+    text = record.getMessage() if _RENDERED.match(record.name) else str(record.msg)
     return _clean(text)
 
 

@@ -1,10 +1,10 @@
 """What lies in the private folder of a service, and what no service starts beside.
 
-store/          the true graph and the ledger (`state.rocksdb`)
+store/          the true graph and the ledger (`ktsafe.state.rocksdb`)
 staging/<id>/   bytes of a release that the sink has not confirmed
-tasks/          what tasks on a Dask cluster read, as long as they run (`stream.workers`)
+tasks/          what tasks on a Dask cluster read, as long as they run (`ktsafe.stream.workers`)
 audit/<id>/     who is who in a release, and what it cost
-control.sock    the control socket of the running service (`stream.service.control`)
+control.sock    the control socket of the running service (`ktsafe.stream.service.control`)
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from state.errors import StateUnusable
+from ktsafe.state.errors import StateUnusable
 
 STORE: Final = "store"
 STAGING: Final = "staging"

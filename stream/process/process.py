@@ -11,7 +11,7 @@ import threading
 from contextlib import suppress
 from typing import Final, NoReturn
 
-from stream.errors import Exit
+from ktsafe.stream.errors import Exit
 
 GARBAGE_OBJECTS: Final = 100_000
 """More than a batch of ingest holds at a time."""

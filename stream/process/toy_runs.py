@@ -1,6 +1,6 @@
 """Runs on a toy graph, for the sake of the kernels that they compile: `ktsafe warm` starts them.
 
-    python -m stream.process.toy_runs search|judges|hops|values
+    python -m ktsafe.stream.process.toy_runs search|judges|hops|values
 
 No kernel is compiled by both `search` and `judges`, nor by both `hops` and `values` after these, so
 that two may run at the same time.
@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from stream.process.kernel_cache import settle_cache
+from ktsafe.stream.process.kernel_cache import settle_cache
 
 settle_cache()
 

@@ -19,10 +19,10 @@ from numpy.typing import NDArray
 from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.attacks.known_changes import changes
-from stream.errors import FoundByAttack
-from stream.files.release_figures import AFRESH, ATTACKS_TOLD
-from stream.process.logs import get_logger
-from stream.study.worth import afresh
+from ktsafe.stream.errors import FoundByAttack
+from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.study.worth import afresh
 
 log = get_logger(__name__)
 
@@ -63,7 +63,7 @@ class Shown:
     ids:
         The published id of every released vertex.
     lives:
-        int64: a number for every true vertex, see `state.snapshot.GraphSnapshot`.
+        int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
     has_past:
         Whether the release depends on those before, so that a rebase could bring something.
     """
@@ -100,7 +100,7 @@ class Attacker:
         dict
             `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
             that the budget left no time for, or that failed. `afresh`, if the release has a past
-            and there was time: what a rebase would bring, see `stream.study.worth.afresh`.
+            and there was time: what a rebase would bring, see `ktsafe.stream.study.worth.afresh`.
 
         Raises
         ------

@@ -13,9 +13,9 @@ import dataclasses
 from collections.abc import Collection
 from typing import Protocol
 
-from stream.process.logs import get_logger
-from stream.release.wall_clock import WallClock
-from stream.slots import Slots
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.wall_clock import WallClock
+from ktsafe.stream.slots import Slots
 
 log = get_logger(__name__)
 

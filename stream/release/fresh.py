@@ -10,18 +10,18 @@ from typing import Any
 import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
-from state.ledger import Ledger
-from state.snapshot import GraphSnapshot
-from stream.files import releases_write
-from stream.files.certificates import in_order, verified
-from stream.files.releases_read import Release
-from stream.release.mechanism import Built, DueRelease, Progress
-from stream.workers.pool import ONE_PER_CORE, Workers
+from ktsafe.state.ledger import Ledger
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.certificates import in_order, verified
+from ktsafe.stream.files.releases_read import Release
+from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
+from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class FreshReleases:
-    """Implements `stream.release.mechanism.Mechanism` for window = 1.
+    """Implements `ktsafe.stream.release.mechanism.Mechanism` for window = 1.
 
     Attributes
     ----------

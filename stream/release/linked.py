@@ -19,9 +19,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from connectors import bundles
-from connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe import PrivacyParams
+from ktsafe.connectors import bundles
+from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import (
     Changes,
@@ -32,20 +32,20 @@ from ktsafe.sequence import (
 )
 from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, SequenceAuditor, Violation
-from state.database import RESTORE
-from state.errors import StateCorrupted
-from state.ledger import Ledger, ReleaseRecord
-from state.snapshot import GraphSnapshot
-from stream.files.certificates import in_order
-from stream.files.private_audits import read_shift
-from stream.files.private_history import check_there, owners_of
-from stream.files.releases_read import Release, read_release
-from stream.files.releases_write import Guarantee
-from stream.process.logs import get_logger
-from stream.release.mechanism import Built, DueRelease, Progress
-from stream.release.true_changes import changes_since
-from stream.study.audits import audited, true_graph
-from stream.workers.pool import ONE_PER_CORE, Workers
+from ktsafe.state.database import RESTORE
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.ledger import Ledger, ReleaseRecord
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.stream.files.certificates import in_order
+from ktsafe.stream.files.private_audits import read_shift
+from ktsafe.stream.files.private_history import check_there, owners_of
+from ktsafe.stream.files.releases_read import Release, read_release
+from ktsafe.stream.files.releases_write import Guarantee
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
+from ktsafe.stream.release.true_changes import changes_since
+from ktsafe.stream.study.audits import audited, true_graph
+from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
 log = get_logger(__name__)
 
@@ -64,7 +64,7 @@ COUNTS: Final = (
 
 
 class LinkedReleases:
-    """Implements `stream.release.mechanism.Mechanism` for window = "all".
+    """Implements `ktsafe.stream.release.mechanism.Mechanism` for window = "all".
 
     Parameters
     ----------

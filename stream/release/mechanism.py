@@ -15,11 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
-from state.ledger import NO_PAGES, Ledger, PendingCut, SequenceRecord
-from state.snapshot import GraphSnapshot
-from stream.files.releases_read import Release
-from stream.files.releases_write import Guarantee
-from stream.workers.pool import WorkInParts
+from ktsafe.state.ledger import NO_PAGES, Ledger, PendingCut, SequenceRecord
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.stream.files.releases_read import Release
+from ktsafe.stream.files.releases_write import Guarantee
+from ktsafe.stream.workers.pool import WorkInParts
 
 Progress = Callable[[str, float], None]
 """Called now and then during long work with its phase and share; may end it by raising."""

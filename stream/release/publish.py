@@ -16,18 +16,18 @@ from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
 
-from connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
-from connectors.errors import SinkConflict, Unavailable
-from connectors.regular_files import digest_regular, is_passing
+from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
+from ktsafe.connectors.errors import SinkConflict, Unavailable
+from ktsafe.connectors.regular_files import digest_regular, is_passing
 from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe, OperationFailed
-from state.errors import StateCorrupted
-from state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
-from state.snapshot import GraphSnapshot
-from stream.errors import FoundByAttack, Worthless
-from stream.observer import Observer
-from stream.process.logs import get_logger
-from stream.release.mechanism import DueRelease
-from stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.stream.errors import FoundByAttack, Worthless
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.mechanism import DueRelease
+from ktsafe.stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
 
 log = get_logger(__name__)
 

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from ktsafe import PrivacyParams, Schema
-from state.errors import StateMismatch
-from state.ledger import Ledger, SequenceRecord
+from ktsafe.state.errors import StateMismatch
+from ktsafe.state.ledger import Ledger, SequenceRecord
 
 
 def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:

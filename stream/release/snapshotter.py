@@ -1,7 +1,8 @@
 """From a frozen graph to staged, verified bytes: one release is built here, and judged.
 
 Runs beside ingest, on a snapshot that nobody else touches. What it leaves behind is a staging
-folder and a private audit; whether they become a release is decided by `stream.release.publish`.
+folder and a private audit; whether they become a release is decided by
+`ktsafe.stream.release.publish`.
 """
 
 from __future__ import annotations
@@ -19,17 +20,17 @@ from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
 from ktsafe.audit import Traced, audit_traced, trace, usefulness
 from ktsafe.errors import NotKTSafe
-from state.ledger import Ledger, ReleaseRecord, Status
-from stream.files import releases_write
-from stream.files.certificates import write_certificate
-from stream.files.release_figures import ReleaseFigures, release_figures
-from stream.files.releases_read import Release, read_release
-from stream.observer import Observer
-from stream.process.logs import get_logger
-from stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
-from stream.release.mechanism import Built, DueRelease, Mechanism
-from stream.release.worth_gate import check_worth
-from stream.slots import rfc3339
+from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.certificates import write_certificate
+from ktsafe.stream.files.release_figures import ReleaseFigures, release_figures
+from ktsafe.stream.files.releases_read import Release, read_release
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
+from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
+from ktsafe.stream.release.worth_gate import check_worth
+from ktsafe.stream.slots import rfc3339
 
 log = get_logger(__name__)
 
@@ -55,7 +56,7 @@ class BuildSettings:
     formats:
         In which formats releases are written.
     min_f1:
-        The owner's floor for the F1 of edges, see `stream.release.worth_gate`.
+        The owner's floor for the F1 of edges, see `ktsafe.stream.release.worth_gate`.
     attack:
         How releases are attacked before they are published.
     """

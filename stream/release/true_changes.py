@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence import Changes
-from state.snapshot import FrozenArrays
+from ktsafe.state.snapshot import FrozenArrays
 
 Numbers: TypeAlias = NDArray[np.int64]
 

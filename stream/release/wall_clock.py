@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from stream.process.logs import get_logger
+from ktsafe.stream.process.logs import get_logger
 
 log = get_logger(__name__)
 

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from stream.watching.status_html import node
+from ktsafe.stream.watching.status_html import node
 
 WIDTH: Final = 360
 HEIGHT: Final = 190

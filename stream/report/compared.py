@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from stream.figure_text import number, percent
-from stream.report import charts
-from stream.report.elements import figure, quiet, report_page, rows_of, section
-from stream.report.page import PRIVATE
-from stream.watching.status_html import node
+from ktsafe.stream.figure_text import number, percent
+from ktsafe.stream.report import charts
+from ktsafe.stream.report.elements import figure, quiet, report_page, rows_of, section
+from ktsafe.stream.report.page import PRIVATE
+from ktsafe.stream.watching.status_html import node
 
 Row = Mapping[str, Any]
 
@@ -37,7 +37,7 @@ def comparison_page(rows: Sequence[Row], parameters: Sequence[str], written: str
     Parameters
     ----------
     rows:
-        As `stream.study.comparison.measured_cells` yields them, at least one.
+        As `ktsafe.stream.study.comparison.measured_cells` yields them, at least one.
     parameters:
         The names of the parameters of a row.
     written:

@@ -13,11 +13,11 @@ from typing import Any, Final
 
 import msgspec
 
-from stream.files.nested import at, share
-from stream.files.release_figures import sharpest
-from stream.files.releases_read import Manifest
-from stream.report.score import score
-from stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
+from ktsafe.stream.files.nested import at, share
+from ktsafe.stream.files.release_figures import sharpest
+from ktsafe.stream.files.releases_read import Manifest
+from ktsafe.stream.report.score import score
+from ktsafe.stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
 
 FORMAT: Final = 1
 

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
-from stream.figure_text import number, percent, text_of
-from stream.report import charts
-from stream.report.elements import band, figure, quiet, rows_of, section
-from stream.report.words import KINDS
-from stream.watching.status_html import Child, node
+from ktsafe.stream.figure_text import number, percent, text_of
+from ktsafe.stream.report import charts
+from ktsafe.stream.report.elements import band, figure, quiet, rows_of, section
+from ktsafe.stream.report.words import KINDS
+from ktsafe.stream.watching.status_html import Child, node
 
 COST_WORDS: Final = {
     "inserted_vertices": "vertices without a person",

@@ -15,7 +15,7 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.attacks import Case, run
 from ktsafe.audit import trace
 from ktsafe.audit.utility import utility_figures
-from stream.files.nested import at
+from ktsafe.stream.files.nested import at
 
 CHEAP: Final = (
     "one_hop",

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
-from stream.figure_text import number, percent, text_of
-from stream.report import charts
-from stream.report.details import (
+from ktsafe.stream.figure_text import number, percent, text_of
+from ktsafe.stream.report import charts
+from ktsafe.stream.report.details import (
     assessment,
     cost,
     drift,
@@ -17,7 +17,7 @@ from stream.report.details import (
     parameters,
     waiting,
 )
-from stream.report.elements import (
+from ktsafe.stream.report.elements import (
     NOT_MEASURED,
     band,
     figure,
@@ -25,7 +25,7 @@ from stream.report.elements import (
     report_page,
     rows_of,
 )
-from stream.watching.status_html import node, prose
+from ktsafe.stream.watching.status_html import node, prose
 
 PRIVATE: Final = (
     "Private: this report tells what is true and what is inserted. It is for those who answer for "
@@ -34,7 +34,7 @@ PRIVATE: Final = (
 
 
 def page(content: Mapping[str, Any]) -> str:
-    """Return the page of a report, from what `stream.report.content` gives."""
+    """Return the page of a report, from what `ktsafe.stream.report.content` gives."""
     body = [
         _header(content),
         node("p", PRIVATE, class_="private"),

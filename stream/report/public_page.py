@@ -13,12 +13,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from stream.files.nested import at
-from stream.report.content import Told
-from stream.report.details import limits, parameters
-from stream.report.elements import quiet, report_page, rows_of, section
-from stream.report.words import NOT_COVERED
-from stream.watching.status_html import node
+from ktsafe.stream.files.nested import at
+from ktsafe.stream.report.content import Told
+from ktsafe.stream.report.details import limits, parameters
+from ktsafe.stream.report.elements import quiet, report_page, rows_of, section
+from ktsafe.stream.report.words import NOT_COVERED
+from ktsafe.stream.watching.status_html import node
 
 COUNT_MIN: Final = 1_000
 """Of fewer ties or vertices no share is told: a tenth would be few people."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from stream.files.nested import at
+from ktsafe.stream.files.nested import at
 
 Part = dict[str, Any]
 

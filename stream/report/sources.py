@@ -10,15 +10,15 @@ from typing import Any
 import msgspec
 
 from ktsafe.errors import InvalidGraph
-from stream.errors import ConfigError
-from stream.files.graphs import read_schema
-from stream.files.private_audits import place_of, read_audit, read_declared, read_owners
-from stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
-from stream.files.releases_write import AUDIT
-from stream.report.content import Told
-from stream.report.measuring import measured
-from stream.study.audits import Truth, case_of
-from stream.study.sequence_report import Sources
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.files.private_audits import place_of, read_audit, read_declared, read_owners
+from ktsafe.stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
+from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.report.content import Told
+from ktsafe.stream.report.measuring import measured
+from ktsafe.stream.study.audits import Truth, case_of
+from ktsafe.stream.study.sequence_report import Sources
 
 Progress = Callable[[str, float], None]
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
-from stream.errors import ConfigError
+from ktsafe.stream.errors import ConfigError
 
 
 def now() -> str:

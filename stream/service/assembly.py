@@ -13,40 +13,40 @@ from typing import Any
 
 import msgspec
 
-from connectors import files, kafka_topics
-from connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
-from connectors.kafka_settings import KafkaSettings
-from connectors.letters import BareLetters
-from state.errors import StateUnusable
-from state.rocksdb import RocksDBStore
-from state.store import GraphStore
-from stream.config.places import audit_folder, private_folder
-from stream.config.settings import (
+from ktsafe.connectors import files, kafka_topics
+from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.letters import BareLetters
+from ktsafe.state.errors import StateUnusable
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.config.places import audit_folder, private_folder
+from ktsafe.stream.config.settings import (
     FilesDeadLettersTable,
     FilesSinkTable,
     FilesSourceTable,
     Settings,
     wrapping,
 )
-from stream.errors import ConfigError
-from stream.ingest.ingest import IngestSettings
-from stream.observer import Observer, Observers
-from stream.process import kernel_cache, logs
-from stream.process.private_folder import STAGING, STORE, TASKS, check_finished
-from stream.release.attacker import AttackSettings
-from stream.release.fresh import FreshReleases
-from stream.release.linked import LinkedReleases
-from stream.release.mechanism import Mechanism
-from stream.release.snapshotter import BuildSettings
-from stream.service.control import Control
-from stream.service.loop import Clock, LoopSettings
-from stream.service.notify import Notifier
-from stream.service.service import Ends, ServiceSettings, run_service
-from stream.service.standby import check_can_stand_by, take_over
-from stream.watching.board import StatusBoard
-from stream.watching.summary import Summary
-from stream.watching.watching import status_board, status_server
-from stream.workers.pool import Workers
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.ingest.ingest import IngestSettings
+from ktsafe.stream.observer import Observer, Observers
+from ktsafe.stream.process import kernel_cache, logs
+from ktsafe.stream.process.private_folder import STAGING, STORE, TASKS, check_finished
+from ktsafe.stream.release.attacker import AttackSettings
+from ktsafe.stream.release.fresh import FreshReleases
+from ktsafe.stream.release.linked import LinkedReleases
+from ktsafe.stream.release.mechanism import Mechanism
+from ktsafe.stream.release.snapshotter import BuildSettings
+from ktsafe.stream.service.control import Control
+from ktsafe.stream.service.loop import Clock, LoopSettings
+from ktsafe.stream.service.notify import Notifier
+from ktsafe.stream.service.service import Ends, ServiceSettings, run_service
+from ktsafe.stream.service.standby import check_can_stand_by, take_over
+from ktsafe.stream.watching.board import StatusBoard
+from ktsafe.stream.watching.summary import Summary
+from ktsafe.stream.watching.watching import status_board, status_server
+from ktsafe.stream.workers.pool import Workers
 
 log = logs.get_logger(__name__)
 

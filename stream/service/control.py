@@ -2,7 +2,7 @@
 
     <private>/control.sock    mode 0600: who may read the state may command the service
 
-A connection carries one question and its answer: see `stream.service.control_wire`.
+A connection carries one question and its answer: see `ktsafe.stream.service.control_wire`.
 
 Threads listen. `status` they answer themselves, so that a stuck service still tells; everything
 else waits for the main loop, which does it between two rounds, one thing at a time. A question that
@@ -21,10 +21,10 @@ from typing import Any, Final, Protocol
 import msgspec
 
 from ktsafe.errors import KtsafeError
-from state.errors import StateUnusable
-from stream.errors import Exit, Refused, exit_code
-from stream.process.logs import get_logger
-from stream.service.control_wire import (
+from ktsafe.state.errors import StateUnusable
+from ktsafe.stream.errors import Exit, Refused, exit_code
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.service.control_wire import (
     COMMANDS,
     LINE_BYTES_MAX,
     SOCKET,
@@ -36,7 +36,7 @@ from stream.service.control_wire import (
     address,
     decoded,
 )
-from stream.watching.serving import CLIENTS_MAX, Bounded, Listener
+from ktsafe.stream.watching.serving import CLIENTS_MAX, Bounded, Listener
 
 log = get_logger(__name__)
 

@@ -9,9 +9,9 @@ from typing import Any
 
 import msgspec
 
-from connectors.errors import Unavailable
-from stream.errors import Exit, Refused
-from stream.service.control_wire import SOCKET, TRANSFER_S, Answer, Question, address
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.stream.errors import Exit, Refused
+from ktsafe.stream.service.control_wire import SOCKET, TRANSFER_S, Answer, Question, address
 
 
 def ask(

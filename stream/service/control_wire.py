@@ -15,7 +15,7 @@ from typing import Any, Final
 
 import msgspec
 
-from stream.errors import Refused
+from ktsafe.stream.errors import Refused
 
 SOCKET: Final = "control.sock"
 VERSION: Final = 1

@@ -5,12 +5,12 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
-from connectors.base import Source
-from state.errors import StateUnusable
-from state.store import GraphStore
-from stream.observer import Observer
-from stream.process.logs import get_logger
-from stream.upkeep.erasure import Eraser
+from ktsafe.connectors.base import Source
+from ktsafe.state.errors import StateUnusable
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.upkeep.erasure import Eraser
 
 log = get_logger(__name__)
 
@@ -66,7 +66,7 @@ class Housekeeping:
 
         Raises
         ------
-        state.errors.StateUnusable
+        ktsafe.state.errors.StateUnusable
             If it refuses and there is no later, with `now`: the next start erases.
         """
         try:

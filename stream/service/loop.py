@@ -11,19 +11,19 @@ import dataclasses
 import enum
 from collections.abc import Callable
 
-from connectors.base import Source
-from connectors.errors import Unavailable
-from state.ledger import PendingCut, ReleaseRecord, SequenceRecord
-from state.store import GraphStore
-from stream.clocks import Clocks
-from stream.ingest.ingest import Ingest
-from stream.observer import Observer
-from stream.process.logs import get_logger
-from stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
-from stream.release.publish import Publisher
-from stream.release.wall_clock import WallClock
-from stream.service.housekeeping import Housekeeping, HousekeepingSettings
-from stream.slots import Slots
+from ktsafe.connectors.base import Source
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.ingest.ingest import Ingest
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
+from ktsafe.stream.release.publish import Publisher
+from ktsafe.stream.release.wall_clock import WallClock
+from ktsafe.stream.service.housekeeping import Housekeeping, HousekeepingSettings
+from ktsafe.stream.slots import Slots
 
 log = get_logger(__name__)
 

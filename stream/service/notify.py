@@ -15,7 +15,7 @@ import time
 from collections.abc import Callable, MutableMapping
 from typing import Final
 
-from stream.observer import Observer
+from ktsafe.stream.observer import Observer
 
 SOCKET: Final = "NOTIFY_SOCKET"
 WATCHDOG: Final = "WATCHDOG_USEC"

@@ -8,14 +8,14 @@ from typing import Any, Final
 
 import msgspec
 
-from state.store import GraphStore
-from stream.errors import Exit, Refused
-from stream.release.sequence_inputs import new_sequence
-from stream.release.snapshotter import BuildSettings, Snapshotter
-from stream.service.loop import Loop
-from stream.slots import rfc3339
-from stream.upkeep import backup
-from stream.upkeep.erasure import EraseLetters, erase_everywhere
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.errors import Exit, Refused
+from ktsafe.stream.release.sequence_inputs import new_sequence
+from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
+from ktsafe.stream.service.loop import Loop
+from ktsafe.stream.slots import rfc3339
+from ktsafe.stream.upkeep import backup
+from ktsafe.stream.upkeep.erasure import EraseLetters, erase_everywhere
 
 _NEEDS_NO_CUT: Final = ("erase", "freeze")
 """A release that was cut shows whom an erasure would take out, and its bytes are fixed once staged;
@@ -24,14 +24,14 @@ a copy of the state from before that point is behind as soon as the release is o
 
 @dataclasses.dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Operations:
-    """Implements `stream.service.control.Operator` on the parts of one service.
+    """Implements `ktsafe.stream.service.control.Operator` on the parts of one service.
 
     Attributes
     ----------
     build:
         What releases are made with.
     inputs_digest:
-        What a new sequence begins with: see `stream.release.sequence_inputs`.
+        What a new sequence begins with: see `ktsafe.stream.release.sequence_inputs`.
     erase_letters:
         Blanks dead letters, which nobody writes meanwhile.
     wall_us:

@@ -18,23 +18,23 @@ from concurrent.futures import Future
 from contextlib import ExitStack, closing
 from typing import Final, TypeVar
 
-from connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
 from ktsafe import Schema
-from state.store import GraphStore
-from stream.clocks import Clocks
-from stream.files.release_figures import recent_releases
-from stream.ingest.ingest import Ingest, IngestSettings
-from stream.observer import Observer
-from stream.process.logs import get_logger
-from stream.process.process import give_back
-from stream.release.publish import Executor, Publisher
-from stream.release.sequence_inputs import ensure_sequence, inputs_digest
-from stream.release.snapshotter import BuildSettings, Snapshotter
-from stream.service.control import Control
-from stream.service.housekeeping import Housekeeping
-from stream.service.loop import Loop, LoopSettings
-from stream.service.operations import Operations
-from stream.upkeep.erasure import EraseLetters, Eraser
+from ktsafe.connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.files.release_figures import recent_releases
+from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.process.process import give_back
+from ktsafe.stream.release.publish import Executor, Publisher
+from ktsafe.stream.release.sequence_inputs import ensure_sequence, inputs_digest
+from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
+from ktsafe.stream.service.control import Control
+from ktsafe.stream.service.housekeeping import Housekeeping
+from ktsafe.stream.service.loop import Loop, LoopSettings
+from ktsafe.stream.service.operations import Operations
+from ktsafe.stream.upkeep.erasure import EraseLetters, Eraser
 
 log = get_logger(__name__)
 

@@ -13,12 +13,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Final
 
-from state.errors import StateLocked
-from state.folder import is_held
-from state.store import GraphStore
-from stream.config.settings import FilesSourceTable, Settings
-from stream.errors import ConfigError
-from stream.process.logs import get_logger
+from ktsafe.state.errors import StateLocked
+from ktsafe.state.folder import is_held
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.config.settings import FilesSourceTable, Settings
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.process.logs import get_logger
 
 log = get_logger(__name__)
 

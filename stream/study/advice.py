@@ -24,8 +24,8 @@ import numpy as np
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, NotKTSafe
 from ktsafe.exact.estimate import estimated_shares
-from stream.figure_text import text_of
-from stream.study.worth import afresh, without_attributes
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.study.worth import afresh, without_attributes
 
 GAIN_MIN: Final = 0.025
 """F1 of ties that each step must gain at least: 0.05 that an attribute is left out."""

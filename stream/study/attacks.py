@@ -11,13 +11,13 @@ from numpy.typing import NDArray
 
 from ktsafe.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, run, run_sequence
 from ktsafe.errors import InvalidParams
-from stream.errors import ConfigError
-from stream.files.graphs import read_schema
-from stream.files.private_audits import read_declared, read_owners
-from stream.files.releases_read import Release, read_release, release_folders
-from stream.study.audits import Truth, case_of
-from stream.study.byte_traces import byte_traces
-from stream.study.sequence_report import Sources
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.files.private_audits import read_declared, read_owners
+from ktsafe.stream.files.releases_read import Release, read_release, release_folders
+from ktsafe.stream.study.audits import Truth, case_of
+from ktsafe.stream.study.byte_traces import byte_traces
+from ktsafe.stream.study.sequence_report import Sources
 
 Progress = Callable[[str, float], None]
 BYTES = "bytes"
@@ -49,8 +49,8 @@ def attack_releases(
     sources:
         The releases, the mapping and the truth; all three are needed.
     attacks:
-        Names of `ATTACKS` and `SEQUENCE_ATTACKS`, and "bytes" (`stream.study.byte_traces`). Those
-        on sequences need two releases of one sequence.
+        Names of `ATTACKS` and `SEQUENCE_ATTACKS`, and "bytes"
+        (`ktsafe.stream.study.byte_traces`). Those on sequences need two releases of one sequence.
     seed:
         The same releases, attacks and seed give the same report.
 

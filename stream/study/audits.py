@@ -27,11 +27,11 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.attacks import Case
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, TrueGraph
-from stream.files.graphs import csv_rows, read_graph
-from stream.files.private_audits import place_of
-from stream.files.releases_read import Manifest, Release, ReleaseUnreadable
-from stream.ingest import events
-from stream.study.true_feed import TrueFeed
+from ktsafe.stream.files.graphs import csv_rows, read_graph
+from ktsafe.stream.files.private_audits import place_of
+from ktsafe.stream.files.releases_read import Manifest, Release, ReleaseUnreadable
+from ktsafe.stream.ingest import events
+from ktsafe.stream.study.true_feed import TrueFeed
 
 EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 MICROSECOND: Final = datetime.timedelta(microseconds=1)

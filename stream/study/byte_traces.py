@@ -18,8 +18,8 @@ from numpy.typing import NDArray
 
 from ktsafe.attacks import Case, Result
 from ktsafe.attacks.common.result import auc_result, share_result
-from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET
-from stream.files.releases_read import Release
+from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET
+from ktsafe.stream.files.releases_read import Release
 
 MANIFEST: Final = "manifest.json"
 VERTICES: Final = "vertices.csv"

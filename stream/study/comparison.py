@@ -25,9 +25,9 @@ from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.options import Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading, half_l1
 from ktsafe.strategies import check_strategy
-from stream.files.release_figures import WORTH, worth_of
-from stream.process import logs
-from stream.workers.pool import Workers
+from ktsafe.stream.files.release_figures import WORTH, worth_of
+from ktsafe.stream.process import logs
+from ktsafe.stream.workers.pool import Workers
 
 Row = dict[str, Any]
 Progress = Callable[[str, float], None]
@@ -204,8 +204,8 @@ def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     from ktsafe.audit.originals import trace  # noqa: PLC0415
     from ktsafe.audit.utility import utility_figures  # noqa: PLC0415
     from ktsafe.datasets.synthetic import zipf  # noqa: PLC0415
+    from ktsafe.stream.files.graphs import read_graph  # noqa: PLC0415
     from ktsafe.verify import verify_graph  # noqa: PLC0415
-    from stream.files.graphs import read_graph  # noqa: PLC0415
 
     params = cell.params
     options = cell.options

@@ -19,16 +19,16 @@ from ktsafe.sequence_audit import (
     Violation,
     Window,
 )
-from stream.files.graphs import read_schema
-from stream.files.private_audits import read_declared, read_owners, read_shift
-from stream.files.releases_read import (
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.files.private_audits import read_declared, read_owners, read_shift
+from ktsafe.stream.files.releases_read import (
     Manifest,
     Release,
     read_manifest,
     read_release,
     release_folders,
 )
-from stream.study.audits import Truth, audited, case_of, nominal_time, promise_of
+from ktsafe.stream.study.audits import Truth, audited, case_of, nominal_time, promise_of
 
 STEPS = {
     "certificate": "a certificate by cohorts, for any set of releases",
@@ -47,7 +47,7 @@ class Sources:
     releases:
         Release folders, or folders of them, in order.
     mapping, truth:
-        Private folders, see `stream.study.audits`.
+        Private folders, see `ktsafe.stream.study.audits`.
     schema:
         The schema file, if the true values are not as published.
     """

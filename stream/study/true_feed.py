@@ -19,8 +19,8 @@ import numpy as np
 from ktsafe import Schema
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import Declared, TrueGraph
-from stream.files.graphs import csv_rows
-from stream.ingest import events
+from ktsafe.stream.files.graphs import csv_rows
+from ktsafe.stream.ingest import events
 
 Stamp = tuple[int, int]
 """(time in microseconds, line)."""

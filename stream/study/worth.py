@@ -11,10 +11,10 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import utility_figures
-from state.snapshot import GraphSnapshot
-from stream.figure_text import cost_in_words, text_of
-from stream.files.releases_read import Release
-from stream.study.comparison import without
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.stream.figure_text import cost_in_words, text_of
+from ktsafe.stream.files.releases_read import Release
+from ktsafe.stream.study.comparison import without
 
 AFRESH: Final = AnonymizeOptions(
     strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"

@@ -24,15 +24,15 @@ from typing import Final
 
 import msgspec
 
-from connectors.regular_files import digest_regular, open_regular, read_regular
-from state.database import RESTORE
-from state.errors import StateCorrupted, StateUnusable
-from state.folder import FROZEN, WITNESS, sync_folder, unusable, usable
-from state.inspection import overview
-from state.ledger import ReleaseRecord, Status
-from state.store import GraphStore
-from stream.files.releases_write import write_synced
-from stream.process.private_folder import AUDIT, RESTORING, STAGING, STORE
+from ktsafe.connectors.regular_files import digest_regular, open_regular, read_regular
+from ktsafe.state.database import RESTORE
+from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.folder import FROZEN, WITNESS, sync_folder, unusable, usable
+from ktsafe.state.inspection import overview
+from ktsafe.state.ledger import ReleaseRecord, Status
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.files.releases_write import write_synced
+from ktsafe.stream.process.private_folder import AUDIT, RESTORING, STAGING, STORE
 
 LISTING: Final = "backup.json"
 FORMAT: Final = 1

@@ -13,13 +13,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from state.changes import Stamp, VertexDelete
-from state.database import RESTORE
-from state.errors import StateCorrupted
-from state.folder import sync_folder
-from state.store import GraphStore
-from stream.files.releases_write import MAPPING, csv_lines, write_synced
-from stream.process.logs import get_logger
+from ktsafe.state.changes import Stamp, VertexDelete
+from ktsafe.state.database import RESTORE
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.folder import sync_folder
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.files.releases_write import MAPPING, csv_lines, write_synced
+from ktsafe.stream.process.logs import get_logger
 
 log = get_logger(__name__)
 

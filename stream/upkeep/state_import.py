@@ -17,19 +17,19 @@ from itertools import islice
 from pathlib import Path
 from typing import Final
 
-from connectors.base import Source, TopicPartition
-from connectors.errors import OffsetLost, SourceMismatch
 from ktsafe import MISSING, Schema
+from ktsafe.connectors.base import Source, TopicPartition
+from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 from ktsafe.errors import InvalidGraph
-from state.changes import Change, EdgeAdd, Stamp, VertexUpsert
-from state.errors import StateError, StateLocked, StateUnusable
-from state.folder import sync_folder, usable
-from state.rocksdb import RocksDBStore
-from state.store import GraphStore, Position
-from stream.errors import ConfigError
-from stream.files.graphs import csv_rows
-from stream.ingest import events
-from stream.process.private_folder import IMPORTING, STORE
+from ktsafe.state.changes import Change, EdgeAdd, Stamp, VertexUpsert
+from ktsafe.state.errors import StateError, StateLocked, StateUnusable
+from ktsafe.state.folder import sync_folder, usable
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import GraphStore, Position
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.graphs import csv_rows
+from ktsafe.stream.ingest import events
+from ktsafe.stream.process.private_folder import IMPORTING, STORE
 
 IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""
@@ -116,7 +116,7 @@ def feed_at(source: Source, offsets: Mapping[TopicPartition, int] | None) -> Fee
     ------
     ConfigError
         If the offsets do not name every partition, or do not fit the feed.
-    connectors.errors.ConnectorError
+    ktsafe.connectors.errors.ConnectorError
         If the source cannot be opened, or not at these offsets.
     """
     hint = "Name the next offset of every partition."

@@ -17,7 +17,7 @@ import hashlib
 import hmac
 from typing import Final
 
-from stream.config.loopback import is_loopback
+from ktsafe.stream.config.loopback import is_loopback
 
 LOOPBACK: Final = "127.0.0.1"
 TOKEN_CHARS_MIN: Final = 16

@@ -14,18 +14,18 @@ from typing import Final
 
 import msgspec
 
-from stream.files.release_figures import HISTORY_MAX, ReleaseFigures
-from stream.observer import Observer
-from stream.process.version import VERSION
-from stream.watching.diagnosis import Circumstances, Latest, Moment, diagnose
-from stream.watching.report import (
+from ktsafe.stream.files.release_figures import HISTORY_MAX, ReleaseFigures
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.version import VERSION
+from ktsafe.stream.watching.diagnosis import Circumstances, Latest, Moment, diagnose
+from ktsafe.stream.watching.report import (
     FeedReport,
     PartsReport,
     Report,
     Sample,
     TrueGraphReport,
 )
-from stream.watching.summary import Counts
+from ktsafe.stream.watching.summary import Counts
 
 SAMPLE_INTERVAL_S: Final = 10.0
 TREND_S: Final = 3600.0

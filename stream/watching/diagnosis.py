@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import ReleaseFigures
-from stream.watching.remedies import REMEDIES
-from stream.watching.report import ProblemReport
+from ktsafe.stream.files.release_figures import ReleaseFigures
+from ktsafe.stream.watching.remedies import REMEDIES
+from ktsafe.stream.watching.report import ProblemReport
 
 START_MAX_S: Final = 600.0
 DEAD_LETTERS_MAX: Final = 0.01

@@ -11,10 +11,10 @@ from typing import Final, NamedTuple
 
 import msgspec
 
-from stream.watching.access import CHALLENGE, LOOPBACK, Gate
-from stream.watching.board import StatusBoard
-from stream.watching.metrics import PrometheusMetrics
-from stream.watching.status_page import POLICY, runbook_page, status_page
+from ktsafe.stream.watching.access import CHALLENGE, LOOPBACK, Gate
+from ktsafe.stream.watching.board import StatusBoard
+from ktsafe.stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.watching.status_page import POLICY, runbook_page, status_page
 
 TEXT: Final = "text/plain; charset=utf-8"
 HTML: Final = "text/html; charset=utf-8"

@@ -2,8 +2,8 @@
 
 All of it is the operators' private plane: event counts, lag and durations tell of the true graph.
 What tells most of it says PRIVATE in its help text. The secrets of a release (its cost, what stands
-behind its candidates) say SECRET and are kept by `stream.watching.metrics_secrets`, where they are
-asked for; the released sizes come here always, because the release itself shows them.
+behind its candidates) say SECRET and are kept by `ktsafe.stream.watching.metrics_secrets`, where
+they are asked for; the released sizes come here always, because the release itself shows them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import ReleaseFigures
-from stream.ingest.events import EVENT_TYPES, REASONS
-from stream.observer import Observer
-from stream.process.version import VERSION
-from stream.watching.metrics_secrets import SecretMetrics
-from stream.workers.pool import WorkInParts
+from ktsafe.stream.files.release_figures import ReleaseFigures
+from ktsafe.stream.ingest.events import EVENT_TYPES, REASONS
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.version import VERSION
+from ktsafe.stream.watching.metrics_secrets import SecretMetrics
+from ktsafe.stream.workers.pool import WorkInParts
 
 M = TypeVar("M", Counter, Gauge, Histogram)
 

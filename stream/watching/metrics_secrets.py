@@ -12,7 +12,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
-from stream.files.release_figures import (
+from ktsafe.stream.files.release_figures import (
     ATTACKS_TOLD,
     CANDIDATES,
     COST_PARTS,

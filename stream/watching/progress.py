@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import typer
 
 if TYPE_CHECKING:
-    from stream.watching.summary import Counts, Summary
+    from ktsafe.stream.watching.summary import Counts, Summary
 
 Progress = Callable[[str, float], None]
 """Told the phase, and the fraction of the work that is done."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import msgspec
 
-from stream.files.release_figures import ReleaseFigures
+from ktsafe.stream.files.release_figures import ReleaseFigures
 
 
 class Sample(msgspec.Struct, frozen=True):

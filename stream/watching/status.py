@@ -1,6 +1,7 @@
 """HTTP for operators: status page, metrics, health. Private plane; loopback by default.
 
-What is answered is in `stream.watching.endpoints`; here is the server, bounded in clients and time.
+What is answered is in `ktsafe.stream.watching.endpoints`; here is the server, bounded in clients
+and time.
 """
 
 from __future__ import annotations
@@ -13,11 +14,11 @@ from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any, Final
 
-from connectors.errors import Misconfigured
-from stream.process.logs import get_logger
-from stream.watching.access import LOOPBACK
-from stream.watching.endpoints import PROBES, TEXT, Endpoints, HttpAnswer
-from stream.watching.serving import CLIENTS_MAX, Bounded, Listener
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.watching.access import LOOPBACK
+from ktsafe.stream.watching.endpoints import PROBES, TEXT, Endpoints, HttpAnswer
+from ktsafe.stream.watching.serving import CLIENTS_MAX, Bounded, Listener
 
 log = get_logger(__name__)
 
@@ -42,7 +43,7 @@ class StatusServer(Listener):
 
     Raises
     ------
-    connectors.errors.Misconfigured
+    ktsafe.connectors.errors.Misconfigured
         If the address cannot be listened on.
     """
 

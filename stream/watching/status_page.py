@@ -1,7 +1,7 @@
 """The status page: one HTML document without scripts, made from a report.
 
 It loads nothing from anywhere and refreshes itself. Everything that is text goes through the
-escaping of `stream.watching.status_html`; the policy header forbids whatever would come in
+escaping of `ktsafe.stream.watching.status_html`; the policy header forbids whatever would come in
 nevertheless.
 """
 
@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
-from stream.figure_text import text_of
-from stream.files.release_figures import ReleaseFigures, Secrets
-from stream.slots import rfc3339
-from stream.watching.remedies import REMEDIES
-from stream.watching.report import FeedReport, ProblemReport, Report
-from stream.watching.status_html import (
+from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
+from ktsafe.stream.slots import rfc3339
+from ktsafe.stream.watching.remedies import REMEDIES
+from ktsafe.stream.watching.report import FeedReport, ProblemReport, Report
+from ktsafe.stream.watching.status_html import (
     cell,
     document,
     moment,
@@ -35,7 +35,9 @@ from stream.watching.status_html import (
 REFRESH_S: Final = 15
 RELEASES_SHOWN: Final = 10
 """Trends and `/status.json` go further back."""
-STYLE: Final = (importlib.resources.files("stream.watching") / "status_page.css").read_text("utf-8")
+STYLE: Final = (importlib.resources.files("ktsafe.stream.watching") / "status_page.css").read_text(
+    "utf-8"
+)
 _STYLE_HASH: Final = base64.b64encode(hashlib.sha256(STYLE.encode()).digest()).decode()
 POLICY: Final = (
     f"default-src 'none'; style-src 'sha256-{_STYLE_HASH}'; base-uri 'none'; form-action 'none'; "

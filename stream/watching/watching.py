@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from connectors.errors import Misconfigured
-from connectors.secrets import SecretUnreadable, read_secret
-from stream.config.loopback import is_loopback
-from stream.config.settings import MetricsTable, Settings
-from stream.files.releases_write import Guarantee
-from stream.process.logs import get_logger
-from stream.watching.access import TOKEN_CHARS_MIN, Gate
-from stream.watching.board import StatusBoard
-from stream.watching.diagnosis import Circumstances
-from stream.watching.endpoints import Endpoints
-from stream.watching.metrics import PrometheusMetrics
-from stream.watching.status import StatusServer
-from stream.watching.summary import Counts
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.secrets import SecretUnreadable, read_secret
+from ktsafe.stream.config.loopback import is_loopback
+from ktsafe.stream.config.settings import MetricsTable, Settings
+from ktsafe.stream.files.releases_write import Guarantee
+from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.watching.access import TOKEN_CHARS_MIN, Gate
+from ktsafe.stream.watching.board import StatusBoard
+from ktsafe.stream.watching.diagnosis import Circumstances
+from ktsafe.stream.watching.endpoints import Endpoints
+from ktsafe.stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.watching.status import StatusServer
+from ktsafe.stream.watching.summary import Counts
 
 log = get_logger(__name__)
 
@@ -37,7 +37,7 @@ def status_server(settings: Settings, board: StatusBoard) -> tuple[PrometheusMet
 
     Raises
     ------
-    connectors.errors.Misconfigured
+    ktsafe.connectors.errors.Misconfigured
         If the address cannot be listened on, or there is no token where the settings say.
     """
     table = settings.config.metrics
@@ -67,7 +67,7 @@ def access_token(settings: Settings) -> str | None:
 
     Raises
     ------
-    connectors.errors.Misconfigured
+    ktsafe.connectors.errors.Misconfigured
         If it cannot be read, or is too short to be one.
     """
     table = settings.config.metrics

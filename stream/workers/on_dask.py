@@ -19,7 +19,7 @@ from typing import Any, Final
 import numpy as np
 from distributed import Client, KilledWorker, Security
 
-from stream.workers.tasks import MappedTask, WorkersLost, code_digest, do
+from ktsafe.stream.workers.tasks import MappedTask, WorkersLost, code_digest, do
 
 CONNECT_S: Final = 30
 """How long to wait for the scheduler and for a first worker."""

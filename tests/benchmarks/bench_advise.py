@@ -25,9 +25,9 @@ import numpy as np
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.datasets.synthetic import uniform
-from stream.study import worth
-from stream.study.advice import Tried, advised, made, recommended, settings_of
-from stream.study.worth import AFRESH
+from ktsafe.stream.study import worth
+from ktsafe.stream.study.advice import Tried, advised, made, recommended, settings_of
+from ktsafe.stream.study.worth import AFRESH
 from tests.benchmarks.bench_anonymize import from_folder
 
 KS = (10, 5, 20)

@@ -35,8 +35,8 @@ from ktsafe.audit import cost_parts, trace, usefulness
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.options import Effort
 from ktsafe.strategies import STRATEGIES
+from ktsafe.stream.workers.pool import Workers
 from ktsafe.verify import verify_graph
-from stream.workers.pool import Workers
 
 SEED = 0
 LARGEST = "uniform-1000000"

@@ -28,8 +28,8 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.stream.workers.pool import InPlace, Workers, timed
 from ktsafe.verify import verify_graph
-from stream.workers.pool import InPlace, Workers, timed
 from tests.benchmarks.bench_sequence import churn
 
 RELEASES = {

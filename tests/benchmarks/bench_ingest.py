@@ -25,19 +25,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from connectors.base import TopicPartition
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe import Schema
+from ktsafe.connectors.base import TopicPartition
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.state.database import Database
+from ktsafe.state.resident import ResidentGraph
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process import process
+from ktsafe.stream.service import assembly
 from ops.broker.broker import Broker
-from state.database import Database
-from state.resident import ResidentGraph
-from state.store import GraphStore
-from stream.clocks import Clocks
-from stream.config import settings as config
-from stream.ingest.ingest import Ingest, IngestSettings
-from stream.observer import Observer
-from stream.process import process
-from stream.service import assembly
 from tests.memory_connectors import MemoryDeadLetterSink
 
 # After the connectors, which import kafka-python without its warnings.

@@ -31,7 +31,7 @@ from ktsafe.attacks.common.history import History
 from ktsafe.attacks.common.result import Result, inside_result
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.sequence import Changes, Sequence, SequenceOptions, changes_between
-from stream.files.releases_write import random_ids
+from ktsafe.stream.files.releases_write import random_ids
 from tests.benchmarks.bench_anonymize import from_folder
 
 SCHEMA = Schema(("kind",), "health", frozenset({"ill"}))

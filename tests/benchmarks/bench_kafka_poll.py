@@ -17,7 +17,13 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from connectors.kafka_topics import KafkaSettings, KafkaSource, Role, TopicSpec, create_topics
+from ktsafe.connectors.kafka_topics import (
+    KafkaSettings,
+    KafkaSource,
+    Role,
+    TopicSpec,
+    create_topics,
+)
 from ops.broker.broker import Broker
 
 # After the connectors, which import kafka-python without its warnings.

@@ -29,10 +29,10 @@ from pathlib import Path
 
 import numpy as np
 
-import stream.cli  # noqa: F401 -- settles where compiled kernels are, before any is imported
-from stream.config.settings import load
-from stream.service.assembly import run_from_settings
-from stream.watching.summary import Summary
+import ktsafe.stream.cli  # noqa: F401 -- settles where compiled kernels are, before any is imported
+from ktsafe.stream.config.settings import load
+from ktsafe.stream.service.assembly import run_from_settings
+from ktsafe.stream.watching.summary import Summary
 from tests.benchmarks.bench_startup import CONFIG, command, write_graph
 
 VALUES = (2, 1, 5)

@@ -28,7 +28,7 @@ from typing import Any
 
 import numpy as np
 
-from stream.service.control_client import ask
+from ktsafe.stream.service.control_client import ask
 
 SIZES = {"small": (10_000, 50_000), "full": (1_000_000, 5_000_000)}
 CONFIG = """\
@@ -112,7 +112,7 @@ def write_graph(
 
 def command(*arguments: str | Path) -> list[str]:
     """Return a command line of the program."""
-    return [sys.executable, "-m", "stream.cli", *map(str, arguments)]
+    return [sys.executable, "-m", "ktsafe.stream.cli", *map(str, arguments)]
 
 
 def imported(folder: Path) -> dict[str, float]:

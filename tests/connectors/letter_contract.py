@@ -9,8 +9,8 @@ from typing import NamedTuple, Protocol
 import msgspec
 import pytest
 
-from connectors.base import DeadLetter, DeadLetterSink, Record
-from connectors.letters import TRUNCATED, TRUNCATED_SHA256
+from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Record
+from ktsafe.connectors.letters import TRUNCATED, TRUNCATED_SHA256
 
 BYTES_MAX = 1000
 

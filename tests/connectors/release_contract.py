@@ -12,8 +12,8 @@ from typing import Protocol
 
 import pytest
 
-from connectors.base import MANIFEST, ReleaseBundle, ReleaseReader, ReleaseSink
-from connectors.errors import SinkConflict
+from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader, ReleaseSink
+from ktsafe.connectors.errors import SinkConflict
 
 CHUNK_BYTES = 4096
 """Small, so that small releases have several chunks."""

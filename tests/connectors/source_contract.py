@@ -1,4 +1,4 @@
-"""What every event source must do (`connectors.base.Source`), whatever it reads from."""
+"""What every event source must do (`ktsafe.connectors.base.Source`), whatever it reads from."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Protocol
 
 import pytest
 
-from connectors.base import Record, Source, TopicPartition
-from connectors.errors import OffsetLost, SourceMismatch
+from ktsafe.connectors.base import Record, Source, TopicPartition
+from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 
 
 class SourceWorld(Protocol):

@@ -18,13 +18,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors import bundles
-from connectors.base import MANIFEST
-from connectors.errors import SinkConflict
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import chunks
-from connectors.kafka_topics.chunks import Marker, ReleasePart
-from connectors.kafka_topics.release_reader import SETS_MAX, KafkaReleaseReader, _Set, _split
+from ktsafe.connectors import bundles
+from ktsafe.connectors.base import MANIFEST
+from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import chunks
+from ktsafe.connectors.kafka_topics.chunks import Marker, ReleasePart
+from ktsafe.connectors.kafka_topics.release_reader import SETS_MAX, KafkaReleaseReader, _Set, _split
 
 
 @settings(deadline=None)

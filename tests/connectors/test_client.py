@@ -11,11 +11,17 @@ from types import SimpleNamespace
 
 import pytest
 
-from connectors.base import DeadLetter, Record, TopicPartition
-from connectors.errors import Misconfigured, SinkConflict, Unavailable
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import KafkaDeadLetterSink, KafkaSource, client, handshake, topics
-from connectors.kafka_topics.topics import Role, TopicSpec
+from ktsafe.connectors.base import DeadLetter, Record, TopicPartition
+from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import (
+    KafkaDeadLetterSink,
+    KafkaSource,
+    client,
+    handshake,
+    topics,
+)
+from ktsafe.connectors.kafka_topics.topics import Role, TopicSpec
 
 from kafka import errors as kafka_errors  # isort: skip
 from kafka.protocol.metadata import ApiVersionsRequest  # isort: skip

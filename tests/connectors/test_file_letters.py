@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.errors import Unavailable
-from connectors.files import FileDeadLetterSink, blank_dead_letters
-from connectors.letters import PREFIX
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.files import FileDeadLetterSink, blank_dead_letters
+from ktsafe.connectors.letters import PREFIX
 from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
 
 

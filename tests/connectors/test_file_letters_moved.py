@@ -5,9 +5,9 @@ import shutil
 
 import pytest
 
-from connectors.errors import Unavailable
-from connectors.files import FileDeadLetterSink
-from connectors.letters import PREFIX
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.files import FileDeadLetterSink
+from ktsafe.connectors.letters import PREFIX
 from tests.connectors.letter_contract import letter
 
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import MANIFEST
-from connectors.errors import Misconfigured, SinkConflict, Unavailable
-from connectors.files import (
+from ktsafe.connectors.base import MANIFEST
+from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.files import (
     FileReleaseReader,
     FileReleaseSink,
 )

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import Record, TopicPartition
-from connectors.errors import Misconfigured, OffsetLost, SourceMismatch
-from connectors.files import (
+from ktsafe.connectors.base import Record, TopicPartition
+from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch
+from ktsafe.connectors.files import (
     FileSource,
 )
-from connectors.letters import TRUNCATED, TRUNCATED_SHA256
+from ktsafe.connectors.letters import TRUNCATED, TRUNCATED_SHA256
 from tests.connectors.source_contract import N_PARTITIONS, SourceContract, read_all, values_of
 
 

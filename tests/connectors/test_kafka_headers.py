@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from connectors.kafka_topics.kafka_source import headers_of
+from ktsafe.connectors.kafka_topics.kafka_source import headers_of
 
 
 def test_a_header_without_a_value_is_an_empty_one() -> None:

@@ -9,9 +9,9 @@ from typing import Any
 import msgspec
 import pytest
 
-from connectors.errors import Misconfigured
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import client
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import client
 
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer  # isort: skip
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.base import DeadLetter, TopicPartition
-from connectors.errors import OffsetLost, SinkConflict, Unavailable
-from connectors.letters import keep
+from ktsafe.connectors.base import DeadLetter, TopicPartition
+from ktsafe.connectors.errors import OffsetLost, SinkConflict, Unavailable
+from ktsafe.connectors.letters import keep
 from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
 from tests.connectors.release_contract import FILES, ReleaseContract, stage
 from tests.connectors.source_contract import N_PARTITIONS, SourceContract

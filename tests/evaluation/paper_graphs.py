@@ -11,7 +11,7 @@ import numpy as np
 from ktsafe import AttributedGraph
 from ktsafe.datasets import gaussian, uniform, zipf
 from ktsafe.paper.cost_model import sampled_vertices
-from stream.files.graphs import read_graph, read_schema
+from ktsafe.stream.files.graphs import read_graph, read_schema
 
 SMALL_VERTICES: Final = 400
 """Of a graph in a small run; graphs of at most 3,000 vertices stay whole."""

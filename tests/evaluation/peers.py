@@ -30,8 +30,8 @@ from scipy.spatial import cKDTree
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.graph import edge_keys
+from ktsafe.stream.study.worth import without_attributes
 from ktsafe.verify import verify_graph
-from stream.study.worth import without_attributes
 from tests.benchmarks.bench_anonymize import from_folder
 from tests.evaluation.downstream import label_accuracy, tie_auc
 from tests.evaluation.peer_mechanisms import k_degree, priv_graph, top_m_filter

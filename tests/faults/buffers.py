@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from connectors.files import lines
-from connectors.kafka_topics import kafka_source, release_sink
-from connectors.letters import DEAD_LETTER_BYTES_MAX
-from state import database, rocksdb
-from stream.ingest import ingest
-from stream.service import loop
-from stream.slots import FixedSlots
-from stream.watching import status
+from ktsafe.connectors.files import lines
+from ktsafe.connectors.kafka_topics import kafka_source, release_sink
+from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX
+from ktsafe.state import database, rocksdb
+from ktsafe.stream.ingest import ingest
+from ktsafe.stream.service import loop
+from ktsafe.stream.slots import FixedSlots
+from ktsafe.stream.watching import status
 
 MIB = 2**20
 _SETTINGS = ingest.IngestSettings()

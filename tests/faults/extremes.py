@@ -26,14 +26,14 @@ from tempfile import TemporaryDirectory
 from types import SimpleNamespace
 from typing import NamedTuple
 
-from connectors.errors import SinkConflict
-from connectors.kafka_topics import KafkaReleaseReader, chunks
+from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.kafka_topics import KafkaReleaseReader, chunks
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+from ktsafe.stream.slots import FixedSlots
+from ktsafe.stream.watching.endpoints import Endpoints
+from ktsafe.stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.watching.status import StatusServer
 from ops.broker.broker import Broker
-from stream.slots import FixedSlots
-from stream.watching.endpoints import Endpoints
-from stream.watching.metrics import PrometheusMetrics
-from stream.watching.status import StatusServer
 from tests import feeds, services
 from tests.connectors import test_chunks
 from tests.faults import on_broker, processes

@@ -15,14 +15,14 @@ from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
-from connectors.errors import ConnectorError
-from connectors.kafka_settings import KafkaSettings
-from connectors.kafka_topics import chunks
-from connectors.kafka_topics.release_reader import KafkaReleaseReader
+from ktsafe.connectors.errors import ConnectorError
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_topics import chunks
+from ktsafe.connectors.kafka_topics.release_reader import KafkaReleaseReader
 from ktsafe.errors import KtsafeError
-from state.errors import StateError
-from stream.files.parquet import holds_table, table_bytes
-from stream.upkeep import backup
+from ktsafe.state.errors import StateError
+from ktsafe.stream.files.parquet import holds_table, table_bytes
+from ktsafe.stream.upkeep import backup
 
 BETWEEN = b"\x1e"
 WRITTEN_MAX = 1 << 20

@@ -17,34 +17,34 @@ from typing import Any
 
 import atheris
 
-from stream.process.kernel_cache import settle_cache
+from ktsafe.stream.process.kernel_cache import settle_cache
 
 settle_cache()
 with atheris.instrument_imports(
     include=[
-        "connectors.kafka_settings",
-        "stream.ingest.judge",
-        "stream.config.settings",
-        "stream.ingest.envelopes",
-        "stream.ingest.events",
-        "stream.files.graphs",
-        "stream.files.releases_read",
-        "stream.slots",
-        "connectors.bundles",
-        "connectors.kafka_topics.chunks",
-        "connectors.kafka_topics.release_reader",
-        "stream.files.parquet",
-        "stream.upkeep.backup",
+        "ktsafe.connectors.kafka_settings",
+        "ktsafe.stream.ingest.judge",
+        "ktsafe.stream.config.settings",
+        "ktsafe.stream.ingest.envelopes",
+        "ktsafe.stream.ingest.events",
+        "ktsafe.stream.files.graphs",
+        "ktsafe.stream.files.releases_read",
+        "ktsafe.stream.slots",
+        "ktsafe.connectors.bundles",
+        "ktsafe.connectors.kafka_topics.chunks",
+        "ktsafe.connectors.kafka_topics.release_reader",
+        "ktsafe.stream.files.parquet",
+        "ktsafe.stream.upkeep.backup",
     ]
 ):
-    from connectors.base import DeadLetter, Record
+    from ktsafe.connectors.base import DeadLetter, Record
     from ktsafe.errors import KtsafeError
+    from ktsafe.state.store import Position
+    from ktsafe.stream.config import settings
+    from ktsafe.stream.files.releases_read import read_release
+    from ktsafe.stream.ingest.events import REASONS
+    from ktsafe.stream.ingest.judge import Accepted, Judge
     from ktsafe.verify import verify
-    from state.store import Position
-    from stream.config import settings
-    from stream.files.releases_read import read_release
-    from stream.ingest.events import REASONS
-    from stream.ingest.judge import Accepted, Judge
     from tests import bad_input  # not before: it imports what is to be instrumented
     from tests.faults import fuzz_stored
     from tests.memory_store import MemoryStore

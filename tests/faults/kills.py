@@ -25,7 +25,7 @@ from multiprocessing import get_context
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from connectors.kafka_topics import (
+from ktsafe.connectors.kafka_topics import (
     KafkaReleaseReader,
     KafkaSettings,
     Role,
@@ -33,9 +33,9 @@ from connectors.kafka_topics import (
     chunks,
     create_topics,
 )
+from ktsafe.stream.config.settings import KafkaSinkTable
+from ktsafe.stream.files.releases_read import read_release
 from ktsafe.verify import verify
-from stream.config.settings import KafkaSinkTable
-from stream.files.releases_read import read_release
 from tests import feeds, services
 from tests.faults import on_broker, warm_service
 from tests.faults.trials import commit, put_section

@@ -19,8 +19,8 @@ from typing import TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from connectors.base import Record
 from ktsafe import Schema
+from ktsafe.connectors.base import Record
 from tests.feeds import Graph
 from tests.memory_connectors import MemoryLog
 

@@ -30,12 +30,12 @@ from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe import PrivacyParams
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.state.ledger import ReleaseRecord
+from ktsafe.stream.service import assembly
+from ktsafe.stream.slots import FixedSlots
 from ops.broker.broker import Broker
-from state.ledger import ReleaseRecord
-from stream.service import assembly
-from stream.slots import FixedSlots
 from tests.faults import errors, level_feed, memory, processes
 from tests.faults.level_feed import Truth
 from tests.faults.memory import Sample

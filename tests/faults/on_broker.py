@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from connectors.errors import Unavailable
-from connectors.kafka_topics import (
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.connectors.kafka_topics import (
     KafkaReleaseReader,
     KafkaReleaseSink,
     KafkaSettings,
@@ -27,8 +27,8 @@ from connectors.kafka_topics import (
 )
 
 from kafka import KafkaConsumer, TopicPartition  # isort: skip -- after the connectors, which quieten its import
+from ktsafe.stream.errors import Exit
 from ops.broker.broker import Broker
-from stream.errors import Exit
 from tests import feeds, services
 from tests.connectors import release_contract
 from tests.faults.on_disk import PEOPLE, killed_and_started

@@ -8,7 +8,7 @@ import resource
 import time
 from pathlib import Path
 
-from stream.errors import Exit
+from ktsafe.stream.errors import Exit
 from tests import feeds, services
 from tests.faults.processes import (
     Watched,

@@ -19,7 +19,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from stream.errors import Exit
+from ktsafe.stream.errors import Exit
 from tests.faults.on_disk import LOG_BYTES_MIN, MENDED, greatest, site_of
 from tests.faults.processes import PATIENCE_S, Watched, check, ended, seconds_until, stop
 from tests.faults.simulated import NEXT_START
@@ -166,7 +166,15 @@ def disk_read_only(folder: Path, seed: int) -> Trial:
         seen = ended(process, site, Exit.STATE, "Make the folder usable")
         for words in (["check"], ["backup"]):
             to = [str(folder / "backup")] * (words == ["backup"])
-            told = [sys.executable, "-m", "stream.cli", "state", *words, str(site.site.config), *to]
+            told = [
+                sys.executable,
+                "-m",
+                "ktsafe.stream.cli",
+                "state",
+                *words,
+                str(site.site.config),
+                *to,
+            ]
             done = subprocess.run(told, capture_output=True, text=True, check=False)
             assert done.returncode == 0, done.stderr
         disk.unmount()

@@ -15,11 +15,11 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from state.errors import StateUnusable
-from stream.files import releases_write
-from stream.service.loop import Clock
-from stream.slots import FixedSlots
-from stream.upkeep import erasure
+from ktsafe.state.errors import StateUnusable
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.service.loop import Clock
+from ktsafe.stream.slots import FixedSlots
+from ktsafe.stream.upkeep import erasure
 from tests.bad_input import BAD
 from tests.faults import errors
 from tests.faults.trials import Fault, Trial, heard, said

@@ -4,13 +4,13 @@ import os
 
 import pytest
 
-from connectors.base import DeadLetter
-from connectors.errors import Unavailable
-from state import database
-from stream.clocks import Clocks
-from stream.ingest import ingest
-from stream.ingest.ingest import Ingest, IngestSettings
-from stream.observer import Observer
+from ktsafe.connectors.base import DeadLetter
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.state import database
+from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.ingest import ingest
+from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
+from ktsafe.stream.observer import Observer
 from tests.faults import buffers, level_feed
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore

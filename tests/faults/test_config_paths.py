@@ -2,8 +2,8 @@
 
 import pytest
 
-from stream.config import settings
-from stream.errors import ConfigError
+from ktsafe.stream.config import settings
+from ktsafe.stream.errors import ConfigError
 
 CONFIG = """
 [source]

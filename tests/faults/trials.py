@@ -161,7 +161,7 @@ def heard() -> Iterator[list[str]]:
             sentences.append(record.getMessage())
 
     ear = Ear(logging.WARNING)
-    logger = logging.getLogger("stream")
+    logger = logging.getLogger("ktsafe.stream")
     logger.addHandler(ear)
     try:
         yield sentences

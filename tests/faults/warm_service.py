@@ -12,10 +12,10 @@ import sys
 import threading
 from pathlib import Path
 
-from stream import cli  # settles where kernels are kept, before one is imported
-from stream.commands import run as _run_command  # noqa: F401 -- to have it loaded
-from stream.process import toy_runs
-from stream.service import assembly as _assembly  # noqa: F401
+from ktsafe.stream import cli  # settles where kernels are kept, before one is imported
+from ktsafe.stream.commands import run as _run_command  # noqa: F401 -- to have it loaded
+from ktsafe.stream.process import toy_runs
+from ktsafe.stream.service import assembly as _assembly  # noqa: F401
 
 toy_runs.search()
 assert threading.active_count() == 1, "a fork would lack a thread"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition  # isort: skip

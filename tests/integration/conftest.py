@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ops.broker.broker import Broker, BrokerError
 from ops.broker.secured import Secured
 from tests.integration.cluster import Cluster, close_refused_sockets

@@ -4,8 +4,8 @@ import hashlib
 
 import pytest
 
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
-from connectors.letters import PREFIX
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.connectors.letters import PREFIX
 from tests import bad_input, feeds
 from tests.bad_input import BAD, Bad, vertex
 from tests.stream.service.simulation import event

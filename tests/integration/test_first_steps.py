@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from connectors.letters import PREFIX
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.connectors.letters import PREFIX
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from tests.integration.cluster import Cluster
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]

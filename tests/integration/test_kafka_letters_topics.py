@@ -7,8 +7,8 @@ from collections.abc import Callable
 import msgspec
 import pytest
 
-from connectors.errors import Misconfigured, Unavailable
-from connectors.kafka_topics import (
+from ktsafe.connectors.errors import Misconfigured, Unavailable
+from ktsafe.connectors.kafka_topics import (
     KafkaDeadLetterSink,
     KafkaSettings,
     Role,
@@ -16,7 +16,7 @@ from connectors.kafka_topics import (
     check_topics,
     create_topics,
 )
-from connectors.letters import PREFIX
+from ktsafe.connectors.letters import PREFIX
 from ops.broker.broker import Broker
 from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
 from tests.integration.cluster import Cluster

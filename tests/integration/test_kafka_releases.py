@@ -13,16 +13,16 @@ from typing import Any
 import msgspec
 import pytest
 
-from connectors.base import MANIFEST, ReleaseBundle
-from connectors.errors import Misconfigured, SinkConflict, Unavailable
-from connectors.kafka_topics import (
+from ktsafe.connectors.base import MANIFEST, ReleaseBundle
+from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
+from ktsafe.connectors.kafka_topics import (
     KafkaReleaseReader,
     KafkaReleaseSink,
     KafkaSettings,
     Role,
     chunks,
 )
-from connectors.kafka_topics import release_sink as sink_module
+from ktsafe.connectors.kafka_topics import release_sink as sink_module
 from ops.broker.broker import Broker
 from tests.connectors.release_contract import (
     CHUNK_BYTES,
@@ -81,8 +81,8 @@ class TestKafkaReleases(ReleaseContract):
 CRASH = """
 import os, signal, sys
 from pathlib import Path
-from connectors.base import ReleaseBundle
-from connectors.kafka_topics import KafkaReleaseSink, KafkaSettings
+from ktsafe.connectors.base import ReleaseBundle
+from ktsafe.connectors.kafka_topics import KafkaReleaseSink, KafkaSettings
 
 bootstrap, topic, transactional_id, folder, chunk, transaction, where = sys.argv[1:]
 sink = KafkaReleaseSink(

@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterator
 import msgspec
 import pytest
 
-from connectors.base import Source, TopicPartition
-from connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
-from connectors.kafka_topics import KafkaSettings, KafkaSource
-from connectors.kafka_topics import kafka_source as source_module
+from ktsafe.connectors.base import Source, TopicPartition
+from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
+from ktsafe.connectors.kafka_topics import KafkaSettings, KafkaSource
+from ktsafe.connectors.kafka_topics import kafka_source as source_module
 from ops.broker.broker import Broker, free_ports
 from tests.connectors.source_contract import (
     N_PARTITIONS,

@@ -13,10 +13,10 @@ from typing import NamedTuple
 
 import pytest
 
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from ops.broker.secured import Secured
-from stream.cli import run_command
-from stream.errors import Exit
 from tests import services
 from tests.faults.processes import Watched, refuses, seconds_until, stop, watched
 from tests.integration.cluster import Admin, close_refused_sockets

@@ -12,11 +12,11 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from connectors.errors import ConnectorError, Misconfigured, Unavailable
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.connectors.errors import ConnectorError, Misconfigured, Unavailable
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from ops.broker.secured import MECHANISMS, Secured
-from stream.cli import run_command
-from stream.errors import Exit
 from tests import services
 from tests.integration.cluster import close_refused_sockets
 from tests.integration.conftest import ROOT, new_broker

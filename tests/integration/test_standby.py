@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from tests import feeds, services
 from tests.trials import running
 

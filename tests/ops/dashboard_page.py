@@ -9,8 +9,8 @@ import math
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from stream.watching.status_html import moment, node, written
-from stream.watching.status_html import span as duration
+from ktsafe.stream.watching.status_html import moment, node, written
+from ktsafe.stream.watching.status_html import span as duration
 from tests.ops import dashboards
 from tests.ops.prometheus import Prometheus
 

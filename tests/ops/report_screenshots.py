@@ -12,8 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from tests.ops.browser import Browser, browser
 
 DESKTOP, PHONE, PAPER = (1200, 1300), (390, 1500), (794, 1123)

@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from connectors import kafka_topics  # noqa: F401 -- imports kafka-python without warnings
+from ktsafe.connectors import kafka_topics  # noqa: F401 -- imports kafka-python without warnings
 from tests import services
 from tests.trials import running
 

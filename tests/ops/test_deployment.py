@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA
-from stream.cli import run_command
-from stream.config import settings as config
-from stream.errors import Exit
-from stream.watching.status import StatusServer
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.watching.status import StatusServer
 from tests.ops.tools import ROOT, tool
 
 OPS = ROOT / "ops"

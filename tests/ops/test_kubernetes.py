@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stream.config import settings
-from stream.watching.endpoints import PROBES
+from ktsafe.stream.config import settings
+from ktsafe.stream.watching.endpoints import PROBES
 from tests.ops.tools import ROOT
 
 FOLDER = ROOT / "ops/kubernetes"

@@ -8,9 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from stream.report.page import page
-from stream.report.public_page import page as public_page
-from stream.report.public_page import public_content
+from ktsafe.stream.report.page import page
+from ktsafe.stream.report.public_page import page as public_page
+from ktsafe.stream.report.public_page import public_content
 from tests.ops.browser import Browser, browser
 from tests.ops.test_status_browser import CONTRAST
 from tests.stream.report.examples import private, told

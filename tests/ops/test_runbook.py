@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-import connectors
 import ktsafe
-import state
-import stream
+import ktsafe.connectors
+import ktsafe.state
+import ktsafe.stream
 from ktsafe.errors import KtsafeError
-from stream.errors import Exit, Refused, exit_code
-from stream.watching.remedies import REMEDIES
+from ktsafe.stream.errors import Exit, Refused, exit_code
+from ktsafe.stream.watching.remedies import REMEDIES
 
 ROOT = Path(__file__).resolve().parents[2]
 RUNBOOK = (ROOT / "ops/runbook.md").read_text()
@@ -63,14 +63,14 @@ def errors(base):
 
 def test_every_expected_error_has_a_row_with_its_exit_code():
     """Whoever finds a name in the log finds what it asks for; no row outlives its error."""
-    for package in (ktsafe, state, connectors, stream):
+    for package in (ktsafe, ktsafe.state, ktsafe.connectors, ktsafe.stream):
         for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
             importlib.import_module(module.name)
     kinds = {kind.__name__: kind for kind in errors(KtsafeError) if kind.__name__ not in BASES}
     assert len(kinds) > 12
     rows = dict(re.findall(r"^\| `(\w+)` \| (\d+) \| .+ \|$", RUNBOOK, re.MULTILINE))
     assert set(rows) == set(kinds)
-    # What it becomes on its way out of the state (`stream.release.linked`).
+    # What it becomes on its way out of the state (`ktsafe.stream.release.linked`).
     kinds["SequenceCorrupted"] = kinds["StateCorrupted"]
     bare = {name: kind.__new__(kind) for name, kind in kinds.items() if kind is not Refused}
     found = {name: exit_code(error) for name, error in {**bare, "Refused": Refused("")}.items()}

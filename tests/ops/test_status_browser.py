@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
-from stream.observer import Observers
-from stream.watching.board import StatusBoard
-from stream.watching.diagnosis import Circumstances
-from stream.watching.endpoints import Endpoints
-from stream.watching.metrics import PrometheusMetrics
-from stream.watching.remedies import REMEDIES
-from stream.watching.status import StatusServer
-from stream.watching.summary import Summary
+from ktsafe.stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
+from ktsafe.stream.observer import Observers
+from ktsafe.stream.watching.board import StatusBoard
+from ktsafe.stream.watching.diagnosis import Circumstances
+from ktsafe.stream.watching.endpoints import Endpoints
+from ktsafe.stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.watching.remedies import REMEDIES
+from ktsafe.stream.watching.status import StatusServer
+from ktsafe.stream.watching.summary import Summary
 from tests.ops.browser import Browser, browser
 
 HOSTILE = "<script>document.title='broken'</script><img src=http://127.0.0.1:1/x>" + "w" * 300

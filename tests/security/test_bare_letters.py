@@ -8,11 +8,11 @@ from base64 import b64decode
 import msgspec
 import pytest
 
-from connectors.base import DeadLetter, Record
-from connectors.letters import BareLetters, without_content
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.service import assembly
+from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.connectors.letters import BareLetters, without_content
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.service import assembly
 from tests import services
 from tests.memory_connectors import Faults, MemoryDeadLetterSink
 from tests.trials import running

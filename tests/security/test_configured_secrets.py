@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from stream.cli import run_command
-from stream.config import settings
-from stream.errors import ConfigError, Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.config import settings
+from ktsafe.stream.errors import ConfigError, Exit
 from tests.configurations import KEPT_IN_FILES
 
 BASE = (

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stream.files.parquet import ParquetMissing, table_bytes
+from ktsafe.stream.files.parquet import ParquetMissing, table_bytes
 
 ROOT = Path(__file__).parents[2]
 
@@ -104,7 +104,7 @@ WITHOUT = """
 import sys
 for name in sys.argv[1].split(","):
     sys.modules[name] = None
-from stream import cli
+from ktsafe.stream import cli
 sys.exit(cli.run_command(sys.argv[2:]))
 """
 SERVICE = "kafka,crc32c,lz4,prometheus_client,rocksdict"

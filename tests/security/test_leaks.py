@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from connectors.base import ReleaseBundle
-from connectors.files import FileReleaseSink
-from connectors.kafka_topics import KafkaReleaseSink, KafkaSettings, chunks
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from stream.files import releases_write
+from ktsafe.connectors.base import ReleaseBundle
+from ktsafe.connectors.files import FileReleaseSink
+from ktsafe.connectors.kafka_topics import KafkaReleaseSink, KafkaSettings, chunks
+from ktsafe.stream.files import releases_write
 
 SCHEMA = Schema(("kind",), "health", frozenset({"ill"}))
 SLOT_US = 1_767_225_600_000_000

@@ -9,14 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from stream.errors import Exit
+from ktsafe.stream.errors import Exit
 from tests import services
 from tests.trials import running
 
 
 def ktsafe(*arguments: object) -> None:
     """Run a command of the program as a user whose umask lets everybody in."""
-    command = [sys.executable, "-m", "stream.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", *map(str, arguments)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, umask=0)
     assert done.returncode == Exit.OK, done.stderr
 

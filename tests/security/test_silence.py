@@ -18,10 +18,10 @@ from pathlib import Path
 import pytest
 
 from ktsafe import Schema
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.process import logs
-from stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process import logs
+from ktsafe.stream.watching.metrics import PrometheusMetrics
 from tests import bad_input, feeds
 from tests.stream.ingest.test_debezium import BAD as BAD_ROWS
 from tests.stream.service.simulation import World, event
@@ -99,11 +99,11 @@ def test_logs_and_metrics_of_a_service_that_meets_everything(tmp_path, logged):
 
 
 BROKEN = {
-    "in the loop": "from stream.ingest.judge import Judge as broken; name = 'judge'",
+    "in the loop": "from ktsafe.stream.ingest.judge import Judge as broken; name = 'judge'",
     "while a release is built": (
-        "from stream.release.snapshotter import Snapshotter as broken; name = 'build'"
+        "from ktsafe.stream.release.snapshotter import Snapshotter as broken; name = 'build'"
     ),
-    "in the store": "from state.rocksdb import RocksDBStore as broken; name = 'commit'",
+    "in the store": "from ktsafe.state.rocksdb import RocksDBStore as broken; name = 'commit'",
 }
 
 
@@ -118,7 +118,7 @@ def test_crash_reports_hold_no_text(tmp_path, place, style):
     )
     code = f"""
 import sys
-from stream import cli
+from ktsafe.stream import cli
 {BROKEN[place]}
 def fails(*arguments, **named):
     person = "{MARK}-1"
@@ -204,7 +204,7 @@ def test_an_id_given_to_erase_is_not_repeated(tmp_path, capfd):
     config = config_file(tmp_path, "\n".join(["[attributes]", *names, ""]))
     (tmp_path / "feed.jsonl").write_text("".join(json.dumps(e) + "\n" for e in marked_feed()[:4]))
     assert run_command(["run", str(config), "--drain"]) == Exit.OK
-    command = [sys.executable, "-m", "stream.cli", "erase", "-", str(config), "--yes"]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "erase", "-", str(config), "--yes"]
     for given in (f"{MARK}-1\n", f"{MARK}-99\n"):
         done = subprocess.run(command, input=given, capture_output=True, text=True, check=False)
         assert MARK not in done.stdout + done.stderr

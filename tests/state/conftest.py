@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from ktsafe import Schema
-from state.rocksdb import RocksDBStore
-from state.store import GraphStore
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import GraphStore
 from tests.memory_store import MemoryStore
 from tests.state.support import SCHEMA
 

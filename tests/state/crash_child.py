@@ -9,10 +9,10 @@ from __future__ import annotations
 import random
 import sys
 
-from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
-from state.rocksdb import RocksDBStore
-from state.store import Position
+from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import Position
 from tests.state.support import SCHEMA
 
 PARTITION = ("feed", 0)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from ktsafe import MISSING, Schema
-from state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from state.snapshot import GraphSnapshot
+from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.snapshot import GraphSnapshot
 from tests.state.naive_fold import Edges, Vertices
 
 SCHEMA = Schema(

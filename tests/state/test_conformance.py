@@ -10,9 +10,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from state.changes import Change, EdgeAdd, EdgeRemove, VertexDelete, VertexUpsert
-from state.ledger import PendingCut, SequenceRecord
-from state.store import GraphStore, Position
+from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, VertexDelete, VertexUpsert
+from ktsafe.state.ledger import PendingCut, SequenceRecord
+from ktsafe.state.store import GraphStore, Position
 from tests.state.conftest import Handle
 from tests.state.naive_fold import fold_with_waiting
 from tests.state.support import blank, changes, exactly, plain, published, stamp

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from state.changes import EdgeAdd, VertexUpsert
-from state.errors import StateCorrupted, StateError
-from state.folder import Witness
-from state.ledger import PendingCut, SequenceRecord
-from state.rocksdb import RocksDBStore
-from state.store import Position
+from ktsafe.state.changes import EdgeAdd, VertexUpsert
+from ktsafe.state.errors import StateCorrupted, StateError
+from ktsafe.state.folder import Witness
+from ktsafe.state.ledger import PendingCut, SequenceRecord
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import Position
 from tests.state.support import SCHEMA, exactly, stamp
 
 PEOPLE = 300

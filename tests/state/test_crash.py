@@ -14,14 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from state.changes import VertexDelete, VertexUpsert
-from state.database import Database
-from state.errors import StateCorrupted, StateUnusable
-from state.folder import Witness
-from state.frozen_cut import FrozenCut
-from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
-from state.rocksdb import RocksDBStore
-from state.store import Position
+from ktsafe.state.changes import VertexDelete, VertexUpsert
+from ktsafe.state.database import Database
+from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.folder import Witness
+from ktsafe.state.frozen_cut import FrozenCut
+from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import Position
 from tests.state.crash_child import PARTITION, event
 from tests.state.naive_fold import fold
 from tests.state.support import SCHEMA, exactly, plain, published, stamp
@@ -240,9 +240,9 @@ def test_a_full_disk_is_named(path: Path) -> None:
     """When a commit cannot be written the store says so, and goes on from the disk afterwards."""
     code = (
         "import resource, sys\n"
-        "from state.changes import VertexUpsert\n"
-        "from state.errors import StateUnusable\n"
-        "from state.rocksdb import RocksDBStore\n"
+        "from ktsafe.state.changes import VertexUpsert\n"
+        "from ktsafe.state.errors import StateUnusable\n"
+        "from ktsafe.state.rocksdb import RocksDBStore\n"
         "from tests.state.support import SCHEMA, stamp\n"
         "store = RocksDBStore.open(sys.argv[1], SCHEMA)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, 200_000))\n"

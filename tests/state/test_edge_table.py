@@ -6,8 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.edge_table import EdgeTable, column
-from state.keys import edge_key
+from ktsafe.state.edge_table import EdgeTable, column
+from ktsafe.state.keys import edge_key
 
 VERTICES = 6
 Model = dict[tuple[int, int], tuple[int, bool]]

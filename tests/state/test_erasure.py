@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from state.changes import Change, EdgeAdd, VertexDelete, VertexUpsert
-from state.database import Database
-from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
-from state.rocksdb import RocksDBStore
-from state.store import GraphStore
+from ktsafe.state.changes import Change, EdgeAdd, VertexDelete, VertexUpsert
+from ktsafe.state.database import Database
+from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import GraphStore
 from tests.state.conftest import Handle
 from tests.state.support import SCHEMA, plain, stamp
 

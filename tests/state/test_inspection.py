@@ -12,15 +12,15 @@ from typing import Any
 import msgspec
 import pytest
 
-from state import keys
-from state.changes import EdgeAdd, VertexUpsert
-from state.database import Database
-from state.errors import StateCorrupted, StateUnusable
-from state.folder import hold, is_held
-from state.inspection import examine, overview
-from state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
-from state.rocksdb import RocksDBStore
-from state.store import Position
+from ktsafe.state import keys
+from ktsafe.state.changes import EdgeAdd, VertexUpsert
+from ktsafe.state.database import Database
+from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.folder import hold, is_held
+from ktsafe.state.inspection import examine, overview
+from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import Position
 from tests.state.support import SCHEMA, stamp
 
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import msgspec
 import pytest
 
-from state.errors import StateCorrupted
-from state.ledger import (
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.ledger import (
     CUT,
     EMPTY,
     Ledger,

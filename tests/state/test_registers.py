@@ -7,8 +7,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from state.changes import Stamp
-from state.registers import Mark, Origins, VertexRecord
+from ktsafe.state.changes import Stamp
+from ktsafe.state.registers import Mark, Origins, VertexRecord
 
 STAMPS = st.builds(
     Stamp,

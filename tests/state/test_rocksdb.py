@@ -13,13 +13,13 @@ from pathlib import Path
 import pytest
 
 from ktsafe import Schema
-from state import keys
-from state.changes import EdgeAdd, VertexDelete, VertexUpsert
-from state.errors import StateError, StateLocked, StateMismatch, StateUnusable
-from state.inspection import overview
-from state.ledger import PendingCut
-from state.rocksdb import RocksDBStore
-from state.store import GraphStore, Position
+from ktsafe.state import keys
+from ktsafe.state.changes import EdgeAdd, VertexDelete, VertexUpsert
+from ktsafe.state.errors import StateError, StateLocked, StateMismatch, StateUnusable
+from ktsafe.state.inspection import overview
+from ktsafe.state.ledger import PendingCut
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.store import GraphStore, Position
 from tests.state.support import SCHEMA, blank, plain, stamp
 
 OTHER_SCHEMA = Schema(
@@ -51,7 +51,8 @@ def test_a_second_process_is_refused(path: Path) -> None:
     with pytest.raises(StateLocked, match="Stop it first"):
         RocksDBStore.open(path, SCHEMA)
     code = (
-        "import sys; from state.rocksdb import RocksDBStore; from state.errors import StateLocked\n"
+        "import sys; from ktsafe.state.rocksdb import RocksDBStore\n"
+        "from ktsafe.state.errors import StateLocked\n"
         "from tests.state.support import SCHEMA\n"
         "try: RocksDBStore.open(sys.argv[1], SCHEMA)\n"
         "except StateLocked: print('locked')"

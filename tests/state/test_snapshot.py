@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from state.changes import EdgeAdd, VertexDelete, VertexUpsert
+from ktsafe.state.changes import EdgeAdd, VertexDelete, VertexUpsert
 from tests.memory_store import MemoryStore
 from tests.state.support import SCHEMA, exactly, stamp
 

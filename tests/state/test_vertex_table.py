@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from state.vertex_table import MEMO_MAX, VertexTable
+from ktsafe.state.vertex_table import MEMO_MAX, VertexTable
 from tests.state.support import SCHEMA
 
 SECRET = bytes(32)

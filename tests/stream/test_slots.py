@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.ingest.events import TIME_US_MAX, TIME_US_MIN
-from stream.slots import MonthlySlots, parse_slots, rfc3339
+from ktsafe.stream.ingest.events import TIME_US_MAX, TIME_US_MIN
+from ktsafe.stream.slots import MonthlySlots, parse_slots, rfc3339
 
 DAY_US = 86_400_000_000
 moments = st.integers(TIME_US_MIN + 400 * DAY_US, TIME_US_MAX - 400 * DAY_US)

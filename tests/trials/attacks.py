@@ -37,9 +37,9 @@ from ktsafe.attacks import (
     run,
     run_sequence,
 )
-from stream.files.releases_read import release_folders
-from stream.study.attacks import history_of, judged
-from stream.study.audits import Truth
+from ktsafe.stream.files.releases_read import release_folders
+from ktsafe.stream.study.attacks import history_of, judged
+from ktsafe.stream.study.audits import Truth
 from tests.benchmarks.bench_anonymize import from_folder
 from tests.trials import reaudit, running
 
@@ -140,7 +140,16 @@ def on_feed(name: str, data: Path) -> Found:
 
 def _demo(folder: Path) -> tuple[Path, Path]:
     """Run the demo; return what it imported with its feed, and the folder of its private audits."""
-    command = [sys.executable, "-m", "stream.cli", "demo", "--dir", str(folder), "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "ktsafe.stream.cli",
+        "demo",
+        "--dir",
+        str(folder),
+        "--port",
+        "0",
+    ]
     subprocess.run(command, check=True, capture_output=True)
     return folder / "demo", folder / "state" / "audit"
 

@@ -23,7 +23,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Final
 
-from stream.files.graphs import GraphFile, read_graph, read_schema
+from ktsafe.stream.files.graphs import GraphFile, read_graph, read_schema
 from tests import feeds
 from tests.trials import running
 from tests.trials.sequence_figures import WORTH, private_audits, promise_kept, worth_of

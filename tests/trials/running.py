@@ -14,11 +14,11 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
-from stream.config import settings as config
-from stream.errors import Exit
-from stream.files.releases_read import read_manifest
-from stream.service import assembly
+from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.releases_read import read_manifest
+from ktsafe.stream.service import assembly
 from tests import feeds
 
 # After the connectors, which import kafka-python without its warnings.
@@ -79,7 +79,7 @@ class Site:
 
     def start(self, *arguments: str) -> subprocess.Popen[bytes]:
         """Start `ktsafe run` as a process of its own."""
-        command = [sys.executable, "-m", "stream.cli", "run", str(self.config), *arguments]
+        command = [sys.executable, "-m", "ktsafe.stream.cli", "run", str(self.config), *arguments]
         with (self.folder / "log.txt").open("ab") as log:
             return subprocess.Popen(command, stdout=log, stderr=log)
 
@@ -263,7 +263,7 @@ def write_feed(folder: Path, partitions: Sequence[Sequence[feeds.Event]]) -> lis
 
 def verify_releases(folders: Iterable[Path]) -> None:
     """Run `ktsafe verify` on releases; raises unless all are kt-safe."""
-    command = [sys.executable, "-m", "stream.cli", "verify", *map(str, folders)]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "verify", *map(str, folders)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode != 0:
         raise AssertionError(done.stdout[-2000:] + done.stderr[-2000:])
@@ -274,7 +274,7 @@ def audit_history(site: Site, releases: Path, feed: Path) -> dict[str, Any]:
 
     Returns its part on the only sequence. Raises unless the promise is kept, w = all with cover.
     """
-    command = [sys.executable, "-m", "stream.cli", "audit", "--json"]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "audit", "--json"]
     command += [f"--map={site.folder / 'state' / 'audit'}", f"--truth={feed}", str(releases)]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode in (Exit.OK, Exit.UNSAFE), done.stderr[-2000:]

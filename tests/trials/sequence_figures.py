@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
-from stream.config.settings import Settings
-from stream.service import assembly
-from stream.study.worth import afresh
+from ktsafe.stream.config.settings import Settings
+from ktsafe.stream.service import assembly
+from ktsafe.stream.study.worth import afresh
 
 
 def private_audits(folder: Path) -> list[dict[str, Any]]:

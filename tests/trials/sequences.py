@@ -29,8 +29,8 @@ import tomllib
 from pathlib import Path
 from typing import Any, Final
 
-from stream.service import assembly
-from stream.slots import parse_slots
+from ktsafe.stream.service import assembly
+from ktsafe.stream.slots import parse_slots
 from tests import feeds
 from tests.trials import running
 from tests.trials.sequence_figures import WORTH, private_audits, promise_kept, worth_of

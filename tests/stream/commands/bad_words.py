@@ -19,8 +19,8 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.errors import KtsafeError
+from ktsafe.stream.cli import run_command
 from ktsafe.verify import verify
-from stream.cli import run_command
 
 VERTICES = "id,gender,health\n" + "".join(
     f"p{i},{'fm'[i % 2]},{'ill' if i == 3 else 'well'}\n" for i in range(24)

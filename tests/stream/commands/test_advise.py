@@ -8,8 +8,8 @@ import tomllib
 import numpy as np
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 
 
 @pytest.fixture

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.files.releases_read import release_folders
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.releases_read import release_folders
 
 SCHEMA = """[attributes]
 quasi_identifiers = ["club", "age"]
@@ -171,7 +171,7 @@ KILLED_WHILE_JUDGED = """
 import os, signal, sys
 import ktsafe.verify
 ktsafe.verify.verify = lambda *a, **b: os.kill(os.getpid(), signal.SIGKILL)
-from stream.cli import run_command
+from ktsafe.stream.cli import run_command
 run_command(sys.argv[1:])
 """
 
@@ -193,7 +193,7 @@ def test_the_release_takes_its_place_with_its_audit_or_not_at_all(files, tmp_pat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = set(tmp_path.iterdir())
-    monkeypatch.setattr("stream.files.releases_write.write_audit", full)
+    monkeypatch.setattr("ktsafe.stream.files.releases_write.write_audit", full)
     assert run_command(["anonymize", *files]) == Exit.USAGE
     assert set(tmp_path.iterdir()) == before
 

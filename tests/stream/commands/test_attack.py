@@ -10,10 +10,10 @@ import pytest
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.attacks import Case, ids_removed, run
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.files import releases_write
-from stream.study.attacks import NAMES
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.study.attacks import NAMES
 
 SCHEMA = Schema(("group",), "health", frozenset({"yes"}))
 PARAMS = PrivacyParams(k=5)

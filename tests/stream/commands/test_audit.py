@@ -6,9 +6,9 @@ import json
 import pytest
 
 from ktsafe import AttributedGraph, Schema
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.files import releases_write
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files import releases_write
 from tests.ktsafe.sequence_audit.sticky import PARAMS, SIZE, member, sticky
 
 SCHEMA = Schema(("group",), "health", frozenset({"yes"}), expect_absent={"yes"})

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.errors import Exit
+from ktsafe.stream.errors import Exit
 from tests.stream.commands import bad_words
 from tests.stream.commands.bad_words import COMMANDS, FILES, LIBRARY, OPTIONS, Mistake
 

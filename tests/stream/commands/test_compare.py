@@ -13,12 +13,12 @@ import time
 
 import pytest
 
-from stream.cli import run_command
-from stream.commands.compare import _code
-from stream.errors import Exit
-from stream.files.graphs import read_schema
-from stream.study import comparison
-from stream.study.comparison import (
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.commands.compare import _code
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.graphs import read_schema
+from ktsafe.stream.study import comparison
+from ktsafe.stream.study.comparison import (
     Cell,
     Task,
     _interrupts_held,
@@ -94,7 +94,7 @@ def test_ctrl_c_keeps_the_finished_rows(tmp_path, data):
     settings = [f"--k={numbers}", f"--t={shares}"]  # So many that a fast machine is not done.
     arguments = ["compare", *data, "--effort=fast", "--no-utility", *settings]
     process = subprocess.Popen(
-        [sys.executable, "-m", "stream.cli", *arguments],
+        [sys.executable, "-m", "ktsafe.stream.cli", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from tests import services
 from tests.trials import running
 
@@ -40,7 +40,7 @@ def test_another_shell_is_refused(capsys):
 def test_bash_completes_commands_and_options(tmp_path, capsys):
     """With the script loaded, bash finds what the program has."""
     program = tmp_path / "ktsafe"
-    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m stream.cli "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {sys.executable} -m ktsafe.stream.cli "$@"\n')
     program.chmod(0o755)
     asked = "COMP_WORDS=({words}); COMP_CWORD={place}; _ktsafe_completion ktsafe\n"
     asked += 'echo "${{COMPREPLY[@]}}"\n'

@@ -5,9 +5,9 @@ import re
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.files.releases_read import read_manifest, release_folders
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.releases_read import read_manifest, release_folders
 from tests.stream.report.examples import Page
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]

@@ -5,8 +5,8 @@ import inspect
 import pytest
 from typer.main import get_command
 
-from stream import cli
-from stream.errors import Exit
+from ktsafe.stream import cli
+from ktsafe.stream.errors import Exit
 
 
 def commands(group, path=()):

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from stream import program
-from stream.program import HERE, PLACES
+from ktsafe.stream import program
+from ktsafe.stream.program import HERE, PLACES
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {
@@ -26,7 +26,7 @@ HEAVY = {
 }
 RUN = f"""
 import sys
-from stream import cli
+from ktsafe.stream import cli
 sys.stdout = sys.stderr
 code = cli.run_command(sys.argv[1:])
 sys.stdout = sys.__stdout__

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from stream.cli import run_command
-from stream.commands import topics
-from stream.errors import Exit
-from stream.process import command_line
-from stream.watching import progress
-from stream.watching.summary import Summary
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.commands import topics
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process import command_line
+from ktsafe.stream.watching import progress
+from ktsafe.stream.watching.summary import Summary
 
 ROOT = Path(__file__).parents[3]
 
@@ -56,7 +56,7 @@ def test_a_broker_that_is_away_is_not_waited_for_as_a_service_would(
 
 def test_a_reader_that_goes_away_gets_no_verdict() -> None:
     """`ktsafe ... | head` ends neither with 0 nor with 1, which say safe and unsafe."""
-    command = [sys.executable, "-m", "stream.cli", "feed", "generate", "--people", "3000"]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "feed", "generate", "--people", "3000"]
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as running:
         assert running.stdout is not None
         assert running.stderr is not None

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 
 DOCS = Path(__file__).parents[3] / "docs"
 SCHEMA = """\

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from tests.stream.report.examples import VALUES, Page, graph
 
 SCHEMA = """[attributes]

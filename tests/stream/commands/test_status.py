@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import msgspec
 
-from stream.commands.status import _lines
-from stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
+from ktsafe.stream.commands.status import _lines
+from ktsafe.stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
 
 
 def release(secrets: Secrets | None) -> dict[str, object]:

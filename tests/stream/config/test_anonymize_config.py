@@ -11,10 +11,10 @@ import msgspec
 import pytest
 
 from ktsafe import AnonymizeOptions
-from stream.config import settings
-from stream.errors import ConfigError
-from stream.release.fresh import FreshReleases
-from stream.service import assembly
+from ktsafe.stream.config import settings
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.release.fresh import FreshReleases
+from ktsafe.stream.service import assembly
 from tests.stream.config.test_config import changed
 
 
@@ -90,7 +90,7 @@ def test_a_sequence_does_not_use_it(tmp_path: Path) -> None:
 
 def test_the_example_shows_every_key_with_its_default() -> None:
     """No default differs from what the program takes."""
-    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    text = resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
     shown = tomllib.loads(text)["anonymize"]
     assert shown == msgspec.structs.asdict(settings.AnonymizeTable())
 

@@ -8,11 +8,11 @@ from importlib import resources
 import msgspec
 import pytest
 
-from connectors.kafka_settings import KafkaSettings
 from ktsafe import PrivacyParams
+from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.sequence import SequenceOptions
-from stream.config import settings as config
-from stream.errors import ConfigError
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.errors import ConfigError
 
 MINIMAL = {
     "attributes": {"quasi_identifiers": ["a"], "sensitive": "s", "sensitive_values": ["x"]},
@@ -110,7 +110,7 @@ def test_the_schema_may_stand_in_its_own_file(tmp_path):
 
 def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
     """The example passes the check and holds every key of every table it shows."""
-    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    text = resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
     document = tomllib.loads(text)
     settings = config.check(document, tmp_path, "example")
     tables = "privacy sequence release ingest metrics log source sink state"
@@ -125,7 +125,7 @@ def test_the_printed_example_is_sound_and_shows_every_key(tmp_path):
 
 def test_the_printed_example_shows_every_key_of_a_cluster():
     """They stand as comments, since most feeds are files at first; defaults are the program's."""
-    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    text = resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
     shown = text.partition("# [kafka]")[2]
     for field in msgspec.structs.fields(KafkaSettings):
         is_given = field.default is not None and field.default is not msgspec.NODEFAULT

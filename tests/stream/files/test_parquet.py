@@ -17,12 +17,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from ktsafe import AttributedGraph
-from stream.cli import run_command
-from stream.config import settings as config
-from stream.errors import Exit
-from stream.files import releases_write
-from stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, compare
-from stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, compare
+from ktsafe.stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
 from tests import services
 from tests.stream.files.test_releases_write import graphs, header, small
 from tests.test_schemas import schema
@@ -232,7 +232,7 @@ def test_arrays_for_other_libraries(tmp_path):
 
 def test_the_configuration_asks_for_parquet_beside_csv(tmp_path):
     """CSV is always there; Parquet only where it is asked for."""
-    text = resources.files("stream").joinpath("example.toml").read_text(encoding="utf-8")
+    text = resources.files("ktsafe.stream").joinpath("example.toml").read_text(encoding="utf-8")
     path = tmp_path / "ktsafe.toml"
     path.write_text(text)
     assert config.load(path).config.release.format == ("csv",)

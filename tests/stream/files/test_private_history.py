@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from state.errors import StateCorrupted
-from stream.files.private_history import owners_of
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.stream.files.private_history import owners_of
 
 
 @pytest.mark.parametrize(

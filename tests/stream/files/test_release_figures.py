@@ -8,10 +8,15 @@ from pathlib import Path
 import pytest
 
 from ktsafe.sequence import SequenceOptions
-from stream.files.release_figures import COST_PARTS, recent_releases, secrets_of, worth_in_words
-from stream.watching.board import StatusBoard
-from stream.watching.diagnosis import Circumstances
-from stream.watching.summary import Counts
+from ktsafe.stream.files.release_figures import (
+    COST_PARTS,
+    recent_releases,
+    secrets_of,
+    worth_in_words,
+)
+from ktsafe.stream.watching.board import StatusBoard
+from ktsafe.stream.watching.diagnosis import Circumstances
+from ktsafe.stream.watching.summary import Counts
 from tests.stream.service.simulation import PARAMS, World, event
 
 LINKED = SequenceOptions(effort="fast")

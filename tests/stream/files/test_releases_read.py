@@ -7,10 +7,10 @@ import os
 import pytest
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.files import releases_write
-from stream.files.releases_read import ReleaseUnreadable, read_release
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_release
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}), expect_absent={"ill"})
 PARAMS = PrivacyParams(k=2, alpha="1/2")

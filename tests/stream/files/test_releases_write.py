@@ -10,9 +10,9 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from stream.files import releases_write
-from stream.files.private_audits import read_owners
-from stream.files.releases_read import ReleaseUnreadable, read_release
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.private_audits import read_owners
+from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_release
 
 ODD = 'no,"quotes"'
 ABSENT = frozenset({"ill", ODD, "a", "b", "s"})

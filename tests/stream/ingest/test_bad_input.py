@@ -6,11 +6,11 @@ import json
 import os
 from base64 import b64decode
 
-from connectors.files import FileDeadLetterSink, FileSource
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.ingest.events import REASONS
-from stream.observer import Observer
+from ktsafe.connectors.files import FileDeadLetterSink, FileSource
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.ingest.events import REASONS
+from ktsafe.stream.observer import Observer
 from tests import bad_input, feeds
 from tests.bad_input import BAD, Bad, vertex
 from tests.stream.service.simulation import World, event
@@ -135,5 +135,5 @@ def test_ingest_waits_while_the_disk_of_dead_letters_is_full(tmp_path, monkeypat
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
     with monkeypatch.context() as patch:
-        patch.setattr("connectors.files.dead_letter_files.os.fsync", full)
+        patch.setattr("ktsafe.connectors.files.dead_letter_files.os.fsync", full)
         letters_after_an_outage(tmp_path, letters, patch.undo)

@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from connectors.base import DeadLetter, Record
 from ktsafe import Schema
-from stream.config import settings as config
-from stream.errors import ConfigError
-from stream.ingest import debezium, envelopes, events
-from stream.ingest.events import REASONS, MalformedEvent
-from stream.ingest.judge import Accepted, Ignored, Judge
+from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.ingest import debezium, envelopes, events
+from ktsafe.stream.ingest.events import REASONS, MalformedEvent
+from ktsafe.stream.ingest.judge import Accepted, Ignored, Judge
 from tests import feeds
 from tests.configurations import KEPT_IN_FILES
 from tests.stream.service.simulation import World

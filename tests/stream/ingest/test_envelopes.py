@@ -4,9 +4,9 @@ import json
 
 import pytest
 
-from connectors.base import Record
-from stream.ingest import envelopes, events
-from stream.ingest.events import REASONS, MalformedEvent
+from ktsafe.connectors.base import Record
+from ktsafe.stream.ingest import envelopes, events
+from ktsafe.stream.ingest.events import REASONS, MalformedEvent
 
 TIME = "2026-01-01T00:00:00Z"
 BODIES = [

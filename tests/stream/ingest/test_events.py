@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.ingest import events
-from stream.ingest.events import REASONS, MalformedEvent
+from ktsafe.stream.ingest import events
+from ktsafe.stream.ingest.events import REASONS, MalformedEvent
 
 UPSERT = '{"type":"vertex.upsert","id":"p1","attributes":{"a":"x","b":null,"c":3},"time":5}'
 

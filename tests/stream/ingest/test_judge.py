@@ -4,10 +4,10 @@ import json
 
 import pytest
 
-from connectors.base import DeadLetter, Record
 from ktsafe import Schema
-from state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from stream.ingest.judge import AHEAD_OF_FILE_US, Accepted, Ignored, Judge
+from ktsafe.connectors.base import DeadLetter, Record
+from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.stream.ingest.judge import AHEAD_OF_FILE_US, Accepted, Ignored, Judge
 
 SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), {"age": (18.0, 65.0)})
 P = ("feed", 0)

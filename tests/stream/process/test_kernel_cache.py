@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from stream.process import kernel_cache
+from ktsafe.stream.process import kernel_cache
 
 CALLEE = "from numba import njit\n@njit(cache=True)\ndef callee():\n    return {}\n"
 CALLER = (
@@ -19,7 +19,8 @@ CALLER = (
 )
 RUN = "from tiny._caller_core import caller\nprint(caller())"
 SETTLED = (
-    f"from stream.process.kernel_cache import settle_cache\nassert not settle_cache('tiny')\n{RUN}"
+    "from ktsafe.stream.process.kernel_cache import settle_cache\n"
+    f"assert not settle_cache('tiny')\n{RUN}"
 )
 
 

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.process import logs
+from ktsafe.stream.process import logs
 
 ROOT = Path(__file__).parents[3]
 
@@ -41,12 +41,13 @@ def test_a_line_is_key_value() -> None:
     """The text format has time, level, logger, sentence and fields in this order."""
     stream = io.StringIO()
     logs.configure(stream=stream)
-    logs.get_logger("stream.release.publish").info(
+    logs.get_logger("ktsafe.stream.release.publish").info(
         "release published", release_id="r-1", vertices=12
     )
     assert re.fullmatch(
-        r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info logger=stream.release.publish "
-        r'event="release published" release_id=r-1 vertices=12\n',
+        r"time=\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z level=info "
+        r'logger=ktsafe.stream.release.publish event="release published" '
+        r"release_id=r-1 vertices=12\n",
         stream.getvalue(),
     )
 
@@ -55,11 +56,13 @@ def test_a_line_is_json() -> None:
     """The JSON format holds the same, numbers as numbers."""
     stream = io.StringIO()
     logs.configure(format="json", stream=stream)
-    logs.get_logger("stream.release.publish").warning("slot skipped", count=2, hint='say "no"')
+    logs.get_logger("ktsafe.stream.release.publish").warning(
+        "slot skipped", count=2, hint='say "no"'
+    )
     [line] = json_lines(stream)
     assert {k: v for k, v in line.items() if k != "time"} == {
         "level": "warning",
-        "logger": "stream.release.publish",
+        "logger": "ktsafe.stream.release.publish",
         "event": "slot skipped",
         "count": 2,
         "hint": 'say "no"',
@@ -70,7 +73,7 @@ def test_unlisted_fields_are_dropped_and_counted() -> None:
     """A field that is not on the list cannot slip in, and its absence shows."""
     stream = io.StringIO()
     logs.configure(format="json", stream=stream)
-    logs.get_logger("stream").info("joined", vertex="alice", count=1)
+    logs.get_logger("ktsafe.stream").info("joined", vertex="alice", count=1)
     assert "alice" not in stream.getvalue()
     [line] = json_lines(stream)
     assert (line["count"], line["fields_dropped"]) == (1, 1)
@@ -81,7 +84,7 @@ def test_arguments_of_messages_are_not_filled_in(style: str) -> None:
     """Standard logging with arguments shows the sentence without them."""
     stream = io.StringIO()
     logs.configure(format=style, stream=stream)  # type: ignore[arg-type]
-    logging.getLogger("state.rocksdb").warning("cannot apply %s", "alice")
+    logging.getLogger("ktsafe.state.rocksdb").warning("cannot apply %s", "alice")
     assert "cannot apply %s" in stream.getvalue()
     assert "alice" not in stream.getvalue()
 
@@ -93,7 +96,7 @@ def test_errors_show_type_and_place_but_not_their_text() -> None:
     try:
         {}["alice"]
     except KeyError:
-        logging.getLogger("stream").exception("internal error")
+        logging.getLogger("ktsafe.stream").exception("internal error")
     [line] = json_lines(stream)
     assert line["error"] == "KeyError"
     assert "test_logs.py" in str(line["at"])
@@ -104,7 +107,9 @@ def test_numbers_and_words_hold_nothing_else() -> None:
     """A sentence in a field for numbers or words is replaced, not written."""
     stream = io.StringIO()
     logs.configure(format="json", stream=stream)
-    logs.get_logger("stream").info("x", count="alice", reason="Alice Liddell, 7", seconds=1e999)
+    logs.get_logger("ktsafe.stream").info(
+        "x", count="alice", reason="Alice Liddell, 7", seconds=1e999
+    )
     [line] = json_lines(stream)
     assert (line["count"], line["reason"], line["seconds"]) == ("?", "?", "?")
 
@@ -113,7 +118,7 @@ def test_level_applies_to_ours_and_libraries_speak_from_warning_on() -> None:
     """With level debug our debug lines appear, those of libraries do not."""
     stream = io.StringIO()
     logs.configure(level="debug", format="json", stream=stream)
-    logs.get_logger("stream.service.loop").debug("round")
+    logs.get_logger("ktsafe.stream.service.loop").debug("round")
     logging.getLogger("kafka.client").info("connected")
     logging.getLogger("kafka.client").warning("%s unreachable", "broker:9092")
     assert [line["event"] for line in json_lines(stream)] == ["round", "broker:9092 unreachable"]
@@ -123,7 +128,7 @@ def test_level_error_silences_warnings() -> None:
     """With level error only errors of ours appear."""
     stream = io.StringIO()
     logs.configure(level="error", format="json", stream=stream)
-    log = logs.get_logger("state.rocksdb")
+    log = logs.get_logger("ktsafe.state.rocksdb")
     log.warning("slow")
     log.error("broken")
     assert [line["event"] for line in json_lines(stream)] == ["broken"]
@@ -134,7 +139,7 @@ def test_configuring_again_replaces() -> None:
     first, second = io.StringIO(), io.StringIO()
     logs.configure(stream=first)
     logs.configure(stream=second)
-    logs.get_logger("stream").info("once")
+    logs.get_logger("ktsafe.stream").info("once")
     assert first.getvalue() == ""
     assert second.getvalue().count("\n") == 1
 
@@ -144,7 +149,7 @@ def test_no_text_breaks_a_line(text: str, style: str) -> None:
     """Whatever a path or hint holds, an event is one bounded line without control characters."""
     stream = io.StringIO()
     logs.configure(format=style, stream=stream)  # type: ignore[arg-type]
-    logs.get_logger("stream").info("x", hint=text, reason=text)
+    logs.get_logger("ktsafe.stream").info("x", hint=text, reason=text)
     line = stream.getvalue()
     assert line.endswith("\n")
     assert line[:-1].isprintable()
@@ -156,7 +161,7 @@ def test_a_closed_stream_loses_the_line_and_nothing_else() -> None:
     stream = io.StringIO()
     logs.configure(stream=stream)
     stream.close()
-    logs.get_logger("stream").info("lost")
+    logs.get_logger("ktsafe.stream").info("lost")
 
 
 def test_crashes_show_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -230,7 +235,7 @@ def test_connectors_fill_in_reviewed_arguments_only() -> None:
 
 
 def test_nothing_goes_around_the_list_of_fields() -> None:
-    """In service, state and mechanism only `stream.process.logs` imports the standard logging."""
+    """In service, state and mechanism only `stream/process/logs.py` imports standard logging."""
     users = [
         str(path.relative_to(ROOT))
         for folder in ("stream", "state", "ktsafe")

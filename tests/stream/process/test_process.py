@@ -11,7 +11,7 @@ import pytest
 
 HEAPS = """
 import ctypes, threading
-from stream.process.process import one_heap
+from ktsafe.stream.process.process import one_heap
 {first}
 blocks, gate = [], threading.Barrier(4)
 libc = ctypes.CDLL(None)
@@ -34,8 +34,8 @@ libc.fflush(out)
 GARBAGE = """
 import gc, resource, threading
 from pathlib import Path
-from stream.process.process import collect_seldom
-from stream.service.service import OneThread
+from ktsafe.stream.process.process import collect_seldom
+from ktsafe.stream.service.service import OneThread
 collect_seldom()
 class Client:
     def __init__(self):
@@ -71,7 +71,7 @@ def test_threads_of_a_service_share_one_heap(first: str, is_one: bool) -> None:
 
 def test_a_command_that_crashes_leaves_no_core() -> None:
     """A dump of the memory would hold the true graph: no command makes one."""
-    limits = "import resource; from stream.process import process; process.begin(); "
+    limits = "import resource; from ktsafe.stream.process import process; process.begin(); "
     limits += "print(resource.getrlimit(resource.RLIMIT_CORE))"
     done = subprocess.run(
         [sys.executable, "-c", limits], capture_output=True, text=True, check=True

@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from ktsafe.strategies import STRATEGIES
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.process import kernel_cache, shipped_kernels
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process import kernel_cache, shipped_kernels
 from tests.stream.process.test_kernel_cache import said, write_tiny
 
 NAME = "kernels-0123456789abcdef"
@@ -162,7 +162,7 @@ def test_a_second_warm_up_compiles_nothing(capsys) -> None:
 
 RUN_PART = """
 import sys
-from stream.process import toy_runs
+from ktsafe.stream.process import toy_runs
 toy_runs.RUNS[sys.argv[1]]()
 for name, module in list(sys.modules.items()):
     if name.startswith("ktsafe.") and name.endswith("_core"):

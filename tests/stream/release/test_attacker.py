@@ -14,11 +14,11 @@ import pytest
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case, Result, ids_removed, run
 from ktsafe.sequence import SequenceOptions
-from stream.errors import FoundByAttack
-from stream.files.release_figures import ATTACKS_TOLD, attacks_of
-from stream.release import attacker
-from stream.release.attacker import Attacker, AttackSettings, Shown
-from stream.study.worth import afresh
+from ktsafe.stream.errors import FoundByAttack
+from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
+from ktsafe.stream.release import attacker
+from ktsafe.stream.release.attacker import Attacker, AttackSettings, Shown
+from ktsafe.stream.study.worth import afresh
 from tests.ktsafe.attacks.releases import noisy, random_graph
 from tests.stream.service.simulation import World, event
 

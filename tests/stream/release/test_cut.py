@@ -3,9 +3,9 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stream.release.cut import Cut, EventTimeCut, WallClockCut, resume_slot
-from stream.release.wall_clock import WallClock
-from stream.slots import FixedSlots
+from ktsafe.stream.release.cut import Cut, EventTimeCut, WallClockCut, resume_slot
+from ktsafe.stream.release.wall_clock import WallClock
+from ktsafe.stream.slots import FixedSlots
 
 SLOTS = FixedSlots(10)
 A, B = ("feed", 0), ("feed", 1)

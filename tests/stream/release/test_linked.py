@@ -11,15 +11,15 @@ from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import KINDS, Promise, SequenceAuditor, Violation
-from state.errors import StateCorrupted, StateMismatch
-from state.rocksdb import RocksDBStore
-from stream.files import releases_write
-from stream.files.private_audits import read_owners
-from stream.files.releases_read import read_release
-from stream.release import linked
-from stream.release.sequence_inputs import new_sequence
-from stream.release.snapshotter import _read_back
-from stream.study.audits import audited
+from ktsafe.state.errors import StateCorrupted, StateMismatch
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.private_audits import read_owners
+from ktsafe.stream.files.releases_read import read_release
+from ktsafe.stream.release import linked
+from ktsafe.stream.release.sequence_inputs import new_sequence
+from ktsafe.stream.release.snapshotter import _read_back
+from ktsafe.stream.study.audits import audited
 from tests import feeds
 from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event
@@ -224,7 +224,7 @@ def test_the_gate_judges_the_bytes(tmp_path, monkeypatch):
             object.__setattr__(release, "edges", release.edges[::2])
         return release
 
-    monkeypatch.setattr("stream.release.snapshotter._read_back", lossy)
+    monkeypatch.setattr("ktsafe.stream.release.snapshotter._read_back", lossy)
     counts = world_of(tmp_path).run()
     assert counts.withheld == {"unsafe": 1}
 
@@ -288,7 +288,7 @@ def test_ties_of_who_left_are_residual(tmp_path):
 @pytest.mark.parametrize("health", ["ill", "Ill"])
 def test_values_that_never_count_as_sensitive_are_told(tmp_path, caplog, health):
     """A misspelt value protects nobody, and the log says what to look at."""
-    caplog.set_level("WARNING", "stream")
+    caplog.set_level("WARNING", "ktsafe.stream")
     people = [event("vertex.upsert", 1, f"p{i}", gender="f", health="well") for i in range(6)]
     ill = event("vertex.upsert", 1, "p6", gender="f", health=health)
     world_of(tmp_path, events=[*people, ill, event("vertex.upsert", 11, "p0")]).run()

@@ -8,13 +8,13 @@ import pytest
 
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import Promise, SequenceAuditor
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.certificates import CERTIFICATE
+from ktsafe.stream.files.private_audits import read_owners, read_shift
+from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_release
+from ktsafe.stream.study.audits import audited
 from ktsafe.verify import verify
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.files.certificates import CERTIFICATE
-from stream.files.private_audits import read_owners, read_shift
-from stream.files.releases_read import ReleaseUnreadable, read_release
-from stream.study.audits import audited
 from tests import feeds
 from tests.memory_connectors import Crash
 from tests.stream.release.test_linked import PARAMS, contents, feed

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from ktsafe.datasets import uniform
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from tests import services
 from tests.trials import running
 

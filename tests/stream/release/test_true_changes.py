@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.sequence import changes_between
-from stream.release.true_changes import changes_since
+from ktsafe.stream.release.true_changes import changes_since
 from tests.memory_store import MemoryStore
 from tests.state.support import SCHEMA, changes
 

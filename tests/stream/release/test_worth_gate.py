@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 
 from ktsafe.audit import Overlap, Usefulness
 from ktsafe.sequence import SequenceOptions
-from stream.errors import Worthless
-from stream.release import snapshotter
-from stream.release.worth_gate import check_worth
+from ktsafe.stream.errors import Worthless
+from ktsafe.stream.release import snapshotter
+from ktsafe.stream.release.worth_gate import check_worth
 from tests.stream.service.simulation import World, event
 
 MECHANISMS = pytest.mark.parametrize(

@@ -10,9 +10,9 @@ import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import audit_release
-from stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
-from stream.report.content import Told, content
-from stream.report.measuring import measured
+from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
+from ktsafe.stream.report.content import Told, content
+from ktsafe.stream.report.measuring import measured
 
 VALUES = {
     "club": ["zebrafish", "yellowtail", "walleye"],

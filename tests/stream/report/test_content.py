@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from stream.report.content import attacked, content, kept
-from stream.report.public_page import COUNT_MIN, public_content
-from stream.report.words import parameters
+from ktsafe.stream.report.content import attacked, content, kept
+from ktsafe.stream.report.public_page import COUNT_MIN, public_content
+from ktsafe.stream.report.words import parameters
 from tests.stream.report.examples import PARAMS, private, told
 
 

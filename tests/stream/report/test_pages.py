@@ -7,10 +7,10 @@ import re
 import numpy as np
 import pytest
 
-from stream.report.compared import comparison_page
-from stream.report.page import page
-from stream.report.public_page import page as public_page
-from stream.report.public_page import public_content
+from ktsafe.stream.report.compared import comparison_page
+from ktsafe.stream.report.page import page
+from ktsafe.stream.report.public_page import page as public_page
+from ktsafe.stream.report.public_page import public_content
 from tests.stream.report.examples import VALUES, Page, private, told
 
 BYTES_MAX = 300_000

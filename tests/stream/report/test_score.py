@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from ktsafe import AttributedGraph
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import utility_figures
-from stream.report.score import READS, score
+from ktsafe.stream.report.score import READS, score
 from tests.stream.report.examples import graph, told
 
 

@@ -14,27 +14,27 @@ from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
-from connectors.base import DeadLetter, DeadLetterSink, Source
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
+from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Source
 from ktsafe.sequence import SequenceOptions
-from state.rocksdb import RocksDBStore
-from state.snapshot import GraphSnapshot
-from state.store import GraphStore
-from stream.clocks import Clocks
-from stream.files.releases_write import release_id
-from stream.ingest.ingest import IngestSettings
-from stream.observer import Observer, Observers
-from stream.release.attacker import AttackSettings
-from stream.release.fresh import FreshReleases
-from stream.release.linked import LinkedReleases
-from stream.release.mechanism import Built, DueRelease, Mechanism
-from stream.release.publish import Executor
-from stream.release.snapshotter import BuildSettings
-from stream.service.loop import LoopSettings
-from stream.service.service import Ends, ServiceSettings, run_service
-from stream.slots import FixedSlots, Slots
-from stream.watching.summary import Counts, Summary
-from stream.workers.pool import Workers
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.files.releases_write import release_id
+from ktsafe.stream.ingest.ingest import IngestSettings
+from ktsafe.stream.observer import Observer, Observers
+from ktsafe.stream.release.attacker import AttackSettings
+from ktsafe.stream.release.fresh import FreshReleases
+from ktsafe.stream.release.linked import LinkedReleases
+from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
+from ktsafe.stream.release.publish import Executor
+from ktsafe.stream.release.snapshotter import BuildSettings
+from ktsafe.stream.service.loop import LoopSettings
+from ktsafe.stream.service.service import Ends, ServiceSettings, run_service
+from ktsafe.stream.slots import FixedSlots, Slots
+from ktsafe.stream.watching.summary import Counts, Summary
+from ktsafe.stream.workers.pool import Workers
 from tests import feeds
 from tests.memory_connectors import (
     Crash,

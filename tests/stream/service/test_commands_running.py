@@ -9,8 +9,8 @@ from contextlib import contextmanager
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
 from tests import services
 from tests.trials import running
 

@@ -9,12 +9,12 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from connectors.errors import Unavailable
-from state.errors import StateUnusable
-from stream.errors import Exit, Refused
-from stream.service import control_wire
-from stream.service.control import Control
-from stream.service.control_client import ask
+from ktsafe.connectors.errors import Unavailable
+from ktsafe.state.errors import StateUnusable
+from ktsafe.stream.errors import Exit, Refused
+from ktsafe.stream.service import control_wire
+from ktsafe.stream.service.control import Control
+from ktsafe.stream.service.control_client import ask
 
 
 class Operator:
@@ -194,7 +194,7 @@ def test_what_is_no_question_is_refused(tmp_path, control, line, words):
 
 def test_a_line_without_end_is_hung_up_on(tmp_path, control, monkeypatch):
     """What a client sends is bounded."""
-    monkeypatch.setattr("stream.service.control.LINE_BYTES_MAX", 1000)
+    monkeypatch.setattr("ktsafe.stream.service.control.LINE_BYTES_MAX", 1000)
     try:
         answer = say(tmp_path, b"x" * 2000 + b"\n")
     except ConnectionError:
@@ -247,7 +247,7 @@ def test_who_waits_when_the_service_stops_is_told(tmp_path, control, operator):
 def test_nothing_of_a_question_is_logged(tmp_path, control, operator, caplog):
     """The log has the command's name and no argument."""
     # By name: a run in the same process may have set the level of our loggers.
-    caplog.set_level("DEBUG", "stream")
+    caplog.set_level("DEBUG", "ktsafe.stream")
     with looping(control, operator):
         ask(tmp_path, "erase", {"ids": ["secret-person"]}, patience_s=20)
     assert "secret" not in caplog.text

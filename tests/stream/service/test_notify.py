@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from stream.observer import NOTICES
-from stream.service.notify import PER_WATCHDOG, Notifier
+from ktsafe.stream.observer import NOTICES
+from ktsafe.stream.service.notify import PER_WATCHDOG, Notifier
 from tests.service_manager import Manager
 
 

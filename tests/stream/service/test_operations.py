@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from ktsafe.sequence import SequenceOptions
-from state.errors import StateUnusable
-from state.inspection import examine
-from state.rocksdb import RocksDBStore
-from stream.errors import Refused
-from stream.observer import Observer
-from stream.process.private_folder import STORE
-from stream.service.loop import Clock
-from stream.upkeep import backup
+from ktsafe.state.errors import StateUnusable
+from ktsafe.state.inspection import examine
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.errors import Refused
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.process.private_folder import STORE
+from ktsafe.stream.service.loop import Clock
+from ktsafe.stream.upkeep import backup
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, World, event
 

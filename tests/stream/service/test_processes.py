@@ -11,9 +11,9 @@ import sys
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.service import assembly
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.service import assembly
 from tests import feeds, services
 from tests.stream.workers.cluster import local_cluster
 from tests.trials import running
@@ -30,7 +30,7 @@ BY_GENDER = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
 
 
 def ktsafe(*arguments):
-    command = [sys.executable, "-m", "stream.cli", *map(str, arguments)]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", *map(str, arguments)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
@@ -98,7 +98,7 @@ def test_a_thread_that_is_still_at_work_does_not_change_how_it_ends():
     """
     code = """
 import atexit, os, threading
-from stream import cli
+from ktsafe.stream import cli
 
 atexit.register(os.abort)
 threading.Thread(target=threading.Event().wait, daemon=True).start()
@@ -243,7 +243,7 @@ def test_a_second_service_on_one_state_is_refused(tmp_path, capsys):
 def test_an_unexpected_error_shows_its_place_and_not_its_text(tmp_path):
     """Exit 3 and one log line; the text of the error, which may hold an id, stays inside."""
     code = (
-        "import sys; from stream import cli; from stream.config import settings\n"
+        "import sys; from stream import cli; from ktsafe.stream.config import settings\n"
         "def broken(*a, **k): raise RuntimeError('secret-person')\n"
         "settings.load = broken; sys.argv[1:] = ['config', 'check', 'x']; cli.main()"
     )
@@ -293,7 +293,7 @@ def test_an_interrupt_is_said_and_has_its_code(monkeypatch, capsys):
     def interrupted(path):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("stream.config.settings.load", interrupted)
+    monkeypatch.setattr("ktsafe.stream.config.settings.load", interrupted)
     assert run_command(["config", "check", "x"]) == Exit.INTERRUPTED
     assert capsys.readouterr().err.strip() == "ktsafe: interrupted"
 

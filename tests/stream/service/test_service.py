@@ -7,16 +7,16 @@ import json
 
 import pytest
 
-from connectors.errors import SinkConflict
 from ktsafe import PrivacyParams
+from ktsafe.connectors.errors import SinkConflict
 from ktsafe.errors import NotKTSafe
-from state.errors import StateCorrupted, StateMismatch
-from stream.files import releases_write
-from stream.observer import Observer
-from stream.release import fresh, publish
-from stream.release.publish import Publisher
-from stream.release.wall_clock import SETTLE_S
-from stream.service.loop import Clock
+from ktsafe.state.errors import StateCorrupted, StateMismatch
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.release import fresh, publish
+from ktsafe.stream.release.publish import Publisher
+from ktsafe.stream.release.wall_clock import SETTLE_S
+from ktsafe.stream.service.loop import Clock
 from tests.memory_connectors import Crash, unavailable
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.service.simulation_feed import (

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from state.errors import StateLocked
-from state.folder import is_held
-from stream.cli import run_command
-from stream.errors import ConfigError, Exit
-from stream.service import standby
+from ktsafe.state.errors import StateLocked
+from ktsafe.state.folder import is_held
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.service import standby
 from tests import feeds, services
 from tests.trials import running
 

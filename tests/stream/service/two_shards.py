@@ -19,15 +19,15 @@ from typing import Any
 
 import numpy as np
 
-from connectors.base import TopicPartition
-from state.changes import Change, Stamp, VertexDelete, VertexUpsert
-from state.snapshot import GraphSnapshot
-from state.store import GraphStore, Position
-from stream.clocks import Clocks
-from stream.ingest.ingest import Ingest, IngestSettings
-from stream.observer import Observer
-from stream.release.cut import EventTimeCut
-from stream.slots import FixedSlots
+from ktsafe.connectors.base import TopicPartition
+from ktsafe.state.changes import Change, Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.state.store import GraphStore, Position
+from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.release.cut import EventTimeCut
+from ktsafe.stream.slots import FixedSlots
 from tests.memory_connectors import Crash, MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire

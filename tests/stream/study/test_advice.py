@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema
-from stream.study.advice import (
+from ktsafe.stream.study.advice import (
     ReleaseSetting,
     Tried,
     advised,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from stream.files.release_figures import ATTACKS_TOLD
-from stream.study.attacks import NAMES
+from ktsafe.stream.files.release_figures import ATTACKS_TOLD
+from ktsafe.stream.study.attacks import NAMES
 
 PAGE = (Path(__file__).parents[3] / "docs/attacks.md").read_text(encoding="utf-8")
 

@@ -12,9 +12,9 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case, Result
-from stream.files import releases_write
-from stream.files.releases_read import Release, read_release
-from stream.study.byte_traces import byte_traces
+from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.releases_read import Release, read_release
+from ktsafe.stream.study.byte_traces import byte_traces
 from tests.ktsafe.attacks.releases import noisy, random_graph
 
 TIME_US = 1_700_000_000_000_000

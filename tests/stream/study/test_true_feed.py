@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from ktsafe import Schema
 from ktsafe.sequence_audit import Declared
-from state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
-from stream.study.true_feed import TrueFeed
+from ktsafe.state.changes import EdgeAdd, EdgeRemove, Stamp, VertexDelete, VertexUpsert
+from ktsafe.stream.study.true_feed import TrueFeed
 from tests.state.naive_fold import fold
 
 IDS = st.sampled_from("abcd")

@@ -9,13 +9,13 @@ import sys
 
 import pytest
 
-from state.errors import StateCorrupted, StateUnusable
-from state.folder import hold
-from state.inspection import examine
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.process.private_folder import RESTORING, STORE, check_finished
-from stream.upkeep import backup
+from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.folder import hold
+from ktsafe.state.inspection import examine
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.private_folder import RESTORING, STORE, check_finished
+from ktsafe.stream.upkeep import backup
 from tests import services
 from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event

@@ -4,9 +4,9 @@ import io
 
 import pytest
 
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.process.private_folder import IMPORTING
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.process.private_folder import IMPORTING
 from tests import services
 from tests.trials import running
 

@@ -10,11 +10,11 @@ from unittest.mock import Mock
 
 import pytest
 
-from state.changes import Stamp, VertexDelete, VertexUpsert
-from state.rocksdb import RocksDBStore
-from stream.cli import run_command
-from stream.errors import Exit
-from stream.upkeep import erasure
+from ktsafe.state.changes import Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.upkeep import erasure
 from tests import services
 from tests.stream.service.simulation import SCHEMA, World, event
 from tests.trials import running
@@ -182,7 +182,7 @@ def test_a_running_service_is_not_erased_from(site, capsys):
     person = min(made.graph()[0])
     config = str(made.config)
     store = RocksDBStore.open(made.folder / "state" / "store", made.settings.schema)
-    command = [sys.executable, "-m", "stream.cli", "erase", person, config, "--yes"]
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "erase", person, config, "--yes"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     store.close()
     assert done.returncode == Exit.STATE

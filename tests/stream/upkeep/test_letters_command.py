@@ -1,9 +1,9 @@
 """`ktsafe letters read`: before there are any, and with words that others chose."""
 
-from connectors.letters import PREFIX
-from stream.cli import run_command
-from stream.commands import letters
-from stream.errors import Exit
+from ktsafe.connectors.letters import PREFIX
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.commands import letters
+from ktsafe.stream.errors import Exit
 from tests import services
 from tests.trials import running
 

@@ -7,17 +7,17 @@ from contextlib import closing
 
 import pytest
 
-from connectors.base import TopicPartition
 from ktsafe import Schema
+from ktsafe.connectors.base import TopicPartition
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA as SCHEMA
 from ktsafe.errors import InvalidGraph
-from state.changes import EdgeRemove, Stamp, VertexUpsert
-from state.errors import StateLocked, StateUnusable
-from state.rocksdb import RocksDBStore
-from stream.cli import run_command
-from stream.errors import ConfigError, Exit
-from stream.process.private_folder import check_finished
-from stream.upkeep import state_import
+from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
+from ktsafe.state.errors import StateLocked, StateUnusable
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.process.private_folder import check_finished
+from ktsafe.stream.upkeep import state_import
 from tests import feeds, services
 from tests.trials import running
 

@@ -9,18 +9,18 @@ from pathlib import Path
 import pytest
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import (
+from ktsafe.stream.files.release_figures import (
     HISTORY_MAX,
     Attacked,
     CandidateFigures,
     ReleaseFigures,
     Secrets,
 )
-from stream.observer import Observers
-from stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, StatusBoard
-from stream.watching.diagnosis import Circumstances
-from stream.watching.remedies import REMEDIES
-from stream.watching.summary import PUBLISHED_MAX, Summary
+from ktsafe.stream.observer import Observers
+from ktsafe.stream.watching.board import SAMPLE_INTERVAL_S, TREND_S, StatusBoard
+from ktsafe.stream.watching.diagnosis import Circumstances
+from ktsafe.stream.watching.remedies import REMEDIES
+from ktsafe.stream.watching.summary import PUBLISHED_MAX, Summary
 
 PARAMS = PrivacyParams(k=2, alpha="1/2")
 SECRETS = Secrets(

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA, social_feed
-from stream.config import settings as config
-from stream.service import assembly
-from stream.watching.metrics import PrometheusMetrics
-from stream.watching.summary import Summary
-from stream.watching.watching import status_server
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.service import assembly
+from ktsafe.stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.watching.summary import Summary
+from ktsafe.stream.watching.watching import status_server
 
 
 @pytest.fixture

@@ -11,9 +11,9 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
-from stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
-from stream.observer import Observer
-from stream.watching.metrics import (
+from ktsafe.stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.watching.metrics import (
     DEAD_LETTER_REASONS,
     EVENT_LABELS,
     HELD_BACK,
@@ -24,7 +24,7 @@ from stream.watching.metrics import (
     WITHHELD_REASONS,
     PrometheusMetrics,
 )
-from stream.workers.pool import WorkInParts
+from ktsafe.stream.workers.pool import WorkInParts
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6}

@@ -13,18 +13,18 @@ from contextlib import ExitStack
 import msgspec
 import pytest
 
-from connectors.errors import Misconfigured
 from ktsafe import PrivacyParams
-from stream.watching.access import LOOPBACK, Gate
-from stream.watching.board import StatusBoard
-from stream.watching.diagnosis import Circumstances
-from stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, Endpoints, HttpAnswer
-from stream.watching.metrics import PrometheusMetrics
-from stream.watching.remedies import REMEDIES
-from stream.watching.report import Report
-from stream.watching.status import ANSWERS_MAX, CONNECTIONS_MAX, StatusServer
-from stream.watching.status_page import POLICY
-from stream.watching.summary import Counts
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.stream.watching.access import LOOPBACK, Gate
+from ktsafe.stream.watching.board import StatusBoard
+from ktsafe.stream.watching.diagnosis import Circumstances
+from ktsafe.stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, Endpoints, HttpAnswer
+from ktsafe.stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.watching.remedies import REMEDIES
+from ktsafe.stream.watching.report import Report
+from ktsafe.stream.watching.status import ANSWERS_MAX, CONNECTIONS_MAX, StatusServer
+from ktsafe.stream.watching.status_page import POLICY
+from ktsafe.stream.watching.summary import Counts
 
 
 class Clock:

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
-from stream.watching.report import (
+from ktsafe.stream.files.release_figures import CandidateFigures, ReleaseFigures, Secrets
+from ktsafe.stream.watching.report import (
     FeedReport,
     PartsReport,
     ProblemReport,
@@ -19,8 +19,8 @@ from stream.watching.report import (
     Sample,
     TrueGraphReport,
 )
-from stream.watching.status_html import prose, size, span, sparkline
-from stream.watching.status_page import POLICY, PRIVATE, runbook_page, status_page
+from ktsafe.stream.watching.status_html import prose, size, span, sparkline
+from ktsafe.stream.watching.status_page import POLICY, PRIVATE, runbook_page, status_page
 
 HOSTILE = "</td></style><script>alert(1)</script><img src=x onerror=alert(2)>&\"'"
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stream.commands.run import describe
-from stream.files.release_figures import ReleaseFigures, Secrets
-from stream.watching.summary import Summary
+from ktsafe.stream.commands.run import describe
+from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
+from ktsafe.stream.watching.summary import Summary
 
 
 def test_a_release_by_itself_holds_nothing_back() -> None:

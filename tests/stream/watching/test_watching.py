@@ -11,16 +11,16 @@ from hypothesis import given
 from hypothesis import settings as settings_of_hypothesis
 from hypothesis import strategies as st
 
-from connectors.errors import Misconfigured
-from stream.config import settings as config
-from stream.config.settings import MetricsTable
-from stream.errors import ConfigError
-from stream.files.release_figures import ReleaseFigures, Secrets
-from stream.files.releases_write import Guarantee
-from stream.watching.access import Gate, is_loopback
-from stream.watching.report import Report
-from stream.watching.summary import Counts
-from stream.watching.watching import access_token, shows_figures, status_board, status_server
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.stream.config import settings as config
+from ktsafe.stream.config.settings import MetricsTable
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
+from ktsafe.stream.files.releases_write import Guarantee
+from ktsafe.stream.watching.access import Gate, is_loopback
+from ktsafe.stream.watching.report import Report
+from ktsafe.stream.watching.summary import Counts
+from ktsafe.stream.watching.watching import access_token, shows_figures, status_board, status_server
 
 SCHEMES = ("", "Bearer ", "Basic ", "bearer", "Digest ")
 TOKEN = "0123456789abcdef"  # noqa: S105 -- of this test only

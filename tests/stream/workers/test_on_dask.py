@@ -17,11 +17,11 @@ from ktsafe import PrivacyParams
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.exact_strategy import exact_release
 from ktsafe.strategies import Request
-from stream.config.loopback import check_scheduler
-from stream.errors import ConfigError
-from stream.workers import on_dask
-from stream.workers.pool import Workers
-from stream.workers.tasks import WorkerRefuses, WorkersLost
+from ktsafe.stream.config.loopback import check_scheduler
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.workers import on_dask
+from ktsafe.stream.workers.pool import Workers
+from ktsafe.stream.workers.tasks import WorkerRefuses, WorkersLost
 from tests.stream.workers.cluster import Deadly, dying_once, local_cluster, program, who
 
 GRAPH = uniform(400, 2000, rng=np.random.default_rng(3), n_tuples=4)
@@ -147,7 +147,7 @@ def test_a_cold_worker_refuses(tmp_path):
     """A worker without compiled kernels computes nothing; none were shipped with it."""
     none = tmp_path / "none_shipped.py"
     none.write_text(
-        "from stream.process import shipped_kernels\n"
+        "from ktsafe.stream.process import shipped_kernels\n"
         "shipped_kernels.is_shipped = lambda *_: False\n"
     )
     with socket.socket() as free:

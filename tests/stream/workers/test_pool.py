@@ -9,7 +9,7 @@ import pytest
 
 from ktsafe import PrivacyParams, anonymize
 from ktsafe.datasets.synthetic import uniform
-from stream.workers.pool import Workers
+from ktsafe.stream.workers.pool import Workers
 
 
 @pytest.mark.parametrize("threads", [1, 2, 4])
