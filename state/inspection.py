@@ -34,6 +34,7 @@ class Examined:
     """What a store was found to hold, all of it read: counts as in `GraphStore.counts`."""
 
     counts: Mapping[str, int]
+    sequence: SequenceRecord | None
     releases: list[ReleaseRecord]
     pages: int
 
@@ -79,7 +80,8 @@ def examine(path: Path, schema: Schema) -> Examined:
         pages = ledger.pages()
         if not _is_chain(ledger.releases()):
             raise corrupted(path)
-        return Examined(recovered.graph.counts(), ledger.releases(), len(pages))
+        counts = recovered.graph.counts()
+        return Examined(counts, ledger.sequence(), ledger.releases(), len(pages))
 
 
 @contextmanager

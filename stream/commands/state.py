@@ -140,13 +140,15 @@ def check_state(
     """Read all of a state, or of a backup, and say whether it is as it was written.
 
     Formats, every row of the graph, the chain of releases, the memory of the sequence and who was
-    who in it, the sha256 of staged bytes, and of every file of a backup. A running service goes on
-    meanwhile.
+    who in it, the sha256 of staged bytes, and of every file of a backup; and whether the sequence
+    began with what the configuration says. A running service goes on meanwhile.
     """
     from ktsafe.state.inspection import examine
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.files.private_history import check_history, current_releases
+    from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest
+    from ktsafe.stream.service.assembly import frozen_inputs
     from ktsafe.stream.upkeep import backup as backups
 
     settings = configuration.load(config)
@@ -158,6 +160,9 @@ def check_state(
             parts = backups.parts_of(backup / STORE, backup, frozen=False)
         found = examine(parts.store, settings.schema)
         backups.check_staged(parts)
+        if found.sequence is not None:
+            frozen = frozen_inputs(settings)
+            check_inputs(found.sequence, inputs_digest(settings.params, settings.schema, frozen))
         if found.pages:  # Releases that are judged together need who was who in each of them.
             check_history(current_releases(found.releases), parts.audits)
     report = {

@@ -113,7 +113,7 @@ class PrivacyTable(Section, frozen=True):
 class SequenceTable(Section, frozen=True):
     """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
 
-    Names and defaults are those of `ktsafe.sequence.SequenceOptions`.
+    Names and defaults are those of `ktsafe.sequence.SequenceOptions`; a test compares them.
     """
 
     sybil_margin: NotNegative = 2

@@ -16,10 +16,11 @@ from ktsafe.state.ledger import Ledger, SequenceRecord
 def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, Any]) -> str:
     """Return the digest of everything that is frozen within a sequence of releases.
 
-    `frozen` is the mechanism's part: window and options.
+    `frozen` is the mechanism's part: window and options. What a later version of the program added
+    counts only where it is not at its default (`Mapped.to_fixed`): an upgrade ends no sequence.
     """
     inputs = {
-        "params": params.to_mapping(),
+        "params": params.to_fixed(),
         "mechanism": dict(frozen),
         "quasi_identifiers": list(schema.quasi_identifiers),
         "sensitive": schema.sensitive,
@@ -43,6 +44,18 @@ def ensure_sequence(
     if sequence is None:
         sequence = new_sequence(digest, now_us, seed=seed)
         ledger.start_sequence(sequence)
+    check_inputs(sequence, digest)
+    return sequence
+
+
+def check_inputs(sequence: SequenceRecord, digest: str) -> None:
+    """Refuse to go on with a sequence that began with other inputs.
+
+    Raises
+    ------
+    StateMismatch
+        If parameters, options or schema are others.
+    """
     if sequence.inputs_digest != digest:
         hint = (
             "parameters, window, [sequence] options, schema and buckets are fixed within a "
@@ -51,7 +64,6 @@ def ensure_sequence(
             "readers of releases before and after it link them."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
-    return sequence
 
 
 def new_sequence(digest: str, now_us: int, *, seed: int | None = None) -> SequenceRecord:

@@ -158,7 +158,7 @@ def workers(settings: Settings) -> Workers:
 def frozen_inputs(settings: Settings) -> dict[str, Any]:
     """Return what, beside parameters and schema, must stay the same within a sequence."""
     window = settings.config.privacy.window
-    options = settings.sequence.to_mapping() if window == "all" else {}
+    options = settings.sequence.to_fixed() if window == "all" else {}
     return {"window": window, "options": options}
 
 

@@ -4,6 +4,7 @@ import copy
 import json
 import tomllib
 from importlib import resources
+from pathlib import Path
 
 import msgspec
 import pytest
@@ -14,6 +15,7 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.config import settings as config
 from ktsafe.stream.errors import ConfigError
 
+ROOT = Path(__file__).parents[3]
 MINIMAL = {
     "attributes": {"quasi_identifiers": ["a"], "sensitive": "s", "sensitive_values": ["x"]},
     "source": {"kind": "files", "paths": ["feed.jsonl"]},
@@ -141,6 +143,10 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     table = {"alpha_reserve": "1/10", "real_floor": 4}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)
+    options = SequenceOptions().to_mapping().keys() - {"effort"}  # [release] has it
+    assert set(config.SequenceTable.__struct_fields__) == options
+    page = (ROOT / "docs" / "sequences.md").read_text(encoding="utf-8")
+    assert {name for name in options if f"`{name}" not in page} == set()
 
 
 def test_t_may_be_given_as_l1_distance(tmp_path):
