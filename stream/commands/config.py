@@ -29,12 +29,7 @@ def check(
     if settings.config.kafka is not None:
         settings.config.kafka.client_options()
     where = places.by_name(settings)
-    source = settings.config.source
-    missing = [
-        str(settings.path(name))
-        for name in (source.paths if isinstance(source, configuration.FilesSourceTable) else ())
-        if name != "-" and not settings.path(name).exists()
-    ]
+    missing = settings.config.source.missing(settings.site)
     report = {
         "config": str(config),
         "ok": True,

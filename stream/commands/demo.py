@@ -169,10 +169,13 @@ def _import(home: Path, settings: Settings) -> None:
     """Do what `ktsafe state import` does: the feed goes on where the files end."""
     from ktsafe.connectors.base import TopicPartition
     from ktsafe.datasets.social_feed import START
+    from ktsafe.stream.config.connector_tables import FilesSourceTable
     from ktsafe.stream.service import assembly
     from ktsafe.stream.upkeep import state_import
 
-    beginning = {TopicPartition(settings.config.source.topic, 0): 0}
+    source = settings.config.source
+    assert isinstance(source, FilesSourceTable)  # The demo's own configuration says so.
+    beginning = {TopicPartition(source.topic, 0): 0}
     with phases("importing") as progress:
         imported = state_import.import_graph(
             assembly.make_private_folder(settings),

@@ -40,7 +40,6 @@ def erase(
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.service import assembly
     from ktsafe.stream.service.control_client import ask
     from ktsafe.stream.upkeep import erasure
 
@@ -55,7 +54,7 @@ def erase(
                 store,
                 ids,
                 places.audit_folder(settings),
-                lambda ids: assembly.erase_dead_letters(settings, ids),
+                lambda ids: settings.config.dead_letters.erase(settings.site, ids),
             )
     report["note"] = REMAINS
     say(report, "\n".join(_lines(report)), as_json=as_json)

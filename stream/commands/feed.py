@@ -81,13 +81,14 @@ def send(
     from ktsafe.stream.watching.progress import phases
 
     config = configuration.load(to).config
-    if not isinstance(config.source, configuration.KafkaSourceTable) or config.kafka is None:
+    topic = config.source.kafka_topic
+    if topic is None or config.kafka is None:
         msg = f"{to}: the events do not come from Kafka."
         raise ConfigError(msg, hint='Give [source] kind = "kafka", and a [kafka] table.')
     from ktsafe.connectors.kafka_topics import send_values
 
     count = sum(1 for _ in _events(file))
-    kafka, topic = hurried(config.kafka), config.source.topic
+    kafka = hurried(config.kafka)
     with phases(f"sending to {topic}") as progress:
         for sent in send_values(kafka, topic, _paced(_events(file), per_second)):
             progress("events", sent / count)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
-from base64 import b64decode, b64encode
+from base64 import b64decode
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Annotated, Any, Final
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -14,11 +15,6 @@ from ktsafe.stream.process.command_line import Config, hurried
 
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings
-
-_FIELDS: Final = frozenset(
-    {"topic", "partition", "offset", "exception.class.name", "exception.message"}
-)
-"""What every letter says, behind Kafka Connect's prefix."""
 
 app = typer.Typer(help="Read dead letters.", no_args_is_help=True)
 
@@ -44,29 +40,10 @@ def read(
 
 def _letters(settings: Settings) -> Iterator[dict[str, Any]]:
     """Yield letters as a file has them, wherever they are."""
-    from ktsafe.stream.config import settings as configuration
-
-    table, kafka = settings.config.dead_letters, settings.config.kafka
-    if isinstance(table, configuration.FilesDeadLettersTable):
-        path = settings.path(table.path)
-        if path.exists():  # The first letter makes it.
-            with path.open("rb") as lines:
-                yield from map(json.loads, lines)
-        return
-    from ktsafe.connectors.kafka_topics import read_records
-    from ktsafe.connectors.letters import PREFIX
-
-    assert kafka is not None
-    for record in read_records(hurried(kafka), table.topic):
-        told = {n: v.decode(errors="replace") for n, v in record.headers if n.startswith(PREFIX)}
-        rest = [[n, _base64(v)] for n, v in record.headers if not n.startswith(PREFIX)]
-        content = {"key": _base64(record.key), "value": _base64(record.value), "headers": rest}
-        if {name.removeprefix(PREFIX) for name in told} >= _FIELDS:  # Else it is no letter.
-            yield {**told, **content}
-
-
-def _base64(data: bytes | None) -> str | None:
-    return None if data is None else b64encode(data).decode()
+    table, site = settings.config.dead_letters, settings.site
+    if table.kafka_topic is not None:
+        site = dataclasses.replace(site, kafka=hurried(site.cluster))
+    return table.letters(site)
 
 
 def _text(letter: dict[str, Any]) -> str:

@@ -78,7 +78,6 @@ def _reader(
     """Return a reader of the one place that was named; one that follows is patient."""
     from ktsafe.connectors.files import FileReleaseReader
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.service import assembly
 
     of_topic = kafka is not None or kafka_settings is not None
     named = (config, folder, kafka, kafka_settings)
@@ -91,7 +90,11 @@ def _reader(
         raise ConfigError(msg, hint=hint)
     patience = (lambda kafka: kafka) if follow else hurried
     if config is not None:
-        return assembly.release_reader(configuration.load(config), patience)
+        loaded = configuration.load(config)
+        site = loaded.site
+        if loaded.config.sink.kafka_topic is not None:
+            site = dataclasses.replace(site, kafka=patience(site.cluster))
+        return loaded.config.sink.release_reader(site)
     if folder is not None:
         return FileReleaseReader(folder)
     from ktsafe.connectors.kafka_topics import KafkaReleaseReader, KafkaSettings

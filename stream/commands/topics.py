@@ -66,16 +66,9 @@ def _specs(
         (config.sink, Role.RELEASES, 1),
         (config.dead_letters, Role.DEAD_LETTERS, 1),
     ):
-        if isinstance(
-            table,
-            configuration.KafkaSourceTable
-            | configuration.KafkaSinkTable
-            | configuration.KafkaDeadLettersTable,
-        ):
+        if (topic := table.kafka_topic) is not None:
             specs.append(
-                TopicSpec(
-                    name=table.topic, role=role, partitions=number, replication_factor=replication
-                )
+                TopicSpec(name=topic, role=role, partitions=number, replication_factor=replication)
             )
     if config.kafka is None or not specs:
         msg = f"{path} names no Kafka topic."

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Final
 
-from ktsafe.stream.config.settings import FilesDeadLettersTable, FilesSinkTable, Settings
+from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.process.private_folder import AUDIT
 
 NOTES: Final[dict[int | str, str]] = {
@@ -32,15 +32,10 @@ def audit_folder(settings: Settings) -> Path:
 def by_name(settings: Settings) -> dict[str, str]:
     """Return where a service's things are, by name, for people."""
     config = settings.config
-    found = {}
-    if isinstance(config.sink, FilesSinkTable):
-        found["releases"] = str(settings.path(config.sink.folder))
-    else:
-        found["releases"] = f"topic {config.sink.topic}"
-    if isinstance(config.dead_letters, FilesDeadLettersTable):
-        found["dead"] = str(settings.path(config.dead_letters.path))
-    else:
-        found["dead"] = f"topic {config.dead_letters.topic}"
+    found = {
+        "releases": config.sink.place(settings.site),
+        "dead": config.dead_letters.place(settings.site),
+    }
     found["private"] = f"{private_folder(settings)} (true graph, who is who, audits: never publish)"
     if config.metrics.enabled:
         port = config.metrics.port or "(a free port, see the log)"

@@ -15,79 +15,30 @@ import msgspec
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings
-from ktsafe.connectors.letters import Payload
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import AnonymizeOptions, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import default_strategy
+from ktsafe.stream.config.connector_kinds import (
+    DeadLettersTable,
+    SinkTable,
+    Site,
+    SourceTable,
+    configuration_type,
+)
+from ktsafe.stream.config.connector_tables import BUILT_IN
 from ktsafe.stream.config.loopback import check_scheduler, is_loopback
 from ktsafe.stream.config.secret_keys import refuse_secrets
+from ktsafe.stream.config.section import NotNegative, Port, Positive, Seconds, Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
 from ktsafe.stream.files.graphs import AttributesTable, read_schema
 from ktsafe.stream.files.plain_words import plain_words
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
-from ktsafe.stream.ingest.envelopes import Format, Wrapping
+from ktsafe.stream.ingest.envelopes import Wrapping
 from ktsafe.stream.slots import Slots, parse_slots
-
-Positive = Annotated[int, msgspec.Meta(ge=1)]
-NotNegative = Annotated[int, msgspec.Meta(ge=0)]
-Seconds = Annotated[float, msgspec.Meta(gt=0, le=31_536_000)]
-Port = Annotated[int, msgspec.Meta(ge=0, le=65_535)]
-Name = Annotated[str, msgspec.Meta(pattern=r"^[A-Za-z0-9._-]{1,249}$")]
-
-
-class Section(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=True):
-    """Base of every table: frozen, unknown keys refused."""
-
-
-class FilesSourceTable(Section, frozen=True, tag_field="kind", tag="files"):
-    """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
-
-    paths: Annotated[list[str], msgspec.Meta(min_length=1)]
-    topic: Name = "feed"
-    follow: bool = False
-    event_format: Format = "plain"
-    debezium: Tables | None = None
-
-
-class KafkaSourceTable(Section, frozen=True, tag_field="kind", tag="kafka"):
-    """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
-
-    topic: Name
-    event_format: Format = "plain"
-    debezium: Tables | None = None
-
-
-class FilesSinkTable(Section, frozen=True, tag_field="kind", tag="files"):
-    """`[sink] kind = "files"`: one folder per release."""
-
-    folder: str
-
-
-class KafkaSinkTable(Section, frozen=True, tag_field="kind", tag="kafka"):
-    """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
-
-    topic: Name
-    transactional_id: Name = "ktsafe-releases"
-
-
-class FilesDeadLettersTable(Section, frozen=True, tag_field="kind", tag="files"):
-    """`[dead_letters] kind = "files"`: one JSON line per letter."""
-
-    path: str
-    dead_letter_bytes_max: Positive = 524_288
-    payload: Payload = "full"
-
-
-class KafkaDeadLettersTable(Section, frozen=True, tag_field="kind", tag="kafka"):
-    """`[dead_letters] kind = "kafka"`: a topic, with error headers in the manner of Connect."""
-
-    topic: Name
-    dead_letter_bytes_max: Positive = 524_288
-    payload: Payload = "full"
 
 
 class StateTable(Section, frozen=True):
@@ -203,11 +154,11 @@ class LogTable(Section, frozen=True):
 
 
 class Config(Section, frozen=True):
-    """The whole file."""
+    """The whole file; the kinds of its connectors are those of `configuration_type`."""
 
-    source: FilesSourceTable | KafkaSourceTable
-    sink: FilesSinkTable | KafkaSinkTable
-    dead_letters: FilesDeadLettersTable | KafkaDeadLettersTable
+    source: SourceTable
+    sink: SinkTable
+    dead_letters: DeadLettersTable
     state: StateTable
     release: ReleaseTable
     attributes: AttributesTable | None = None
@@ -224,13 +175,10 @@ class Config(Section, frozen=True):
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):
-    """A checked configuration: the tables, and what they mean.
-
-    `base` is the folder that relative paths start from.
-    """
+    """A checked configuration: the tables, and what they mean."""
 
     config: Config
-    base: Path
+    site: Site
     schema: Schema
     params: PrivacyParams
     sequence: SequenceOptions
@@ -239,7 +187,7 @@ class Settings(msgspec.Struct, frozen=True, kw_only=True):
 
     def path(self, text: str) -> Path:
         """Return a configured path, relative ones from the configuration's folder."""
-        return _resolved(self.base, text)
+        return self.site.path(text)
 
 
 def load(path: Path) -> Settings:
@@ -298,12 +246,13 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
     """
     refuse_secrets(document, name)
     try:
-        config = msgspec.convert(document, Config)
+        decoded = configuration_type(Config, BUILT_IN, document)
+        config: Config = msgspec.convert(document, decoded)
     except msgspec.ValidationError as error:
-        msg = f"{name}: {plain_words(error, Config)}"
+        msg = f"{name}: {plain_words(error, decoded)}"
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     _check_together(config, name)
-    _check_private(config, base, name)
+    _check_private(config, Site(base), name)
     _check_figures(config.metrics, name)
     _check_workers(config.workers, name)
     if config.kafka is not None:
@@ -313,7 +262,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
             schema = config.attributes.to_schema()
         else:
             assert config.schema_file is not None
-            schema = read_schema(_resolved(base, config.schema_file))
+            schema = read_schema(Site(base).path(config.schema_file))
         if isinstance(schema, CompositeSchema):
             msg = "A service takes one sensitive attribute."
             raise InvalidParams(msg, hint="Let the feed send the combined value.")
@@ -329,7 +278,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         raise ConfigError(f"{name}: release.every {error}.") from error
     return Settings(
         config=config,
-        base=base.resolve(),
+        site=Site(base.resolve(), config.kafka),
         schema=schema,
         params=params,
         sequence=sequence,
@@ -343,20 +292,15 @@ def _check_together(config: Config, name: str) -> None:
     if (config.attributes is None) == (config.schema_file is None):
         raise ConfigError(f"{name}: give either an [attributes] table or schema_file.")
     users = (config.source, config.sink, config.dead_letters)
-    if config.kafka is None and any(
-        isinstance(user, KafkaSourceTable | KafkaSinkTable | KafkaDeadLettersTable)
-        for user in users
-    ):
+    if config.kafka is None and any(user.kafka_topic is not None for user in users):
         msg = f"{name}: a connector of kind kafka needs a [kafka] table."
         raise ConfigError(msg, hint='Give at least bootstrap_servers = ["host:9092"].')
     if "csv" not in config.release.format:
         msg = f'{name}: release.format must contain "csv".'
         raise ConfigError(msg, hint='Parquet comes beside it: format = ["csv", "parquet"].')
-    if isinstance(config.source, FilesSourceTable) and config.source.paths.count("-") > 1:
-        raise ConfigError(f"{name}: source.paths names standard input twice.")
 
 
-def wrapping(source: FilesSourceTable | KafkaSourceTable) -> Wrapping:
+def wrapping(source: SourceTable) -> Wrapping:
     """Return how events are wrapped in the records of a source.
 
     Raises
@@ -373,7 +317,7 @@ def wrapping(source: FilesSourceTable | KafkaSourceTable) -> Wrapping:
     return source.debezium
 
 
-def _check_columns(source: FilesSourceTable | KafkaSourceTable, schema: Schema) -> None:
+def _check_columns(source: SourceTable, schema: Schema) -> None:
     """Refuse to read columns that nobody asked for."""
     tables = wrapping(source)
     if isinstance(tables, Tables):
@@ -383,16 +327,16 @@ def _check_columns(source: FilesSourceTable | KafkaSourceTable, schema: Schema) 
                 raise InvalidGraph(msg)
 
 
-def _check_private(config: Config, base: Path, name: str) -> None:
+def _check_private(config: Config, site: Site, name: str) -> None:
     """Refuse to keep what must not be published where releases are handed out."""
-    if not isinstance(config.sink, FilesSinkTable):
+    public = config.sink.folder_handed_out(site)
+    if public is None:
         return
-    public = _resolved(base, config.sink.folder)
-    private = {"state.folder": config.state.folder}
-    if isinstance(config.dead_letters, FilesDeadLettersTable):
-        private["dead_letters.path"] = config.dead_letters.path
-    for key, text in private.items():
-        if _resolved(base, text).is_relative_to(public):
+    private = {"state.folder": site.path(config.state.folder)}
+    if (letters := config.dead_letters.private_file(site)) is not None:
+        private["dead_letters.path"] = letters
+    for key, path in private.items():
+        if path.is_relative_to(public):
             msg = f"{name}: {key} lies in sink.folder."
             raise ConfigError(
                 msg, hint="It is private, and releases are handed out: keep them apart."
@@ -421,21 +365,6 @@ def _check_figures(table: MetricsTable, name: str) -> None:
         msg = f"{name}: metrics.figures = true needs a token."
         hint = f'{remedy}, or admit every user of this machine: figures = "local users".'
         raise ConfigError(msg, hint=hint)
-
-
-def _resolved(base: Path, text: str) -> Path:
-    """Return a configured path.
-
-    Raises
-    ------
-    ConfigError
-        If no path can be so: it holds a null character, or "~name" names nobody.
-    """
-    try:
-        return (base / Path(text).expanduser()).resolve()
-    except (ValueError, RuntimeError) as error:
-        msg = f"{text!r} cannot be a path."
-        raise ConfigError(msg, hint="Correct it in the configuration.") from error
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:

@@ -1,11 +1,11 @@
-"""From checked settings to a running service: the only place that knows every implementation."""
+"""From checked settings to a running service."""
 
 from __future__ import annotations
 
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -13,22 +13,13 @@ from typing import Any
 
 import msgspec
 
-from ktsafe.connectors import files, kafka_topics
-from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
-from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.base import DeadLetterSink, Source
 from ktsafe.connectors.letters import BareLetters
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.config.places import audit_folder, private_folder
-from ktsafe.stream.config.settings import (
-    FilesDeadLettersTable,
-    FilesSinkTable,
-    FilesSourceTable,
-    Settings,
-    wrapping,
-)
-from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import kernel_cache, logs
@@ -82,9 +73,9 @@ def run_from_settings(
             open_store=lambda: store or open_store(settings),
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings),
-            sink=release_sink(settings),
+            sink=config.sink.release_sink(settings.site),
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
-            erase_letters=lambda ids: erase_dead_letters(settings, ids),
+            erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
         )
         plan = _service_settings(settings, maker, drain=drain)
         run_service(ends, plan, observer=Observers(*told), stopping=stopping.is_set)
@@ -140,7 +131,7 @@ def mechanism(settings: Settings) -> Mechanism:
         return LinkedReleases(
             settings.params,
             settings.sequence,
-            open_reader=lambda: release_reader(settings),
+            open_reader=lambda: settings.config.sink.release_reader(settings.site),
             audit_dir=audit_folder(settings),
             workers=workers(settings),
         )
@@ -164,50 +155,14 @@ def frozen_inputs(settings: Settings) -> dict[str, Any]:
 
 def source(settings: Settings) -> Source:
     """Return the configured source, not opened."""
-    table = settings.config.source
-    if isinstance(table, FilesSourceTable):
-        paths = [path if path == "-" else str(settings.path(path)) for path in table.paths]
-        return files.FileSource(
-            paths,
-            topic=table.topic,
-            follow=table.follow,
-            record_bytes_max=settings.config.ingest.record_bytes_max,
-        )
-    return kafka_topics.KafkaSource(_kafka(settings), table.topic)
-
-
-def release_sink(settings: Settings) -> ReleaseSink:
-    """Return the configured release sink, not opened."""
-    table = settings.config.sink
-    if isinstance(table, FilesSinkTable):
-        return files.FileReleaseSink(settings.path(table.folder))
-    return kafka_topics.KafkaReleaseSink(
-        _kafka(settings), table.topic, transactional_id=table.transactional_id
-    )
-
-
-def release_reader(
-    settings: Settings, patience: Callable[[KafkaSettings], KafkaSettings] = lambda kafka: kafka
-) -> ReleaseReader:
-    """Return a reader of what the configured sink publishes."""
-    table = settings.config.sink
-    if isinstance(table, FilesSinkTable):
-        return files.FileReleaseReader(settings.path(table.folder))
-    return kafka_topics.KafkaReleaseReader(patience(_kafka(settings)), table.topic)
+    bytes_max = settings.config.ingest.record_bytes_max
+    return settings.config.source.source(settings.site, record_bytes_max=bytes_max)
 
 
 def dead_letter_sink(settings: Settings) -> DeadLetterSink:
     """Return the configured dead-letter sink, open."""
     table = settings.config.dead_letters
-    sink: DeadLetterSink
-    if isinstance(table, FilesDeadLettersTable):
-        sink = files.FileDeadLetterSink(
-            settings.path(table.path), dead_letter_bytes_max=table.dead_letter_bytes_max
-        )
-    else:
-        sink = kafka_topics.KafkaDeadLetterSink(
-            _kafka(settings), table.topic, dead_letter_bytes_max=table.dead_letter_bytes_max
-        )
+    sink = table.dead_letter_sink(settings.site)
     return BareLetters(sink) if table.payload == "none" else sink
 
 
@@ -244,15 +199,6 @@ def make_private_folder(settings: Settings) -> Path:
     return folder
 
 
-def erase_dead_letters(settings: Settings, ids: Sequence[str]) -> int | None:
-    """Blank the dead letters that hold one of these ids; None where they are out of reach."""
-    table = settings.config.dead_letters
-    if not isinstance(table, FilesDeadLettersTable):
-        return None
-    words = [name.encode() for name in ids]
-    return files.blank_dead_letters(settings.path(table.path), words)
-
-
 @contextmanager
 def stop_on_signals() -> Iterator[threading.Event]:
     """Give an event that the first SIGTERM or SIGINT sets; a second signal ends the process."""
@@ -283,11 +229,3 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         lateness_max_s=settings.config.ingest.lateness_max_s,
         erase_within_s=settings.config.state.erase_within_s,
     )
-
-
-def _kafka(settings: Settings) -> KafkaSettings:
-    kafka = settings.config.kafka
-    if kafka is None:
-        msg = "The configuration has no [kafka] table."
-        raise ConfigError(msg, hint="A connector of kind kafka needs one.")
-    return kafka

@@ -16,7 +16,7 @@ from typing import Final
 from ktsafe.state.errors import StateLocked
 from ktsafe.state.folder import is_held
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.config.settings import FilesSourceTable, Settings
+from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.process.logs import get_logger
 
@@ -41,10 +41,7 @@ def check_can_stand_by(settings: Settings, private: Path, *, mounts: Path = MOUN
     ------
     ConfigError
     """
-    source = settings.config.source
-    if isinstance(source, FilesSourceTable) and any(
-        _is_pipe(settings, path) for path in source.paths
-    ):
+    if settings.config.source.is_read_once(settings.site):
         msg = "A standby cannot take over standard input or a pipe."
         raise ConfigError(msg, hint="What the first service read of it is gone. Name files.")
     kind = file_system(private, mounts)
@@ -101,7 +98,3 @@ def file_system(folder: Path, mounts: Path = MOUNTS) -> str | None:
         if folder.resolve().is_relative_to(point) and len(point.parts) >= best:
             best, kind = len(point.parts), kinds[0]
     return kind
-
-
-def _is_pipe(settings: Settings, path: str) -> bool:
-    return path == "-" or settings.path(path).is_fifo()

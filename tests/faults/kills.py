@@ -33,7 +33,6 @@ from ktsafe.connectors.kafka_topics import (
     chunks,
     create_topics,
 )
-from ktsafe.stream.config.settings import KafkaSinkTable
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.verify import verify
 from tests import feeds, services
@@ -152,8 +151,7 @@ def copied(site: running.Site, folder: Path, *changes: tuple[str, str]) -> runni
 
 def release_topic(site: running.Site) -> str:
     """Return the topic that a service publishes to; empty if it publishes to a folder."""
-    sink = site.settings.config.sink
-    return sink.topic if isinstance(sink, KafkaSinkTable) else ""
+    return site.settings.config.sink.kafka_topic or ""
 
 
 def one_feed(make: Make, folder: Path, seed: int, kills_max: int, tally: Tally) -> None:

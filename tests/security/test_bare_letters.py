@@ -12,7 +12,6 @@ from ktsafe.connectors.base import DeadLetter, Record
 from ktsafe.connectors.letters import BareLetters, without_content
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.service import assembly
 from tests import services
 from tests.memory_connectors import Faults, MemoryDeadLetterSink
 from tests.trials import running
@@ -63,4 +62,5 @@ def test_the_option_reaches_the_file(tmp_path, capsys, payload):
     assert ("secret-person" in shown) == is_there
     assert run_command(["letters", "read", str(place.config), "--json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out) == json.loads(line)
-    assert assembly.erase_dead_letters(place.settings, ["secret-person"]) == is_there
+    table, site = place.settings.config.dead_letters, place.settings.site
+    assert table.erase(site, ["secret-person"]) == is_there

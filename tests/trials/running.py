@@ -126,13 +126,11 @@ class Site:
 
     def releases(self, into: Path) -> dict[str, tuple[str, int]]:
         """Rebuild all releases in `into`: id to (manifest sha256, vertices)."""
-        settings = self.settings
-        if (
-            isinstance(settings.config.sink, config.FilesSinkTable)
-            and not settings.path(settings.config.sink.folder).exists()
-        ):
+        sink, site = self.settings.config.sink, self.settings.site
+        folder = sink.folder_handed_out(site)
+        if folder is not None and not folder.exists():
             return {}  # Killed before its sink was opened for the first time.
-        reader = assembly.release_reader(settings)
+        reader = sink.release_reader(site)
         into.mkdir(parents=True, exist_ok=True)
         try:
             return {

@@ -1,0 +1,209 @@
+"""Kinds of connectors: `kind` in `[source]`, `[sink]` and `[dead_letters]`.
+
+A kind is a table: its keys are fields, and it makes the connector. Kinds of other distributions are
+found by entry points, named as the kind, in the groups of `GROUPS`:
+
+    [project.entry-points."ktsafe.sinks"]
+    sqlite = "our_package:SqliteSink"
+
+`docs/plug-ins.md` shows one from beginning to end.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from importlib.metadata import entry_points
+from pathlib import Path
+from typing import Any, Final, Union
+
+import msgspec
+
+from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from ktsafe.connectors.kafka_settings import KafkaSettings
+from ktsafe.connectors.letters import Payload
+from ktsafe.stream.config.section import Positive, Section
+from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.ingest.debezium import Tables
+from ktsafe.stream.ingest.envelopes import Format
+
+GROUPS: Final = {
+    "source": "ktsafe.sources",
+    "sink": "ktsafe.sinks",
+    "dead_letters": "ktsafe.dead_letters",
+}
+"""The group of entry points for each table."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Site:
+    """Where a service is configured: what a table needs beside its own keys.
+
+    Attributes
+    ----------
+    base:
+        The folder that relative paths start from.
+    kafka:
+        The cluster of the `[kafka]` table, if there is one.
+    """
+
+    base: Path
+    kafka: KafkaSettings | None = None
+
+    def path(self, text: str) -> Path:
+        """Return a configured path.
+
+        Raises
+        ------
+        ConfigError
+            If no path can be so: it holds a null character, or "~name" names nobody.
+        """
+        try:
+            return (self.base / Path(text).expanduser()).resolve()
+        except (ValueError, RuntimeError) as error:
+            msg = f"{text!r} cannot be a path."
+            raise ConfigError(msg, hint="Correct it in the configuration.") from error
+
+    @property
+    def cluster(self) -> KafkaSettings:
+        """The cluster.
+
+        Raises
+        ------
+        ConfigError
+            If there is no `[kafka]` table.
+        """
+        if self.kafka is None:
+            msg = "The configuration has no [kafka] table."
+            raise ConfigError(msg, hint="A connector of kind kafka needs one.")
+        return self.kafka
+
+
+class _TableMeta(msgspec.StructMeta, abc.ABCMeta):
+    """Tables with methods that a kind must have."""
+
+
+class ConnectorTable(Section, frozen=True, tag_field="kind", metaclass=_TableMeta):
+    """Base of the tables of connectors."""
+
+    @abc.abstractmethod
+    def place(self, site: Site) -> str:
+        """Return where it reads or writes, for people."""
+
+    @property
+    def kafka_topic(self) -> str | None:
+        """The topic of the `[kafka]` cluster that it uses, if it does."""
+        return None
+
+
+class SourceTable(ConnectorTable, frozen=True):
+    """`[source]`: where events come from, and how they are wrapped."""
+
+    event_format: Format = "plain"
+    debezium: Tables | None = None
+
+    @abc.abstractmethod
+    def source(self, site: Site, *, record_bytes_max: int) -> Source:
+        """Return the source, not opened. Larger records may be cut to a prefix."""
+
+    def missing(self, site: Site) -> list[str]:
+        """Return what is named and is not there yet, for people."""
+        return []
+
+    def is_read_once(self, site: Site) -> bool:
+        """Whether what was read is gone, so that no other process can go on with it."""
+        return False
+
+
+class SinkTable(ConnectorTable, frozen=True):
+    """`[sink]`: where releases are published."""
+
+    @abc.abstractmethod
+    def release_sink(self, site: Site) -> ReleaseSink:
+        """Return the sink, not opened."""
+
+    @abc.abstractmethod
+    def release_reader(self, site: Site) -> ReleaseReader:
+        """Return a reader of what the sink publishes."""
+
+    def folder_handed_out(self, site: Site) -> Path | None:
+        """Return the folder that readers get, where nothing private may lie."""
+        return None
+
+
+class DeadLettersTable(ConnectorTable, frozen=True):
+    """`[dead_letters]`: where records go that cannot be applied."""
+
+    dead_letter_bytes_max: Positive = 524_288
+    payload: Payload = "full"
+
+    @abc.abstractmethod
+    def dead_letter_sink(self, site: Site) -> DeadLetterSink:
+        """Return the sink, open."""
+
+    def letters(self, site: Site) -> Iterator[dict[str, Any]]:
+        """Yield letters as JSON-ready mappings, in the form of the file sink.
+
+        Raises
+        ------
+        ConfigError
+            If this kind cannot read them.
+        """
+        msg = "Dead letters of this kind cannot be read here."
+        raise ConfigError(msg, hint=f"Read them where they are: {self.place(site)}.")
+
+    def erase(self, site: Site, ids: Sequence[str]) -> int | None:
+        """Blank the letters that hold one of these ids; return how many. None: out of reach."""
+        return None
+
+    def private_file(self, site: Site) -> Path | None:
+        """Return the file that it writes, which nobody else may read."""
+        return None
+
+
+def configuration_type(
+    base: type[msgspec.Struct],
+    built_in: Mapping[str, Sequence[type[ConnectorTable]]],
+    document: Mapping[str, Any],
+) -> Any:
+    """Return the type that a configuration is decoded to: `base` with the kinds that it names.
+
+    Parameters
+    ----------
+    built_in:
+        The kinds that come with the program, by table.
+    document:
+        The parsed file. Of other kinds only those are loaded that it names.
+
+    Raises
+    ------
+    ConfigError
+        If an installed kind cannot be loaded.
+    """
+    fields = []
+    for name, tables in built_in.items():
+        table = document.get(name)
+        kind = table.get("kind") if isinstance(table, dict) else None
+        known = {each.__struct_config__.tag for each in tables}
+        more = () if kind in known else _installed(name, kind)
+        fields.append((name, Union[(*tables, *more)]))
+    return msgspec.defstruct(
+        base.__name__, fields, bases=(base,), frozen=True, kw_only=True, forbid_unknown_fields=True
+    )
+
+
+def _installed(table: str, kind: object) -> tuple[type[ConnectorTable], ...]:
+    """Return the table of an installed kind; none if there is no such kind."""
+    found = [point for point in entry_points(group=GROUPS[table]) if point.name == kind]
+    if not found:
+        return ()
+    try:
+        made = found[0].load()
+    except Exception as error:
+        msg = f'{table}.kind = "{kind}" is installed and cannot be loaded: {type(error).__name__}.'
+        raise ConfigError(msg, hint=f"It is {found[0].value}; see its documentation.") from error
+    if not (isinstance(made, type) and issubclass(made, ConnectorTable)):
+        msg = f'{table}.kind = "{kind}" is no table of a connector.'
+        raise ConfigError(msg, hint=f"{found[0].value} must derive from ConnectorTable.")
+    return (made,)

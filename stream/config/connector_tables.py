@@ -1,0 +1,221 @@
+"""The kinds of connectors that come with the program: files and Kafka.
+
+Connectors are imported when a table makes one: a configuration is checked without Kafka.
+"""
+
+from __future__ import annotations
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Final
+
+import msgspec
+
+from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
+from ktsafe.connectors.letters import PREFIX
+from ktsafe.stream.config.connector_kinds import (
+    ConnectorTable,
+    DeadLettersTable,
+    SinkTable,
+    Site,
+    SourceTable,
+)
+from ktsafe.stream.config.section import Name
+
+LETTER_FIELDS: Final = frozenset(
+    {"topic", "partition", "offset", "exception.class.name", "exception.message"}
+)
+"""Headers that every letter in a topic has."""
+
+
+class FilesSourceTable(SourceTable, frozen=True, kw_only=True, tag="files"):
+    """`[source] kind = "files"`: `.jsonl`, `.jsonl.gz`, or "-" for standard input."""
+
+    paths: Annotated[list[str], msgspec.Meta(min_length=1)]
+    topic: Name = "feed"
+    follow: bool = False
+
+    def __post_init__(self) -> None:
+        """Refuse to read standard input twice."""
+        if self.paths.count("-") > 1:
+            raise ValueError("paths names standard input twice")
+
+    def place(self, site: Site) -> str:
+        """Return the paths."""
+        return ", ".join(path if path == "-" else str(site.path(path)) for path in self.paths)
+
+    def source(self, site: Site, *, record_bytes_max: int) -> Source:
+        """Return a source that reads the files in turn."""
+        from ktsafe.connectors.files import FileSource
+
+        paths = [path if path == "-" else str(site.path(path)) for path in self.paths]
+        return FileSource(
+            paths, topic=self.topic, follow=self.follow, record_bytes_max=record_bytes_max
+        )
+
+    def missing(self, site: Site) -> list[str]:
+        """Return the files that are not there."""
+        found = [str(site.path(path)) for path in self.paths if path != "-"]
+        return [path for path in found if not Path(path).exists()]
+
+    def is_read_once(self, site: Site) -> bool:
+        """Whether one of the paths is standard input, or a pipe."""
+        return any(path == "-" or site.path(path).is_fifo() for path in self.paths)
+
+
+class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
+    """`[source] kind = "kafka"`: all partitions of one topic of the `[kafka]` cluster."""
+
+    topic: Name
+
+    @property
+    def kafka_topic(self) -> str:
+        """The topic of events."""
+        return self.topic
+
+    def place(self, site: Site) -> str:
+        """Return the topic."""
+        return f"topic {self.topic}"
+
+    def source(self, site: Site, *, record_bytes_max: int) -> Source:
+        """Return a source that reads the topic; brokers bound records by themselves."""
+        from ktsafe.connectors.kafka_topics import KafkaSource
+
+        return KafkaSource(site.cluster, self.topic)
+
+
+class FilesSinkTable(SinkTable, frozen=True, tag="files"):
+    """`[sink] kind = "files"`: one folder per release."""
+
+    folder: str
+
+    def place(self, site: Site) -> str:
+        """Return the folder of all releases."""
+        return str(site.path(self.folder))
+
+    def release_sink(self, site: Site) -> ReleaseSink:
+        """Return a sink that makes a folder for each release."""
+        from ktsafe.connectors.files import FileReleaseSink
+
+        return FileReleaseSink(site.path(self.folder))
+
+    def release_reader(self, site: Site) -> ReleaseReader:
+        """Return a reader of the folder."""
+        from ktsafe.connectors.files import FileReleaseReader
+
+        return FileReleaseReader(site.path(self.folder))
+
+    def folder_handed_out(self, site: Site) -> Path:
+        """Return the folder of all releases."""
+        return site.path(self.folder)
+
+
+class KafkaSinkTable(SinkTable, frozen=True, tag="kafka"):
+    """`[sink] kind = "kafka"`: a topic of one partition, written in transactions."""
+
+    topic: Name
+    transactional_id: Name = "ktsafe-releases"
+
+    @property
+    def kafka_topic(self) -> str:
+        """The topic of releases."""
+        return self.topic
+
+    def place(self, site: Site) -> str:
+        """Return the topic."""
+        return f"topic {self.topic}"
+
+    def release_sink(self, site: Site) -> ReleaseSink:
+        """Return a sink that writes chunks and a marker."""
+        from ktsafe.connectors.kafka_topics import KafkaReleaseSink
+
+        return KafkaReleaseSink(site.cluster, self.topic, transactional_id=self.transactional_id)
+
+    def release_reader(self, site: Site) -> ReleaseReader:
+        """Return a reader of the topic."""
+        from ktsafe.connectors.kafka_topics import KafkaReleaseReader
+
+        return KafkaReleaseReader(site.cluster, self.topic)
+
+
+class FilesDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="files"):
+    """`[dead_letters] kind = "files"`: one JSON line per letter."""
+
+    path: str
+
+    def place(self, site: Site) -> str:
+        """Return the file."""
+        return str(site.path(self.path))
+
+    def dead_letter_sink(self, site: Site) -> DeadLetterSink:
+        """Return a sink that appends lines."""
+        from ktsafe.connectors.files import FileDeadLetterSink
+
+        path, bytes_max = site.path(self.path), self.dead_letter_bytes_max
+        return FileDeadLetterSink(path, dead_letter_bytes_max=bytes_max)
+
+    def letters(self, site: Site) -> Iterator[dict[str, Any]]:
+        """Yield the lines; the first letter makes the file."""
+        path = site.path(self.path)
+        if path.exists():
+            with path.open("rb") as lines:
+                yield from map(json.loads, lines)
+
+    def erase(self, site: Site, ids: Sequence[str]) -> int | None:
+        """Blank letters in the file."""
+        from ktsafe.connectors.files import blank_dead_letters
+
+        return blank_dead_letters(site.path(self.path), [name.encode() for name in ids])
+
+    def private_file(self, site: Site) -> Path:
+        """Return the file."""
+        return site.path(self.path)
+
+
+class KafkaDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="kafka"):
+    """`[dead_letters] kind = "kafka"`: a topic, with error headers in the manner of Connect."""
+
+    topic: Name
+
+    @property
+    def kafka_topic(self) -> str:
+        """The topic of letters."""
+        return self.topic
+
+    def place(self, site: Site) -> str:
+        """Return the topic."""
+        return f"topic {self.topic}"
+
+    def dead_letter_sink(self, site: Site) -> DeadLetterSink:
+        """Return a sink that writes records."""
+        from ktsafe.connectors.kafka_topics import KafkaDeadLetterSink
+
+        bytes_max = self.dead_letter_bytes_max
+        return KafkaDeadLetterSink(site.cluster, self.topic, dead_letter_bytes_max=bytes_max)
+
+    def letters(self, site: Site) -> Iterator[dict[str, Any]]:
+        """Yield the records of the topic that are letters, as a file has them."""
+        from ktsafe.connectors.kafka_topics import read_records
+
+        for record in read_records(site.cluster, self.topic):
+            told = {
+                n: v.decode(errors="replace") for n, v in record.headers if n.startswith(PREFIX)
+            }
+            rest = [[n, _base64(v)] for n, v in record.headers if not n.startswith(PREFIX)]
+            content = {"key": _base64(record.key), "value": _base64(record.value), "headers": rest}
+            if {name.removeprefix(PREFIX) for name in told} >= LETTER_FIELDS:
+                yield {**told, **content}
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else b64encode(data).decode()
+
+
+BUILT_IN: Final[dict[str, tuple[type[ConnectorTable], ...]]] = {
+    "source": (FilesSourceTable, KafkaSourceTable),
+    "sink": (FilesSinkTable, KafkaSinkTable),
+    "dead_letters": (FilesDeadLettersTable, KafkaDeadLettersTable),
+}
+"""The kinds of each table."""
