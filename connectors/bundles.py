@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+from collections.abc import Mapping
 from pathlib import Path
 
 import msgspec
@@ -137,6 +138,26 @@ def sync_folder(folder: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def rebuild(files: Mapping[str, bytes], release_id: str, into: Path) -> Path:
+    """Write the files of a release that was read to `into/<release_id>`, checked; return it.
+
+    Raises
+    ------
+    SinkConflict
+        If the bytes are not those that the manifest lists, or others stand there already.
+    """
+    if not all(map(is_safe_name, (release_id, *files))):
+        raise damaged(release_id, MANIFEST)
+    temporary = into / f".tmp-{release_id}"
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir(parents=True)
+    for name, data in files.items():
+        (temporary / name).write_bytes(data)
+    check_folder(temporary, release_id)
+    put_in_place(temporary, into / release_id)
+    return into / release_id
 
 
 def put_in_place(temporary: Path, target: Path) -> None:

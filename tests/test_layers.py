@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -20,6 +21,8 @@ MAY_IMPORT = {
     "stream": {"ktsafe", "connectors", "state"},
 }
 """Which of our packages each package may import, beside itself."""
+TESTING = ROOT / "ktsafe" / "testing"
+"""Contracts of connectors, for those who write one: above the connectors, below nothing."""
 OURS = {*MAY_IMPORT, "tests", "ops"}
 
 
@@ -47,7 +50,7 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_only_what_lies_below(package: str) -> None:
     """A package imports of ours only itself and what it is allowed to."""
-    modules = sorted((ROOT / package).rglob("*.py"))
+    modules = [p for p in sorted((ROOT / package).rglob("*.py")) if TESTING not in p.parents]
     assert modules
     forbidden = OURS - MAY_IMPORT[package] - {package} | {"relative import beyond the package"}
     found = [
@@ -57,6 +60,19 @@ def test_packages_import_only_what_lies_below(package: str) -> None:
         if name in forbidden
     ]
     assert found == []
+
+
+def test_contracts_know_the_connectors_only() -> None:
+    """What is shipped to test connectors with imports their base, and pytest, and nothing else."""
+    ours = {name for path in TESTING.rglob("*.py") for _, name in imported(path)} & OURS
+    assert ours == {"connectors", "ktsafe"}
+    assert not [
+        path
+        for package in MAY_IMPORT
+        for path in (ROOT / package).rglob("*.py")
+        if TESTING not in path.parents
+        and re.search(r"^ *(from|import) ktsafe\.testing", path.read_text("utf-8"), re.MULTILINE)
+    ]
 
 
 def test_connectors_know_of_the_mechanism_how_errors_speak() -> None:

@@ -28,9 +28,9 @@ from ktsafe.connectors.kafka_topics import (
 
 from kafka import KafkaConsumer, TopicPartition  # isort: skip -- after the connectors, which quieten its import
 from ktsafe.stream.errors import Exit
+from ktsafe.testing import release_contract
 from ops.broker.broker import Broker
 from tests import feeds, services
-from tests.connectors import release_contract
 from tests.faults.on_disk import PEOPLE, killed_and_started
 from tests.faults.processes import Watched, check, ended, refuses, seconds_until, stop, watched
 from tests.faults.simulated import BY_ITSELF, NEXT_START

@@ -17,8 +17,8 @@ from ktsafe.connectors.kafka_topics import (
     create_topics,
 )
 from ktsafe.connectors.letters import PREFIX
+from ktsafe.testing.letter_contract import BYTES_MAX, Found, LetterContract, letter
 from ops.broker.broker import Broker
-from tests.connectors.letter_contract import BYTES_MAX, Found, LetterContract, letter
 from tests.integration.cluster import Cluster
 
 pytestmark = pytest.mark.integration

@@ -23,8 +23,7 @@ from ktsafe.connectors.kafka_topics import (
     chunks,
 )
 from ktsafe.connectors.kafka_topics import release_sink as sink_module
-from ops.broker.broker import Broker
-from tests.connectors.release_contract import (
+from ktsafe.testing.release_contract import (
     CHUNK_BYTES,
     FILES,
     TRANSACTION_BYTES_MAX,
@@ -32,6 +31,7 @@ from tests.connectors.release_contract import (
     content,
     stage,
 )
+from ops.broker.broker import Broker
 from tests.integration.cluster import Cluster
 from tests.ops.prometheus import until
 

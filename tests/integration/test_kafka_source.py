@@ -12,14 +12,14 @@ from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import Misconfigured, OffsetLost, SourceMismatch, Unavailable
 from ktsafe.connectors.kafka_topics import KafkaSettings, KafkaSource
 from ktsafe.connectors.kafka_topics import kafka_source as source_module
-from ops.broker.broker import Broker, free_ports
-from tests.connectors.source_contract import (
+from ktsafe.testing.source_contract import (
     N_PARTITIONS,
     SourceContract,
     next_offsets,
     read_all,
     values_of,
 )
+from ops.broker.broker import Broker, free_ports
 from tests.integration.cluster import Cluster
 
 # After the connectors, which import kafka-python without its warnings.

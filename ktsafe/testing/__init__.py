@@ -1,0 +1,21 @@
+"""Contract tests for connectors of your own: derive a class, give a `world` fixture, run pytest.
+
+>>> from ktsafe.testing import ReleaseContract
+>>> sorted(name for name in vars(ReleaseContract) if name.startswith("test_"))[:2]
+['test_a_later_release_is_not_followed_by_an_earlier_one', 'test_a_new_instance_goes_on']
+
+The connectors that come with the program pass the same tests. This package needs pytest.
+"""
+
+from ktsafe.testing.letter_contract import LetterContract, LetterWorld
+from ktsafe.testing.release_contract import ReleaseContract, ReleaseWorld
+from ktsafe.testing.source_contract import SourceContract, SourceWorld
+
+__all__ = [
+    "LetterContract",
+    "LetterWorld",
+    "ReleaseContract",
+    "ReleaseWorld",
+    "SourceContract",
+    "SourceWorld",
+]
