@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import sys
+from pathlib import Path
 from typing import Final
 
 from ktsafe.stream.process import kernel_cache
@@ -27,7 +28,7 @@ def main() -> None:
     """Run the command line and exit with its code.
 
     An error that nobody expected ends in one log line with its type and places: its text may hold
-    an id or a value.
+    an id or a value. `ktsafe --debug` writes it to a private file besides.
     """
     process.begin()
     logs.configure(level="warning")
@@ -37,7 +38,8 @@ def main() -> None:
     try:
         code = run_command(sys.argv[1:])
     except Exception:  # noqa: BLE001 -- whatever it is, it ends here
-        logs.install_crash_hooks()  # Typer has put its own in place, which would print the text.
+        # Typer has put its own in place, which would print the text.
+        logs.install_crash_hooks(Path.cwd() if "--debug" in sys.argv[1:2] else None)
         sys.excepthook(*sys.exc_info())
         code = Exit.INTERNAL
     process.end(code)

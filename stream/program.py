@@ -149,6 +149,14 @@ def ktsafe(
             "--version", callback=_say_version, is_eager=True, help="Say which version this is."
         ),
     ] = False,
+    _debug: Annotated[
+        bool,
+        typer.Option(
+            "--debug",
+            help="First of all options: after a crash, write its traceback to a file in this "
+            "folder that only you may read. It may hold ids and values.",
+        ),
+    ] = False,
 ) -> None:
     """Publish a social network's graph, release by release, without giving its people away."""
 

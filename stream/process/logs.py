@@ -17,6 +17,7 @@ import logging
 import math
 import re
 import sys
+import tempfile
 import threading
 import traceback
 from collections.abc import Mapping
@@ -33,15 +34,16 @@ class Kind(enum.Enum):
     NUMBER = "number"
     WORD = "word"
     TEXT = "text"
+    PLACES = "places"
 
 
 _NUMBERS: Final = (
     "attempt attempts_max bytes changed count edges epsilon events fewest interval_s k lag n_hops "
     "offset partition partitions pid port records seconds skipped vertices w wait_s"
 )
-# `release_id` and `sequence_id` are published anyway; `error` and `at` come from the program.
+# `release_id` and `sequence_id` are published anyway; `error` comes from the program.
 _WORDS: Final = (
-    "alpha at clock error kind level op outcome phase reason release_id sequence_id signal slot t "
+    "alpha clock error kind level op outcome phase reason release_id sequence_id signal slot t "
     "topic version"
 )
 # Topics, paths and brokers: the operator's own settings.
@@ -50,6 +52,7 @@ FIELDS: Final[Mapping[str, Kind]] = {
     **dict.fromkeys(_NUMBERS.split(), Kind.NUMBER),
     **dict.fromkeys(_WORDS.split(), Kind.WORD),
     **dict.fromkeys(_TEXTS.split(), Kind.TEXT),
+    "at": Kind.PLACES,
 }
 """Every field a log line may have. Adding one means: it can never hold an id or a value."""
 
@@ -62,6 +65,9 @@ _OURS: Final = "ktsafe"
 _RENDERED: Final = re.compile(r"(kafka|ktsafe\.connectors)(\.|$)")
 _WORD: Final = re.compile(r"[A-Za-z0-9_.,:/@+-]{1,128}")
 _BARE: Final = re.compile(r"[A-Za-z0-9_.,:/@+-]+")
+_PLACE: Final = r"[\w.<>-]{1,80}:\d{1,7}:[\w<>]{1,80}"
+_PLACES: Final = re.compile(rf"unknown|{_PLACE}(,{_PLACE}){{0,5}}")
+"""Files of the program, lines and functions; a module's own code is the function `<module>`."""
 
 
 class Log:
@@ -117,15 +123,22 @@ def configure(
     logging.getLogger(_OURS).setLevel(level.upper())
 
 
-def install_crash_hooks() -> None:
-    """Report errors that nobody caught as one log line: type and places, no text, no values."""
+def install_crash_hooks(tracebacks: Path | None = None) -> None:
+    """Report errors that nobody caught as one log line: type and places, no text, no values.
+
+    Parameters
+    ----------
+    tracebacks:
+        A folder for whole tracebacks, a file each of mode 0600. They hold texts of errors, and with
+        them ids and values: they are private. By default none is written.
+    """
     log = get_logger("ktsafe.stream.crash")
 
     def crashed(
         kind: type[BaseException], error: BaseException | None, tb: TracebackType | None
     ) -> None:
-        log.error("internal error", error=kind.__name__, at=_places(tb))
-        del error
+        path = _written(tracebacks, kind, error, tb) if tracebacks else None
+        log.error("internal error", error=kind.__name__, at=_places(tb), path=path)
 
     def crashed_in_thread(args: threading.ExceptHookArgs) -> None:
         if args.exc_type is not SystemExit:
@@ -133,6 +146,19 @@ def install_crash_hooks() -> None:
 
     sys.excepthook = crashed
     threading.excepthook = crashed_in_thread
+
+
+def _written(
+    folder: Path, kind: type[BaseException], error: BaseException | None, tb: TracebackType | None
+) -> str | None:
+    """Write a traceback to a new private file and return its path; None if it cannot be written."""
+    try:
+        number, path = tempfile.mkstemp(prefix="ktsafe-crash-", suffix=".txt", dir=folder)
+        with open(number, "w", encoding="utf-8") as file:  # noqa: PTH123 -- it is open already
+            traceback.print_exception(kind, error, tb, file=file)
+    except OSError:
+        return None
+    return path
 
 
 class Formatter(logging.Formatter):
@@ -185,6 +211,8 @@ def _admitted(kind: Kind, value: Value) -> Value:
             return text if _WORD.fullmatch(text := str(value)) else "?"
         case Kind.TEXT:
             return _clean(str(value))
+        case Kind.PLACES:
+            return text if _PLACES.fullmatch(text := str(value)) else "?"
 
 
 def _clean(text: str) -> str:

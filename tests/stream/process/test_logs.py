@@ -7,6 +7,7 @@ import io
 import json
 import logging
 import re
+import stat
 import sys
 import threading
 from collections.abc import Iterator
@@ -186,6 +187,41 @@ def test_crashes_show_no_text(monkeypatch: pytest.MonkeyPatch) -> None:
     lines = json_lines(stream)
     assert [line["error"] for line in lines] == ["ValueError", "ValueError"]
     assert all(":fail" in str(line["at"]) for line in lines)
+
+
+def test_a_crash_names_its_places(tmp_path: Path) -> None:
+    """Places are those of the innermost calls, code of a module and lambdas among them."""
+    stream = io.StringIO()
+    logs.configure(format="json", stream=stream)
+    code = "def outer():\n    return (lambda: 1 / 0)()\n" * 3 + "outer()\n"
+    try:
+        exec(compile(code, str(tmp_path / "our-module.py"), "exec"), {})  # noqa: S102 -- ours
+    except ZeroDivisionError:
+        logging.getLogger("ktsafe.stream").exception("internal error")
+    at = str(json_lines(stream)[0]["at"])
+    assert at.endswith("our-module.py:7:<module>,our-module.py:6:outer,our-module.py:6:<lambda>")
+    logs.get_logger("ktsafe.stream").error("x", at="alice of Wonderland")
+    assert json_lines(stream)[1]["at"] == "?"
+
+
+def test_a_traceback_is_written_where_it_was_asked_for(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is its owner's only; the log names it and holds no text of the error."""
+    monkeypatch.setattr(sys, "excepthook", sys.excepthook)
+    monkeypatch.setattr(threading, "excepthook", threading.excepthook)
+    stream = io.StringIO()
+    logs.configure(format="json", stream=stream)
+    logs.install_crash_hooks(tmp_path)
+    try:
+        raise ValueError("alice")
+    except ValueError as error:
+        sys.excepthook(type(error), error, error.__traceback__)
+    (path,) = tmp_path.iterdir()
+    assert "ValueError: alice" in path.read_text()
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert json_lines(stream)[0]["path"] == str(path)
+    assert "alice" not in stream.getvalue()
 
 
 CONNECTOR_ARGUMENTS = {
