@@ -37,6 +37,8 @@ class Step:
         between, vertices; edges inside a newly published block are not among them.
     born, retired:
         int64: published ids that appeared, and that disappeared.
+    vacated:
+        int64: published ids of the places that their owners left, which looks like nothing.
     """
 
     release: int
@@ -44,6 +46,7 @@ class Step:
     lost: NDArray[np.int64]
     born: NDArray[np.int64]
     retired: NDArray[np.int64]
+    vacated: NDArray[np.int64]
 
 
 class Recipe(NamedTuple):
@@ -98,9 +101,11 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     # Edges between two vertices that appeared with them are births, no gains.
     gained = gained[(gained < first_born).any(axis=1)]
     ids = state.places.published[:]
+    places = state.places.used()
+    vacated = ids[places[state.places.left[places] == state.current.number]]
     # Only now: what cohorts without edges lost in this release was looked at above.
     retired = np.array(_remove_bare(state, left), dtype=np.int64)
-    return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired)
+    return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired, vacated)
 
 
 def apply(draft: Draft, changes: Changes) -> set[int]:

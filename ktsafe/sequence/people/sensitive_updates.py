@@ -35,12 +35,12 @@ def note_sensitive(draft: Draft, row: int, code: int) -> int | None:
         state.count("sensitive_suppressed")
         state.places.publish_sensitive(place, _suppressed(draft), is_sensitive=False)
         return label
-    if not is_kept_missing(draft, place):
+    if not _is_kept_missing(draft, place):
         state.places.publish_sensitive(place, code, is_sensitive=is_sensitive)
     return None
 
 
-def is_kept_missing(draft: Draft, place: int) -> bool:
+def _is_kept_missing(draft: Draft, place: int) -> bool:
     """Whether a place shows "-" and goes on to, since others of its cohort may hide values."""
     state = draft.state
     shown = state.codes.sensitive[state.places.sensitive[place]]

@@ -1,0 +1,98 @@
+"""Departures are invisible: nothing that is shown of a place changes because its owner left."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+import pytest
+
+from ktsafe.sequence import Sequence
+from tests.ktsafe.sequence import naive
+from tests.ktsafe.sequence.world import PARAMS, World
+
+LEAVING = {"ties": 2, "leaves": 4, "joins": 2}
+MOVING = {"ties": 2, "moves": 4}
+Release = naive.Release
+UNCHANGED, GONE = "unchanged", "gone"
+
+
+def changes(before: Release, after: Release, ids: list[int]) -> dict[int, tuple[object, ...]]:
+    """Return what is visibly different of some ids: values, and kinds of neighbours."""
+    (old, old_ties), (new, new_ties) = before, after
+    found: dict[int, tuple[object, ...]] = {}
+    for v in ids:
+        gained = Counter(new[u][:-1] for u in new_ties.get(v, set()) - old_ties[v])
+        lost = Counter(old[u][:-1] for u in old_ties[v] - new_ties.get(v, set()))
+        values = UNCHANGED if new.get(v) == old[v] else (old[v], new[v]) if v in new else GONE
+        found[v] = (values, frozenset(gained.items()), frozenset(lost.items()))
+    return found
+
+
+def owners(sequence: Sequence) -> dict[int, int]:
+    """Return the person behind each published id."""
+    released = sequence.released()
+    keys = released.keys.tolist()
+    return {i: key for i, key in zip(released.ids.tolist(), keys, strict=True) if key >= 0}
+
+
+@pytest.mark.parametrize(
+    ("activity", "options"),
+    [
+        (LEAVING, {}),
+        (MOVING, {"qi_change": "rebirth"}),
+        (MOVING | {"moves": 60}, {}),
+        (LEAVING, {"real_floor": 3}),
+    ],
+)
+def test_who_leaves_is_as_hard_to_find_as_who_stays(
+    activity: dict[str, int], options: dict[str, object]
+) -> None:
+    """No value of the place changes; it vanishes, gains or loses only as k of its kind do."""
+    world, rng = World(160, 300, 5, sensitive=0.3), np.random.default_rng(0)
+    sequence = world.begin(**options)
+    n_left = n_changed = 0
+    for _ in range(10):
+        before, was = naive.published(sequence), owners(sequence)
+        step = sequence.advance(world.change(**activity), rng)
+        after, now = naive.published(sequence), owners(sequence)
+        left = sorted(i for i, key in was.items() if now.get(i) != key)
+        assert sorted(step.vacated.tolist()) == left
+        for own in left:
+            alike = [v for v, shown in before[0].items() if shown[:-1] == before[0][own][:-1]]
+            change = changes(before, after, alike)
+            assert change[own][0] in (UNCHANGED, GONE)
+            if change[own] != (UNCHANGED, frozenset(), frozenset()):
+                n_changed += 1
+                assert sum(x == change[own] for x in change.values()) >= PARAMS.k
+        n_left += len(left)
+    assert n_left >= 10
+    assert n_changed
+
+
+@pytest.mark.parametrize("options", [{}, {"qi_change": "rebirth"}])
+def test_a_place_shows_its_value_for_as_long_as_it_is_there(options: dict[str, object]) -> None:
+    """Over all later releases, whoever else changes, a place that was left keeps its values."""
+    world, rng = World(160, 300, 6, sensitive=0.3), np.random.default_rng(0)
+    sequence = world.begin(**options)
+    kept: dict[int, tuple[str, ...]] = {}
+    for _ in range(10):
+        before = naive.published(sequence)[0]
+        step = sequence.advance(world.change(ties=2, leaves=3, moves=2, joins=3), rng)
+        after = naive.published(sequence)[0]
+        kept |= {v: before[v] for v in step.vacated.tolist()}
+        assert all(after[v] == values for v, values in kept.items() if v in after)
+    assert {values[-1] for values in kept.values()} == {"ill", "well"}
+
+
+def test_what_was_vacated_is_undone_with_the_release() -> None:
+    """The list is of the last release only, and the same after recovery from pages."""
+    world = World(60, 90, 7)
+    sequence = world.begin()
+    again = Sequence.from_pages(sequence.to_pages())
+    change = world.change(leaves=3)
+    steps = [s.advance(change, np.random.default_rng(1)) for s in (sequence, again)]
+    assert steps[0].vacated.tolist() == steps[1].vacated.tolist()
+    assert len(steps[0].vacated) > 0
+    nothing = sequence.advance(world.change(ties=0), np.random.default_rng(2))
+    assert nothing.vacated.tolist() == []
