@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
 import numpy as np
@@ -41,10 +41,14 @@ class AuditedRelease:
     owners:
         Private: the person behind each vertex, None for an inserted vertex or one whose owner has
         left. None altogether: nothing is known.
+    vacated:
+        Private: ids whose owner is said to have left since the release before. `owners` may no
+        longer tell: people who left are erased from it.
     unmatched:
         Private: ids that the mapping has and the release has not, or the other way round.
     sensitive_texts:
-        What each vertex shows for the sensitive attribute; needed beside a true graph only.
+        What each vertex shows for the sensitive attribute; needed beside a true graph. Without
+        them only changes between sensitive and harmless values are seen.
     schema:
         Anything that says what the attributes mean; it must be equal throughout a sequence.
     shift:
@@ -61,6 +65,7 @@ class AuditedRelease:
     is_sensitive: NDArray[np.bool_]
     edges: NDArray[np.int64]
     owners: Sequence[Hashable | None] | None = None
+    vacated: Collection[str] = ()
     unmatched: int = 0
     sensitive_texts: Sequence[str] | None = None
     schema: object = None

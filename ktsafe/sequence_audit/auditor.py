@@ -28,6 +28,7 @@ from ktsafe.sequence_audit.profiles import Structure
 from ktsafe.sequence_audit.structure_reader import StructureReader
 from ktsafe.sequence_audit.symmetry import is_symmetry
 from ktsafe.sequence_audit.truth_comparison import TruthComparison
+from ktsafe.sequence_audit.value_changes import ValueHistory
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
 
@@ -95,6 +96,7 @@ class SequenceAuditor(Forkable):
         self._published = CandidateSets()
         self._linked: CandidateSets | None = None
         self._history = ChangeHistory()
+        self._values = ValueHistory()
         self._comparison = TruthComparison()
 
     @property
@@ -132,7 +134,9 @@ class SequenceAuditor(Forkable):
         vertices = self._base + self._numbering.of(release.ids)
         n_numbers = self._base + len(self._numbering)
         structure = self._reader.read(release, vertices, n_numbers, shift)
-        owned = self._ownership.add(vertices, n_numbers, release.owners)
+        vacated = frozenset(release.vacated)
+        is_vacated = [name in vacated for name in release.ids] if vacated else False
+        owned = self._ownership.add(vertices, n_numbers, release.owners, np.array(is_vacated))
         found.add("id_reassigned", owned.reassigned)
         found.add("owner_twice", owned.doubled)
         self._extend_views(release, structure, owned, n_numbers)
@@ -142,6 +146,7 @@ class SequenceAuditor(Forkable):
         if self._linked is not None:
             checked |= self._judge("linked_", self._linked, owned.linked, found)
         measured = {"changes": self._judge_changes(structure, found)}
+        measured["values"] = self._judge_values(release, structure, found)
         measured["published"] = self._figures_of(self._published)
         newcomers = vertices[owned.is_new & (owned.owner >= 0)]
         measured["newcomers"] = self._figures_of_newcomers(newcomers)
@@ -179,6 +184,7 @@ class SequenceAuditor(Forkable):
         self._published = CandidateSets()
         self._comparison.begin_sequence()
         self._history = ChangeHistory()
+        self._values = ValueHistory()
 
     def _checked_shift(
         self, release: AuditedRelease, found: Violations
@@ -263,6 +269,19 @@ class SequenceAuditor(Forkable):
             "k_delta_real": figures.counts(changes.k_delta_real[is_owned[changes.vertices]], k),
             "k_still": figures.counts(changes.k_still, k),
         }
+
+    def _judge_values(
+        self, release: AuditedRelease, structure: Structure, found: Violations
+    ) -> dict[str, Any]:
+        """Decide whether a changed value tells that somebody left; return figures of all."""
+        has_left = self._ownership.has_left
+        vertices = structure.vertices
+        changes = self._values.add(release, vertices, has_left, self._published, self._params.k)
+        if self.promise.cover:
+            failing = np.union1d(changes.telling, changes.uncovered)
+            position = np.flatnonzero(np.isin(vertices, failing))
+            found.add("value_uncovered", position, absent=len(failing) - len(position))
+        return self._values.figures(changes, self._params)
 
     def _figures_of(self, view: CandidateSets) -> dict[str, Any]:
         was_owned = self._ownership.was_owned

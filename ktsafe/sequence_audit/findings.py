@@ -24,6 +24,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "linked_undecided": "could not be decided for who follows a person's ids",
         "change_uncovered": "visibly changed its ties, and fewer than k candidates changed alike",
         "cover_lost": "visibly changed in a former release, and too few who changed alike are left",
+        "value_uncovered": "shows another value though its owner left, and too few changed alike",
         "id_reassigned": "has another owner than its id had before",
         "owner_twice": "has an owner who is behind another id of the same release too",
         "owner_unknown": "has an owner who does not exist in the true graph",

@@ -51,6 +51,8 @@ class Ownership(Forkable):
     ----------
     is_known:
         Whether every release came with its owners.
+    has_left:
+        bool, by vertex number: whether the owner that it had is known to have left it.
     """
 
     def __init__(self) -> None:
@@ -59,6 +61,7 @@ class Ownership(Forkable):
         self._people = Numbering()
         self._last_owner = np.zeros(0, dtype=np.int64)
         self._was_seen = np.zeros(0, dtype=np.bool_)
+        self.has_left = np.zeros(0, dtype=np.bool_)
         # By person: the number that names the object, and the place held last.
         self._first_vertex = np.zeros(0, dtype=np.int64)
         self._last_vertex = np.zeros(0, dtype=np.int64)
@@ -73,9 +76,20 @@ class Ownership(Forkable):
         return self._people.of(people)
 
     def add(
-        self, vertices: NDArray[np.int64], n_numbers: int, owners: Sequence[Hashable | None] | None
+        self,
+        vertices: NDArray[np.int64],
+        n_numbers: int,
+        owners: Sequence[Hashable | None] | None,
+        is_vacated: NDArray[np.bool_],
     ) -> Owned:
-        """Take the owners of one more release; None altogether means that nothing is known."""
+        """Take the owners of one more release; None altogether means that nothing is known.
+
+        Parameters
+        ----------
+        is_vacated:
+            bool, shape (n,), or one for all: whose owner is said to have left since the release
+            before.
+        """
         owner = np.full(len(vertices), NOBODY, dtype=np.int64)
         self.is_known &= owners is not None
         if owners is not None:
@@ -88,6 +102,10 @@ class Ownership(Forkable):
         reassigned = np.flatnonzero(owned & ~is_new & (last[vertices] != owner))
         times = np.bincount(owner[owned], minlength=1)
         doubled = np.flatnonzero(owned & (times[owner] > 1))
+        left = grown(self.has_left, n_numbers, 0).copy()
+        had_one = last[vertices] != NOBODY
+        left[vertices] = ~owned & (left[vertices] | had_one | is_vacated)
+        self.has_left = left
         last[vertices[owned]] = owner[owned]
         seen[vertices] = True
         first = grown(self._first_vertex, len(self._people), NOBODY).copy()

@@ -25,6 +25,12 @@ class Plain:
     edges: set[frozenset[str]]
     owners: dict[str, str | None]
     n_attributes: int
+    texts: dict[str, str] | None = None
+    vacated: tuple[str, ...] = ()
+
+    def shown(self, v: str) -> str | bool:
+        """Return the value that v shows, or whether it is sensitive if values are not given."""
+        return self.sensitive[v] if self.texts is None else self.texts[v]
 
     def neighbours(self, v: str) -> set[str]:
         """Return the neighbours of v."""
@@ -52,6 +58,8 @@ class Plain:
                 [[place[v] for v in sorted(edge)] for edge in self.edges], dtype=np.int64
             ).reshape(-1, 2),
             [self.owners[v] for v in ids],
+            self.vacated,
+            sensitive_texts=None if self.texts is None else [self.texts[v] for v in ids],
         )
 
 
@@ -193,6 +201,67 @@ def changed_alike(
         for v, change in changes.items()
         if change != nothing
     }
+
+
+def values_alike(releases: list[Plain], params: PrivacyParams, at: int) -> dict[str, set[str]]:
+    """Return for every vertex that shows another value than last the candidates that do alike."""
+    view = published_view(releases, params)
+    now = releases[at]
+    changes = {}
+    for v in now.tuples:
+        former = [release.shown(v) for release in releases[:at] if v in release.tuples]
+        if former and former[-1] != now.shown(v):
+            changes[v] = (former[-1], now.shown(v))
+    everything = tuple(range(len(releases)))
+    return {
+        v: {u for u in view.candidates(v, everything) if changes.get(u) == change}
+        for v, change in changes.items()
+    }
+
+
+def left_behind(releases: list[Plain]) -> list[set[str]]:
+    """Return for each release the vertices whose owner is known to have left by then."""
+    found: list[set[str]] = []
+    left: set[str] = set()
+    for i, release in enumerate(releases):
+        for v, owner in release.owners.items():
+            had_one = any(former.owners.get(v) is not None for former in releases[:i])
+            if owner is not None:
+                left.discard(v)
+            elif had_one or v in release.vacated:
+                left.add(v)
+        found.append(set(left))
+    return found
+
+
+def telling_values(releases: list[Plain], params: PrivacyParams) -> set[str]:
+    """Return whose value tells at the last release that the owner left, now or of late.
+
+    Of late: a former change that was covered by the candidates of the release before.
+    """
+    left = left_behind(releases)
+    last = len(releases) - 1
+
+    def free(at: int, seen: list[Plain]) -> dict[str, set[str]]:
+        """Return the changes after a departure that no company explains, as seen at `at`."""
+        alike = values_alike(seen, params, at)
+        then = published_view(releases[: at + 1], params)
+        own = {v for v in alike if v not in left[at] and releases[at].shown(v) == "-"}
+        return {
+            v: who
+            for v, who in alike.items()
+            if v in left[at]
+            and not (
+                releases[at].shown(v) == "-" and own & then.candidates(v, tuple(range(at + 1)))
+            )
+        }
+
+    found = {v for v, who in free(last, releases).items() if len(who) < params.k}
+    for at in range(1, last):
+        before = free(at, releases[:-1])
+        after = free(at, releases)
+        found |= {v for v in before if len(before[v]) >= params.k > len(after[v])}
+    return found
 
 
 @st.composite
