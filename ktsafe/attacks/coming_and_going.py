@@ -1,17 +1,26 @@
 """Coming and going: when ids appear and vanish, and what the attacker makes of it.
 
 `arrival`: in which release a person appeared is known, or newcomers with few ties are taken for
-people. `departure`: when a person left is known, or ids that vanish are taken for inserted ones.
+people. `departure`: when a person left is known, and ids that changed unlike others are taken for
+the place that was left, or ids that vanish are taken for inserted ones.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ktsafe.attacks.common.history import ABSENT, History, classes_of
-from ktsafe.attacks.common.result import Result, auc_result, share_result
+from ktsafe.attacks.common.result import Result, area_under_curve, auc_result, share_result
+from ktsafe.attacks.known_changes import shown_changes
 from ktsafe.params import PrivacyParams
+
+UNCHANGED = -2
+"""Stands for a value that is the same in two releases."""
 
 
 def arrival(history: History, params: PrivacyParams) -> list[Result]:
@@ -58,14 +67,30 @@ def arrival(history: History, params: PrivacyParams) -> list[Result]:
 
 
 def departure(history: History, params: PrivacyParams) -> list[Result]:
-    """Return how many leavers are found by when they left, and whether inserted vertices vanish.
+    """Return how many of the places that their owners left are found.
+
+    Parameters
+    ----------
+    history:
+        The releases and the truth. A place was left if its owner is not behind it any more, or if
+        `History.vacated` says so.
+    params:
+        Its k gives the promise 1/k.
 
     Returns
     -------
     list of Result
-        `departure.named`: of the published people who left, the share that is found by naming an
-        id that vanished then with the same published tuple, or where none did any id with this
-        tuple. The control always does the latter. Nothing if nobody left.
+        `departure.named`: the attacker knows in which release the owner was no longer there, and
+        the published tuple of the place. Of the ids with this tuple one is named whose visible
+        change is the rarest: first that of its value and tuple, or that it vanished, and of those
+        that are equal in this the tuples of the neighbours that it gained and lost. That nothing
+        changed is a change like others. The control names any id with this tuple. `by_value` looks
+        at values and tuples only, `by_ties` at neighbours only, `alone` is the share of places
+        that were the only id to be named. Nothing if nobody left.
+        `departure.net`: the attacker compares the first release that shows an id with the last one,
+        and names one of those that lost the greatest share of their neighbours, whatever came
+        instead. Its `auc` is that of this share, places that were left above those that were not.
+        Nothing is promised. Nothing if no place that was left is in the last release.
         `departure.vanished`: AUC of being in the last release, ids that were people at some time
         above those that never were. `vanished` is how many are not in it, `vanished_people` the
         share of them that were people. Nothing if no id vanished.
@@ -73,36 +98,125 @@ def departure(history: History, params: PrivacyParams) -> list[Result]:
     n = len(history.cases)
     if n < 2:
         return []
+    return [*_named(history, params), *_net(history), *_vanished(history)]
+
+
+def _named(history: History, params: PrivacyParams) -> list[Result]:
+    """Name the ids whose change is the rarest of those of their tuple."""
+    chances, controls = [], []
+    for i in range(1, len(history.cases)):
+        tuples = history.tuples_of_ids(i - 1)
+        there = np.flatnonzero(tuples != ABSENT)
+        left = history.left_at(i)[there]
+        if not left.any():
+            continue
+        group = classes_of([tuples[there]])
+        by_value, by_ties = _changes(history, i, there)
+        of_value, of_ties = _times(group, by_value), _times(group, by_ties)
+        of_both = of_value * (len(there) + 1) + _times(group, [*by_value, *by_ties])
+        chances.append(
+            np.column_stack([_least(group, x) for x in (of_both, of_value, of_ties)])[left]
+        )
+        controls.append((1 / np.bincount(group)[group])[left])
+    if not chances:
+        return []
+    by_all, by_value_only, by_ties_only = np.concatenate(chances).T
+    figures = {
+        "by_value": float(by_value_only.mean()),
+        "by_ties": float(by_ties_only.mean()),
+        "alone": float((by_all == 1).mean()),
+    }
+    control = float(np.concatenate(controls).mean())
+    promise = 1 / params.k
+    return [
+        share_result("departure.named", by_all, control=control, promise=promise, figures=figures)
+    ]
+
+
+def _changes(
+    history: History, i: int, there: NDArray[np.int64]
+) -> tuple[list[NDArray[np.int64]], list[NDArray[np.int64]]]:
+    """Return columns that tell how ids changed since the release before: by values, by ties."""
+    columns = []
+    for before, after in (
+        (history.values[i - 1], history.values[i]),
+        (history.tuples_of_ids(i - 1), history.tuples_of_ids(i)),
+    ):
+        same = before[there] == after[there]
+        columns += [np.where(same, UNCHANGED, each[there]) for each in (before, after)]
+    shown = shown_changes(history, i - 1, i)
+    # Equal rows have equal sums; others have with a chance of 2**-64.
+    weights = np.random.default_rng(0).integers(-(2**62), 2**62, shown.shape[1])
+    return columns, [(shown.astype(np.int64) @ weights)[there]]
+
+
+def _times(group: NDArray[np.int64], columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """Return how many of its group have the same columns as each."""
+    alike = classes_of([group, *columns])
+    times: NDArray[np.int64] = np.bincount(alike)[alike]
+    return times
+
+
+def _least(group: NDArray[np.int64], score: NDArray[Any]) -> NDArray[np.float64]:
+    """Return the chance with which each is named by naming one of least score in its group."""
+    least = np.full(group.max() + 1, score.max())
+    np.minimum.at(least, group, score)
+    is_named = score == least[group]
+    chance: NDArray[np.float64] = is_named / np.bincount(group, is_named)[group]
+    return chance
+
+
+def _net(history: History) -> list[Result]:
+    """Name the ids that lost most of their neighbours between the first release and the last."""
+    tuples = np.array([history.tuples_of_ids(i) for i in range(len(history.cases))])
+    first = np.argmax(tuples != ABSENT, axis=0)
+    last = len(history.cases) - 1
+    there = np.flatnonzero((tuples[last] != ABSENT) & (first < last))
+    left = np.zeros(history.n_ids, dtype=np.bool_)
+    for i in range(1, last + 1):
+        left |= history.left_at(i)
+    is_left = left[there]
+    if not is_left.any():
+        return []
+    lost = np.zeros(history.n_ids)
+    now = _adjacent(history, last)
+    for i in range(last):
+        before = _adjacent(history, i)
+        degrees = np.maximum(before.sum(axis=1).A1, 1)
+        share = (before - before.multiply(now)).sum(axis=1).A1 / degrees
+        lost[first == i] = share[first == i]
+    lost = lost[there]
+    group = classes_of([first[there], tuples[first[there], there]])
+    chances = _least(group, -lost)[is_left]
+    control = float((1 / np.bincount(group)[group])[is_left].mean())
+    stays = history.owners(last)[there] != ABSENT
+    judged = is_left | stays
+    auc = area_under_curve(lost[judged], is_left[judged])
+    return [share_result("departure.net", chances, control=control, figures={"auc": auc})]
+
+
+def _adjacent(history: History, i: int) -> sparse.csr_matrix:
+    """Return which ids are neighbours at release i: shape (n_ids, n_ids), of ones."""
+    one, two = history.ids[i][history.cases[i].released.edges].T
+    ends = np.concatenate((one, two)), np.concatenate((two, one))
+    return sparse.csr_matrix((np.ones(2 * len(one)), ends), shape=(history.n_ids, history.n_ids))
+
+
+def _vanished(history: History) -> list[Result]:
+    """Tell people from inserted vertices by who vanished."""
+    n = len(history.cases)
     tuples = np.array([history.tuples_of_ids(i) for i in range(n)])
     owners = np.array([history.owners(i) for i in range(n)])
-    chances, controls = [], []
-    for i in range(1, n):
-        for own in np.flatnonzero(_has_left(history, owners[i - 1], i)):
-            alike = tuples[i - 1] == tuples[i - 1, own]
-            gone = alike & (tuples[i] == ABSENT)
-            named = gone if gone.any() else alike
-            chances.append(named[own] / named.sum())
-            controls.append(1 / alike.sum())
-    results = []
-    if chances:
-        control = float(np.mean(controls))
-        shares = np.array(chances)
-        results.append(
-            share_result("departure.named", shares, control=control, promise=1 / params.k)
-        )
     ever = (tuples != ABSENT).any(axis=0)
-    stays, was_person = tuples[-1, ever] != ABSENT, (owners[:, ever] != ABSENT).any(axis=0)
-    if not stays.all():
-        figures = {
-            "vanished": int((~stays).sum()),
-            "vanished_people": float(was_person[~stays].mean()),
-        }
-        score = stays.astype(np.float64)
-        results.append(auc_result("departure.vanished", score, was_person, figures=figures))
-    return results
-
-
-def _has_left(history: History, owners: NDArray[np.int64], i: int) -> NDArray[np.bool_]:
-    """Return whether the person behind each id of the former release is gone at release i."""
-    left: NDArray[np.bool_] = (owners != ABSENT) & ~np.isin(owners, history.persons[i])
-    return left
+    was_person = (owners != ABSENT).any(axis=0)
+    was_person[np.concatenate([[], *history.vacated]).astype(np.int64)] = True
+    was_person = was_person[ever]
+    stays = tuples[-1, ever] != ABSENT
+    if stays.all():
+        return []
+    figures = {
+        "vanished": int((~stays).sum()),
+        "vanished_people": float(was_person[~stays].mean()),
+    }
+    score = stays.astype(np.float64)
+    return [auc_result("departure.vanished", score, was_person, figures=figures)]

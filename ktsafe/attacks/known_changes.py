@@ -80,7 +80,8 @@ def _found(
     owners = history.owners(last)
     is_in_both = (before != ABSENT) & (after != ABSENT) & (owners != ABSENT)
     own = np.flatnonzero(is_in_both & (owners == history.owners(first)))
-    true, shown = _true_changes(history, first, last)[owners[own]], _shown(history, first, last)
+    true = _true_changes(history, first, last)[owners[own]]
+    shown = shown_changes(history, first, last)
     out = {}
     for name, known in (("true", true), ("shown", shown[own])):
         changed = np.flatnonzero(np.diff(known.indptr) > 0)
@@ -101,7 +102,7 @@ def _true_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
     return _gained_and_lost(ties, labels, history.n_persons, history.tuples[2])
 
 
-def _shown(history: History, first: int, last: int) -> sparse.csr_matrix:
+def shown_changes(history: History, first: int, last: int) -> sparse.csr_matrix:
     """Return what each id visibly gained and lost, by tuple: shape (n_ids, 2 tuples)."""
     ties = [history.ids[i][history.cases[i].released.edges].astype(np.int64) for i in (first, last)]
     labels = [history.tuples_of_ids(i) for i in (first, last)]

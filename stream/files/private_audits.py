@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 import numpy as np
@@ -16,6 +16,9 @@ from ktsafe.sequence_audit import Declared
 from ktsafe.stream.files.certificates import CERTIFICATE, read_certificate
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING
+
+VACATED: Final = "vacated"
+"""Where an audit lists the places that their owners left."""
 
 
 def place_of(folder: Path, release_id: str, *names: str) -> Path:
@@ -102,6 +105,24 @@ def read_declared(folder: Path, release_id: str) -> Declared:
             }
         return msgspec.convert(part, Declared)
     except (AttributeError, msgspec.ValidationError) as error:
+        raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
+
+
+def read_vacated(folder: Path, release_id: str) -> tuple[str, ...]:
+    """Return the ids whose owners left since the release before, as its private audit says.
+
+    Mappings do not tell for long: people who left are blanked in them.
+
+    Raises
+    ------
+    InvalidGraph
+        If audit.json is there but is none.
+    """
+    path = place_of(folder, release_id, AUDIT) / AUDIT
+    audit = read_audit(path) if path.exists() else {}
+    try:
+        return msgspec.convert(audit.get(VACATED, ()), tuple[str, ...])
+    except msgspec.ValidationError as error:
         raise InvalidGraph(f"{path} is no readable audit ({type(error).__name__}).") from error
 
 

@@ -14,6 +14,7 @@ import hashlib
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -22,7 +23,7 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
-from ktsafe.errors import NotKTSafe
+from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import (
     Changes,
     Sequence,
@@ -37,7 +38,7 @@ from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.files.certificates import in_order
-from ktsafe.stream.files.private_audits import read_shift
+from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
 from ktsafe.stream.files.private_history import check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Guarantee
@@ -140,10 +141,12 @@ class LinkedReleases:
                 self._engine = self._kind.begin(
                     schema, self._params, self._options, everything, rng, executor
                 )
+            vacated = []
         else:
             changes = self._changes(self._engine, snapshot)
             with self._workers.open() as (executor, work):
-                self._engine.advance(changes, rng, executor)
+                step = self._engine.advance(changes, rng, executor)
+            vacated = [_name(published) for published in np.sort(step.vacated).tolist()]
         released = self._engine.released()
         pages = self._engine.changed_pages()
         figures = self._engine.figures().to_mapping()
@@ -153,7 +156,7 @@ class LinkedReleases:
             _positions(released.keys, snapshot),
             released.shift,
             pages=dict(pages),
-            figures={"sequence": figures, "declared": _declared(figures)},
+            figures={"sequence": figures, "declared": _declared(figures), VACATED: vacated},
             counts={name: figures[name] for name in COUNTS}
             | self._engine.tree_counts()
             | {"pages_written": len(pages)},
@@ -180,7 +183,7 @@ class LinkedReleases:
         declared = Declared(**built.figures["declared"])
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         findings = self._trial.extend(
-            audited(release, owner_of, shift),
+            audited(release, owner_of, shift, built.figures[VACATED]),
             true_graph(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
@@ -250,7 +253,11 @@ class LinkedReleases:
             raise bundles.damaged(bundle.release_id, MANIFEST)
         owners = self._owners_then(record, lives)
         release = read_release(bundle.folder)
-        return audited(release, owners, read_shift(self._audit_dir, release))
+        vacated: tuple[str, ...] = ()
+        with suppress(InvalidGraph):
+            # Without it less is known of who left, and nothing else.
+            vacated = read_vacated(self._audit_dir, record.release_id)
+        return audited(release, owners, read_shift(self._audit_dir, release), vacated)
 
     def _releases_of(self, sequence_id: str) -> list[ReleaseRecord]:
         assert self._ledger is not None

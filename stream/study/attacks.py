@@ -13,7 +13,7 @@ from ktsafe.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, run, run_se
 from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import read_schema
-from ktsafe.stream.files.private_audits import read_declared, read_owners
+from ktsafe.stream.files.private_audits import read_declared, read_owners, read_vacated
 from ktsafe.stream.files.releases_read import Release, read_release, release_folders
 from ktsafe.stream.study.audits import Truth, case_of
 from ktsafe.stream.study.byte_traces import byte_traces
@@ -25,11 +25,12 @@ NAMES = (*ATTACKS, BYTES, *SEQUENCE_ATTACKS)
 
 
 class Judged(NamedTuple):
-    """A release, the case that attacks take, and the people of the true graph."""
+    """A release, the case that attacks take, the people of the true graph, and who left a place."""
 
     release: Release
     case: Case
     people: Sequence[Hashable]
+    vacated: Sequence[str] = ()
 
 
 def attack_releases(
@@ -42,7 +43,8 @@ def attack_releases(
     """Attack every release, and the sequence of them, and return a JSON-ready report.
 
     It is private. People who have left may be blank in the mappings of past releases; their places
-    are then judged as inserted ones.
+    are then judged as inserted ones. Only `departure` knows them, since the private audits list the
+    places that were left.
 
     Parameters
     ----------
@@ -110,7 +112,7 @@ def judged(folder: Path, mapping: Path, truth: Truth) -> Judged:
     name = release.manifest.release_id
     true = truth.of(release.manifest, read_declared(mapping, name))
     case = case_of(release, true, read_owners(mapping, name))
-    return Judged(release, case, true.people)
+    return Judged(release, case, true.people, read_vacated(mapping, name))
 
 
 def history_of(steps: Sequence[Judged]) -> History:
@@ -121,6 +123,7 @@ def history_of(steps: Sequence[Judged]) -> History:
         [step.case for step in steps],
         [_numbered(step.release.ids, shown) for step in steps],
         [_numbered(step.people, number) for step in steps],
+        [_numbered((x for x in step.vacated if x in shown), shown) for step in steps],
     )
 
 

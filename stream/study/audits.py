@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
@@ -46,6 +46,7 @@ def audited(
     release: Release,
     owners: Mapping[str, Hashable | None] | None = None,
     shift: NDArray[np.int64] | None = None,
+    vacated: Collection[str] = (),
 ) -> AuditedRelease:
     """Return a release as the auditor takes it.
 
@@ -55,6 +56,8 @@ def audited(
         Private: by released id the person behind it, None without one; None: nothing is known.
     shift:
         Private: the certificate of the release, see `read_shift`.
+    vacated:
+        Private: ids whose owners left since the release before, see `read_vacated`.
     """
     schema = release.manifest.schema
     codes, meanings = release.codes()
@@ -68,6 +71,7 @@ def audited(
         is_sensitive=release.is_sensitive(),
         edges=release.edges,
         owners=None if owners is None else [owners.get(name) for name in release.ids],
+        vacated=vacated,
         unmatched=0 if owners is None else len(owners.keys() ^ set(release.ids)),
         sensitive_texts=release.columns[schema.sensitive],
         schema=msgspec.to_builtins(schema),

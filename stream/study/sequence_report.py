@@ -20,7 +20,7 @@ from ktsafe.sequence_audit import (
     Window,
 )
 from ktsafe.stream.files.graphs import read_schema
-from ktsafe.stream.files.private_audits import read_declared, read_owners, read_shift
+from ktsafe.stream.files.private_audits import read_declared, read_owners, read_shift, read_vacated
 from ktsafe.stream.files.releases_read import (
     Manifest,
     Release,
@@ -120,7 +120,8 @@ def _read(
         return audited(release), None, None
     name = release.manifest.release_id
     owners, declared = read_owners(mapping, name), read_declared(mapping, name)
-    taken = audited(release, owners, read_shift(mapping, release))
+    shift, vacated = read_shift(mapping, release), read_vacated(mapping, name)
+    taken = audited(release, owners, shift, vacated)
     if truth is None:
         return taken, None, None
     true = truth.of(release.manifest, declared, left_since)
@@ -163,6 +164,7 @@ class _Part:
             "decided_by": "; ".join(STEPS[step] for step in steps),
             **views,
             "changes": self._changes(),
+            "values": last.figures["values"]["k_value_all"],
             **others,
             "by_release": [
                 {**findings.to_mapping(), **({"usefulness": found.to_mapping()} if found else {})}

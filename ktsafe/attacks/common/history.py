@@ -31,6 +31,10 @@ class History:
         every release.
     persons:
         Per release int64, shape (original vertices,): a number for each person, likewise.
+    vacated:
+        Per release int64: numbers of ids whose owner is said to have left since the release before.
+        The cases may no longer tell: people who left are erased from past mappings. Empty: nothing
+        is said.
 
     Raises
     ------
@@ -41,10 +45,13 @@ class History:
     cases: Sequence[Case]
     ids: Sequence[NDArray[np.int64]]
     persons: Sequence[NDArray[np.int64]]
+    vacated: Sequence[NDArray[np.int64]] = ()
 
     def __post_init__(self) -> None:
         if not len(self.cases) == len(self.ids) == len(self.persons):
             raise InvalidGraph("There must be ids and persons for every release.")
+        if len(self.vacated) not in (0, len(self.cases)):
+            raise InvalidGraph("What was vacated must be said for every release, or for none.")
         for case, ids, persons in zip(self.cases, self.ids, self.persons, strict=True):
             for numbers, graph in ((ids, case.released), (persons, case.original)):
                 if len(numbers) != graph.n_vertices or len(np.unique(numbers)) != len(numbers):
@@ -76,6 +83,34 @@ class History:
         out = np.full(self.n_ids, ABSENT, dtype=np.int64)
         case = self.cases[i]
         out[self.ids[i][case.published]] = self.persons[i][case.original_of[case.published]]
+        return out
+
+    def left_at(self, i: int) -> NDArray[np.bool_]:
+        """Return whether each id of the release before i lost its owner by release i, (n_ids,).
+
+        The owner left the network, or waits to be published elsewhere.
+        """
+        before = self.owners(i - 1)
+        left: NDArray[np.bool_] = (before != ABSENT) & (self.owners(i) != before)
+        if len(self.vacated):
+            left[self.vacated[i]] = True
+        left &= self.tuples_of_ids(i - 1) != ABSENT
+        return left
+
+    @cached_property
+    def values(self) -> list[NDArray[np.int64]]:
+        """Per release the number of the sensitive value that each id shows, `ABSENT` without it.
+
+        Equal values have equal numbers in all releases.
+        """
+        number: dict[str, int] = {}
+        out = []
+        for case, ids in zip(self.cases, self.ids, strict=True):
+            texts = case.released.categories[-1]
+            numbers = np.array([number.setdefault(x, len(number)) for x in texts], dtype=np.int64)
+            shown = np.full(self.n_ids, ABSENT, dtype=np.int64)
+            shown[ids] = numbers[case.released.codes[:, -1]]
+            out.append(shown)
         return out
 
     def tuples_of_ids(self, i: int) -> NDArray[np.int64]:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import dataclasses
+from collections import Counter
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case, History
@@ -35,23 +39,134 @@ def test_arrivals_equal_a_literal_count(history: History) -> None:
         assert found["arrival.named"].control == pytest.approx(np.mean(controls))
 
 
-@settings(max_examples=60, deadline=None)
-@given(histories())
-def test_departures_equal_a_literal_count(history: History) -> None:
-    """Whoever left is sought among the ids that vanished with the tuple, else among all with it."""
-    chances = []
-    for i in range(1, len(history.cases)):
-        before, after = published(history, i - 1), published(history, i)
-        for own, person in person_of(history, i - 1).items():
-            if person in history.persons[i]:
-                continue
-            alike = [u for u in before if before[u] == before[own]]
-            named = [u for u in alike if u not in after] or alike
-            chances.append((own in named) / len(named))
+def neighbours(history: History, i: int) -> dict[int, set[int]]:
+    """Return the neighbours of every id at release i."""
+    names = history.ids[i].tolist()
+    found: dict[int, set[int]] = {name: set() for name in names}
+    for u, v in history.cases[i].released.edges.tolist():
+        found[names[u]].add(names[v])
+        found[names[v]].add(names[u])
+    return found
+
+
+def look(history: History, i: int, by: str) -> dict[int, object]:
+    """Return what visibly changed of every id of release i - 1, by values, ties or both."""
+    before, after = (
+        {
+            name: tuple(history.cases[at].released.values(v).values())
+            for v, name in enumerate(history.ids[at].tolist())
+        }
+        for at in (i - 1, i)
+    )
+    old, new = neighbours(history, i - 1), neighbours(history, i)
+    found: dict[int, object] = {}
+    for u in before:
+        values = [(x, y) for x, y in zip(before[u], after.get(u, [None] * 9), strict=False)]
+        values = [pair if pair[0] != pair[1] else None for pair in values]
+        gained = Counter(after[w][:-1] for w in new.get(u, set()) - old[u])
+        lost = Counter(before[w][:-1] for w in old[u] - new.get(u, set()))
+        # Quasi-identifiers are one value: the tuple.
+        ties = frozenset(gained.items()), frozenset(lost.items())
+        tuples = None if before[u][:-1] == after.get(u, ())[:-1] else (before[u], after.get(u, ()))
+        shown = tuples and (tuples[0][:-1], tuples[1][:-1])
+        what = (values[-1], shown), ties
+        found[u] = {"value": what[0], "ties": what[1], "both": what}[by]
+    return found
+
+
+def named(history: History, i: int, own: int, by: str) -> float:
+    """Return how likely an id is named by naming one of the rarest change with its tuple."""
+    shown = published(history, i - 1)
+    rarest = [u for u in shown if shown[u] == shown[own]]
+    everybody = list(rarest)
+    for each in ["value", "both"] if by == "both" else [by]:
+        changes = look(history, i, each)
+        times = Counter(changes[u] for u in everybody)
+        least = min(times[changes[u]] for u in rarest)
+        rarest = [u for u in rarest if times[changes[u]] == least]
+    return (own in rarest) / len(rarest)
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories(), st.booleans())
+def test_departures_equal_a_literal_count(history: History, is_erased: bool) -> None:
+    """A place that was left is sought among the ids with its tuple whose change is the rarest.
+
+    Whether the mappings still name who left, or only which places were left is known.
+    """
+    left = [(i, u) for i in range(1, len(history.cases)) for u in vacated(history, i)]
+    if is_erased:
+        history = erased(history)
     found = {r.attack: r for r in departure(history, PARAMS)}
-    assert ("departure.named" in found) == bool(chances)
+    assert ("departure.named" in found) == bool(left)
+    if not left:
+        return
+    result = found["departure.named"]
+    chances = [named(history, i, own, "both") for i, own in left]
+    assert result.targets == len(left)
+    assert result.value == pytest.approx(np.mean(chances))
+    assert result.figures["alone"] == pytest.approx(np.mean([x == 1 for x in chances]))
+    for by in ("value", "ties"):
+        expected = np.mean([named(history, i, own, by) for i, own in left])
+        assert result.figures[f"by_{by}"] == pytest.approx(expected)
+    sizes = [Counter(published(history, i - 1).values()) for i, _ in left]
+    alike = [
+        size[published(history, i - 1)[own]] for size, (i, own) in zip(sizes, left, strict=True)
+    ]
+    assert result.control == pytest.approx(np.mean([1 / n for n in alike]))
+
+
+@settings(max_examples=100, deadline=None)
+@given(histories())
+def test_lost_neighbours_equal_a_literal_count(history: History) -> None:
+    """From the first release of an id to the last: who lost the greatest share of neighbours."""
+    last = len(history.cases) - 1
+    left = {u for i in range(1, last + 1) for u in vacated(history, i)}
+    lost, kind = {}, {}
+    for i in range(last - 1, -1, -1):
+        for u, before in neighbours(history, i).items():
+            if u in published(history, last):
+                kept = before & neighbours(history, last)[u]
+                lost[u] = 1 - len(kept) / len(before) if before else 0.0
+                kind[u] = (i, published(history, i)[u])
+    chances = []
+    for own in sorted(left & lost.keys()):
+        alike = [u for u in lost if kind[u] == kind[own]]
+        most = [u for u in alike if lost[u] >= max(lost[x] for x in alike) - 1e-12]
+        chances.append((own in most) / len(most))
+    found = {r.attack: r for r in departure(history, PARAMS)}
+    assert ("departure.net" in found) == bool(chances)
     if chances:
-        assert found["departure.named"].value == pytest.approx(np.mean(chances))
+        assert found["departure.net"].value == pytest.approx(np.mean(chances))
+        others = [lost[u] for u in person_of(history, last) if u in lost and u not in left]
+        gone = [lost[u] for u in left & lost.keys()]
+        wins = [(x > y + 1e-12) + (abs(x - y) <= 1e-12) / 2 for x in gone for y in others]
+        area = np.mean(wins) if wins else 0.5
+        assert found["departure.net"].figures["auc"] == pytest.approx(area)
+
+
+def vacated(history: History, i: int) -> list[int]:
+    """Return the ids whose owner at release i - 1 is not behind them at release i."""
+    now = person_of(history, i)
+    return [u for u, person in person_of(history, i - 1).items() if now.get(u) != person]
+
+
+def erased(history: History) -> History:
+    """Return the history as the service keeps it: who left is blank, which place was left is said.
+
+    Only people whose place was left, and stays without owner, are blank.
+    """
+    n = len(history.cases)
+    left = [np.array(vacated(history, i) if i else [], dtype=np.int64) for i in range(n)]
+    blank = set(np.concatenate(left).tolist())
+    cases = [
+        dataclasses.replace(
+            case,
+            original_of=np.where(np.isin(ids, sorted(blank)), -1, case.original_of),
+        )
+        for case, ids in zip(history.cases, history.ids, strict=True)
+    ]
+    return History(cases, history.ids, history.persons, left)
 
 
 def pair(gone: list[int], came: list[int], people: set[int]) -> History:
