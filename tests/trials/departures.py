@@ -83,11 +83,11 @@ def trial(folder: Path, given: argparse.Namespace, seed: int) -> str:
         site.drain(timeout_s=7200)
         _copy_new(site.folder / "state" / "audit", copies)
     history = [
-        _shown(path, copies / path.name, attributes)
+        shown(path, copies / path.name, attributes)
         for path in sorted((site.folder / "releases").iterdir())
         if path.is_dir()
     ]
-    found = [*_chances(history)]
+    found = [*chances(history)]
     named, by_value, control = (sum(column) / len(found) for column in zip(*found, strict=True))
     alone = sum(chance == 1 for chance, _, _ in found)
     told = _command(site.folder, feed)
@@ -148,7 +148,7 @@ def _copy_new(audits: Path, copies: Path) -> None:
             shutil.copy(path / "mapping.csv", copies / path.name)
 
 
-def _shown(release: Path, private: Path, attributes: dict[str, Any]) -> Shown:
+def shown(release: Path, private: Path, attributes: dict[str, Any]) -> Shown:
     names = [*attributes["quasi_identifiers"], attributes["sensitive"]]
     with (release / "vertices.csv").open(encoding="utf-8", newline="") as file:
         values = {row["id"]: tuple(row[x] for x in names) for row in csv.DictReader(file)}
@@ -166,7 +166,7 @@ def _shown(release: Path, private: Path, attributes: dict[str, Any]) -> Shown:
     return Shown(values, neighbours, owners)
 
 
-def _chances(history: list[Shown]) -> Iterator[tuple[float, float, float]]:
+def chances(history: list[Shown]) -> Iterator[tuple[float, float, float]]:
     """Yield, for every place that its owner left, how likely it is named: by all, value, none."""
     for before, after in itertools.pairwise(history):
         for own, person in before.owners.items():

@@ -1,0 +1,129 @@
+"""Departures through the service: which places were left is kept, and attacked after erasure."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import random
+from pathlib import Path
+
+import pytest
+
+from ktsafe import PrivacyParams
+from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.files.private_audits import read_vacated
+from ktsafe.stream.study.attacks import attack_releases
+from ktsafe.stream.study.sequence_report import Sources, audit_sequence
+from tests.stream.service.simulation import World, event
+from tests.trials import departures
+
+ATTRIBUTES = {"quasi_identifiers": ["gender"], "sensitive": "health"}
+SLOTS = 6
+
+
+def leaving(seed: int) -> list[dict[str, object]]:
+    """Return a feed of 48 people of whom some leave in every slot but the first; some are ill."""
+    rng = random.Random(seed)
+    there = [f"p{i}" for i in range(48)]
+    events = [
+        event("vertex.upsert", 1 + i / 100, x, gender="fm"[i % 2], health=rng.choice(["ill", "ok"]))
+        for i, x in enumerate(there)
+    ]
+    events += [event("edge.add", 5 + i / 100, *rng.sample(there, 2)) for i in range(90)]
+    for slot in range(1, SLOTS):
+        for i in range(3):
+            gone = there.pop(rng.randrange(len(there)))
+            events.append(event("vertex.delete", 10 * slot + 1 + i / 10, gone))
+        events.append(event("edge.add", 10 * slot + 2, *rng.sample(there, 2)))
+    return events
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> tuple[World, Path]:
+    """Return a world that ran through, and a folder with its releases and feed."""
+    folder = tmp_path_factory.mktemp("vacated")
+    events = leaving(0)
+    world = World(
+        folder / "world",
+        [events],
+        params=PrivacyParams(k=3, alpha="2/3"),
+        sequence=SequenceOptions(effort="fast"),
+        seed=1,
+    )
+    counts = world.run()
+    assert len(counts.published) == SLOTS
+    for release_id, (_, files) in world.releases.releases.items():
+        (folder / "releases" / release_id).mkdir(parents=True)
+        for name, data in files.items():
+            (folder / "releases" / release_id / name).write_bytes(data)
+    (folder / "feed.jsonl").write_text("".join(json.dumps(each) + "\n" for each in events))
+    return world, folder
+
+
+def left(world: World, i: int) -> set[str]:
+    """Return the ids that changed from somebody's to nobody's, by the mappings of the time."""
+    before, after = (world.mappings[name] for name in sorted(world.mappings)[i - 1 : i + 1])
+    return {v for v, person in before.items() if person and after.get(v) != person}
+
+
+def test_the_private_audit_lists_places_that_were_left(site: tuple[World, Path]) -> None:
+    """Exactly those whose owner is no longer behind them, and nobody's name."""
+    world, folder = site
+    for i, name in enumerate(sorted(world.mappings)):
+        said = read_vacated(folder / "world" / "audit", name)
+        assert set(said) == (left(world, i) if i else set())
+        assert list(said) == sorted(said)
+    assert left(world, 1)
+
+
+def test_the_attack_finds_as_many_as_were_counted_before_erasure(
+    site: tuple[World, Path],
+) -> None:
+    """On the service's own folder, where leavers are blank, it says what the mappings said then."""
+    world, folder = site
+    history = []
+    for name in sorted(world.mappings):
+        copies = folder / "copies" / name
+        copies.mkdir(parents=True)
+        rows = (f"{v},{person or ''}\n" for v, person in world.mappings[name].items())
+        (copies / "mapping.csv").write_text("released_id,original_id\n" + "".join(rows))
+        history.append(departures.shown(folder / "releases" / name, copies, ATTRIBUTES))
+    found = list(departures.chances(history))
+    sources = Sources([folder / "releases"], folder / "world" / "audit", folder / "feed.jsonl")
+    (part,) = attack_releases(sources, ["departure", "arrival", "age"])["sequences"]
+    named = next(each for each in part["results"] if each["attack"] == "departure.named")
+    assert named["targets"] == len(found) == 3 * (SLOTS - 1)
+    by_all, by_value, control = (sum(column) / len(found) for column in zip(*found, strict=True))
+    assert named["value"] == pytest.approx(by_all, abs=1e-6)
+    assert named["figures"]["by_value"] == pytest.approx(by_value, abs=1e-6)
+    assert named["control"] == pytest.approx(control, abs=1e-6)
+    assert by_value <= control + 1e-9
+
+
+def test_the_audit_of_the_folder_sees_a_value_that_changes_with_a_departure(
+    site: tuple[World, Path],
+) -> None:
+    """Safe as published; with one value changed where somebody left it is not."""
+    world, folder = site
+    sources = Sources([folder / "releases"], folder / "world" / "audit", folder / "feed.jsonl")
+    report = audit_sequence(sources)
+    assert not any(found["kind"] == "value_uncovered" for found in report["violations"])
+    assert report["sequences"][0]["values"]["vertices"] == 0
+    name, own = sorted(world.mappings)[2], min(left(world, 2))
+    text = (folder / "releases" / name / "vertices.csv").read_text()
+    (line,) = [each for each in text.splitlines() if own in each]
+    other = line[: line.rindex(",")] + (",ok" if line.endswith("ill") else ",ill")
+    forged = folder / "forged"
+    for path in (folder / "releases").iterdir():
+        (forged / path.name).mkdir(parents=True)
+        for each in path.iterdir():
+            (forged / path.name / each.name).write_bytes(each.read_bytes())
+    changed = text.replace(line, other).encode()
+    manifest = json.loads((forged / name / "manifest.json").read_bytes())
+    manifest["sha256"]["vertices.csv"] = hashlib.sha256(changed).hexdigest()
+    (forged / name / "vertices.csv").write_bytes(changed)
+    (forged / name / "manifest.json").write_text(json.dumps(manifest))
+    found = audit_sequence(Sources([forged], sources.mapping, sources.truth))["violations"]
+    (kind,) = [each for each in found if each["kind"] == "value_uncovered"]
+    assert kind["first"]["release_id"] == name
+    assert kind["first"]["examples"] == [own]
