@@ -19,7 +19,7 @@ from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
 from ktsafe.sequence.people.frame import Draft, Frame
 from ktsafe.sequence.people.qi_changes import move_groups, note_class, rebirth
-from ktsafe.sequence.people.sensitive_updates import keep_company, note_sensitive
+from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 
@@ -91,6 +91,7 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
     left |= rebirth(draft) if options.qi_change == "rebirth" else recipe.move(draft)
     retire_hollow(draft, left)
+    _show_values(draft, changes)
     recipe.publish(draft)
     # Step 3: ties.
     recipe.plan(draft)
@@ -109,14 +110,14 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
 
 
 def apply(draft: Draft, changes: Changes) -> set[int]:
-    """Apply changes to the true graph; nothing but sensitive values changes visibly.
+    """Apply changes to the true graph; nothing changes visibly.
 
     Returns the cohorts that people left.
     """
     state = draft.state
     _remove_ties(state, changes)
     departed = [depart(draft, row) for row in _rows(state, changes.left.tolist()).tolist()]
-    keep_company(draft, _change(draft, changes))
+    _change(state, changes)
     if not state.people.row_of.keys().isdisjoint(changes.joined.tolist()):
         raise InvalidGraph("Somebody joins who is there already.")
     state.people.join(changes.joined, *state.codes.of_all(changes.joined_values))
@@ -150,18 +151,19 @@ def _remove_ties(state: State, changes: Changes) -> None:
     state.edges.label(edges, FALSE)
 
 
-def _change(draft: Draft, changes: Changes) -> set[int]:
-    """Note changed values; return the cohorts in which a sensitive one had to be hidden."""
-    state = draft.state
-    hiding = set()
+def _change(state: State, changes: Changes) -> None:
+    """Note changed values."""
     rows = _rows(state, changes.changed.tolist()).tolist()
     for row, values in zip(rows, changes.changed_values, strict=True):
-        cls, sensitive = state.codes.of(values)
+        cls, state.people.sensitive[row] = state.codes.of(values)
         note_class(state, row, cls)
-        label = note_sensitive(draft, row, sensitive)
-        if label is not None:
-            hiding.add(label)
-    return hiding
+
+
+def _show_values(draft: Draft, changes: Changes) -> None:
+    """Show changed sensitive values, where people are by now: no place changes as it is left."""
+    rows = _rows(draft.state, changes.changed.tolist()).tolist()
+    hiding = [show_sensitive(draft, row) for row in rows]
+    keep_company(draft, {label for label in hiding if label is not None})
 
 
 def _add_ties(state: State, changes: Changes) -> None:

@@ -18,14 +18,13 @@ from ktsafe.sequence.people.blocks import harmless_codes
 from ktsafe.sequence.people.frame import Draft
 
 
-def note_sensitive(draft: Draft, row: int, code: int) -> int | None:
-    """Record a person's true sensitive value and publish it, or "-" where alpha has no room.
+def show_sensitive(draft: Draft, row: int) -> int | None:
+    """Publish a person's true sensitive value, or "-" where alpha has no room.
 
     Returns the cohort if the value had to be hidden: it needs `keep_company`.
     """
     state = draft.state
-    state.people.sensitive[row] = code
-    place = state.people.place[row]
+    code, place = state.people.sensitive[row], state.people.place[row]
     if place == NOBODY or state.places.sensitive[place] == code:
         return None
     label = state.places.cohort[place]

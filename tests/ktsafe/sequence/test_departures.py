@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from ktsafe.sequence import Sequence
+from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from tests.ktsafe.sequence import naive
-from tests.ktsafe.sequence.world import PARAMS, World
+from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 LEAVING = {"ties": 2, "leaves": 4, "joins": 2}
 MOVING = {"ties": 2, "moves": 4}
@@ -96,3 +96,24 @@ def test_what_was_vacated_is_undone_with_the_release() -> None:
     assert len(steps[0].vacated) > 0
     nothing = sequence.advance(world.change(ties=0), np.random.default_rng(2))
     assert nothing.vacated.tolist() == []
+
+
+@pytest.mark.parametrize("qi_change", ["hold", "rebirth"])
+def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only(qi_change: str) -> None:
+    """Quasi-identifier and sensitive value change at once: the place that is left tells neither."""
+    values = [("x", "1", "well")] * 9
+    first = Changes(joined=np.arange(9), joined_values=values)
+    options = SequenceOptions(qi_change=qi_change, effort="fast")  # type: ignore[arg-type]
+    sequence = Sequence.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
+    before = naive.published(sequence)[0]
+    cohorts = sequence.cohorts().tolist()
+    keys = sequence.released().keys.tolist()
+    group = [key for key, label in zip(keys, cohorts, strict=True) if label == cohorts[0]]
+    moved = [("y", "1", "ill"), *[("y", "1", "well")] * (len(group) - 1)]
+    changes = Changes(changed=np.array(sorted(group)), changed_values=moved)
+    step = sequence.advance(changes, np.random.default_rng(1))
+    after = naive.published(sequence)[0]
+    assert len(step.vacated) == len(group)
+    assert all(after[v] == before[v] for v in step.vacated.tolist() if v in after)
+    if qi_change == "hold":
+        assert sorted(after[v][-1] for v in after.keys() - before.keys()).count("ill") == 1
