@@ -48,6 +48,7 @@ ATTACKS_TOLD: Final = (
     "one_hop",
     "sensitive_inference",
     "changes",
+    "departure",
     "membership_of_vertices",
     "membership_of_ties",
     "two_hops",

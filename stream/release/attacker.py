@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
+from ktsafe.attacks.coming_and_going import departure
 from ktsafe.attacks.known_changes import changes
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
@@ -131,25 +132,34 @@ def _each(shown: Shown, before: Shown | None, params: PrivacyParams) -> Iterator
     single = run_each(
         shown.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
     )
+    history = _since(before, shown)
     for name in ATTACKS_TOLD:
-        yield next(single) if name in ATTACKS else (name, _changes(shown, before, params))
+        yield next(single) if name in ATTACKS else (name, _linked(name, history, params))
     if shown.has_past:
         yield AFRESH, afresh(shown.case.original, params)
 
 
-def _changes(shown: Shown, before: Shown | None, params: PrivacyParams) -> list[Result]:
-    """Attack what changed since the release before, if that can be linked."""
+def _since(before: Shown | None, shown: Shown) -> History | None:
+    """Return the release before and this one, if they can be linked."""
     if before is None or before.sequence_id != shown.sequence_id:
-        return []
+        return None
     both = (before, shown)
     ids = np.unique(np.concatenate([each.ids for each in both]), return_inverse=True)[1]
     lives = np.unique(np.concatenate([each.lives for each in both]), return_inverse=True)[1]
-    history = History(
+    return History(
         [each.case for each in both],
         np.split(ids.astype(np.int64), [len(before.ids)]),
         np.split(lives.astype(np.int64), [len(before.lives)]),
     )
-    return changes(history, params, spans=("consecutive",))
+
+
+def _linked(name: str, history: History | None, params: PrivacyParams) -> list[Result]:
+    """Attack what changed since the release before: ties, or who left."""
+    if history is None:
+        return []
+    if name == "changes":
+        return changes(history, params, spans=("consecutive",))
+    return [result for result in departure(history, params) if result.promise is not None]
 
 
 class _Work:

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.attacks import Case, Result, ids_removed, run
+from ktsafe.attacks import ATTACKS, Case, Result, ids_removed, run
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from ktsafe.stream.release import attacker
 from ktsafe.stream.release.attacker import Attacker, AttackSettings, Shown
 from ktsafe.stream.study.worth import afresh
-from tests.ktsafe.attacks.releases import noisy, random_graph
+from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
 
 PARAMS = PrivacyParams(k=5)
@@ -55,7 +55,7 @@ def test_figures_are_those_of_the_suite() -> None:
     it = small_case()
     told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)["attacks"]
     rng = np.random.default_rng(0)
-    names = [name for name in ATTACKS_TOLD if name != "changes"]
+    names = [name for name in ATTACKS_TOLD if name in ATTACKS]
     expected = run(it, PARAMS, rng, attacks=names)
     assert told["results"] == [result.to_mapping() for result in expected]
     assert told["unfinished"] == []
@@ -101,6 +101,31 @@ def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.Monk
     found = service.attack(now, PARAMS, go_on)["attacks"]["results"]
     changed = [result["targets"] for result in found if result["attack"].startswith("changes")]
     assert changed == [0, 0]
+
+
+def test_who_left_is_attacked_by_what_the_release_before_knew(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One place changes its value as its owner leaves, and is found: a share of one."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("departure",))
+    service, it = Attacker(PATIENT), broken_case()
+    service.attack(shown(it), PARAMS, go_on)
+    service.settle(staged=True)
+    own = int(np.flatnonzero(it.original_of == 0)[0])
+    stayed = np.arange(1, it.original.n_vertices)
+    for changes_value, expected in ((True, 1.0), (False, None)):
+        codes = it.released.codes.copy()
+        if changes_value:
+            codes[own, -1] = 1 - codes[own, -1]
+        after = Case(
+            it.original.subgraph(stayed),
+            graph_of(codes, it.released.edges),
+            np.where(it.original_of == 0, -1, it.original_of - 1),
+        )
+        now = Shown("s", after, shown(it).ids, stayed)
+        (found,) = service.attack(now, PARAMS, go_on)["attacks"]["results"]
+        assert (found["attack"], found["targets"]) == ("departure.named", 1)
+        assert found["value"] == pytest.approx(expected or found["control"])
 
 
 def test_a_release_that_is_surely_found_out_is_held_where_that_is_asked(
