@@ -114,16 +114,17 @@ def _named(history: History, params: PrivacyParams) -> list[Result]:
         by_value, by_ties = _changes(history, i, there)
         of_value, of_ties = _times(group, by_value), _times(group, by_ties)
         of_both = of_value * (len(there) + 1) + _times(group, [*by_value, *by_ties])
-        chances.append(
-            np.column_stack([_least(group, x) for x in (of_both, of_value, of_ties)])[left]
-        )
+        changes_later = _changes_value_from(history, i)[there]
+        scores = (of_both, of_value, of_ties, changes_later.astype(np.int64))
+        chances.append(np.column_stack([_least(group, score) for score in scores])[left])
         controls.append((1 / np.bincount(group)[group])[left])
     if not chances:
         return []
-    by_all, by_value_only, by_ties_only = np.concatenate(chances).T
+    by_all, by_value_only, by_ties_only, still = np.concatenate(chances).T
     figures = {
         "by_value": float(by_value_only.mean()),
         "by_ties": float(by_ties_only.mean()),
+        "still": float(still.mean()),
         "alone": float((by_all == 1).mean()),
     }
     control = float(np.concatenate(controls).mean())
@@ -148,6 +149,14 @@ def _changes(
     # Equal rows have equal sums; others have with a chance of 2**-64.
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, shown.shape[1])
     return columns, [(shown.astype(np.int64) @ weights)[there]]
+
+
+def _changes_value_from(history: History, i: int) -> NDArray[np.bool_]:
+    """Return whether each id shows another value at release i or later than before it, (n_ids,)."""
+    before = history.values[i - 1]
+    later = [(after != before) & (after != ABSENT) for after in history.values[i:]]
+    found: NDArray[np.bool_] = np.any(later, axis=0)
+    return found
 
 
 def _times(group: NDArray[np.int64], columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:

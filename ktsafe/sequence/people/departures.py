@@ -2,7 +2,7 @@
 
 Nothing that is shown of a place changes because its owner left: it keeps its values for as long as
 its cohort is published, and its edges until the pair of classes that they belong to is planned
-anew, when all members of a cohort gain and lose alike. Why: decision 32.
+anew, when all members of a cohort gain and lose alike. Why: decision 36.
 """
 
 from __future__ import annotations

@@ -87,6 +87,20 @@ def named(history: History, i: int, own: int, by: str) -> float:
     return (own in rarest) / len(rarest)
 
 
+def still(history: History, i: int, own: int) -> float:
+    """Return how likely an id is named by naming one whose value stays from release i - 1 on."""
+    values = [
+        {u: case.released.values(v)["s"] for v, u in enumerate(ids.tolist())}
+        for case, ids in zip(history.cases, history.ids, strict=True)
+    ]
+    shown = published(history, i - 1)
+    alike = [u for u in shown if shown[u] == shown[own]]
+    before = values[i - 1]
+    stays = [u for u in alike if all(after.get(u, before[u]) == before[u] for after in values[i:])]
+    stays = stays or alike
+    return (own in stays) / len(stays)
+
+
 @settings(max_examples=100, deadline=None)
 @given(histories(), st.booleans())
 def test_departures_equal_a_literal_count(history: History, is_erased: bool) -> None:
@@ -109,6 +123,9 @@ def test_departures_equal_a_literal_count(history: History, is_erased: bool) -> 
     for by in ("value", "ties"):
         expected = np.mean([named(history, i, own, by) for i, own in left])
         assert result.figures[f"by_{by}"] == pytest.approx(expected)
+    assert result.figures["still"] == pytest.approx(
+        np.mean([still(history, i, u) for i, u in left])
+    )
     sizes = [Counter(published(history, i - 1).values()) for i, _ in left]
     alike = [
         size[published(history, i - 1)[own]] for size, (i, own) in zip(sizes, left, strict=True)
