@@ -14,6 +14,7 @@ from ktsafe.sequence.gate import cohort_certificate, cover
 from ktsafe.sequence.memory.edge_tables import FALSE, TRUE
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.neighbours import by_classes
+from ktsafe.sequence.memory.paged_table import NOBODY
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
@@ -161,9 +162,16 @@ def _change(state: State, changes: Changes) -> None:
 
 def _show_values(draft: Draft, changes: Changes) -> None:
     """Show changed sensitive values, where people are by now: no place changes as it is left."""
-    rows = _rows(draft.state, changes.changed.tolist()).tolist()
-    hiding = [show_sensitive(draft, row) for row in rows]
-    keep_company(draft, {label for label in hiding if label is not None})
+    state = draft.state
+    rows = _rows(state, changes.changed.tolist())
+    rows = rows[state.people.place[rows] != NOBODY]
+    places = state.people.place[rows]
+    before = state.places.sensitive[places]
+    hiding = [show_sensitive(draft, row) for row in rows.tolist()]
+    labels = [NOBODY if label is None else label for label in hiding]
+    is_seen = state.places.sensitive[places] != before
+    seen = {label for label, is_new in zip(labels, is_seen.tolist(), strict=True) if is_new}
+    keep_company(draft, set(labels) - {NOBODY}, seen)
 
 
 def _add_ties(state: State, changes: Changes) -> None:

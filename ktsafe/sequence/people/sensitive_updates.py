@@ -10,10 +10,11 @@ decision 20.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.paged_table import NOBODY
+from ktsafe.sequence.memory.place_table import COUNTERFEIT
 from ktsafe.sequence.people.blocks import harmless_codes
 from ktsafe.sequence.people.frame import Draft
 
@@ -50,10 +51,12 @@ def _is_kept_missing(draft: Draft, place: int) -> bool:
     )
 
 
-def keep_company(draft: Draft, labels: Iterable[int]) -> None:
+def keep_company(draft: Draft, labels: Iterable[int], seen: Container[int]) -> None:
     """Let others of the given cohorts show "-", until it tells no more than alpha allows.
 
-    Those whose value is missing anyway do not count: they may have shown it before.
+    Those whose value is missing anyway do not count: they may have shown it before. No place that
+    was left changes unless one that was not does: `seen` are the cohorts in which somebody's value
+    went missing in this release.
     """
     state = draft.state
     if MISSING in draft.frame.schema.sensitive_values:
@@ -73,9 +76,22 @@ def keep_company(draft: Draft, labels: Iterable[int]) -> None:
                 masked += state.people.sensitive[owner] != missing
                 hidden += draft.has_sensitive_value(owner)
         wanted = max(0, math.ceil(hidden / draft.frame.params.alpha) - masked)
-        for i in draft.rng.permutation(len(others))[:wanted].tolist():
-            state.places.publish_sensitive(others[i], missing, is_sensitive=False)
+        drawn = [others[i] for i in draft.rng.permutation(len(others)).tolist()]
+        for place in _company(draft, drawn, wanted, is_seen=label in seen):
+            state.places.publish_sensitive(place, missing, is_sensitive=False)
             state.count("sensitive_company")
+
+
+def _company(draft: Draft, drawn: list[int], wanted: int, *, is_seen: bool) -> list[int]:
+    """Return the first places drawn, one with an owner or none that was left among them."""
+    places = draft.state.places
+    chosen = drawn[:wanted]
+    if is_seen or any(places.owner[place] != NOBODY for place in chosen):
+        return chosen
+    somebody = [place for place in drawn if places.owner[place] != NOBODY]
+    if somebody and chosen:
+        return [somebody[0], *chosen[1:]]
+    return [place for place in chosen if places.kind[place] != COUNTERFEIT]
 
 
 def _has_room(draft: Draft, label: int) -> bool:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections import Counter
+from fractions import Fraction
 
 import numpy as np
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence_audit import Promise, SequenceAuditor
 from tests.ktsafe.sequence import naive
+from tests.ktsafe.sequence.test_audited import audited
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 LEAVING = {"ties": 2, "leaves": 4, "joins": 2}
@@ -117,3 +123,70 @@ def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only(qi_chan
     assert all(after[v] == before[v] for v in step.vacated.tolist() if v in after)
     if qi_change == "hold":
         assert sorted(after[v][-1] for v in after.keys() - before.keys()).count("ill") == 1
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.lists(
+        st.tuples(st.integers(0, 14), st.sampled_from(["well", "ill", "hurt", "-", "left", "y"])),
+        min_size=10,
+        max_size=40,
+    ),
+    st.integers(1, 5),
+    st.sampled_from(["hold", "rebirth"]),
+)
+def test_the_auditor_refuses_no_release_for_a_value(
+    events: list[tuple[int, str]], per_release: int, qi_change: str
+) -> None:
+    """Whatever is updated, hidden, moved or left: no place that was left changes alone."""
+    people = dict.fromkeys(range(15), ("x", "1", "well"))
+    first = Changes(joined=np.arange(15), joined_values=list(people.values()))
+    options = SequenceOptions(qi_change=qi_change, effort="fast")  # type: ignore[arg-type]
+    sequence = Sequence.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
+    auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
+    assert auditor.extend(audited(sequence)).is_safe
+    for start in range(0, len(events), per_release):
+        left, changed = set(), {}
+        for key, what in events[start : start + per_release]:
+            if key not in people or key in left:
+                continue
+            if what == "left":
+                left.add(key)
+            else:
+                a, b, s = changed.get(key, people[key])
+                changed[key] = (what, b, s) if what == "y" else (a, b, what)
+        changed = {key: values for key, values in changed.items() if key not in left}
+        people = {key: x for key, x in (people | changed).items() if key not in left}
+        changes = Changes(
+            left=np.array(sorted(left), dtype=np.int64),
+            changed=np.array(sorted(changed), dtype=np.int64),
+            changed_values=[changed[key] for key in sorted(changed)],
+        )
+        sequence.advance(changes, np.random.default_rng(start))
+        found = auditor.extend(audited(sequence)).violations
+        assert all(each.kind.startswith("linked_") for each in found), found
+
+
+@pytest.mark.parametrize("stays", [False, True])
+def test_company_is_never_kept_by_a_place_that_was_left_alone(stays: bool) -> None:
+    """Who hides behind a "-" that is there already changes nothing, so company would be alone."""
+    first = Changes(joined=np.arange(6), joined_values=[("x", "1", "well")] * 6)
+    options = SequenceOptions(effort="fast")
+    params = dataclasses.replace(PARAMS, k=6, alpha=Fraction(1, 6))
+    sequence = Sequence.begin(SCHEMA, params, options, first, np.random.default_rng(0))
+    steps = [{0: "ill"}, {1: "-"}, {} if stays else {2: "-", 3: "-"}, {1: "ill"}]
+    left = [[], [], [4, 5] if not stays else [3, 4, 5], []]
+    for i, (values, gone) in enumerate(zip(steps, left, strict=True)):
+        before = naive.published(sequence)[0]
+        changes = Changes(
+            left=np.array(gone, dtype=np.int64),
+            changed=np.array(sorted(values), dtype=np.int64),
+            changed_values=[("x", "1", values[key]) for key in sorted(values)],
+        )
+        sequence.advance(changes, np.random.default_rng(i))
+    after = naive.published(sequence)[0]
+    owned = owners(sequence)
+    changed = [v for v in after if after[v] != before[v]]
+    assert bool(changed) == stays
+    assert any(v in owned for v in changed) == stays
+    assert all(after[v][-1] == "-" for v in changed)
