@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -43,9 +44,10 @@ class TestSqlite(ReleaseContract):
 @pytest.fixture(scope="module")
 def installed(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
     """Install the example elsewhere; give an environment that finds it."""
-    to = tmp_path_factory.mktemp("installed")
+    to, source = tmp_path_factory.mktemp("installed"), tmp_path_factory.mktemp("source")
+    shutil.copytree(EXAMPLE, source, dirs_exist_ok=True)  # A build leaves things beside it.
     pip = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    subprocess.run([*pip, "--target", str(to), str(EXAMPLE)], check=True, capture_output=True)
+    subprocess.run([*pip, "--target", str(to), str(source)], check=True, capture_output=True)
     return {**os.environ, "PYTHONPATH": str(to)}
 
 
