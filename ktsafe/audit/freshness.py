@@ -17,7 +17,9 @@ from typing import Any, Final, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.audit.usefulness import Overlap
 from ktsafe.graph import edge_keys
+from ktsafe.latest_graph import latest_edges
 
 AGES: Final = (1, 2, 4, 8, 12)
 """The ages that are reported, in releases."""
@@ -46,6 +48,8 @@ class ReleaseView:
         int64, shape (n,): the key of the person behind each vertex, -1 without one.
     edges:
         int64, shape (m, 2): the released edges, as positions in `ids`.
+    classes:
+        int64, shape (n,): vertices of equal published quasi-identifiers have equal numbers.
     """
 
     people: Numbers
@@ -53,6 +57,7 @@ class ReleaseView:
     ids: Numbers
     owners: Numbers
     edges: Numbers
+    classes: Numbers
 
     @cached_property
     def true_keys(self) -> Numbers:
@@ -172,6 +177,8 @@ class Freshness:
         Edges that appeared with this release, and that disappeared.
     came_true:
         Of the edges that appeared, those that are true ties.
+    latest:
+        The edges of the latest graph (`ktsafe.latest_graph`) beside all true ties.
     """
 
     ties: AgedTies
@@ -183,6 +190,7 @@ class Freshness:
     came: int
     gone: int
     came_true: int
+    latest: Overlap
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the figures by age and for all recent changes, JSON-ready, to 6 places.
@@ -204,6 +212,7 @@ class Freshness:
                 "gone": self.gone,
                 "came_true": _rounded(_share(self.came_true, self.came)),
             },
+            "latest": self.latest.to_mapping(),
         }
 
 
@@ -228,6 +237,8 @@ class Recent:
     leavers:
         int64, shape (x, 3): the key of somebody who left, the published id of the vertex that this
         person had, and the release of the departure.
+    dark:
+        int64, shape (x, 2): the edges that the latest graph has beside the release, as ids.
     """
 
     release: int
@@ -235,6 +246,7 @@ class Recent:
     ended: Numbers
     newcomers: Numbers
     leavers: Numbers
+    dark: Numbers
 
     @classmethod
     def begin(cls, release: int = 0) -> Self:
@@ -265,7 +277,7 @@ class Recent:
         return cls(release, **tables)
 
 
-_WIDTHS: Final = {"ties": 2, "ended": 6, "newcomers": 2, "leavers": 3}
+_WIDTHS: Final = {"ties": 2, "ended": 6, "newcomers": 2, "leavers": 3, "dark": 2}
 
 
 def follow(
@@ -292,8 +304,9 @@ def follow(
     Examples
     --------
     >>> ids, people = np.arange(3), np.arange(3)
-    >>> first = ReleaseView(people, np.array([[0, 1]]), ids, people, np.array([[0, 1]]))
-    >>> then = ReleaseView(people, np.array([[0, 2]]), ids, people, np.array([[0, 1]]))
+    >>> published = {"ids": ids, "owners": people, "edges": np.array([[0, 1]]), "classes": ids}
+    >>> first = ReleaseView(people, np.array([[0, 1]]), **published)
+    >>> then = ReleaseView(people, np.array([[0, 2]]), **published)
     >>> recent, found = follow(None, None, first)
     >>> recent, found = follow(recent, first, then)
     >>> found.ties.began.count[0], found.ended.count[0], found.ended.shown[0]
@@ -328,6 +341,7 @@ def follow(
         came=came,
         gone=gone,
         came_true=came_true,
+        latest=_latest(recent.dark, now, shown),
     )
 
 
@@ -356,7 +370,23 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
         ended=_young(ended, 4, n),
         newcomers=_young(np.concatenate((newcomers, _dated(joined, n))), 1, n),
         leavers=_young(np.concatenate((recent.leavers, now_left)), 2, n),
+        dark=_dark(np.concatenate((before.edges_by_id(), recent.dark)), now),
     )
+
+
+def _dark(former: Numbers, now: ReleaseView) -> Numbers:
+    """Return the edges, as ids, that the latest graph adds to those of a release."""
+    former = former[_among(former, now.ids).all(axis=1)]
+    latest = latest_edges(now.classes, now.edges, np.searchsorted(now.ids, former))
+    return now.ids[latest[len(now.edges) :]]
+
+
+def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
+    """Compare the latest graph with the true ties, of which the release has `shown`."""
+    ends = now.owners[np.searchsorted(now.ids, dark)]
+    between = edge_keys(ends[(ends >= 0).all(axis=1)])
+    shared = shown + int(_among(between, now.true_keys).sum())
+    return Overlap(len(now.true_keys), len(now.edges) + len(dark), shared)
 
 
 def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:

@@ -21,6 +21,7 @@ class Plain:
     ties: set[Pair]
     owners: dict[int, int]
     edges: set[Pair]
+    classes: dict[int, int]
 
     def shown(self) -> set[Pair]:
         """Return the released edges between people, as pairs of people."""
@@ -38,7 +39,12 @@ class Plain:
             np.array(ids, dtype=np.int64),
             np.array([self.owners[one] for one in ids], dtype=np.int64),
             np.array(edges, dtype=np.int64).reshape(-1, 2),
+            np.array([self.classes[one] for one in ids], dtype=np.int64),
         )
+
+    def pair(self, edge: Pair) -> Pair:
+        """Return the classes of an edge's ends."""
+        return _pair(self.classes[edge[0]], self.classes[edge[1]])
 
 
 def _pair(a: int, b: int) -> Pair:
@@ -52,6 +58,7 @@ def _sequence(seed: int, releases: int = 18) -> list[Plain]:
     ties: set[Pair] = set()
     owners: dict[int, int] = {}
     edges: set[Pair] = set()
+    classes: dict[int, int] = {}
     n_lives, made = 10, []
     for _ in range(releases):
         if rng.random() < 0.5:
@@ -78,7 +85,12 @@ def _sequence(seed: int, releases: int = 18) -> list[Plain]:
         edges = {pair for pair in edges if set(pair) <= set(places) and rng.random() < 0.8}
         edges |= {pair for pair in sorted(true) if rng.random() < 0.4}
         edges |= {(a, b) for a in places for b in places if a < b and rng.random() < 0.03}
-        made.append(Plain(set(people), set(ties), dict(owners), set(edges)))
+        for one in places:
+            classes.setdefault(one, int(rng.integers(3)))
+        hidden = {(int(rng.integers(3)), int(rng.integers(3))) for _ in range(2)}
+        release = Plain(set(people), set(ties), dict(owners), set(edges), dict(classes))
+        release.edges -= {edge for edge in edges if release.pair(edge) in hidden}
+        made.append(release)
     return made
 
 
@@ -174,12 +186,34 @@ def test_changed_edges_are_those_of_sets(seed: int) -> None:
         former = release.edges
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_the_latest_graph_has_every_dark_pair_as_it_was_shown_last(seed: int) -> None:
+    """Its edges, and the true ones of them, are those of a search back through all releases."""
+    releases = _sequence(seed)
+    n_dark = 0
+    for i, figures in enumerate(_followed(releases)):
+        now = releases[i]
+        latest = set(now.edges)
+        lit = {now.pair(edge) for edge in now.edges}
+        for former in reversed(releases[:i]):
+            there = {edge for edge in former.edges if set(edge) <= set(now.owners)}
+            latest |= {edge for edge in there if now.pair(edge) not in lit}
+            lit |= {former.pair(edge) for edge in former.edges}
+        n_dark += len(latest - now.edges)
+        true = {_pair(now.owners[a], now.owners[b]) for a, b in latest} & now.ties
+        found = figures.latest
+        assert (found.true, found.released, found.shared) == (len(now.ties), len(latest), len(true))
+    assert n_dark
+
+
 def test_the_mapping_tells_shares_and_ratios() -> None:
     """A share of nothing is None; the ratio compares with all ties that are older."""
     people = np.arange(4)
-    first = ReleaseView(people, np.array([[0, 1], [1, 2]]), people, people, np.array([[0, 1]]))
+    shown, later = np.array([[0, 1]]), np.array([[0, 1], [2, 3]])
+    classes = np.zeros(4, dtype=np.int64)
     ties = np.array([[0, 1], [1, 2], [2, 3], [0, 3]])
-    then = ReleaseView(people, ties, people, people, np.array([[0, 1], [2, 3]]))
+    first = ReleaseView(people, ties[:2], people, people, shown, classes)
+    then = ReleaseView(people, ties, people, people, later, classes)
     recent, _ = follow(None, None, first)
     recent, _ = follow(recent, first, then)
     _, found = follow(recent, then, then)
