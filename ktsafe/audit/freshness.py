@@ -210,7 +210,8 @@ class Freshness:
             "changed": {
                 "came": self.came,
                 "gone": self.gone,
-                "came_true": _rounded(_share(self.came_true, self.came)),
+                "came_true": self.came_true,
+                "came_true_share": _rounded(_share(self.came_true, self.came)),
             },
             "latest": self.latest.to_mapping(),
         }

@@ -228,7 +228,7 @@ def test_the_mapping_tells_shares_and_ratios() -> None:
     }
     assert told["ties"]["8"]["shown"] is None
     assert told["ended"][RECENT] == {"count": 0, "shown": None}
-    assert told["changed"] == {"came": 0, "gone": 0, "came_true": None}
+    assert told["changed"] == {"came": 0, "gone": 0, "came_true": 0, "came_true_share": None}
 
 
 def test_a_damaged_memory_is_noticed() -> None:
