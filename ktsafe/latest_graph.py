@@ -56,30 +56,34 @@ def dark_pairs(
     return dark
 
 
-def latest_edges(
+def of_dark_pairs(
     classes: NDArray[np.int64], edges: NDArray[np.int64], former: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return the edges of a release, and after them the former ones of its dark pairs.
+) -> NDArray[np.bool_]:
+    """Return which former edges belong to dark pairs of a release: it shows no edge of their pair.
 
-    Followed from the first release of a sequence to the last, every dark pair has the edges of its
-    last showing.
+    The latest graph of a release has its own edges, and those of the latest graph before it that
+    belong to dark pairs. So every dark pair has the edges of its last showing.
 
     Parameters
     ----------
     classes, edges:
         See `dark_pairs`.
     former:
-        int64, shape (x, 2): the latest graph as of the release before, as positions of vertices of
-        this release. Edges at a vertex that this release does not have are left out before.
+        int64, shape (x, 2): former edges, as positions of vertices of this release.
+
+    Returns
+    -------
+    NDArray
+        bool, shape (x,).
 
     Examples
     --------
     >>> classes = np.array([0, 0, 1, 1])
-    >>> latest_edges(classes, np.array([[0, 1]]), np.array([[0, 1], [0, 2], [1, 3]])).tolist()
-    [[0, 1], [0, 2], [1, 3]]
+    >>> of_dark_pairs(classes, np.array([[0, 1]]), np.array([[0, 1], [0, 2], [1, 3]])).tolist()
+    [False, True, True]
     """
-    is_dark = ~np.isin(_pairs_of(classes, former), _pairs_of(classes, edges))
-    return np.concatenate((edges, former[is_dark]))
+    is_dark: NDArray[np.bool_] = ~np.isin(_pairs_of(classes, former), _pairs_of(classes, edges))
+    return is_dark
 
 
 def _pairs_of(classes: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from ktsafe.audit.usefulness import Overlap
 from ktsafe.graph import edge_keys
-from ktsafe.latest_graph import latest_edges
+from ktsafe.latest_graph import of_dark_pairs
 
 AGES: Final = (1, 2, 4, 8, 12)
 """The ages that are reported, in releases."""
@@ -378,8 +378,7 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
 def _dark(former: Numbers, now: ReleaseView) -> Numbers:
     """Return the edges, as ids, that the latest graph adds to those of a release."""
     former = former[_among(former, now.ids).all(axis=1)]
-    latest = latest_edges(now.classes, now.edges, np.searchsorted(now.ids, former))
-    return now.ids[latest[len(now.edges) :]]
+    return former[of_dark_pairs(now.classes, now.edges, np.searchsorted(now.ids, former))]
 
 
 def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:

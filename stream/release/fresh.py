@@ -39,7 +39,7 @@ class FreshReleases:
     @property
     def guarantee(self) -> releases_write.Guarantee:
         """Each release is safe by itself."""
-        return releases_write.Guarantee(1)
+        return releases_write.SINGLE
 
     def open(self, ledger: Ledger) -> None:
         """Nothing of former releases is needed."""

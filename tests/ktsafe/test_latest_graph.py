@@ -7,7 +7,7 @@ import itertools
 import numpy as np
 import pytest
 
-from ktsafe.latest_graph import dark_pairs, latest_edges
+from ktsafe.latest_graph import dark_pairs, of_dark_pairs
 
 
 @pytest.mark.parametrize("seed", range(10))
@@ -29,9 +29,9 @@ def test_dark_pairs_are_those_of_a_search(seed: int) -> None:
 
 
 def test_nothing_is_dark_in_an_empty_release() -> None:
-    """Without vertices there are no pairs, and the latest graph is empty."""
+    """Without vertices there are no pairs, and no edges of them."""
     nobody, nothing = np.zeros(0, dtype=np.int64), np.zeros((0, 2), dtype=np.int64)
     found = dark_pairs(nobody, nothing)
     assert found is not None
     assert not len(found)
-    assert not len(latest_edges(nobody, nothing, nothing))
+    assert not len(of_dark_pairs(nobody, nothing, nothing))
