@@ -127,7 +127,12 @@ def over_time_in_words(releases: Sequence[Mapping[str, float | None]]) -> str:
     if len(told) < 2:
         return ""
     found = worth_over_time(told)
-    words = {"edge_f1": "F1", "edge_recall": "recall", "edge_cost_share": "cost"}
+    words = {
+        "edge_f1": "F1",
+        "edge_precision": "precision",
+        "edge_recall": "recall",
+        "edge_cost_share": "cost",
+    }
     parts = [
         f"{word} {text_of(found[name]['mean'])} (worst {text_of(found[name]['worst'])})"
         for name, word in words.items()

@@ -62,8 +62,8 @@ class Manifest(msgspec.Struct, frozen=True):
     Attributes
     ----------
     lag:
-        Releases by which anything that is shown may be behind the truth at most; "none": there is
-        no bound. None, as for all that follows: an older version wrote the manifest.
+        Releases after which what a pair of classes shows is planned afresh at the latest; "none":
+        there is no bound. None, as for all that follows: an older version wrote the manifest.
     unchanged:
         Whether vertices and edges are those of the release before in the sequence.
     classes:

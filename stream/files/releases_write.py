@@ -76,8 +76,8 @@ class Guarantee:
     cover:
         Whether visible changes are shared by at least k candidates.
     lag:
-        Releases by which anything that a release shows may be behind the truth at most, by
-        construction; None: there is no such bound.
+        Releases after which what a pair of classes shows is planned afresh at the latest, by
+        construction; 0: each release is made of the truth alone. None: there is no such bound.
     """
 
     window: Window
