@@ -210,7 +210,7 @@ _TRENDS: Final[tuple[tuple[str, Callable[[Secrets], float | None], str, str, str
     ),
     (
         "New ties shown",
-        lambda s: s.freshness and s.freshness.by_age["ties_shown"][RECENT],
+        lambda s: None if s.freshness is None else s.freshness.by_age["ties_shown"][RECENT],
         ".0%",
         "",
         f"of those that began in the last {AGE_MAX} releases",
