@@ -107,7 +107,11 @@ def demo(
         _import(home, settings)
     counts = serve(settings, drain=True)
     if not as_json:
-        typer.echo(describe(counts, places.by_name(settings), places.promise(settings)), err=True)
+        # What releases are worth is told below, of all of them.
+        text = describe(
+            counts, places.by_name(settings), places.promise(settings), is_private=False
+        )
+        typer.echo(text, err=True)
     from ktsafe.stream.study.over_time import describe_life
     from ktsafe.stream.study.worth import describe_worth
 
