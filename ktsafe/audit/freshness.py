@@ -228,6 +228,9 @@ class Recent:
     ----------
     release:
         Index of the release in its sequence, 0 for the first.
+    since:
+        Index of the release after which changes were followed: 0, unless an older version began
+        the sequence.
     ties:
         int64, shape (x, 2): `edge_keys` of a tie that holds, and the release at which it began.
     ended:
@@ -243,6 +246,7 @@ class Recent:
     """
 
     release: int
+    since: int
     ties: Numbers
     ended: Numbers
     newcomers: Numbers
@@ -252,12 +256,12 @@ class Recent:
     @classmethod
     def begin(cls, release: int = 0) -> Self:
         """Return what is known after a release before which nothing is known."""
-        return cls(release, **{name: _empty(width) for name, width in _WIDTHS.items()})
+        return cls(release, release, **{name: _empty(width) for name, width in _WIDTHS.items()})
 
     def to_pages(self) -> dict[str, bytes]:
         """Return the memory as named pages of little-endian int64."""
         return {
-            "release": np.array([self.release], dtype="<i8").tobytes(),
+            "release": np.array([self.release, self.since], dtype="<i8").tobytes(),
             **{name: getattr(self, name).astype("<i8").tobytes() for name in _WIDTHS},
         }
 
@@ -274,8 +278,8 @@ class Recent:
             name: np.frombuffer(pages[name], dtype="<i8").astype(np.int64).reshape(-1, width)
             for name, width in _WIDTHS.items()
         }
-        (release,) = np.frombuffer(pages["release"], dtype="<i8").tolist()
-        return cls(release, **tables)
+        release, since = np.frombuffer(pages["release"], dtype="<i8").tolist()
+        return cls(release, since, **tables)
 
 
 _WIDTHS: Final = {"ties": 2, "ended": 6, "newcomers": 2, "leavers": 3, "dark": 2}
@@ -367,6 +371,7 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
     now_left = np.column_stack((before.owners[had], before.ids[had], np.full(had.sum(), n)))
     return Recent(
         n,
+        recent.since,
         ties=_young(np.concatenate((ties, _dated(born, n))), 1, n),
         ended=_young(ended, 4, n),
         newcomers=_young(np.concatenate((newcomers, _dated(joined, n))), 1, n),

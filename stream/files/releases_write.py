@@ -75,14 +75,10 @@ class Guarantee:
         Releases that may be linked: 1 means one by one, "all" any number of a sequence.
     cover:
         Whether visible changes are shared by at least k candidates.
-    lag:
-        Releases after which what a pair of classes shows is planned afresh at the latest, by
-        construction; 0: each release is made of the truth alone. None: there is no such bound.
     """
 
     window: Window
     cover: bool = False
-    lag: int | None = None
 
     def to_mapping(self) -> dict[str, Any]:
         """Return the `guarantee` part of a manifest."""
@@ -92,8 +88,6 @@ class Guarantee:
         return {"w": self.window, "cover": self.cover, "text": text}
 
 
-SINGLE: Final = Guarantee(1, lag=0)
-"""Of a release that is made of the true graph alone, whatever was released before."""
 Planned = tuple[tuple[str, ...], tuple[str, ...], int]
 """Two classes by their quasi-identifiers, and a number of releases."""
 
@@ -104,6 +98,9 @@ class ReleaseHeader:
 
     Attributes
     ----------
+    lag:
+        Releases after which what a pair of classes shows is planned afresh at the latest, by
+        construction; 0: each release is made of the truth alone. None: there is no such bound.
     before:
         The sha256 of every file of the release before in the sequence; empty without one.
     planned:
@@ -115,7 +112,8 @@ class ReleaseHeader:
     sequence_id: str
     nominal_time_us: int | None
     params: PrivacyParams
-    guarantee: Guarantee = SINGLE
+    guarantee: Guarantee = Guarantee(1)
+    lag: int | None = 0
     before: Mapping[str, str] = dataclasses.field(default_factory=dict)
     planned: Sequence[Planned] | None = None
 
@@ -260,7 +258,7 @@ def _manifest(
     graph: AttributedGraph, header: ReleaseHeader, hashes: Mapping[str, str]
 ) -> dict[str, Any]:
     schema = graph.schema
-    nominal, lag = header.nominal_time_us, header.guarantee.lag
+    nominal, lag = header.nominal_time_us, header.lag
     tables = (VERTICES, EDGES)
     return {
         "format": FORMAT,

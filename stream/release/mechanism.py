@@ -66,7 +66,7 @@ class Built:
         What of them the operator's metrics show.
     work:
         What was done in parts, if it was counted.
-    planned:
+    lag, planned:
         See `ktsafe.stream.files.releases_write.ReleaseHeader`.
     """
 
@@ -78,6 +78,7 @@ class Built:
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: WorkInParts | None = None
+    lag: int | None = None
     planned: Sequence[Planned] | None = None
 
 

@@ -211,6 +211,7 @@ class Snapshotter:
             due.cut.slot_us,
             settings.params,
             guarantee,
+            lag=built.lag,
             before=due.before.files if due.before else {},
             planned=built.planned,
         )

@@ -100,9 +100,7 @@ def test_the_manifest_says_how_stale_a_release_may_be(tmp_path):
     ids = list("abcd")
     planned = [(("y", "-"), ("x", "-"), 3), (("gone", "-"), ("x", "-"), 1)]
     first = releases_write.write_release(tmp_path / "1", graph, ids, header())
-    then = dataclasses.replace(
-        header(), before=first, planned=planned, guarantee=releases_write.Guarantee("all", lag=12)
-    )
+    then = dataclasses.replace(header(), before=first, planned=planned, lag=12)
     releases_write.write_release(tmp_path / "2", graph, ids, then)
     before, manifest = (read_release(tmp_path / name).manifest for name in "12")
     assert (before.lag, before.unchanged, before.planned) == (0, False, None)
