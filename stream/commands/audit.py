@@ -10,6 +10,7 @@ import typer
 from ktsafe.stream.commands.after_install import compile_judges
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.freshness_figures import over_time_in_words
 from ktsafe.stream.files.release_figures import worth_in_words, worth_of
 from ktsafe.stream.process.command_line import Json, Mappings, Releases, Truth, TruthSchema
 from ktsafe.stream.watching.progress import phases
@@ -131,15 +132,14 @@ def _print_changes(changes: dict[str, Any]) -> None:
 
 
 def _print_usefulness(rows: list[dict[str, Any]]) -> None:
-    """Print what the last release shares with the truth, and the worst of all."""
+    """Print what the last release shares with the truth, and the mean and worst of all."""
     if not rows:
         return
-    worth = worth_in_words(worth_of({"usefulness": rows[-1]}))
-    typer.echo(f"  last release: {worth or 'no edges, true or released'}")
+    worths = [worth_of({"usefulness": row}) for row in rows]
+    typer.echo(f"  last release: {worth_in_words(worths[-1]) or 'no edges, true or released'}")
     dear = sum(row["costs_more_than_nothing"] for row in rows)
-    f1 = [row["edges"]["f1"] for row in rows if row["edges"]["f1"] is not None]
-    least = text_of(min(f1, default=None), unknown="unknown")
-    typer.echo(f"  least F1 of edges {least}; {_several(dear, 'release')} dearer than nothing")
+    mean = over_time_in_words(worths)
+    typer.echo(f"  {mean + '; ' if mean else ''}{_several(dear, 'release')} dearer than nothing")
 
 
 def _several(count: int, noun: str) -> str:

@@ -107,7 +107,12 @@ def demo(
         _import(home, settings)
     counts = serve(settings, drain=True)
     if not as_json:
-        typer.echo(describe(counts, places.by_name(settings), places.promise(settings)), err=True)
+        # What releases are worth is told below, of all of them.
+        text = describe(
+            counts, places.by_name(settings), places.promise(settings), is_private=False
+        )
+        typer.echo(text, err=True)
+    from ktsafe.stream.study.over_time import describe_life
     from ktsafe.stream.study.worth import describe_worth
 
     found = _worth(settings, seed)
@@ -115,8 +120,9 @@ def demo(
         typer.echo(json.dumps({**counts_as_json(counts), "worth": found}, indent=2))
         return Exit.OK
     if found is not None:
+        report = _reported(home / "report.html", settings, found)
         typer.echo(
-            f"{describe_worth(found)}\n{_reported(home / 'report.html', settings, found)}", err=True
+            f"{describe_life(found['over_time'])}\n{describe_worth(found)}\n{report}", err=True
         )
     # As it was called: a checkout's program is not on the path.
     program = sys.argv[0] if os.sep in sys.argv[0] else "ktsafe"
@@ -190,11 +196,13 @@ def _import(home: Path, settings: Settings) -> None:
 
 
 def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
-    """Return what the last release is worth; None if nothing is published."""
+    """Return what all releases and the last one are worth; None if nothing is published."""
     from ktsafe.stream.config import places
-    from ktsafe.stream.files.private_audits import read_owners
+    from ktsafe.stream.files.private_audits import read_audit, read_owners
     from ktsafe.stream.files.releases_read import read_release, release_folders
+    from ktsafe.stream.files.releases_write import AUDIT
     from ktsafe.stream.service import assembly
+    from ktsafe.stream.study.over_time import over_releases
     from ktsafe.stream.study.worth import worth
 
     releases = Path(places.by_name(settings)["releases"])
@@ -204,13 +212,16 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
     with phases("measuring") as progress:
         progress("what the last release is worth", 0.0)
         release = read_release(folders[-1])
-        owners = read_owners(places.audit_folder(settings), release.manifest.release_id)
+        private = places.audit_folder(settings)
+        audits = [read_audit(private / folder.name / AUDIT) for folder in folders]
+        owners = read_owners(private, release.manifest.release_id)
         store = assembly.open_store(settings)
         try:
             snapshot = store.snapshot()
         finally:
             store.close()
-        return worth(snapshot, release, owners, seed=seed)
+        found = worth(snapshot, release, owners, seed=seed)
+        return {**found, "over_time": over_releases(audits)}
 
 
 def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:

@@ -8,13 +8,16 @@ import shutil
 import tempfile
 from contextlib import closing
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from ktsafe.connectors.base import ReleaseBundle, ReleaseReader
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import hurried
+
+if TYPE_CHECKING:
+    from ktsafe.stream.files.latest_read import LatestGraph
 
 app = typer.Typer(help="Read published releases.", no_args_is_help=True)
 
@@ -48,19 +51,30 @@ def read(
         bool, typer.Option("--all", help="All releases, not just the latest.")
     ] = False,
     follow: Annotated[bool, typer.Option("--follow", help="Wait for further releases.")] = False,
+    joined: Annotated[
+        bool,
+        typer.Option(
+            "--latest",
+            help="Write edges-latest.csv, too: pairs of classes without edges as shown last.",
+        ),
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object each.")] = False,
 ) -> int:
     """Rebuild complete releases, every byte checked: the latest, all, or as they appear."""
     reader = _reader(config, folder, kafka, kafka_settings, topic, follow=follow)
     into.mkdir(parents=True, exist_ok=True)
+    graph = _Joined() if joined else None
     with closing(reader):
         if every or follow:
             found = False
             for bundle in reader.read(into, follow=follow):
                 found = True
+                if graph is not None:
+                    graph.take(bundle)
+                    graph.write(bundle)
                 _print(bundle, as_json=as_json)
         else:
-            found = _read_latest(reader, into, as_json=as_json)
+            found = _read_latest(reader, into, graph, as_json=as_json)
     if not found:
         typer.echo("no complete release there yet", err=True)
     return Exit.OK
@@ -108,7 +122,31 @@ def _reader(
     return KafkaReleaseReader(patience(settings), topic)
 
 
-def _read_latest(reader: ReleaseReader, into: Path, *, as_json: bool) -> bool:
+class _Joined:
+    """The latest graph of the releases that were read."""
+
+    def __init__(self) -> None:
+        self._graph: LatestGraph | None = None
+
+    def take(self, bundle: ReleaseBundle) -> None:
+        """Read one more release."""
+        from ktsafe.stream.files.latest_read import follow
+        from ktsafe.stream.files.releases_read import read_release
+
+        self._graph = follow(self._graph, read_release(bundle.folder))
+
+    def write(self, bundle: ReleaseBundle) -> None:
+        """Write the graph beside the release that was read last."""
+        from ktsafe.stream.files.latest_read import EDGES_LATEST
+
+        assert self._graph is not None
+        with (bundle.folder / EDGES_LATEST).open("w", encoding="utf-8", newline="") as file:
+            file.writelines(self._graph.csv())
+
+
+def _read_latest(
+    reader: ReleaseReader, into: Path, graph: _Joined | None, *, as_json: bool
+) -> bool:
     """Rebuild the latest release in `into`; earlier ones pass through a temporary folder."""
     with tempfile.TemporaryDirectory(dir=into, prefix=".reading-") as temporary:
         latest: ReleaseBundle | None = None
@@ -116,13 +154,18 @@ def _read_latest(reader: ReleaseReader, into: Path, *, as_json: bool) -> bool:
             if latest is not None:
                 shutil.rmtree(latest.folder)
             latest = bundle
+            if graph is not None:
+                graph.take(bundle)
         if latest is None:
             return False
         folder = into / latest.release_id
         if folder.exists():
             shutil.rmtree(folder)
         latest.folder.rename(folder)
-        _print(dataclasses.replace(latest, folder=folder), as_json=as_json)
+        latest = dataclasses.replace(latest, folder=folder)
+        if graph is not None:
+            graph.write(latest)
+        _print(latest, as_json=as_json)
         return True
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
 from ktsafe.stream.files.release_figures import worth_in_words
 from ktsafe.stream.process.command_line import Config, JsonAtEnd
 from ktsafe.stream.process.process import one_heap
@@ -68,7 +69,8 @@ def counts_as_json(counts: Counts) -> dict[str, Any]:
     """Return what happened in a run, JSON-ready."""
     found = {field.name: getattr(counts, field.name) for field in dataclasses.fields(counts)}
     work = None if counts.work is None else dataclasses.asdict(counts.work)
-    return {**found, "published": list(counts.published), "work": work}
+    mean = worth_over_time(list(found.pop("worths")))
+    return {**found, "published": list(counts.published), "work": work, "worth_over_time": mean}
 
 
 def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: bool = True) -> str:
@@ -96,6 +98,8 @@ def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: b
         lines.append(f"          last {release_id}: {vertices:,} vertices, {edges:,} edges")
         if is_private and (worth := worth_in_words(counts.worth)):
             lines.append(f"          {worth}")
+        if is_private and (mean := over_time_in_words(list(counts.worths))):
+            lines.append(f"          {mean}")
     if counts.withheld:
         reasons = ", ".join(f"{n} {reason}" for reason, n in counts.withheld.items())
         lines.append(f"withheld  {reasons}; the last release stands")

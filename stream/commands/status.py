@@ -7,6 +7,7 @@ from typing import Any
 
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_in_words
 from ktsafe.stream.files.release_figures import safety_in_words, worth_in_words
 from ktsafe.stream.process.command_line import Config, Json, Wait, say
 
@@ -82,6 +83,11 @@ def _lines(report: dict[str, Any]) -> list[str]:
             lines.append(f"          {safety}")
         if worth := worth_in_words(secrets.get("worth", {})):
             lines.append(f"          {worth}")
+        if (fresh := secrets.get("freshness")) and (follows := freshness_in_words(fresh)):
+            lines.append(f"          {follows}")
+    worths = [(release.get("secrets") or {}).get("worth", {}) for release in report["releases"]]
+    if mean := over_time_in_words(worths):
+        lines.append(f"worth     {mean}")
     if withheld := report.get("withheld"):
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in withheld.items())
         lines.append(f"withheld  {reasons}; the last release stands")

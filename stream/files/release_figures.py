@@ -15,6 +15,7 @@ import msgspec
 
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
 
@@ -42,8 +43,16 @@ WORTH: Final = {
 }
 """What a release shares with the true graph, and where the audit tells."""
 AFRESH: Final = "afresh"
-WATCHED: Final = {**WORTH, "edge_f1_afresh": f"{AFRESH}.edges.f1"}
-"""The same, and the F1 of edges of a release without a past: near to what a rebase would bring."""
+WATCHED: Final = {
+    **WORTH,
+    "edge_f1_afresh": f"{AFRESH}.edges.f1",
+    "edge_f1_latest": "freshness.latest.f1",
+}
+"""The same, and two more figures of F1 of edges.
+
+Of a release without a past, near to what a rebase would bring; and of the latest graph, in which
+pairs of classes without edges are as they were shown last.
+"""
 ATTACKS_TOLD: Final = (
     "one_hop",
     "sensitive_inference",
@@ -107,6 +116,8 @@ class Secrets(msgspec.Struct, frozen=True):
     attacks:
         By attack its sharpest variant; those that were not run or found nobody to attack are left
         out.
+    freshness:
+        How far it follows the network; None where the audit does not tell.
     """
 
     cost: dict[str, int]
@@ -115,6 +126,7 @@ class Secrets(msgspec.Struct, frozen=True):
     sensitive: dict[str, float | None]
     worth: dict[str, float | None] = msgspec.field(default_factory=dict)
     attacks: dict[str, Attacked] = msgspec.field(default_factory=dict)
+    freshness: FreshnessFigures | None = None
 
     @property
     def total_cost(self) -> int:
@@ -174,8 +186,9 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         yardsticks={name: cost[key] for name, key in YARDSTICKS.items()},
         candidates=candidates,
         sensitive=sensitive,
-        worth={name: at(audit, path) for name, path in WATCHED.items()},
+        worth=watched_of(audit),
         attacks=attacks_of(audit),
+        freshness=freshness_of(audit),
     )
 
 
@@ -232,16 +245,22 @@ def worth_of(audit: Mapping[str, Any]) -> dict[str, float | None]:
     return {name: at(audit, path) for name, path in WORTH.items()}
 
 
+def watched_of(audit: Mapping[str, Any]) -> dict[str, float | None]:
+    """Pick out of a private audit what operators watch of a release's worth, see `WATCHED`."""
+    return {name: at(audit, path) for name, path in WATCHED.items()}
+
+
 def worth_in_words(worth: Mapping[str, float | None]) -> str:
     """Return what a release is worth beside its cost, in one line; empty where nothing is told."""
     if worth.get("edge_f1") is None:
         return ""
     names = ("edge_precision", "edge_recall", "edge_f1", "edge_cost_share", "vertex_precision")
     precision, recall, f1, cost, people = (text_of(worth.get(name)) for name in names)
-    afresh = worth.get("edge_f1_afresh")
+    afresh, latest = worth.get("edge_f1_afresh"), worth.get("edge_f1_latest")
     return (
         f"edges: precision {precision}, recall {recall}, F1 {f1}"
         + ("" if afresh is None else f" (begun anew {afresh:.2f})")
+        + ("" if latest is None else f", latest graph {latest:.2f}")
         + f", cost {cost} of the ties; people {people} of the vertices"
     )
 

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ktsafe import PrivacyParams
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
+from ktsafe.latest_graph import dark_pairs
 from ktsafe.stream.files.parquet import (
     EDGES_PARQUET,
     VERTICES_PARQUET,
@@ -56,7 +57,23 @@ class StatedGuarantee(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """manifest.json; unknown fields are passed over, so that formats may grow."""
+    """manifest.json; unknown fields are passed over, so that formats may grow.
+
+    Attributes
+    ----------
+    lag:
+        Releases after which what a pair of classes shows is planned afresh at the latest; "none":
+        there is no bound. None, as for all that follows: an older version wrote the manifest.
+    unchanged:
+        Whether vertices and edges are those of the release before in the sequence.
+    classes:
+        The quasi-identifiers that vertices have, in the order of their texts.
+    dark:
+        Pairs of `classes` that have people on both sides and show no edge; None also where there
+        are more than `ktsafe.latest_graph.PAIRS_MAX`.
+    planned:
+        For pairs of `classes` how many releases ago what they show, or showed last, was chosen.
+    """
 
     format: int
     release_id: str
@@ -68,6 +85,11 @@ class Manifest(msgspec.Struct, frozen=True):
     vertices: int
     edges: int
     sha256: dict[str, str]
+    lag: int | str | None = None
+    unchanged: bool | None = None
+    classes: list[tuple[str, ...]] | None = None
+    dark: list[tuple[int, int]] | None = None
+    planned: list[tuple[int, int, int]] | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -95,6 +117,15 @@ class Release:
         # Manifests once told two numbers of the search as well; they never were a promise.
         told = {k: v for k, v in self.manifest.params.items() if k not in {"gamma", "s"}}
         return PrivacyParams.from_mapping(told)
+
+    def classes(self) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
+        """Return the class of every vertex, and the quasi-identifiers of the classes, in order."""
+        names = self.manifest.schema.quasi_identifiers
+        rows = list(zip(*(self.columns[name] for name in names), strict=True)) if names else []
+        rows = rows or [()] * len(self.ids)
+        meanings = sorted(set(rows))
+        number = {row: i for i, row in enumerate(meanings)}
+        return np.array([number[row] for row in rows], dtype=np.int64), meanings
 
     def quasi_identifiers(self) -> NDArray[np.int64]:
         """Return coded quasi-identifiers, shape (n, d-1): equal codes iff equal texts."""
@@ -225,7 +256,9 @@ def read_release(folder: Path | str) -> Release:
         raise ReleaseUnreadable(msg)
     array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     _check_simple(folder / "edges.csv", array, len(ids))
-    return Release(manifest, ids, columns, array)
+    release = Release(manifest, ids, columns, array)
+    _check_dark(folder, release)
+    return release
 
 
 _EDGE_HEADER = ["source", "target"]
@@ -238,6 +271,19 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     if not np.diff(np.sort(least * n_vertices + greatest)).all():
         raise ReleaseUnreadable(f"{path} lists an edge twice.")
+
+
+def _check_dark(folder: Path, release: Release) -> None:
+    """Refuse a manifest that calls pairs of classes dark which are not, or leaves some out."""
+    manifest = release.manifest
+    if manifest.classes is None:
+        return
+    of, classes = release.classes()
+    dark = dark_pairs(of, release.edges)
+    stated = None if manifest.dark is None else [list(pair) for pair in manifest.dark]
+    if manifest.classes != classes or stated != (None if dark is None else dark.tolist()):
+        msg = f"The dark pairs of classes in the manifest of {folder} are not those of its files."
+        raise ReleaseUnreadable(msg)
 
 
 def _check_parquet(

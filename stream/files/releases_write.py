@@ -20,6 +20,7 @@ import hashlib
 import io
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -31,6 +32,7 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
+from ktsafe.latest_graph import dark_pairs
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.slots import rfc3339
 
@@ -86,15 +88,34 @@ class Guarantee:
         return {"w": self.window, "cover": self.cover, "text": text}
 
 
+Planned = tuple[tuple[str, ...], tuple[str, ...], int]
+"""Two classes by their quasi-identifiers, and a number of releases."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class ReleaseHeader:
-    """What a manifest says beside counts and hashes."""
+    """What a manifest says beside counts, hashes and what follows from the published tables.
+
+    Attributes
+    ----------
+    lag:
+        Releases after which what a pair of classes shows is planned afresh at the latest, by
+        construction; 0: each release is made of the truth alone. None: there is no such bound.
+    before:
+        The sha256 of every file of the release before in the sequence; empty without one.
+    planned:
+        For pairs of classes how many releases ago what they show, or showed last, was chosen; None
+        where releases are not made pair by pair.
+    """
 
     release_id: str
     sequence_id: str
     nominal_time_us: int | None
     params: PrivacyParams
     guarantee: Guarantee = Guarantee(1)
+    lag: int | None = 0
+    before: Mapping[str, str] = dataclasses.field(default_factory=dict)
+    planned: Sequence[Planned] | None = None
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
@@ -150,9 +171,18 @@ def write_release(
         for name, table in ((VERTICES_PARQUET, _vertices), (EDGES_PARQUET, _edges)):
             hashes[name] = write_synced(folder / name, [table_bytes(*table(graph, ids))])
     manifest = _manifest(graph, header, hashes)
-    digest = write_synced(folder / MANIFEST, [json.dumps(manifest, indent=2) + "\n"])
+    text = _ROW_OF_NUMBERS.sub(_on_one_line, json.dumps(manifest, indent=2))
+    digest = write_synced(folder / MANIFEST, [text + "\n"])
     sync_folder(folder)
     return {MANIFEST: digest, **hashes}
+
+
+_ROW_OF_NUMBERS: Final = re.compile(r"\[\n[\d,\s]+\]")
+"""In indented JSON; no text has a line break of its own there."""
+
+
+def _on_one_line(row: re.Match[str]) -> str:
+    return f"[{' '.join(row.group()[1:-1].split())}]"
 
 
 def write_audit(
@@ -228,7 +258,8 @@ def _manifest(
     graph: AttributedGraph, header: ReleaseHeader, hashes: Mapping[str, str]
 ) -> dict[str, Any]:
     schema = graph.schema
-    nominal = header.nominal_time_us
+    nominal, lag = header.nominal_time_us, header.lag
+    tables = (VERTICES, EDGES)
     return {
         "format": FORMAT,
         "release_id": header.release_id,
@@ -243,5 +274,32 @@ def _manifest(
         },
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
+        "lag": "none" if lag is None else lag,
+        "unchanged": all(header.before.get(name) == hashes[name] for name in tables),
+        **_pairs(graph, header.planned),
         "sha256": dict(hashes),
+    }
+
+
+def _pairs(graph: AttributedGraph, planned: Sequence[Planned] | None) -> dict[str, Any]:
+    """Return what a manifest says of pairs of classes: which are dark, and when they were planned.
+
+    Classes are in the order of their texts, which tells nothing of when they came.
+    """
+    _, first = np.unique(graph.qi_classes, return_index=True)
+    names = [
+        tuple(texts[code] for texts, code in zip(graph.categories[:-1], codes, strict=False))
+        for codes in graph.codes[first].tolist()
+    ]
+    number = {name: i for i, name in enumerate(sorted(names))}
+    rank = np.array([number[name] for name in names], dtype=np.int64)
+    dark = dark_pairs(rank[graph.qi_classes], graph.edges.astype(np.int64))
+    ages = None
+    if planned is not None:
+        known = [each for each in planned if each[0] in number and each[1] in number]
+        ages = sorted([*sorted((number[a], number[b])), ago] for a, b, ago in known)
+    return {
+        "classes": [list(name) for name in number],
+        "dark": None if dark is None else dark.tolist(),
+        "planned": ages,
     }

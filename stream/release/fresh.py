@@ -60,7 +60,7 @@ class FreshReleases:
             anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + due.index
         )
         origin = anonymized.origin.astype(np.int64)
-        return Built(anonymized.graph, ids, origin, anonymized.shift, work=work)
+        return Built(anonymized.graph, ids, origin, anonymized.shift, work=work, lag=0)
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
         """Pass what the strict verifier passes, by the certificate where there is one."""

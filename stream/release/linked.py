@@ -43,6 +43,7 @@ from ktsafe.stream.files.private_history import check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Guarantee
 from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.study.audits import audited, true_graph
@@ -96,6 +97,7 @@ class LinkedReleases:
         self._audit_dir = audit_dir
         self._ledger: Ledger | None = None
         self._engine: Sequence | None = None
+        self._following = Following({})
         self._auditor: SequenceAuditor | None = None
         self._n_audited = 0
         self._trial: SequenceAuditor | None = None
@@ -118,7 +120,9 @@ class LinkedReleases:
         self._ledger = ledger
         if sequence := ledger.sequence():
             check_there(self._releases_of(sequence.sequence_id), self._audit_dir)
-        self._engine = self._read_engine()
+        pages = ledger.pages()
+        self._engine = self._read_engine(pages)
+        self._following = Following(pages)
         self._auditor = self._trial = None
         self._snapshot = self._next_snapshot = None
         self._n_audited = 0
@@ -133,7 +137,8 @@ class LinkedReleases:
         rng = _generator_of(due)
         snapshot = self._next_snapshot = due.snapshot
         if self._engine is None:
-            self._engine = self._read_engine()
+            assert self._ledger is not None
+            self._engine = self._read_engine(self._ledger.pages())
         if self._engine is None:
             everything = Changes.of_graph(snapshot.graph, snapshot.lives)
             schema = snapshot.graph.schema
@@ -144,19 +149,26 @@ class LinkedReleases:
             vacated = []
         else:
             changes = self._changes(self._engine, snapshot)
+            self._following.prepare(self._engine)
             with self._workers.open() as (executor, work):
                 step = self._engine.advance(changes, rng, executor)
             vacated = [_name(published) for published in np.sort(step.vacated).tolist()]
         released = self._engine.released()
         pages = self._engine.changed_pages()
         figures = self._engine.figures().to_mapping()
+        freshness, recent = self._following.follow(snapshot.graph, snapshot.lives, released)
         return Built(
             released.graph,
             [_name(published) for published in released.ids.tolist()],
             _positions(released.keys, snapshot),
             released.shift,
-            pages=dict(pages),
-            figures={"sequence": figures, "declared": _declared(figures), VACATED: vacated},
+            pages=pages | recent,
+            figures={
+                "sequence": figures,
+                "declared": _declared(figures),
+                "freshness": freshness,
+                VACATED: vacated,
+            },
             counts={name: figures[name] for name in COUNTS}
             | self._engine.tree_counts()
             | {"pages_written": len(pages)},
@@ -198,12 +210,11 @@ class LinkedReleases:
             self._n_audited += 1
         else:
             self._engine = None
+        self._following.settle(staged=staged)
         self._trial = self._next_snapshot = None
 
-    def _read_engine(self) -> Sequence | None:
+    def _read_engine(self, pages: Mapping[str, bytes]) -> Sequence | None:
         """Return the sequence as the ledger has it, None before its first release."""
-        assert self._ledger is not None
-        pages = self._ledger.pages()
         if not pages:
             return None
         try:

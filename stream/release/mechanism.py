@@ -15,10 +15,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
-from ktsafe.state.ledger import NO_PAGES, Ledger, PendingCut, SequenceRecord
+from ktsafe.state.ledger import (
+    NO_PAGES,
+    Ledger,
+    PendingCut,
+    ReleaseRecord,
+    SequenceRecord,
+)
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.files.releases_read import Release
-from ktsafe.stream.files.releases_write import Guarantee
+from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.workers.pool import WorkInParts
 
 Progress = Callable[[str, float], None]
@@ -27,12 +33,16 @@ Progress = Callable[[str, float], None]
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class DueRelease:
-    """A release that is to be made: which one, of which sequence, and of which true graph."""
+    """A release that is to be made: which one, of which sequence, and of which true graph.
+
+    `before` is the release before in the same sequence, if there is one.
+    """
 
     index: int
     series: SequenceRecord
     cut: PendingCut
     snapshot: GraphSnapshot
+    before: ReleaseRecord | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -56,6 +66,8 @@ class Built:
         What of them the operator's metrics show.
     work:
         What was done in parts, if it was counted.
+    lag, planned:
+        See `ktsafe.stream.files.releases_write.ReleaseHeader`.
     """
 
     graph: AttributedGraph
@@ -66,6 +78,8 @@ class Built:
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: WorkInParts | None = None
+    lag: int | None = None
+    planned: Sequence[Planned] | None = None
 
 
 class Mechanism(Protocol):

@@ -113,8 +113,9 @@ class Publisher:
         """Start building the release of a cut."""
         assert not self.busy
         last = self._ledger.last()
-        due = DueRelease(last.index + 1 if last else 1, sequence, cut, snapshot)
-        is_first = last is None or last.sequence_id != sequence.sequence_id
+        before = last if last and last.sequence_id == sequence.sequence_id else None
+        due = DueRelease(last.index + 1 if last else 1, sequence, cut, snapshot, before)
+        is_first = before is None
 
         def build() -> StagedRelease:
             if is_first:  # Later on values may well go out of use.

@@ -206,7 +206,14 @@ class Snapshotter:
         shutil.rmtree(folder, ignore_errors=True)
         settings, guarantee = self._settings, self._mechanism.guarantee
         header = releases_write.ReleaseHeader(
-            release_id, due.series.sequence_id, due.cut.slot_us, settings.params, guarantee
+            release_id,
+            due.series.sequence_id,
+            due.cut.slot_us,
+            settings.params,
+            guarantee,
+            lag=built.lag,
+            before=due.before.files if due.before else {},
+            planned=built.planned,
         )
         return releases_write.write_release(
             folder, built.graph, built.ids, header, settings.formats

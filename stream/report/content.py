@@ -13,8 +13,9 @@ from typing import Any, Final
 
 import msgspec
 
+from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at, share
-from ktsafe.stream.files.release_figures import sharpest
+from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.report.score import score
 from ktsafe.stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
@@ -82,6 +83,8 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
         },
         "least_protected": least_protected(audit),
         "waiting": waiting(audit),
+        "freshness": at(audit, "freshness"),
+        "over_time": worth_over_time([watched_of(told.audit) for told in history]),
         "drift": [_drift(told) for told in history] if len(history) > 1 else [],
         "cost": cost(audit),
         "assessment": assessment(attacks),
@@ -261,6 +264,10 @@ def _drift(told: Told) -> dict[str, Any]:
         "precision": edges.get("precision"),
         "recall": edges.get("recall"),
         "f1": edges.get("f1"),
+        "f1_latest": at(audit, "freshness.latest.f1"),
+        "new_ties_shown": at(audit, "freshness.ties.recent.shown"),
+        "ended_ties_shown": at(audit, "freshness.ended.recent.shown"),
+        "newcomers_shown": at(audit, "freshness.newcomers.recent.shown"),
         "edge_cost_share": edges.get("cost_share"),
         "below_k_real": at(audit, "privacy.all.k_real.share"),
         "fewest_candidates": at(audit, "audit.figures.published.candidates.min")

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
+from ktsafe.audit.freshness import AGE_MAX, RECENT
 from ktsafe.stream.figure_text import number, percent, text_of
 from ktsafe.stream.report import charts
 from ktsafe.stream.report.elements import band, figure, quiet, rows_of, section
@@ -28,6 +29,15 @@ _DRIFT: Final = (
             ("true", "f1", "F1"),
             ("shown", "precision", "of shown true"),
             ("third", "recall", "of true shown"),
+        ),
+    ),
+    (
+        "What changed lately",
+        "Shares of recent changes that readers see, by release",
+        (
+            ("true", "new_ties_shown", "new ties shown"),
+            ("shown", "ended_ties_shown", "ended ties still shown"),
+            ("third", "newcomers_shown", "newcomers shown"),
         ),
     ),
     (
@@ -101,6 +111,40 @@ def waiting(rows: Sequence[Mapping[str, Any]]) -> ET.Element:
     )
 
 
+def freshness(found: Mapping[str, Any]) -> ET.Element:
+    """Return how far the last release follows what changed before it, by age."""
+    names = [
+        "releases ago",
+        "new ties",
+        "shown",
+        "over older ties",
+        "ended ties still shown",
+        "newcomers shown",
+        "people who left, still shown",
+    ]
+    rows = []
+    for age, new in found["ties"].items():
+        if not any(found[name][age]["count"] for name in ("ties", "ended", "newcomers", "leavers")):
+            continue
+        shares = [found[name][age]["shown"] for name in ("ended", "newcomers", "leavers")]
+        rows.append(
+            [
+                f"up to {AGE_MAX}" if age == RECENT else age,
+                number(new["count"]),
+                percent(new["shown"]),
+                text_of(new["ratio"]),
+                *map(percent, shares),
+            ]
+        )
+    changed = found["changed"]
+    words = f"With this release {changed['came']:,} edges came and {changed['gone']:,} went. "
+    if changed["came"]:
+        words += f"Of those that came {percent(changed['came_true_share'])} are true. "
+    words += "Over older ties: 1 where new ties are as likely to be shown as all that began before."
+    table = rows_of(names, rows) if rows else quiet("Nothing changed lately.")
+    return section("How the release follows the network", quiet(words), table, name="freshness")
+
+
 def drift(rows: Sequence[Mapping[str, Any]]) -> ET.Element:
     """Return how the figures went over the releases of the sequence."""
     labels = [(row["nominal_time"] or row["release_id"])[:10] for row in rows]
@@ -117,6 +161,7 @@ def drift(rows: Sequence[Mapping[str, Any]]) -> ET.Element:
             *((style, word) for style, _, word in lines if word),
         )
         for title, about, lines in _DRIFT
+        if any(row[key] is not None for row in rows for _, key, _ in lines)
     ]
     return section("Drift over time", node("div", *drawn, class_="charts"), name="drift")
 

@@ -12,6 +12,7 @@ from ktsafe.stream.report.details import (
     assessment,
     cost,
     drift,
+    freshness,
     least_protected,
     limits,
     parameters,
@@ -43,6 +44,7 @@ def page(content: Mapping[str, Any]) -> str:
         _structure(content["utility"]),
         least_protected(content["least_protected"], content),
         waiting(content["waiting"]),
+        *([freshness(content["freshness"])] if content["freshness"] else []),
         *([drift(content["drift"])] if content["drift"] else []),
         cost(content["cost"]),
         parameters(content),
@@ -125,6 +127,16 @@ def _utility(content: Mapping[str, Any]) -> ET.Element:
     if (afresh := utility["f1_afresh"]) is not None:
         said = f"Begun anew, ties would have F1 {afresh:.2f}; now {number(found['f1'])}."
         parts.append(quiet(said))
+    if content["releases"] > 1:
+        f1, cost = (content["over_time"][name] for name in ("edge_f1", "edge_cost_share"))
+        parts.append(
+            quiet(
+                f"These are figures of the last release. Over all {content['releases']:,} releases "
+                f"ties have F1 {number(f1['mean'])} on average, {number(f1['worst'])} at worst, at "
+                f"a cost of {percent(cost['mean'])} of the true ties, {percent(cost['worst'])} at "
+                "worst."
+            )
+        )
     return node(
         "section",
         node("h2", "Utility"),

@@ -33,6 +33,10 @@ HOW_TO_READ: Final = (
         "divide by the share of true ties that are shown. Both differ between kinds of people."
     ),
     (
+        "A pair of kinds without any tie between them is not shown, which is not zero; the "
+        "manifest lists such pairs."
+    ),
+    (
         "Expect clustering and communities to look weaker than they are: edges that are invented "
         "close fewer triangles."
     ),

@@ -12,6 +12,12 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
+from ktsafe.stream.files.freshness_figures import (
+    CHANGED,
+    FRESHNESS,
+    FRESHNESS_AGES,
+    FreshnessFigures,
+)
 from ktsafe.stream.files.release_figures import (
     ATTACKS_TOLD,
     CANDIDATES,
@@ -48,7 +54,8 @@ class SecretMetrics:
             "ktsafe_release_usefulness_ratio",
             "SECRET: edge and vertex cost over what is true (a cost of 1 is that of publishing "
             "nothing), and precision, recall and F1 of edges and vertices; edge_f1_afresh: the F1 "
-            "of edges of a release of the same true graph that has no past.",
+            "of edges of a release of the same true graph that has no past; edge_f1_latest: that "
+            "of the latest graph, where pairs without edges are as they were shown last.",
             ("figure", tuple(WATCHED)),
             registry,
         )
@@ -79,7 +86,23 @@ class SecretMetrics:
             ["attack", "figure"],
             registry=registry,
         )
+        self._freshness = Gauge(
+            "ktsafe_release_freshness_ratio",
+            "SECRET: how far the last release follows what changed, by age in releases: new ties "
+            "shown (ties_shown), their ratio to older ties (ties_ratio; published_ratio where both "
+            "people are published), ended ties and people who left still shown, newcomers shown.",
+            ["figure", "age"],
+            registry=registry,
+        )
+        self._changed = _gauge(
+            "ktsafe_release_changed_edges",
+            "SECRET: edges that came and went with the last release, and how many of those that "
+            "came are true.",
+            ("change", CHANGED),
+            registry,
+        )
         self._show_attacks({})
+        self._show_freshness(None)
 
     def show(self, secrets: Secrets) -> None:
         """Show the secrets of a release instead of those of the one before."""
@@ -96,6 +119,15 @@ class SecretMetrics:
         for name in SENSITIVE:
             _set(self._sensitive.labels(name), secrets.sensitive.get(name))
         self._show_attacks(secrets.attacks)
+        self._show_freshness(secrets.freshness)
+
+    def _show_freshness(self, found: FreshnessFigures | None) -> None:
+        for name in FRESHNESS:
+            for age in FRESHNESS_AGES:
+                value = None if found is None else found.by_age[name][age]
+                _set(self._freshness.labels(name, age), value)
+        for name in CHANGED:
+            _set(self._changed.labels(name), None if found is None else found.changed[name])
 
     def _show_attacks(self, found: Mapping[str, Attacked]) -> None:
         for attack in ATTACKS_TOLD:

@@ -14,7 +14,9 @@ from collections.abc import Callable, Sequence
 from typing import Final
 from xml.etree import ElementTree as ET
 
+from ktsafe.audit.freshness import AGE_MAX, RECENT
 from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.files.freshness_figures import over_time
 from ktsafe.stream.files.release_figures import ReleaseFigures, Secrets
 from ktsafe.stream.slots import rfc3339
 from ktsafe.stream.watching.remedies import REMEDIES
@@ -200,6 +202,20 @@ _TRENDS: Final[tuple[tuple[str, Callable[[Secrets], float | None], str, str, str
     ("Cost", lambda s: s.cost_over("copies"), ".1%", "", "of k disjoint copies"),
     ("F1 of edges", lambda s: s.worth.get("edge_f1"), ".2f", "", "1: all true ties and no others"),
     (
+        "F1 of the latest graph",
+        lambda s: s.worth.get("edge_f1_latest"),
+        ".2f",
+        "",
+        "pairs of kinds without edges as they were shown last",
+    ),
+    (
+        "New ties shown",
+        lambda s: None if s.freshness is None else s.freshness.by_age["ties_shown"][RECENT],
+        ".0%",
+        "",
+        f"of those that began in the last {AGE_MAX} releases",
+    ),
+    (
         "Edge cost over true ties",
         lambda s: s.worth.get("edge_cost_share"),
         ".2f",
@@ -240,7 +256,12 @@ def _trends(report: Report) -> ET.Element:
         values = [None if r.secrets is None else measure(r.secrets) for r in oldest_first]
         last = next((value for value in reversed(values) if value is not None), None)
         chart = sparkline(values, f"{name}: {_range(values)}", level=levels.get(dashed))
-        words = f"dashed: {dashed}{note}" if dashed else note
+        mean = over_time(values)["mean"]
+        parts = [
+            f"mean {text_of(mean, form, UNKNOWN)}",
+            f"dashed: {dashed}{note}" if dashed else note,
+        ]
+        words = "; ".join(part for part in parts if part)
         tiles.append(tile(name, text_of(last, form, UNKNOWN), words, chart))
     title = f"Trends of the last {len(oldest_first)} releases"
     return node("section", node("h2", title), node("dl", *tiles))

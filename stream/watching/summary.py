@@ -29,6 +29,8 @@ class Counts:
         What the last release of a sequence holds back, for the private display.
     worth:
         What the last staged release shares with the true graph (`Secrets.worth`). SECRET.
+    worths:
+        The same of all releases of this run. SECRET.
     work:
         What of the last release was done in parts, for the private display.
     """
@@ -49,6 +51,9 @@ class Counts:
     phase: str = ""
     held_back: Mapping[str, int] = dataclasses.field(default_factory=dict)
     worth: Mapping[str, float | None] = dataclasses.field(default_factory=dict)
+    worths: deque[Mapping[str, float | None]] = dataclasses.field(
+        default_factory=lambda: deque(maxlen=PUBLISHED_MAX)
+    )
     work: WorkInParts | None = None
 
     @property
@@ -119,6 +124,7 @@ class Summary(Observer):
     def release_audited(self, figures: ReleaseFigures) -> None:
         """Keep what the release is worth, for the private display."""
         self.counts.worth = figures.secrets.worth if figures.secrets else {}
+        self.counts.worths.append(self.counts.worth)
 
     def release_withheld(self, reason: str) -> None:
         """Count releases withheld by reason."""

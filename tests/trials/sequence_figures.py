@@ -1,4 +1,4 @@
-"""What trials of sequences read from private audits, and the yardstick of their worth."""
+"""What trials of sequences read from private audits, and their worth."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.stream.config.settings import Settings
+from ktsafe.stream.files.freshness_figures import worth_over_time
+from ktsafe.stream.files.nested import at
 from ktsafe.stream.service import assembly
 from ktsafe.stream.study.worth import afresh
 
@@ -23,12 +25,20 @@ def promise_kept(audits: list[dict[str, Any]]) -> set[str]:
     return found
 
 
-WORTH: Final = "cost/E last, worst | precision, recall, F1 of ties | people shown, real | afresh"
-"""Head of what `worth_of` says: `afresh` is cost/E and F1 of a single release in the end."""
+WORTH: Final = (
+    "F1 of ties mean, worst, latest graph | new ties after 4, 8 releases over older ones | "
+    "ended ties still shown after 8 | newcomers shown | cost/E last, worst | precision, recall, F1 "
+    "of ties, last | people shown, real | afresh"
+)
+"""Head of what `worth_of` says.
+
+Figures by age are means over the releases that have them, `afresh` is cost/E and F1 of a single
+release in the end.
+"""
 
 
 def worth_of(audits: list[dict[str, Any]], settings: Settings) -> str:
-    """Return what the last release is worth; raises if a release costs more than its true ties."""
+    """Return what a sequence is worth; raises if a release costs more than its true ties."""
     store = assembly.open_store(settings)
     try:
         graph = store.snapshot().graph
@@ -39,12 +49,30 @@ def worth_of(audits: list[dict[str, Any]], settings: Settings) -> str:
     shares = [edges["cost_share"] for edges in found if edges["true"]] or [0.0]
     last, people = found[-1], audits[-1]["usefulness"]["vertices"]
     fresh = afresh(graph, settings.params)["edges"]
+    mean = worth_over_time([_worth(audit) for audit in audits])
     return (
+        f"{_text(mean['f1']['mean'])}, {_text(mean['f1']['worst'])}, "
+        f"{_text(mean['latest']['mean'])} | {_text(mean['new_4']['mean'])}, "
+        f"{_text(mean['new_8']['mean'])} | {_text(mean['ended_8']['mean'])} | "
+        f"{_text(_worth(audits[-1])['newcomers'])} | "
         f"{_text(last['cost_share'])}, {max(shares):.2f} | "
         f"{_text(last['precision'])}, {_text(last['recall'])}, {_text(last['f1'])} | "
         f"{_text(people['recall'])}, {_text(people['precision'])} | "
         f"{_text(fresh['cost_share'])}, {_text(fresh['f1'])}"
     )
+
+
+def _worth(audit: dict[str, Any]) -> dict[str, float | None]:
+    """Return the figures of a release that are followed."""
+    fresh = "freshness."
+    return {
+        "f1": at(audit, "usefulness.edges.f1"),
+        "latest": at(audit, f"{fresh}latest.f1"),
+        "new_4": at(audit, f"{fresh}ties.4.published.ratio"),
+        "new_8": at(audit, f"{fresh}ties.8.published.ratio"),
+        "ended_8": at(audit, f"{fresh}ended.8.shown"),
+        "newcomers": at(audit, f"{fresh}newcomers.recent.shown"),
+    }
 
 
 def _text(share: float | None) -> str:

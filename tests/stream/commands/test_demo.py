@@ -8,6 +8,7 @@ import pytest
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
+from ktsafe.stream.study.over_time import describe_life
 from tests.stream.report.examples import Page
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]
@@ -58,6 +59,16 @@ def test_run_again_it_publishes_nothing_and_says_the_same(demo, capsys):
     assert ties["cost"] <= ties["true"]
     assert set(worth["without"]) == {"gender", "age_band"}
     assert all(one["edges"]["true"] == ties["true"] for one in worth["without"].values())
+    rows = worth["over_time"]["releases"]
+    assert [row["release_id"] for row in rows] == [one.release_id for one in releases(demo)]
+    f1 = [row["worth"]["edge_f1"] for row in rows]
+    assert worth["over_time"]["worth"]["edge_f1"] == {
+        "mean": pytest.approx(sum(f1) / len(f1), abs=1e-6),
+        "worst": min(f1),
+    }
+    table = describe_life(worth["over_time"])
+    assert all(one.nominal_time[:10] in table for one in releases(demo))
+    assert f"mean of {len(rows)} releases: F1 " in table
 
 
 def test_the_same_seed_gives_the_same_network_and_feed(demo, tmp_path):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import msgspec
 
 from ktsafe.stream.commands.status import _lines
+from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
 
 
@@ -43,6 +44,27 @@ def test_safety_stands_beside_the_size() -> None:
     told = release(Secrets({}, {}, {}, {}))
     text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
     assert "candidates" not in text
+
+
+def test_freshness_and_the_mean_of_all_releases_are_told() -> None:
+    """How far the release follows stands beside it; the worth of the sequence is its mean."""
+    by_age = {name: dict.fromkeys(FRESHNESS_AGES) for name in FRESHNESS}
+    by_age |= {
+        "ties_shown": dict.fromkeys(FRESHNESS_AGES, 0.4),
+        "ties_ratio": dict.fromkeys(FRESHNESS_AGES, 0.8),
+        "ended_shown": dict.fromkeys(FRESHNESS_AGES, 0.125),
+    }
+    found = FreshnessFigures(by_age, {"came": 1_200, "gone": 90, "came_true": 700})
+    worths = [
+        {"edge_f1": f1, "edge_cost_share": 1 - f1, "edge_f1_latest": 0.7} for f1 in (0.5, 0.75)
+    ]
+    releases = [release(Secrets({}, {}, {}, {}, worth, {}, found)) for worth in worths]
+    text = "\n".join(_lines({"state": "ready", "releases": releases, "problems": []}))
+    assert "40.0% of new ties shown (0.80 of older ones), 12.5% of ended ones still" in text
+    assert "1,200 edges came, 90 went" in text
+    assert "F1 0.62 (worst 0.50), cost 0.38 (worst 0.50), F1 of the latest graph 0.70" in text
+    text = "\n".join(_lines({"state": "ready", "releases": releases[:1], "problems": []}))
+    assert "mean of" not in text
 
 
 def test_withheld_releases_are_told_by_reason() -> None:

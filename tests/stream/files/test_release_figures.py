@@ -47,7 +47,18 @@ def test_figures_are_those_of_the_audit(tmp_path: Path, sequence: SequenceOption
         assert secrets.worth["edge_f1"] == edges["f1"]
         assert secrets.worth["edge_cost_share"] == edges["cost_share"]
         assert secrets.worth["vertex_precision"] == vertices["precision"]
-        assert len(secrets.worth) == 9
+        assert len(secrets.worth) == 10
+        if "freshness" in audit:
+            told = audit["freshness"]
+            assert secrets.freshness is not None
+            assert secrets.freshness.changed["came"] == told["changed"]["came"]
+            found = secrets.freshness.by_age
+            assert found["ties_ratio"]["1"] == told["ties"]["1"]["ratio"]
+            assert found["published_ratio"]["1"] == told["ties"]["1"]["published"]["ratio"]
+            assert found["leavers_shown"]["recent"] == told["leavers"]["recent"]["shown"]
+            assert secrets.worth["edge_f1_latest"] == told["latest"]["f1"]
+        else:
+            assert secrets.freshness is None
         assert secrets.worth["edge_f1_afresh"] is None, "nothing was attacked"
         assert secrets.candidates["real"].least == audit["privacy"]["all"]["k_real"]["min"]
         assert ("sequence" in secrets.candidates) == (sequence is not None)

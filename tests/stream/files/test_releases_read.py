@@ -34,6 +34,7 @@ def rewrite(folder, lines):
     digest = hashlib.sha256((folder / "edges.csv").read_bytes()).hexdigest()
     manifest["sha256"]["edges.csv"] = digest
     manifest["edges"] = len(lines)
+    manifest["dark"] = [] if lines else [[0, 0]]
     (folder / "manifest.json").write_text(json.dumps(manifest))
 
 

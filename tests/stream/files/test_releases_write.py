@@ -1,5 +1,6 @@
 """Releases on disk: what is written is what is read, and nothing else is told."""
 
+import dataclasses
 import json
 import stat
 
@@ -79,12 +80,69 @@ def test_the_manifest_says_what_is_public_only(tmp_path):
         "schema",
         "vertices",
         "edges",
+        "lag",
+        "unchanged",
+        "classes",
+        "dark",
+        "planned",
         "sha256",
     }
     assert manifest["nominal_time"] == "2026-01-01T00:00:00Z"
     assert manifest["guarantee"]["w"] == 1
     assert "one by one" in manifest["guarantee"]["text"]
     assert manifest["params"]["t"] == "1/4"
+
+
+def test_the_manifest_says_how_stale_a_release_may_be(tmp_path):
+    """Its lag, whether anything changed, and which pairs of classes are dark, by their values."""
+    columns = {"a": ["x", "x", "y", "y"], "b": ["-"] * 4, "s": ["well"] * 4}
+    graph = AttributedGraph.from_columns(SCHEMA, columns, [(0, 2), (1, 3)])
+    ids = list("abcd")
+    planned = [(("y", "-"), ("x", "-"), 3), (("gone", "-"), ("x", "-"), 1)]
+    first = releases_write.write_release(tmp_path / "1", graph, ids, header())
+    then = dataclasses.replace(header(), before=first, planned=planned, lag=12)
+    releases_write.write_release(tmp_path / "2", graph, ids, then)
+    before, manifest = (read_release(tmp_path / name).manifest for name in "12")
+    assert (before.lag, before.unchanged, before.planned) == (0, False, None)
+    assert (manifest.lag, manifest.unchanged) == (12, True)
+    assert manifest.classes == [("x", "-"), ("y", "-")]
+    assert manifest.dark == [(0, 0), (1, 1)]
+    assert manifest.planned == [(0, 1, 3)]
+    text = (tmp_path / "2" / "manifest.json").read_text()
+    assert "[0, 1, 3]" in text
+
+
+@pytest.mark.parametrize("told", [[], [[0, 1]], None])
+def test_a_manifest_that_is_wrong_about_dark_pairs_is_refused(tmp_path, told):
+    """What readers take for shown must be shown."""
+    columns = {"a": ["x", "x", "y", "y"], "b": ["-"] * 4, "s": ["well"] * 4}
+    graph = AttributedGraph.from_columns(SCHEMA, columns, [(0, 2), (1, 3)])
+    releases_write.write_release(tmp_path / "r", graph, list("abcd"), header())
+    path = tmp_path / "r" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    path.write_text(json.dumps(manifest | {"dark": told}))
+    with pytest.raises(ReleaseUnreadable, match="dark pairs"):
+        read_release(tmp_path / "r")
+
+
+def test_manifests_of_older_versions_are_read(tmp_path):
+    """They say nothing of lag and dark pairs, and are judged by what they say."""
+    releases_write.write_release(tmp_path / "r", small(), ["a", "b"], header())
+    path = tmp_path / "r" / "manifest.json"
+    manifest = json.loads(path.read_text())
+    for name in ("lag", "unchanged", "classes", "dark", "planned"):
+        del manifest[name]
+    path.write_text(json.dumps(manifest))
+    found = read_release(tmp_path / "r").manifest
+    assert (found.lag, found.unchanged, found.dark) == (None, None, None)
+
+
+def test_texts_that_look_like_rows_of_numbers_are_kept(tmp_path):
+    """Only the layout of the manifest is changed, never a text in it."""
+    columns = {"a": ["[1,  2]"] * 2, "b": ["[\n1]"] * 2, "s": ["well"] * 2}
+    graph = AttributedGraph.from_columns(SCHEMA, columns, [])
+    releases_write.write_release(tmp_path / "r", graph, ["a", "b"], header())
+    assert read_release(tmp_path / "r").manifest.classes == [("[1,  2]", "[\n1]")]
 
 
 @pytest.mark.parametrize("name", ["vertices.csv", "edges.csv"])

@@ -73,6 +73,14 @@ def contents(world):
     }
 
 
+def freshness(world):
+    """Return how far each release follows the network, as the private audits tell."""
+    audits = [
+        json.loads(path.read_text()) for path in sorted(world.folder.glob("audit/*/audit.json"))
+    ]
+    return [audit["freshness"] for audit in audits]
+
+
 def guarantees(world):
     return [json.loads(text)["guarantee"] for text in world.digests().values()]
 
@@ -140,6 +148,7 @@ def crash_and_recover(undisturbed, world_at, step):
         assert world.digests() | seen == world.digests(), wire.crashed_in
         assert contents(world) == contents(undisturbed), wire.crashed_in
         assert world.graph() == undisturbed.graph()
+        assert freshness(world) == freshness(undisturbed)
         return True
     return False
 

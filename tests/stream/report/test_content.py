@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 import pytest
 
-from ktsafe.stream.report.content import attacked, content, kept
+from ktsafe.audit.freshness import RECENT
+from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
+from ktsafe.stream.report.content import Told, attacked, content, kept
+from ktsafe.stream.report.page import page
 from ktsafe.stream.report.public_page import COUNT_MIN, public_content
 from ktsafe.stream.report.words import parameters
-from tests.stream.report.examples import PARAMS, private, told
+from tests.stream.report.examples import PARAMS, Page, private, told
 
 
 def changed(path: str, value: Any) -> dict[str, Any]:
@@ -44,6 +47,36 @@ def test_a_safe_release_keeps_every_promise() -> None:
     assert {row["kept"] for row in safety["promises"]} == {1.0}
     assert safety["promises"][0]["worst"] >= PARAMS.k
     assert safety["promises"][-1]["worst"] <= PARAMS.alpha
+
+
+def followed(index: int = 1, came: int = 7) -> Told:
+    """Return the example as a release of a sequence, with ties that began one release ago."""
+    nobody = {age: {"count": 0, "shown": None} for age in FRESHNESS_AGES}
+    ratio = {"count": 40, "shown": 0.375, "ratio": 0.75}
+    none = {"count": 0, "shown": None, "ratio": None}
+    found = {
+        "ties": {age: ratio if age in {"1", RECENT} else none for age in FRESHNESS_AGES},
+        **dict.fromkeys(("ended", "newcomers", "leavers"), nobody),
+        "changed": {"came": came, "gone": 1_500, "came_true": 3, "came_true_share": 0.425},
+        "latest": {"f1": 0.875},
+    }
+    return dataclasses.replace(told(index), audit={**told(index).audit, "freshness": found})
+
+
+def test_a_sequence_is_worth_its_mean_and_follows_by_age() -> None:
+    """Mean and worst stand beside the last release's figures; ages without changes are left out."""
+    history = [told(1), followed(2)]
+    found = content(history, "now")
+    f1 = [each.audit["usefulness"]["edges"]["f1"] for each in history]
+    assert found["over_time"]["edge_f1"]["worst"] == min(f1)
+    assert found["over_time"]["edge_f1"]["mean"] == pytest.approx(sum(f1) / 2, abs=1e-6)
+    assert found["over_time"]["edge_f1_latest"] == {"mean": 0.875, "worst": 0.875}
+    words = Page(page(found)).words
+    assert f"F1 {sum(f1) / 2:.2f} on average, {min(f1):.2f} at worst" in words
+    assert "7 edges came and 1,500 went. Of those that came 42.5% are true." in words
+    assert "up to 12" in words
+    assert "Of those that came" not in Page(page(content([told(1), followed(2, 0)], "now"))).words
+    assert "How the release follows" not in Page(page(private(2))).words
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
+from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
 from ktsafe.stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.watching.metrics import (
@@ -62,6 +63,11 @@ SECRETS = Secrets(
     {"claimed": 0.2, "real": 0.25},
     {"edge_f1": 0.62, "edge_precision": None},
     {"one_hop": Attacked(0.08, 0.07, 0.09, 0.02, 0.1)},
+    FreshnessFigures(
+        {name: dict.fromkeys(FRESHNESS_AGES, 0.5) for name in FRESHNESS}
+        | {"ended_shown": dict.fromkeys(FRESHNESS_AGES)},
+        {"came": 8, "gone": 3, "came_true": 6},
+    ),
 )
 AUDITED = ReleaseFigures(
     release_id="r1", nominal_us=0, vertices=12, edges=34, is_published=False, secrets=SECRETS
@@ -168,6 +174,9 @@ def test_hooks_reach_their_metric(name: str, labels: dict[str, str], expected: f
         ("ktsafe_release_attack_ratio", {"attack": "one_hop", "figure": "low"}, 0.07),
         ("ktsafe_release_attack_ratio", {"attack": "one_hop", "figure": "promise"}, 0.1),
         ("ktsafe_release_attack_ratio", {"attack": "changes", "figure": "low"}, math.nan),
+        ("ktsafe_release_freshness_ratio", {"figure": "ties_ratio", "age": "8"}, 0.5),
+        ("ktsafe_release_freshness_ratio", {"figure": "ended_shown", "age": "1"}, math.nan),
+        ("ktsafe_release_changed_edges", {"change": "came_true"}, 6),
         ("ktsafe_privacy_candidates_required", {}, 10),
         ("ktsafe_privacy_sensitive_allowed_ratio", {}, 0.2),
     ],
@@ -186,6 +195,10 @@ def test_figures_of_the_next_release_replace_those_before() -> None:
     before = value(metrics, "ktsafe_release_cost_elements", part="inserted_edges")
     metrics.release_audited(msgspec.structs.replace(AUDITED, secrets=None))
     assert value(metrics, "ktsafe_release_cost_elements", part="inserted_edges") == before
+    metrics.release_audited(
+        msgspec.structs.replace(AUDITED, secrets=msgspec.structs.replace(SECRETS, freshness=None))
+    )
+    assert math.isnan(value(metrics, "ktsafe_release_changed_edges", change="came"))
 
 
 def test_unknown_lag_is_nan() -> None:
@@ -310,7 +323,7 @@ def test_secrets_are_marked_and_nothing_else_is() -> None:
         _, body = told(secrets=secrets).exposition()
         help_of[secrets] = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
     added = help_of[True].keys() - help_of[False].keys()
-    assert len(added) == 7
+    assert len(added) == 9
     assert {name for name, text in help_of[True].items() if "SECRET" in text} == added
 
 

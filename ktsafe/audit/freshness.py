@@ -1,0 +1,449 @@
+"""How soon the changes of the true graph appear in a sequence of releases, by their age.
+
+The age of a change is counted in releases: what began since the release before has age 0 in the
+release that follows it. Changes older than `AGE_MAX` releases are forgotten, so that the memory
+grows with what changes and not with the sequence.
+
+    Recent as of i ──follow(release i, release i+1)──▶ Recent as of i+1, Freshness of i+1
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from functools import cached_property
+from typing import Any, Final, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.audit.usefulness import Overlap
+from ktsafe.graph import edge_keys
+from ktsafe.latest_graph import of_dark_pairs
+
+AGES: Final = (1, 2, 4, 8, 12)
+"""The ages that are reported, in releases."""
+AGE_MAX: Final = AGES[-1]
+RECENT: Final = "recent"
+"""All ages up to `AGE_MAX` together."""
+
+Numbers = NDArray[np.int64]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class ReleaseView:
+    """A release beside the true graph at its nominal time.
+
+    A key is a number below 2**31 that stands for one person for one life.
+
+    Attributes
+    ----------
+    people:
+        int64, shape (p,): the keys of the people who are there.
+    ties:
+        int64, shape (t, 2): the true ties, as pairs of keys.
+    ids:
+        int64, shape (n,): the published ids of the vertices, ascending.
+    owners:
+        int64, shape (n,): the key of the person behind each vertex, -1 without one.
+    edges:
+        int64, shape (m, 2): the released edges, as positions in `ids`.
+    classes:
+        int64, shape (n,): vertices of equal published quasi-identifiers have equal numbers.
+    """
+
+    people: Numbers
+    ties: Numbers
+    ids: Numbers
+    owners: Numbers
+    edges: Numbers
+    classes: Numbers
+
+    @cached_property
+    def true_keys(self) -> Numbers:
+        """The true ties as `edge_keys`, ascending."""
+        return np.sort(edge_keys(self.ties))
+
+    @cached_property
+    def shown_keys(self) -> Numbers:
+        """The released edges between two people as `edge_keys` of their keys, ascending."""
+        ends = self.owners[self.edges]
+        return np.sort(edge_keys(ends[(ends >= 0).all(axis=1)]))
+
+    @cached_property
+    def published(self) -> Numbers:
+        """The keys of the people who are published, ascending."""
+        return np.sort(self.owners[self.owners >= 0])
+
+    @cached_property
+    def positions(self) -> Numbers:
+        """The released edges as `edge_keys` of positions, ascending."""
+        return np.sort(edge_keys(self.edges))
+
+    def edges_by_id(self) -> Numbers:
+        """Return the published ids of the ends of all edges, shape (m, 2)."""
+        return self.ids[self.edges]
+
+    def shows(self, keys: Numbers, ids: Numbers) -> NDArray[np.bool_]:
+        """Return which vertices are still published and not those of another person.
+
+        Parameters
+        ----------
+        keys, ids:
+            Of one shape: the former owner, and the published id.
+        """
+        found = np.searchsorted(self.ids, ids)
+        there = np.append(self.ids, -1)[found] == ids
+        owner = np.append(self.owners, -1)[found]
+        shown: NDArray[np.bool_] = there & ((owner < 0) | (owner == keys))
+        return shown
+
+    def shows_edges(self, keys: Numbers, ids: Numbers) -> NDArray[np.bool_]:
+        """Return which edges are still released, between vertices that `shows` accepts.
+
+        Parameters
+        ----------
+        keys, ids:
+            Shape (x, 2): the former owners of the ends, and their published ids.
+        """
+        there = self.shows(keys, ids).all(axis=1)
+        positions = edge_keys(np.searchsorted(self.ids, ids))
+        return there & _among(positions, self.positions)
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Aged:
+    """Changes by age, from 0 to `AGE_MAX`: how many there are, and how many are shown."""
+
+    count: tuple[int, ...]
+    shown: tuple[int, ...]
+
+    @classmethod
+    def of(cls, ages: Numbers, shown: NDArray[np.bool_]) -> Self:
+        """Count rows by age."""
+        return cls(
+            tuple(np.bincount(ages, minlength=AGE_MAX + 1).tolist()),
+            tuple(np.bincount(ages[shown], minlength=AGE_MAX + 1).tolist()),
+        )
+
+    def at(self, age: int | str) -> tuple[int, int]:
+        """Return how many there are of an age, or of all (`RECENT`), and how many are shown."""
+        if age == RECENT:
+            return sum(self.count), sum(self.shown)
+        return self.count[int(age)], self.shown[int(age)]
+
+    def up_to(self, age: int | str) -> tuple[int, int]:
+        """Return how many there are of this age or less, and how many are shown."""
+        top = (AGE_MAX if age == RECENT else int(age)) + 1
+        return sum(self.count[:top]), sum(self.shown[:top])
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class AgedTies:
+    """Ties that hold, by the age of those that began lately; `count` and `shown` of all ties."""
+
+    began: Aged
+    count: int
+    shown: int
+
+    def to_mapping(self, age: int | str) -> dict[str, Any]:
+        """Return the share of an age that is shown, and its ratio to that of all older ties."""
+        count, shown = self.began.at(age)
+        young, young_shown = self.began.up_to(age)
+        share = _share(shown, count)
+        older = _share(self.shown - young_shown, self.count - young)
+        ratio = share / older if share is not None and older else None
+        return {"count": count, "shown": _rounded(share), "ratio": _rounded(ratio)}
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Freshness:
+    """How far a release follows the changes before it. Secret: these are statistics of edits.
+
+    Attributes
+    ----------
+    ties, ties_published:
+        Ties that hold: all, and those between two people who are published.
+    ended:
+        Ties that ended while they were shown, by ages, of people who are both still there. `shown`
+        counts those that still are.
+    ended_by_leaving:
+        The same, where one of the two people left.
+    newcomers:
+        People who joined lately and are there. `shown` counts those who are published.
+    leavers:
+        People who left while they were published. `shown` counts those whose vertex still is.
+    came, gone:
+        Edges that appeared with this release, and that disappeared.
+    came_true:
+        Of the edges that appeared, those that are true ties.
+    latest:
+        The edges of the latest graph (`ktsafe.latest_graph`) beside all true ties.
+    """
+
+    ties: AgedTies
+    ties_published: AgedTies
+    ended: Aged
+    ended_by_leaving: Aged
+    newcomers: Aged
+    leavers: Aged
+    came: int
+    gone: int
+    came_true: int
+    latest: Overlap
+
+    def to_mapping(self) -> dict[str, Any]:
+        """Return the figures by age and for all recent changes, JSON-ready, to 6 places.
+
+        A share of nothing is None.
+        """
+        ages = (*map(str, AGES), RECENT)
+        return {
+            "ties": {
+                age: {
+                    **self.ties.to_mapping(age),
+                    "published": self.ties_published.to_mapping(age),
+                }
+                for age in ages
+            },
+            **{name: {age: _aged(getattr(self, name), age) for age in ages} for name in _AGED},
+            "changed": {
+                "came": self.came,
+                "gone": self.gone,
+                "came_true": self.came_true,
+                "came_true_share": _rounded(_share(self.came_true, self.came)),
+            },
+            "latest": self.latest.to_mapping(),
+        }
+
+
+_AGED: Final = ("ended", "ended_by_leaving", "newcomers", "leavers")
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Recent:
+    """The changes of the last `AGE_MAX` releases; immutable.
+
+    Attributes
+    ----------
+    release:
+        Index of the release in its sequence, 0 for the first.
+    since:
+        Index of the release after which changes were followed: 0, unless an older version began
+        the sequence.
+    ties:
+        int64, shape (x, 2): `edge_keys` of a tie that holds, and the release at which it began.
+    ended:
+        int64, shape (x, 6): for a tie that ended while it was shown the keys of its two people, the
+        published ids of their vertices, the release at which it ended, and 1 if one of them left.
+    newcomers:
+        int64, shape (x, 2): the key of somebody who is there, and the release of the arrival.
+    leavers:
+        int64, shape (x, 3): the key of somebody who left, the published id of the vertex that this
+        person had, and the release of the departure.
+    dark:
+        int64, shape (x, 2): the edges that the latest graph has beside the release, as ids.
+    """
+
+    release: int
+    since: int
+    ties: Numbers
+    ended: Numbers
+    newcomers: Numbers
+    leavers: Numbers
+    dark: Numbers
+
+    @classmethod
+    def begin(cls, release: int = 0) -> Self:
+        """Return what is known after a release before which nothing is known."""
+        return cls(release, release, **{name: _empty(width) for name, width in _WIDTHS.items()})
+
+    def to_pages(self) -> dict[str, bytes]:
+        """Return the memory as named pages of little-endian int64."""
+        return {
+            "release": np.array([self.release, self.since], dtype="<i8").tobytes(),
+            **{name: getattr(self, name).astype("<i8").tobytes() for name in _WIDTHS},
+        }
+
+    @classmethod
+    def from_pages(cls, pages: Mapping[str, bytes]) -> Self:
+        """Return the memory that was saved.
+
+        Raises
+        ------
+        KeyError, ValueError
+            If pages are missing or damaged.
+        """
+        tables = {
+            name: np.frombuffer(pages[name], dtype="<i8").astype(np.int64).reshape(-1, width)
+            for name, width in _WIDTHS.items()
+        }
+        release, since = np.frombuffer(pages["release"], dtype="<i8").tolist()
+        return cls(release, since, **tables)
+
+
+_WIDTHS: Final = {"ties": 2, "ended": 6, "newcomers": 2, "leavers": 3, "dark": 2}
+
+
+def follow(
+    recent: Recent | None, before: ReleaseView | None, now: ReleaseView
+) -> tuple[Recent, Freshness]:
+    """Count how far a release follows the changes since those before it.
+
+    Parameters
+    ----------
+    recent:
+        The changes up to the release before; None for the first release of a sequence.
+    before:
+        The release before, None if there is none.
+
+    Returns
+    -------
+    tuple
+        The changes up to this release, and the figures.
+
+    Complexity
+    ----------
+    O(E log E) for two releases of E edges and ties; what is remembered is O(recent changes).
+
+    Examples
+    --------
+    >>> ids, people = np.arange(3), np.arange(3)
+    >>> published = {"ids": ids, "owners": people, "edges": np.array([[0, 1]]), "classes": ids}
+    >>> first = ReleaseView(people, np.array([[0, 1]]), **published)
+    >>> then = ReleaseView(people, np.array([[0, 2]]), **published)
+    >>> recent, found = follow(None, None, first)
+    >>> recent, found = follow(recent, first, then)
+    >>> found.ties.began.count[0], found.ended.count[0], found.ended.shown[0]
+    (1, 1, 1)
+    """
+    if recent is None or before is None:
+        recent = Recent.begin()
+        before = dataclasses.replace(now, edges=now.edges[:0])
+    else:
+        recent = _next(recent, before, now)
+    came, gone, came_true = _changed(before, now)
+    n = recent.release
+    is_shown = _among(recent.ties[:, 0], now.shown_keys)
+    is_published = _both_published(recent.ties[:, 0], now)
+    ages = n - recent.ties[:, 1]
+    shown = int(_among(now.true_keys, now.shown_keys).sum())
+    published = int(_both_published(now.true_keys, now).sum())
+    ended, left = recent.ended, recent.leavers
+    ended_ages, left_with = n - ended[:, 4], ended[:, 5] == 1
+    still = now.shows_edges(ended[:, :2], ended[:, 2:4])
+    return recent, Freshness(
+        ties=AgedTies(Aged.of(ages, is_shown), len(now.true_keys), shown),
+        ties_published=AgedTies(
+            Aged.of(ages[is_published], is_shown[is_published]), published, shown
+        ),
+        ended=Aged.of(ended_ages[~left_with], still[~left_with]),
+        ended_by_leaving=Aged.of(ended_ages[left_with], still[left_with]),
+        newcomers=Aged.of(
+            n - recent.newcomers[:, 1], _among(recent.newcomers[:, 0], now.published)
+        ),
+        leavers=Aged.of(n - left[:, 2], now.shows(left[:, 0], left[:, 1])),
+        came=came,
+        gone=gone,
+        came_true=came_true,
+        latest=_latest(recent.dark, now, shown),
+    )
+
+
+def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
+    """Return the changes up to `now`; what is too old or holds no longer goes."""
+    n = recent.release + 1
+    people, people_before = np.sort(now.people), np.sort(before.people)
+    born = now.true_keys[~_among(now.true_keys, before.true_keys)]
+    over = before.true_keys[~_among(before.true_keys, now.true_keys)]
+    left = people_before[~_among(people_before, people)]
+    joined = people[~_among(people, people_before)]
+
+    ties = recent.ties[_among(recent.ties[:, 0], now.true_keys)]
+    owners = before.owners[before.edges]
+    lost = (owners >= 0).all(axis=1) & _among(edge_keys(owners), over)
+    now_ended = np.column_stack((owners[lost], before.edges_by_id()[lost], _twice(lost.sum(), n)))
+    ended = np.concatenate((recent.ended, now_ended))
+    ended = ended[~_among(edge_keys(ended[:, :2]), now.true_keys)]
+    ended[:, 5] = (ended[:, 5] == 1) | _among(ended[:, :2], left).any(axis=1)
+    newcomers = recent.newcomers[_among(recent.newcomers[:, 0], people)]
+    had = _among(before.owners, left)
+    now_left = np.column_stack((before.owners[had], before.ids[had], np.full(had.sum(), n)))
+    return Recent(
+        n,
+        recent.since,
+        ties=_young(np.concatenate((ties, _dated(born, n))), 1, n),
+        ended=_young(ended, 4, n),
+        newcomers=_young(np.concatenate((newcomers, _dated(joined, n))), 1, n),
+        leavers=_young(np.concatenate((recent.leavers, now_left)), 2, n),
+        dark=_dark(np.concatenate((before.edges_by_id(), recent.dark)), now),
+    )
+
+
+def _dark(former: Numbers, now: ReleaseView) -> Numbers:
+    """Return the edges, as ids, that the latest graph adds to those of a release."""
+    former = former[_among(former, now.ids).all(axis=1)]
+    return former[of_dark_pairs(now.classes, now.edges, np.searchsorted(now.ids, former))]
+
+
+def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
+    """Compare the latest graph with the true ties, of which the release has `shown`."""
+    ends = now.owners[np.searchsorted(now.ids, dark)]
+    between = edge_keys(ends[(ends >= 0).all(axis=1)])
+    shared = shown + int(_among(between, now.true_keys).sum())
+    return Overlap(len(now.true_keys), len(now.edges) + len(dark), shared)
+
+
+def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
+    """Return how many edges came and went, and how many of those that came are true."""
+    known = np.union1d(before.ids, now.ids)
+    old, new = (edge_keys(np.searchsorted(known, each.ids)[each.edges]) for each in (before, now))
+    is_new = ~_among(new, np.sort(old))
+    ends = now.owners[now.edges[is_new]]
+    ends = ends[(ends >= 0).all(axis=1)]
+    came = int(is_new.sum())
+    gone = len(old) - (len(new) - came)
+    return came, gone, int(_among(edge_keys(ends), now.true_keys).sum())
+
+
+def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:
+    """Return which ties have both their people in the release."""
+    low, high = keys >> 32, keys & 0xFFFFFFFF
+    return _among(low, release.published) & _among(high, release.published)
+
+
+def _among(values: Numbers, others: Numbers) -> NDArray[np.bool_]:
+    """Return which values of at least 0 are among others, which ascend."""
+    found: NDArray[np.bool_] = np.append(others, -1)[np.searchsorted(others, values)] == values
+    return found & (values >= 0)
+
+
+def _young(rows: Numbers, column: int, release: int) -> Numbers:
+    """Return the rows of which the release in a column is not too long ago."""
+    return rows[release - rows[:, column] <= AGE_MAX]
+
+
+def _dated(keys: Numbers, release: int) -> Numbers:
+    return np.column_stack((keys, np.full(len(keys), release, dtype=np.int64)))
+
+
+def _twice(count: int, release: int) -> Numbers:
+    """Return the columns of ties that end at a release, and of nobody who left."""
+    return np.column_stack((np.full(count, release), np.zeros(count, dtype=np.int64)))
+
+
+def _empty(width: int) -> Numbers:
+    return np.zeros((0, width), dtype=np.int64)
+
+
+def _aged(found: Aged, age: str) -> dict[str, Any]:
+    count, shown = found.at(age)
+    return {"count": count, "shown": _rounded(_share(shown, count))}
+
+
+def _share(part: int, whole: int) -> float | None:
+    return part / whole if whole else None
+
+
+def _rounded(share: float | None) -> float | None:
+    return None if share is None else round(share, 6)

@@ -1,0 +1,84 @@
+"""How far the releases of a sequence follow the network, counted as they are made.
+
+What must be remembered of the last releases (`ktsafe.audit.freshness.Recent`) is durable with the
+release, as pages beside those of the mechanism. The release before is taken from the mechanism once
+after a start, and is in memory from then on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import AttributedGraph
+from ktsafe.audit.freshness import Recent, ReleaseView, follow
+from ktsafe.sequence import Sequence
+from ktsafe.sequence.sequence import Released
+
+PREFIX: Final = "freshness/"
+"""Of the names of the pages."""
+
+
+class Following:
+    """Follows one sequence, release by release.
+
+    Parameters
+    ----------
+    pages:
+        The pages of the last staged release of the sequence; none before its first.
+    """
+
+    def __init__(self, pages: Mapping[str, bytes]) -> None:
+        own = {
+            name.removeprefix(PREFIX): page
+            for name, page in pages.items()
+            if name.startswith(PREFIX)
+        }
+        self._recent = Recent.from_pages(own) if own else None
+        self._before: ReleaseView | None = None
+        self._next: tuple[Recent, ReleaseView] | None = None
+
+    def prepare(self, engine: Sequence) -> None:
+        """Take the release before from the mechanism, unless it is known."""
+        if self._before is None:
+            truth, keys = engine.truth()
+            self._before = view_of(truth, keys, engine.released())
+            # A sequence that was begun by a version that did not count: all is old.
+            self._recent = self._recent or Recent.begin(engine.release)
+
+    def follow(
+        self, truth: AttributedGraph, keys: NDArray[np.int64], released: Released
+    ) -> tuple[dict[str, Any], dict[str, bytes]]:
+        """Return the figures of the release that was made, JSON-ready, and the pages to keep.
+
+        Parameters
+        ----------
+        truth, keys:
+            The true graph that it was made of, and the key of every vertex.
+        """
+        now = view_of(truth, keys, released)
+        recent, found = follow(self._recent, self._before, now)
+        self._next = recent, now
+        pages = {f"{PREFIX}{name}": page for name, page in recent.to_pages().items()}
+        return found.to_mapping(), pages
+
+    def settle(self, *, staged: bool) -> None:
+        """Keep what was counted last if the release is staged."""
+        if staged and self._next is not None:
+            self._recent, self._before = self._next
+        self._next = None
+
+
+def view_of(truth: AttributedGraph, keys: NDArray[np.int64], released: Released) -> ReleaseView:
+    """Return a release beside its true graph, as freshness is counted."""
+    return ReleaseView(
+        people=keys,
+        ties=keys[truth.edges],
+        ids=released.ids,
+        owners=released.keys,
+        edges=released.graph.edges.astype(np.int64),
+        classes=released.graph.qi_classes.astype(np.int64),
+    )

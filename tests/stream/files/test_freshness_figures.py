@@ -1,0 +1,45 @@
+"""Freshness and worth over time, as operators are told."""
+
+from __future__ import annotations
+
+from ktsafe.stream.files.freshness_figures import (
+    FRESHNESS,
+    FRESHNESS_AGES,
+    FreshnessFigures,
+    freshness_in_words,
+    freshness_of,
+    over_time_in_words,
+    worth_over_time,
+)
+from ktsafe.stream.study.over_time import describe_life, over_releases
+
+
+def test_audits_that_do_not_tell_have_no_figures() -> None:
+    """Audits of single releases and of former versions cost a line, nothing else."""
+    assert freshness_of({"cost": {}}) is None
+    rows = over_releases([{"usefulness": {"edges": {"f1": 0.5}}}, {}])
+    assert rows["worth"]["edge_f1"] == {"mean": 0.5, "worst": 0.5}
+    assert "0.50" in describe_life(rows)
+
+
+def test_nothing_is_said_where_nothing_changed() -> None:
+    """Without changes there is no line, and shares of nothing are no zeros."""
+    nothing = {name: dict.fromkeys(FRESHNESS_AGES) for name in FRESHNESS}
+    found = FreshnessFigures(nothing, {"came": 0, "gone": 0, "came_true": 0})
+    told = {"by_age": found.by_age, "changed": found.changed}
+    assert freshness_in_words(told) == ""
+
+
+def test_the_worst_of_a_cost_is_the_greatest() -> None:
+    """Of a share that should be high it is the least; releases that do not tell are passed over."""
+    releases = [
+        {"edge_f1": 0.5, "edge_cost_share": 0.25},
+        {"edge_f1": None, "edge_cost_share": None},
+        {"edge_f1": 1.0, "edge_cost_share": 0.75},
+    ]
+    found = worth_over_time(releases)
+    assert found["edge_f1"] == {"mean": 0.75, "worst": 0.5}
+    assert found["edge_cost_share"] == {"mean": 0.5, "worst": 0.75}
+    words = "mean of 2 releases: F1 0.75 (worst 0.50), cost 0.50 (worst 0.75)"
+    assert over_time_in_words(releases) == words
+    assert over_time_in_words(releases[:2]) == ""

@@ -1,0 +1,69 @@
+"""How far releases follow the network, taken up where the last staged release left it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ktsafe import PrivacyParams
+from ktsafe.datasets import uniform
+from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.stream.release.following import Following
+
+PEOPLE, TIES, RELEASES = 60, 200, 5
+
+
+def run(*, restarts: bool = False, forget_at: int | None = None) -> list[dict[str, Any]]:
+    """Return the figures of a few releases, in each of which some ties end and others begin."""
+    rng = np.random.default_rng(0)
+    graph = uniform(PEOPLE, TIES, rng=rng, n_tuples=2)
+    engine = Sequence.begin(
+        graph.schema,
+        PrivacyParams(k=3, alpha="1/2"),
+        SequenceOptions(effort="fast"),
+        Changes.of_graph(graph, np.arange(PEOPLE)),
+        rng,
+    )
+    pages: dict[str, bytes] = {}
+    following, found = Following(pages), []
+    for release in range(RELEASES):
+        if release:
+            following.prepare(engine)
+            truth, keys = engine.truth()
+            ties = keys[truth.edges]
+            free = np.array([pair for pair in np.ndindex(PEOPLE, PEOPLE) if pair[0] < pair[1]])
+            taken = {tuple(sorted(tie)) for tie in ties.tolist()}
+            free = np.array([pair for pair in free.tolist() if tuple(pair) not in taken])
+            removed = ties[rng.choice(len(ties), 6, replace=False)]
+            added = free[rng.choice(len(free), 6, replace=False)]
+            engine.advance(Changes(ties_added=added, ties_removed=removed), rng)
+        truth, keys = engine.truth()
+        figures, pages = following.follow(truth, keys, engine.released())
+        # What was counted for a release that is none is counted anew.
+        following.settle(staged=False)
+        assert following.follow(truth, keys, engine.released()) == (figures, pages)
+        following.settle(staged=True)
+        found.append(figures)
+        if restarts:
+            following = Following(pages)
+        if release == forget_at:
+            following = Following({})
+    return found
+
+
+def test_a_restart_changes_no_figure() -> None:
+    """The release before comes from the mechanism, and recent changes from the pages."""
+    straight = run()
+    assert run(restarts=True) == straight
+    assert straight[-1]["ties"]["2"]["count"] > 0
+
+
+def test_a_sequence_of_an_older_version_is_taken_up() -> None:
+    """Where no page tells, all ties count as old, and what changes from then on is counted."""
+    straight, later = run(), run(forget_at=2)
+    assert later[:3] == straight[:3]
+    last, found = straight[-1]["ties"], later[-1]["ties"]
+    assert found["1"]["count"] == last["1"]["count"]
+    assert last["2"]["count"] > found["2"]["count"] == 0
+    assert later[-1]["changed"] == straight[-1]["changed"]
