@@ -21,7 +21,7 @@ PIP_TOOLS := 7.6.2
 PIN := pip-compile --quiet --generate-hashes --allow-unsafe --strip-extras --no-header --no-annotate \
 	--no-emit-options
 PACKAGES := ktsafe state connectors stream
-CODE := $(PACKAGES) tests ops setup.py
+CODE := $(PACKAGES) lab tests ops setup.py
 
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
@@ -51,7 +51,8 @@ format: $(STAMP) ## fix formatting and what else can be fixed
 
 # A tree of links shows the packages where they are installed: mypy runs no import hooks.
 typecheck: $(STAMP) ## check types, strictly
-	rm -rf build/installed/ktsafe && mkdir -p build/installed/ktsafe
+	rm -rf build/installed && mkdir -p build/installed/ktsafe
+	ln -s $(CURDIR)/lab/ktsafe_lab build/installed/
 	ln -s $(CURDIR)/ktsafe/* $(addprefix $(CURDIR)/,$(filter-out ktsafe,$(PACKAGES))) build/installed/ktsafe
 	cd build/installed && $(CURDIR)/$(RUN) -m mypy --config-file $(CURDIR)/pyproject.toml
 
@@ -61,21 +62,21 @@ audit: ## look the pinned dependencies up among known vulnerabilities; ends with
 check: lint typecheck test ## all that must pass before a change goes in
 
 bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
-	$(RUN) -m tests.benchmarks $(NAME)
+	$(RUN) -m lab.benchmarks $(NAME)
 
 paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper, FULL=1 for its sizes; goes on
-	$(RUN) -m tests.evaluation --out $(OUT) $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)
+	$(RUN) -m lab.evaluation --out $(OUT) $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)
 
 peers: $(STAMP) ## our releases beside k-degree, TmF and PrivGraph, by PGB's queries: DATA=folder, OUT=var/paper
 	mkdir -p $(OUT)
-	$(RUN) -m tests.evaluation.peers --data $(DATA) --out $(OUT)/peers.jsonl
+	$(RUN) -m lab.evaluation.peers --data $(DATA) --out $(OUT)/peers.jsonl
 
 trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
-	$(RUN) -m tests.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)
+	$(RUN) -m lab.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)
 
 trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audited: DATA=folder
-	$(RUN) -m tests.trials.sequences $(DATA)
-	$(RUN) -m tests.trials.erasure $(DATA)/cora --seeds 5
+	$(RUN) -m lab.trials.sequences $(DATA)
+	$(RUN) -m lab.trials.erasure $(DATA)/cora --seeds 5
 
 simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
 	$(RUN) -m pytest tests/stream/service/test_service.py --hypothesis-seed=$(SEED)
@@ -142,8 +143,8 @@ constraints: ## write constraints.txt and constraints-run.txt anew, with the new
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
-	rm -rf $(VENV) build dist stream/process/kernels-* *.egg-info .mypy_cache .ruff_cache .pytest_cache .hypothesis
-	find $(PACKAGES) tests ops -name __pycache__ -type d -prune -exec rm -rf {} +
+	rm -rf $(VENV) build dist stream/process/kernels-* *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	find $(PACKAGES) lab tests ops -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What a service needs. Bytecode is made on all cores, which pip does not.
 $(READY): pyproject.toml setup.py constraints-run.txt
@@ -159,9 +160,10 @@ $(READY): pyproject.toml setup.py constraints-run.txt
 	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
-# What a developer needs besides.
-$(STAMP): $(READY) constraints.txt
+# What a developer needs besides, the laboratory among it.
+$(STAMP): $(READY) constraints.txt lab/pyproject.toml
 	$(RUN) -m pip install --quiet --require-hashes -r constraints.txt
+	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e lab
 	@touch $@
 
 java:

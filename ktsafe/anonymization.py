@@ -9,13 +9,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.attributes.inserted_values import with_inserted
+from ktsafe.errors import NotKTSafe
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import DEFAULTS, AnonymizeOptions
 from ktsafe.params import PrivacyParams
 from ktsafe.rare_classes import prepare
-from ktsafe.strategies import Progress, Request, check_strategy, strategy_named
+from ktsafe.strategies import (
+    Progress,
+    Request,
+    Strategy,
+    check_strategy,
+    is_own,
+    strategy_named,
+)
 
-__all__ = ["AnonymizeOptions", "Anonymized", "anonymize", "anonymize_in_order"]
+__all__ = [
+    "AnonymizeOptions",
+    "Anonymized",
+    "anonymize",
+    "anonymize_in_order",
+    "anonymize_unverified",
+]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -51,10 +65,11 @@ def anonymize(
     executor: Executor | None = None,
     progress: Progress | None = None,
 ) -> Anonymized:
-    """Return a release of `graph`; kt-safe unless the strategy is one that is for comparison.
+    """Return a kt-safe release of `graph`.
 
     Vertices of the release stand in random order, inserted ones among the others, so that no
-    position tells who somebody is.
+    position tells who somebody is. A release of a strategy that is not ours is returned only if
+    the strict verifier passes it.
 
     Parameters
     ----------
@@ -78,6 +93,8 @@ def anonymize(
         If vertices that must be inserted cannot be non-sensitive, or values cannot be suppressed.
     InvalidParams
         If the options name no strategy.
+    NotKTSafe
+        If a strategy of an installed package made a release that the verifier does not pass.
 
     Examples
     --------
@@ -90,7 +107,23 @@ def anonymize(
     request = Request(graph, params, rng, options, executor)
     if progress is not None:
         request = dataclasses.replace(request, report=progress)
-    made = anonymize_in_order(request)
+    made = anonymize_unverified(request)
+    if not is_own(options.strategy):
+        _raise_if_unsafe(made, params, options.strategy)
+    return made
+
+
+def anonymize_unverified(request: Request, strategy: Strategy | None = None) -> Anonymized:
+    """Return what a strategy makes, in random order and not verified: to measure it.
+
+    Parameters
+    ----------
+    request:
+        What is asked for.
+    strategy:
+        Plans the release in place of the one that the options name.
+    """
+    made, rng = anonymize_in_order(request, strategy), request.rng
     order = rng.permutation(made.graph.n_vertices)
     shift = None
     if made.shift is not None:
@@ -101,14 +134,16 @@ def anonymize(
     )
 
 
-def anonymize_in_order(request: Request) -> Anonymized:
+def anonymize_in_order(request: Request, strategy: Strategy | None = None) -> Anonymized:
     """Return what `anonymize` does before it draws an order: for what is built upon a release.
 
     The original vertices come first, in their order, then the inserted ones: never to be published.
+    It is not verified, and `strategy` is as in `anonymize_unverified`.
     """
     params, name = request.params, request.options.strategy
-    strategy = strategy_named(name)
-    check_strategy(name, params)
+    if strategy is None:
+        strategy = strategy_named(name)
+        check_strategy(name, params)
     ready = prepare(request.graph, params, request.options, request.rng)
     plan = strategy(dataclasses.replace(request, graph=ready.graph))
     return Anonymized(
@@ -117,3 +152,14 @@ def anonymize_in_order(request: Request) -> Anonymized:
         n_original=request.graph.n_vertices,
         shift=plan.shift,
     )
+
+
+def _raise_if_unsafe(made: Anonymized, params: PrivacyParams, strategy: str) -> None:
+    """Refuse a release that the strict verifier does not pass."""
+    # The verifier loads slowly, and our own strategies do not need it here.
+    from ktsafe.verify import verify_graph  # noqa: PLC0415
+
+    verdict = verify_graph(made.graph, params, certificate=made.shift)
+    if not verdict.is_safe:
+        msg = f"Strategy {strategy!r} left {verdict.n_unsafe} vertices that are not kt-safe."
+        raise NotKTSafe(msg, hint="Nothing was written. Take a strategy that is safe: exact.")

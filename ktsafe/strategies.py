@@ -3,6 +3,10 @@
 A strategy sees the graph that is to be released, with all its vertices, and plans which vertices
 and edges the release has. What is done to people beforehand and to inserted vertices afterwards
 is the same for all of them (`ktsafe.anonymization`).
+
+Installed packages add strategies by entry points of the group `ktsafe.strategies`, each of which
+names an `Entry`. Such a strategy is never believed safe: `ktsafe.anonymize` returns its release
+only if the strict verifier passes it.
 """
 
 from __future__ import annotations
@@ -11,7 +15,7 @@ import dataclasses
 import importlib
 from collections.abc import Callable
 from concurrent.futures import Executor
-from typing import Protocol, cast
+from typing import Final, Protocol, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +24,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import DEFAULTS, AnonymizeOptions
 from ktsafe.params import PrivacyParams
+from ktsafe.plug_ins import loaded, offered
 
 Progress = Callable[[str, float], None]
 
@@ -95,8 +100,6 @@ class Entry:
         Where it is; loaded when it is first asked for, since kernels load slowly.
     summary:
         What it does, in a few words for people.
-    is_safe:
-        Whether its releases are kt-safe by construction. Others are for comparison.
     any_reach:
         Whether it knows neighbourhoods of any radius and both readings, not stars alone.
     zero_hops:
@@ -106,50 +109,37 @@ class Entry:
     module: str
     function: str
     summary: str
-    is_safe: bool
     any_reach: bool = False
     zero_hops: bool = False
 
 
-STRATEGIES: dict[str, Entry] = {
+GROUP: Final = "ktsafe.strategies"
+"""The group of entry points by which installed packages add strategies."""
+
+STRATEGIES: Final[dict[str, Entry]] = {
     "exact": Entry(
         "ktsafe.exact.exact_strategy",
         "exact",
         "cohorts whose members have equal neighbours, ties hidden and inserted alike",
-        is_safe=True,
-    ),
-    "attribute": Entry(
-        "ktsafe.by_attribute.attribute_strategy",
-        "attribute",
-        "cohorts whose members have equal neighbours attribute by attribute",
-        is_safe=True,
-    ),
-    "tolerant": Entry(
-        "ktsafe.tolerant.tolerant_strategy",
-        "tolerant",
-        "the paper's definition to the letter: edits undone as t and epsilon allow",
-        is_safe=True,
     ),
     "aligned": Entry(
         "ktsafe.alignment.aligned_strategy",
         "aligned",
         "groups under one shift: safe for any number of hops and both readings",
-        is_safe=True,
         any_reach=True,
     ),
-    **{
-        name: Entry(
-            "ktsafe.paper.paper_strategies", function, summary, is_safe=False, zero_hops=zero_hops
-        )
-        for name, function, summary, zero_hops in (
-            ("none", "none", "the paper's algorithm, not optimized, unsafe", True),
-            ("pruning", "pruning", "the paper's, with pivots and kt-tree, unsafe", True),
-            ("partition", "partition", "the paper's, divided by its cost model, unsafe", True),
-            ("partition+pruning", "partition_pruning", "the paper's own choice, unsafe", True),
-            ("kl-graph", "kl_graph", "the paper's competitor: equal degrees, unsafe", False),
-        )
-    },
 }
+"""Our own strategies, all of them safe by construction. No package can replace one."""
+
+
+def strategy_names() -> list[str]:
+    """Return the names of all strategies: our own, then those of installed packages."""
+    return [*STRATEGIES, *(name for name in offered(GROUP) if name not in STRATEGIES)]
+
+
+def is_own(name: str) -> bool:
+    """Return whether a strategy is one of ours, whose releases are safe by construction."""
+    return name in STRATEGIES
 
 
 def default_strategy(params: PrivacyParams) -> str:
@@ -185,8 +175,12 @@ def strategy_named(name: str) -> Strategy:
 
 
 def _entry(name: str) -> Entry:
-    entry = STRATEGIES.get(name)
+    entry = STRATEGIES.get(name) or loaded(GROUP, name)
     if entry is None:
         msg = f"There is no strategy {name!r}."
-        raise InvalidParams(msg, hint=f"There are {', '.join(STRATEGIES)}.")
+        hint = f"There are {', '.join(strategy_names())}. The package ktsafe-lab adds the paper's."
+        raise InvalidParams(msg, hint=hint)
+    if not isinstance(entry, Entry):
+        msg = f"What an installed package offers as strategy {name!r} is none."
+        raise InvalidParams(msg, hint=f"The entry point must name a {__name__}.Entry.")
     return entry

@@ -24,8 +24,8 @@ OF_THE_SERVICE: Final = frozenset({"kafka", "prometheus_client", "rocksdict"})
 """Packages that the library works without; the extra `service` installs them."""
 
 
-def main() -> None:
-    """Run the command line and exit with its code.
+def main(program: typer.Typer = app) -> None:
+    """Run the command line and exit with its code; another program may end as `ktsafe` does.
 
     An error that nobody expected ends in one log line with its type and places: its text may hold
     an id or a value. `ktsafe --debug` writes it to a private file besides.
@@ -36,7 +36,7 @@ def main() -> None:
     if CACHE_NOTICE:
         typer.echo(f"ktsafe: {CACHE_NOTICE}", err=True)
     try:
-        code = run_command(sys.argv[1:])
+        code = run_command(sys.argv[1:], program)
     except Exception:  # noqa: BLE001 -- whatever it is, it ends here
         # Typer has put its own in place, which would print the text.
         logs.install_crash_hooks(Path.cwd() if "--debug" in sys.argv[1:2] else None)
@@ -45,10 +45,11 @@ def main() -> None:
     process.end(code)
 
 
-def run_command(arguments: list[str]) -> int:
+def run_command(arguments: list[str], program: typer.Typer = app) -> int:
     """Run one command line and return its exit code (see `ktsafe.stream.errors.Exit`)."""
     try:
-        result = app(args=arguments, prog_name="ktsafe", standalone_mode=False)
+        name = program.info.name
+        result = program(args=arguments, prog_name=name, standalone_mode=False)
     except typer.Exit as error:
         return int(error.exit_code)
     except (KtsafeError, typer.TyperException, ModuleNotFoundError, OSError) as error:

@@ -29,7 +29,6 @@ HERE: Final = "ktsafe.stream.commands"
 SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "One graph": {
         "anonymize": Place("anonymize", "anonymize_files"),
-        "compare": Place("compare", "compare"),
         "advise": Place("advise", "advise"),
     },
     "The service": {

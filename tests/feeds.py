@@ -9,13 +9,20 @@ from __future__ import annotations
 import itertools
 import random
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe import AttributedGraph, Schema
+
 Event = dict[str, Any]
+Slot = tuple[AttributedGraph, NDArray[np.int64]]
 Graph = tuple[dict[str, dict[str, str]], set[tuple[str, str]]]
 
+DAY_US = timedelta(days=1) // timedelta(microseconds=1)
 _EPOCH = datetime.fromisoformat("1970-01-01T00:00:00+00:00")
 
 
@@ -122,3 +129,22 @@ def iso(microseconds: int) -> str:
     """Return a moment as RFC 3339 text."""
     moment = _EPOCH + timedelta(microseconds=microseconds)
     return moment.isoformat().replace("+00:00", "Z")
+
+
+def slots_of(schema: Schema, events: list[Event], days: int) -> Iterator[Slot]:
+    """Yield the true graph at the end of each slot with an event, and people's numbers."""
+    number: dict[str, int] = {}
+    given = 0
+    slot = [time_us(e) // (days * DAY_US) if days else e["time"][:7] for e in events]
+    ends = [i + 1 for i in range(len(events)) if i + 1 == len(events) or slot[i] != slot[i + 1]]
+    for end in ends:
+        people, ties = fold([events[:end]], schema.attributes)
+        number = {name: key for name, key in number.items() if name in people}
+        for name in sorted(people.keys() - number.keys()):
+            number[name], given = given, given + 1
+        names = sorted(people, key=number.__getitem__)
+        at = {name: i for i, name in enumerate(names)}
+        columns = {q: [people[name][q] for name in names] for q in schema.attributes}
+        edges = np.array(sorted((at[u], at[v]) for u, v in ties), dtype=np.int64).reshape(-1, 2)
+        graph = AttributedGraph.from_columns(schema, columns, edges)
+        yield graph, np.array([number[name] for name in names], dtype=np.int64)

@@ -12,8 +12,7 @@ import msgspec
 import numpy as np
 
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA, social_feed
-from tests import feeds
-from tests.trials import running
+from tests import feeds, running
 
 ATTRIBUTES: dict[str, Any] = {
     "quasi_identifiers": list(SOCIAL_FEED_SCHEMA.quasi_identifiers),

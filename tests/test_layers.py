@@ -156,7 +156,7 @@ MAY_ENTER = {
         "ktsafe.params",
         "ktsafe/verify",
     },
-    "ktsafe/paper": {
+    "lab/ktsafe_lab/paper": {
         "ktsafe.errors",
         "ktsafe.graph",
         "ktsafe.kernels",

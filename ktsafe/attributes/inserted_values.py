@@ -15,9 +15,9 @@ from scipy.sparse.csgraph import connected_components
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
+from ktsafe.protection_counts.locations import located, turned
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Plan
-from ktsafe.tolerant.locations import located, turned
 
 
 def with_inserted(

@@ -6,24 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from ktsafe.audit.lower_bound import insertion_lower_bound
 from ktsafe.audit.originals import Traced
 from ktsafe.audit.usefulness import usefulness
 from ktsafe.params import PrivacyParams
 
 
 def cost_parts(traced: Traced, params: PrivacyParams) -> dict[str, Any]:
-    """Return Cost(G, G') = |V delta V'| + |E delta E'| in its parts, and its yardsticks.
+    """Return Cost(G, G') = |V delta V'| + |E delta E'| in its parts, and a yardstick.
 
     Returns
     -------
     dict
         Inserted and deleted vertices and edges and their `total`; `k_copies`, the cost
-        (m - 1)(|V| + |E|) of m = max(k, ceil(1 / alpha)) disjoint copies; the insertion
-        `lower_bound`; the total over either (None where that is 0). `edges_of_withheld` are those
-        deleted edges that have an end which is not released. The bound is what publishing these
-        people with these quasi-identifiers costs at least, and what was withheld; it holds for
-        releases that delete no edge among them, so its ratio is None for the others.
+        (m - 1)(|V| + |E|) of m = max(k, ceil(1 / alpha)) disjoint copies, and the total over it
+        (None where it is 0). `edges_of_withheld` are those deleted edges that have an end which is
+        not released.
 
     Source: Equation 1. Attribute values are not part of that cost.
 
@@ -51,18 +48,10 @@ def cost_parts(traced: Traced, params: PrivacyParams) -> dict[str, Any]:
     }
     total = sum(parts.values())
     copies = (params.group_size_min - 1) * (original.n_vertices + original.n_edges)
-    # The bound is one of degrees, which decide similarity only between stars.
-    bound = None
-    if params.sees_stars:
-        bound = insertion_lower_bound(traced.shown, params)
-        bound += parts["deleted_vertices"] + of_withheld
-    only_inserts = parts["deleted_edges"] == of_withheld
     return {
         **parts,
         "edges_of_withheld": of_withheld,
         "total": total,
         "k_copies": copies,
         "share_of_k_copies": round(total / copies, 6) if copies else None,
-        "lower_bound": bound,
-        "times_lower_bound": round(total / bound, 6) if bound and only_inserts else None,
     }

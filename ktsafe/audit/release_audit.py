@@ -7,9 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.beta_likeness import beta_figures
 from ktsafe.audit.cost import cost_parts
-from ktsafe.audit.link_density import link_figures
 from ktsafe.audit.originals import Traced, trace
 from ktsafe.audit.privacy_figures import privacy_figures
 from ktsafe.audit.usefulness import usefulness
@@ -45,8 +43,7 @@ def audit_release(
     dict
         `size` of both graphs, `suppressed` as in `changed_values`, `cost` as in `cost_parts`,
         `usefulness` as in `ktsafe.audit.usefulness.Usefulness`, `privacy` as in
-        `ktsafe.audit.privacy_figures.PrivacyFigures`, `links` as in `link_figures`,
-        `beta_likeness` as in `beta_figures`.
+        `ktsafe.audit.privacy_figures.PrivacyFigures`.
 
     Raises
     ------
@@ -94,8 +91,6 @@ def audit_traced(
         "cost": cost_parts(traced, params),
         "usefulness": usefulness(traced).to_mapping(),
         "privacy": privacy_figures(traced, params, certificate=certificate).to_mapping(),
-        "links": link_figures(released, params),
-        "beta_likeness": beta_figures(released, params),
     }
 
 

@@ -25,10 +25,9 @@ from ktsafe.stream.process.command_line import Json, say
 from ktsafe.stream.watching.progress import Progress, phases
 
 PARTS: Final = {
-    "search": ("exact/", "attributes/"),
+    "search": ("exact/", "protection_counts/"),
     "judges": ("audit/", "verify/_stars", "sequence_audit/"),
     "hops": ("alignment/", "verify/"),
-    "values": ("by_attribute/", "tolerant/"),
 }
 """Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
 
@@ -36,7 +35,7 @@ The first folder is compiled by this run alone, so it tells whether the run is n
 """
 FIRST: Final = ("search", "judges")
 """What a release needs that knows stars: the default."""
-PART_OF: Final = {"aligned": "hops", "attribute": "values", "tolerant": "values"}
+PART_OF: Final = {"aligned": "hops"}
 """What strategies need besides."""
 _KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
 _POLL_S: Final = 0.1
@@ -45,7 +44,7 @@ _POLL_S: Final = 0.1
 def warm(
     as_json: Json = False,
 ) -> int:
-    """Compile the kernels of all safe strategies now, so that no release waits for them.
+    """Compile the kernels of our own strategies now, so that no release waits for them.
 
     A second time compiles nothing.
 

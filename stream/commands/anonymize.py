@@ -108,7 +108,7 @@ def anonymize_files(
         typer.echo(json.dumps(found, indent=2))
     else:
         _print(found)
-        _hint(found, places, options.strategy)
+        _hint(found, places)
     return Exit.OK
 
 
@@ -303,16 +303,15 @@ def _print(report: dict[str, Any]) -> None:
         )
 
 
-def _hint(report: dict[str, Any], places: Paths, strategy: str) -> None:
+def _hint(report: dict[str, Any], places: Paths) -> None:
     """Say how to learn what fewer or broader attributes would give, where few ties are shown."""
     few = "Few ties are shown" if report["vertices"] else "Nobody is shown"
     ties = report["figures"]["usefulness"]["edges"]
     if ties["true"] and (ties["f1"] or 0) < F1_POOR:
         files = (places.vertices, places.edges, places.schema)
         words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
-        more = "If they are several, --strategy attribute shows more. "
         typer.echo(
             f"{few}: the quasi-identifiers make too many kinds of people for this k. "
-            f"{more if strategy == 'exact' else ''}What fewer or broader ones would give:\n    "
+            "What fewer or broader ones would give:\n    "
             + shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words)])
         )

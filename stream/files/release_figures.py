@@ -20,7 +20,7 @@ from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
-YARDSTICKS: Final = {"copies": "k_copies", "lower_bound": "lower_bound"}
+YARDSTICKS: Final = {"copies": "k_copies"}
 """What a cost is compared with, and its name in the audit."""
 CANDIDATES: Final = {
     "claimed": "privacy.all.k_claimed",

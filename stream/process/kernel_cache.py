@@ -2,7 +2,8 @@
 
 numba runs what it finds in its cache, and finds it by the source of one kernel alone: a kernel
 whose callee has changed in another file would run as it was. So the folder's name carries a digest
-of all kernels. Folders of other digests lie beside it and may be removed.
+of all kernels, those of the laboratory among them where it is installed. Folders of other digests
+lie beside it and may be removed.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from typing import Final
 from ktsafe.stream.process import shipped_kernels
 
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
+LABORATORY: Final = "ktsafe_lab"
+"""A package that may be installed besides; its kernels call ours, and are kept beside them."""
 _OWN_NAME: Final = re.compile(r"kernels-[0-9a-f]{16}")
 _COMPILES: Final = re.compile(rb"^from (numba|[\w.]+\.kernels) import ", re.MULTILINE)
 """What a file of kernels holds; the options of the compiler are in a file of kernels, too."""
@@ -37,31 +40,34 @@ def settle_cache(package: str = "ktsafe") -> str:
     there is none, kernels go to a new temporary folder and are forgotten at the end. Kernels that
     came with the program are unpacked there. The answer is empty if all is as it should be.
     """
-    name = f"kernels-{digest_of(kernel_files(package))}"
+    ours = kernel_files(package)
+    name = shipped = f"kernels-{digest_of(ours)}"
+    if find_spec(LABORATORY) is not None:
+        name = f"kernels-{digest_of([*ours, *kernel_files(LABORATORY)])}"
     base, problem = _base(), "there is no home folder"
     if base is not None:
         problem = _made_private(base / name)
         if not problem:
-            return _settled(name, base / name, package)
+            return _settled(shipped, base / name, package)
     folder = tempfile.mkdtemp(prefix="ktsafe-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return _settled(name, Path(folder), package) or (
+    return _settled(shipped, Path(folder), package) or (
         f"compiled kernels are not kept ({problem}), and each start takes longer. "
         f"Name a folder of your own in {_VARIABLE}."
     )
 
 
-def _settled(name: str, folder: Path, package: str) -> str:
+def _settled(shipped: str, folder: Path, package: str) -> str:
     """Let numba use a folder; unpack shipped kernels if it is empty, and say if that failed."""
     os.environ[_VARIABLE] = str(folder)
-    if not shipped_kernels.is_shipped(name):
+    if not shipped_kernels.is_shipped(shipped):
         return ""
     for variable, value in shipped_kernels.PORTABLE.items():
         os.environ.setdefault(variable, value)
     if any(folder.iterdir()):
         return ""
     try:
-        shipped_kernels.unpack(name, folder, package_folder(package))
+        shipped_kernels.unpack(shipped, folder, package_folder(package))
     except (shipped_kernels.NotShipped, OSError) as error:
         why = error.strerror if isinstance(error, OSError) else error
         return f"the kernels that came with the program are not used ({why}): they are compiled."

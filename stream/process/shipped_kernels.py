@@ -49,19 +49,21 @@ def is_shipped(name: str, source: Path | None = None) -> bool:
     return ((source or HERE) / file_name(name)).is_file()
 
 
-def pack(cache: Path, root: Path, to: Path = HERE) -> Path:
+def pack(cache: Path, name: str, root: Path, to: Path = HERE) -> Path:
     """Pack the kernels of a folder; return the file. Those for other digests are removed.
 
     Parameters
     ----------
     cache:
-        The folder `kernels-<digest>`.
+        The folder in which numba keeps them.
+    name:
+        `kernels-<digest>` of these kernels alone; the folder may hold others besides.
     root:
         The folder that holds the package whose kernels these are.
     """
     for old in to.glob("kernels-*.tar.xz*"):
         old.unlink()
-    target = to / file_name(cache.name)
+    target = to / file_name(name)
     with tarfile.open(target, "w:xz", preset=9) as archive:
         for source, folder in _folders(root):
             for path in sorted((cache / _cache_name(source)).glob("*.nb[ic]")):
@@ -166,5 +168,10 @@ if __name__ == "__main__":
     notice = kernel_cache.settle_cache()
     if notice:
         sys.exit(notice)
-    made = pack(Path(os.environ["NUMBA_CACHE_DIR"]), kernel_cache.package_folder("ktsafe"))
+    digest = kernel_cache.digest_of(kernel_cache.kernel_files("ktsafe"))
+    made = pack(
+        Path(os.environ["NUMBA_CACHE_DIR"]),
+        f"kernels-{digest}",
+        kernel_cache.package_folder("ktsafe"),
+    )
     sys.stdout.write(f"{made}: {made.stat().st_size:,} bytes\n")

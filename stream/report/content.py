@@ -231,8 +231,6 @@ def cost(audit: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "parts": {name: figures[name] for name in parts},
         "total": figures["total"],
-        "lower_bound": figures["lower_bound"],
-        "times_lower_bound": figures["times_lower_bound"],
         "k_copies": figures["k_copies"],
         "nothing": true,
         "edge_cost_share": at(audit, "usefulness.edges.cost_share"),

@@ -171,20 +171,10 @@ def cost(found: Mapping[str, Any]) -> ET.Element:
     parts = ", ".join(f"{found['parts'][name]:,} {words}" for name, words in COST_WORDS.items())
     rows = [
         ["this release", number(found["total"]), parts],
-        [
-            "its lower bound",
-            number(found["lower_bound"]),
-            (
-                "what these people, shown by inserting alone, would cost at least; hiding ties may "
-                "cost less"
-            ),
-        ],
         ["publishing no tie", number(found["nothing"]), "the ties that there are"],
         ["k disjoint copies", number(found["k_copies"]), "the trivial safe release"],
     ]
     words = f"Ties hidden or inserted: {percent(found['edge_cost_share'])} of the true ties."
-    if found["times_lower_bound"] is not None:
-        words += f" The whole is {number(found['times_lower_bound'])} times its lower bound."
     table = rows_of(["", "cost", "what that is"], rows, class_="words")
     return section("What it costs", quiet(words), table, name="cost")
 

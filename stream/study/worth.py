@@ -8,13 +8,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import utility_figures
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.figure_text import cost_in_words, text_of
 from ktsafe.stream.files.releases_read import Release
-from ktsafe.stream.study.comparison import without
 
 AFRESH: Final = AnonymizeOptions(
     strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
@@ -119,6 +118,15 @@ def afresh(
     """Return the usefulness of a release of a graph that has no past, quickly made."""
     made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
     return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
+
+
+def without(schema: Schema, left_out: Sequence[str]) -> Schema:
+    """Return the schema without some of its quasi-identifiers."""
+    return dataclasses.replace(
+        schema,
+        quasi_identifiers=tuple(q for q in schema.quasi_identifiers if q not in left_out),
+        buckets={name: edges for name, edges in schema.buckets.items() if name not in left_out},
+    )
 
 
 def without_attributes(graph: AttributedGraph, names: Sequence[str]) -> AttributedGraph:

@@ -222,13 +222,6 @@ _TRENDS: Final[tuple[tuple[str, Callable[[Secrets], float | None], str, str, str
         "1",
         ", the cost of publishing nothing",
     ),
-    (
-        "Cost over the lower bound",
-        lambda s: s.cost_over("lower_bound"),
-        ".2f",
-        "",
-        "what no release without deletions undercuts",
-    ),
     ("Fewest candidates", lambda s: _least(s, "sequence", "claimed"), ",.0f", "k", ""),
     (
         "Fewest real candidates",

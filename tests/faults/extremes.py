@@ -34,14 +34,13 @@ from ktsafe.stream.watching.endpoints import Endpoints
 from ktsafe.stream.watching.metrics import PrometheusMetrics
 from ktsafe.stream.watching.status import StatusServer
 from ops.broker.broker import Broker
-from tests import feeds, services
+from tests import feeds, running, services
 from tests.connectors import test_chunks
 from tests.faults import on_broker, processes
 from tests.faults.trials import commit, put_section
 from tests.integration.cluster import Cluster
 from tests.integration.conftest import SETTINGS
 from tests.stream.service.simulation import World, disk_store
-from tests.trials import running
 
 from kafka.errors import KafkaError  # isort: skip
 from kafka import KafkaConsumer  # isort: skip -- after the connectors, which quieten its import

@@ -35,10 +35,9 @@ from ktsafe.connectors.kafka_topics import (
 )
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.verify import verify
-from tests import feeds, services
+from tests import feeds, running, services
 from tests.faults import on_broker, warm_service
 from tests.faults.trials import commit, put_section
-from tests.trials import running
 
 PEOPLE, PARTITIONS = 60, 2
 ATTRIBUTES = {**services.ATTRIBUTES, "quasi_identifiers": ["gender"]}

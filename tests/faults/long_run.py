@@ -36,12 +36,12 @@ from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.stream.service import assembly
 from ktsafe.stream.slots import FixedSlots
 from ops.broker.broker import Broker
+from tests import running
 from tests.faults import errors, level_feed, memory, processes
 from tests.faults.level_feed import Truth
 from tests.faults.memory import Sample
 from tests.faults.trials import commit, put_section
 from tests.stream.service.simulation import Tripwire, World, disk_store
-from tests.trials import running
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip

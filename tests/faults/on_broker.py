@@ -30,14 +30,13 @@ from kafka import KafkaConsumer, TopicPartition  # isort: skip -- after the conn
 from ktsafe.stream.errors import Exit
 from ktsafe.testing import release_contract
 from ops.broker.broker import Broker
-from tests import feeds, services
+from tests import feeds, running, services
 from tests.faults.on_disk import PEOPLE, killed_and_started
 from tests.faults.processes import Watched, check, ended, refuses, seconds_until, stop, watched
 from tests.faults.simulated import BY_ITSELF, NEXT_START
 from tests.faults.trials import Fault, Trial
 from tests.integration.cluster import Cluster
 from tests.integration.conftest import SETTINGS
-from tests.trials import running
 
 ROOT = Path(__file__).resolve().parents[2]
 PARTITIONS = 2

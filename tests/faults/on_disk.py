@@ -9,7 +9,7 @@ import time
 from pathlib import Path
 
 from ktsafe.stream.errors import Exit
-from tests import feeds, services
+from tests import feeds, running, services
 from tests.faults.processes import (
     Watched,
     check,
@@ -21,7 +21,6 @@ from tests.faults.processes import (
 )
 from tests.faults.simulated import BY_ITSELF, NEXT_START
 from tests.faults.trials import Fault, Trial
-from tests.trials import running
 
 PEOPLE = 150
 LOG_BYTES_MIN = 10_000

@@ -24,7 +24,7 @@ from tests.faults.on_disk import LOG_BYTES_MIN, MENDED, greatest, site_of
 from tests.faults.processes import PATIENCE_S, Watched, check, ended, seconds_until, stop
 from tests.faults.simulated import NEXT_START
 from tests.faults.trials import Fault, Trial
-from tests.trials.running import Site
+from tests.running import Site
 
 ROOM_MADE = "once there is room, by itself or at the next start"
 DISK_BYTES = 48 * 2**20

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA
 from ops.broker.broker import free_ports
-from tests import feeds
-from tests.trials import running
+from tests import feeds, running
 
 PATIENCE_S = 240.0
 """Longer than anything takes on a busy machine; what takes longer hangs."""

@@ -6,10 +6,9 @@ import pytest
 
 from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, create_topics
 from ktsafe.connectors.letters import PREFIX
-from tests import bad_input, feeds
+from tests import bad_input, feeds, running
 from tests.bad_input import BAD, Bad, vertex
 from tests.stream.service.simulation import event
-from tests.trials import running
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 

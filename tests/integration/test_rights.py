@@ -17,11 +17,10 @@ from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, creat
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ops.broker.secured import Secured
-from tests import services
+from tests import running, services
 from tests.faults.processes import Watched, refuses, seconds_until, stop, watched
 from tests.integration.cluster import Admin, close_refused_sockets
 from tests.integration.conftest import ROOT, new_broker
-from tests.trials import running
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType  # isort: skip

@@ -17,10 +17,9 @@ from ktsafe.connectors.kafka_topics import KafkaSettings, Role, TopicSpec, creat
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ops.broker.secured import MECHANISMS, Secured
-from tests import services
+from tests import running, services
 from tests.integration.cluster import close_refused_sockets
 from tests.integration.conftest import ROOT, new_broker
-from tests.trials import running
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 

@@ -2,8 +2,7 @@
 
 import pytest
 
-from tests import feeds, services
-from tests.trials import running
+from tests import feeds, running, services
 
 pytestmark = pytest.mark.integration
 

@@ -7,8 +7,7 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests import feeds, services
-from tests.trials import running
+from tests import feeds, running, services
 
 pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
 

@@ -14,17 +14,12 @@ from ktsafe import AttributedGraph, Infeasible, InvalidParams, PrivacyParams, Sc
 from ktsafe.anonymization import AnonymizeOptions, anonymize
 from ktsafe.datasets import uniform
 from ktsafe.options import Effort
-from ktsafe.strategies import STRATEGIES, strategy_named
 from ktsafe.verify import verify_graph
 from tests.ktsafe.exact.graphs import graphs as few_classes
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 LONG = settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
-OPTIONS = st.builds(
-    AnonymizeOptions,
-    st.sampled_from(get_args(Effort)),
-    st.sampled_from(["exact", "attribute", "tolerant"]),
-)
+OPTIONS = st.builds(AnonymizeOptions, st.sampled_from(get_args(Effort)))
 PADDED = AnonymizeOptions(rare_qi="pad", over_alpha="pad")
 
 
@@ -38,6 +33,13 @@ def test_a_release_is_safe_true_and_no_dearer_than_nothing(
     Hidden ties, those of withheld people among them, and inserted edges are together at most as
     many as there are ties.
     """
+    check_release(graph, params, options, seed)
+
+
+def check_release(
+    graph: AttributedGraph, params: PrivacyParams, options: AnonymizeOptions, seed: int
+) -> None:
+    """Assert that of one release."""
     outcome = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
     released, origin = outcome.graph, outcome.origin
     assert unsafe_by_definition(released, params) == []
@@ -71,9 +73,14 @@ def test_same_seed_same_release(
     assert np.array_equal(first.graph.edges, second.graph.edges)
 
 
-@pytest.mark.parametrize("strategy", ["attribute", "tolerant", "exact", "aligned"])
+@pytest.mark.parametrize("strategy", ["exact", "aligned"])
 def test_no_position_tells_who_somebody_is(strategy: str) -> None:
     """Nodes of networkx are in random order, inserted ones among the others; seeds repeat it."""
+    check_order(strategy)
+
+
+def check_order(strategy: str) -> None:
+    """Assert that of a strategy."""
     graph = uniform(60, 90, n_tuples=4, rng=np.random.default_rng(1))
     options = AnonymizeOptions(effort="fast", strategy=strategy, rare_qi="pad")
     params = PrivacyParams(k=20)
@@ -132,9 +139,3 @@ def test_unknown_strategies_are_refused() -> None:
     options = AnonymizeOptions(strategy="magic")
     with pytest.raises(InvalidParams, match="There are exact"):
         anonymize(graph, PrivacyParams(k=1), rng=np.random.default_rng(0), options=options)
-
-
-@pytest.mark.parametrize("name", STRATEGIES)
-def test_every_registered_strategy_exists(name: str) -> None:
-    """Each entry names a function that can be loaded."""
-    assert callable(strategy_named(name))

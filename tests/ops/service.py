@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ktsafe.connectors import kafka_topics  # noqa: F401 -- imports kafka-python without warnings
-from tests import services
-from tests.trials import running
+from tests import running, services
 
 DEADLINE_S = 800.0
 """Kernels may have to be compiled first."""

@@ -74,7 +74,7 @@ def url(window: Browser) -> Iterator[str]:
 def figures(index: int) -> ReleaseFigures:
     secrets = Secrets(
         {"inserted_edges": 1_000_000 + index},
-        {"copies": 9_000_000, "lower_bound": 500_000},
+        {"copies": 9_000_000},
         {
             "sequence": CandidateFigures(10, 0, 0.0),
             "sequence_real": CandidateFigures(9 - index % 3, 5, 0.01),

@@ -12,9 +12,8 @@ from ktsafe.connectors.base import DeadLetter, Record
 from ktsafe.connectors.letters import BareLetters, without_content
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests import services
+from tests import running, services
 from tests.memory_connectors import Faults, MemoryDeadLetterSink
-from tests.trials import running
 
 SECRET = Record(
     "feed", 2, 7, 1_000, b"secret-key", b'{"id":"secret-person"}', (("from", b"secret-host"),)

@@ -147,7 +147,7 @@ def test_the_service_names_its_extra(tmp_path: Path, line: str) -> None:
 
 def test_the_library_needs_no_service(tmp_path: Path) -> None:
     """A release is made and verified by packages that come with `pip install ktsafe` alone."""
-    script = ROOT / "tests/trials/library_alone.py"
+    script = ROOT / "tests/library_alone.py"
     code = f"import sys\nsys.modules |= dict.fromkeys({SERVICE!r}.split(','))\n"
     done = subprocess.run(
         [sys.executable, "-c", code + script.read_text(encoding="utf-8")],

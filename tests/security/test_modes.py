@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe.stream.errors import Exit
-from tests import services
-from tests.trials import running
+from tests import running, services
 
 
 def ktsafe(*arguments: object) -> None:

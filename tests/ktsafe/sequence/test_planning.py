@@ -29,7 +29,7 @@ from ktsafe.sequence.ties.planning import (
     plan_ties,
     weight_of,
 )
-from tests.benchmarks.bench_growing import slots_of
+from tests.feeds import slots_of
 from tests.ktsafe.sequence.world import PARAMS, World
 
 

@@ -16,7 +16,6 @@ from ktsafe.verify import star_protection_sets as module
 from ktsafe.verify import verify, verify_graph
 from ktsafe.verify._attribute_distance_core import scaled_limit
 from tests import naive
-from tests.benchmarks import bench_verify
 from tests.graphs import (
     arrays,
     attributed,
@@ -350,15 +349,6 @@ def test_invalid_input_is_refused(
     """The verifier trusts nobody: what is no simple graph is refused."""
     with pytest.raises(InvalidGraph):
         verify(qi, sensitive, edges, PrivacyParams())
-
-
-def test_benchmark_runs_at_small_size() -> None:
-    """The benchmark works and its results are those of one thread as well as of two."""
-    one, two = (
-        [row["hash"] for row in bench_verify.run("small", workers, repeats=1)] for workers in (1, 2)
-    )
-    assert one == two
-    assert len(set(one)) == 2
 
 
 def test_equal_counts_by_attribute_are_enough() -> None:

@@ -11,8 +11,7 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests import services
-from tests.trials import running
+from tests import running, services
 
 
 def script(capsys, shell):

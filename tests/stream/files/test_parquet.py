@@ -23,10 +23,9 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, ParquetUnreadable, compare
 from ktsafe.stream.files.releases_read import FILES, Release, ReleaseUnreadable, read_release
-from tests import services
+from tests import running, services
 from tests.stream.files.test_releases_write import graphs, header, small
 from tests.test_schemas import schema
-from tests.trials import running
 
 BOTH = ("csv", "parquet")
 

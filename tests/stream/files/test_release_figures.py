@@ -96,7 +96,7 @@ def test_a_lost_audit_costs_figures_only(tmp_path: Path, damage: str) -> None:
 
 def test_shares_of_both_audits_mean_the_same() -> None:
     """The mechanism's audit states shares, the auditor of the sequence counts: both become one."""
-    cost = dict.fromkeys((*COST_PARTS, "k_copies"), 0) | {"lower_bound": None}
+    cost = dict.fromkeys((*COST_PARTS, "k_copies"), 0)
     by_share = {"min": 1, "below_k": 1, "share": 0.25}
     by_count = {"min": 1, "below_k": 1, "vertices": 4}
     nobody = {"min": None, "below_k": 0, "vertices": 0}
@@ -117,4 +117,4 @@ def test_shares_of_both_audits_mean_the_same() -> None:
     assert set(secrets.worth.values()) == {None}, "audits of former versions do not tell"
     assert worth_in_words(secrets.worth) == ""
     assert secrets.cost_over("copies") is None
-    assert secrets.cost_over("lower_bound") is None
+    assert secrets.cost_over("unknown") is None

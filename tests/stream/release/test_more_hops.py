@@ -12,8 +12,7 @@ import pytest
 from ktsafe.datasets import uniform
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from tests import services
-from tests.trials import running
+from tests import running, services
 
 SCHEMA = '[attributes]\nquasi_identifiers = ["a"]\nsensitive = "s"\nsensitive_values = ["yes"]\n'
 

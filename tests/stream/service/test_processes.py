@@ -14,9 +14,8 @@ import pytest
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.service import assembly
-from tests import feeds, services
+from tests import feeds, running, services
 from tests.stream.workers.cluster import local_cluster
-from tests.trials import running
 
 NO_FILES = ["--vertices=x", "--edges=x", "--schema=x"]
 

@@ -11,8 +11,7 @@ from ktsafe.state.folder import is_held
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.service import standby
-from tests import feeds, services
-from tests.trials import running
+from tests import feeds, running, services
 
 
 def log_of(site):

@@ -16,10 +16,9 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.process.private_folder import RESTORING, STORE, check_finished
 from ktsafe.stream.upkeep import backup
-from tests import services
+from tests import running, services
 from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event
-from tests.trials import running
 
 EVENTS = [
     event("vertex.upsert", 1, "ann", gender="f"),

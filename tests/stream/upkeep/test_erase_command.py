@@ -7,8 +7,7 @@ import pytest
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.process.private_folder import IMPORTING
-from tests import services
-from tests.trials import running
+from tests import running, services
 
 
 @pytest.fixture

@@ -15,9 +15,8 @@ from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.upkeep import erasure
-from tests import services
+from tests import running, services
 from tests.stream.service.simulation import SCHEMA, World, event
-from tests.trials import running
 
 ANN = secrets.token_hex(12)
 BOB = secrets.token_hex(12)

@@ -4,8 +4,7 @@ from ktsafe.connectors.letters import PREFIX
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.commands import letters
 from ktsafe.stream.errors import Exit
-from tests import services
-from tests.trials import running
+from tests import running, services
 
 
 def test_no_letters_are_no_fault(tmp_path, capsys):

@@ -18,8 +18,7 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.private_folder import check_finished
 from ktsafe.stream.upkeep import state_import
-from tests import feeds, services
-from tests.trials import running
+from tests import feeds, running, services
 
 
 def export(folder, graph):

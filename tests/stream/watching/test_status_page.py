@@ -26,7 +26,7 @@ HOSTILE = "</td></style><script>alert(1)</script><img src=x onerror=alert(2)>&\"
 
 SECRETS = Secrets(
     {"inserted_vertices": 1, "inserted_edges": 20, "deleted_vertices": 0, "deleted_edges": 3},
-    {"copies": 240, "lower_bound": None},
+    {"copies": 240},
     {"sequence": CandidateFigures(10, 0, 0.0), "sequence_real": CandidateFigures(7, 2, 0.1)},
     {"claimed": 0.2},
     {"edge_f1": 0.625, "edge_cost_share": 0.4375},

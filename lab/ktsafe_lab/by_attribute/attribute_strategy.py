@@ -1,0 +1,105 @@
+"""Releases whose cohorts have equal counts attribute by attribute: all that attackers compare.
+
+    cohorts    =  leaves of the kt-tree over counts of values           (ktsafe.exact.kt_tree)
+    targets    =  neighbours of each class that a graph can have, whose values are near
+        to those of the members                                         (targets)
+    edges      =  people of a class exchange neighbours until many ties are shown   (exchanging)
+    inserted edges exchange ends until they look like ties              (ktsafe.exact.likeness)
+
+Tuples of quasi-identifiers are many, values are few: counts by value are half as far from equal as
+counts by tuple. The edit distance of stars is twice the difference of their degrees, and the
+distance of attributes compares each by itself, so that members of a cohort are in the protection
+sets of each other whatever t and epsilon are: the release is kt-safe by construction (ADR 0028).
+Attackers who count tuples tell them apart; strategy `exact` is for these.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ktsafe.exact.exact_strategy import resembled, undisguised
+from ktsafe.exact.kt_tree import cohorts_of
+from ktsafe.exact.likeness import disguised
+from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
+from ktsafe.rare_classes import lacking
+from ktsafe.strategies import Plan, Request
+from ktsafe_lab.by_attribute.exchanging import edges_of
+from ktsafe_lab.by_attribute.targets import Kinds, neighbours_wanted
+
+F1_GAIN = 0.01
+"""By how much F1 has to be higher than that of exact cohorts, which give less away."""
+
+CELLS_MAX = 20_000_000
+"""Cohorts times classes, at most: targets have a number for each. People of 4,000 kinds, in cohorts
+of 10, may be 50,000."""
+
+
+def attribute(request: Request) -> Plan:
+    """Return the plan of a release in cohorts whose members have equal counts of every value.
+
+    It costs at most what one without any edge would. Members of exact cohorts have such counts,
+    too: their release is taken where the other one shows hardly more of the truth.
+    """
+    graph = request.graph
+    inserted = lacking(graph, request.params)
+    edges, by_value = undisguised(request).edges, by_attribute(request, inserted)
+    if by_value is not None and edits(graph, by_value) <= graph.n_edges:
+        edges = by_value if f1(graph, by_value) > f1(graph, edges) + F1_GAIN else edges
+    request.report("pairs", 1.0)
+    edges = disguised(request, np.concatenate((graph.qi_classes, inserted)), edges)
+    request.report("likeness", 1.0)
+    return Plan(inserted=inserted, edges=edges)
+
+
+def edits(graph: AttributedGraph, edges: NDArray[np.int32]) -> int:
+    """Return how many edges are true or released, but not both."""
+    return len(np.setxor1d(edge_keys(graph.edges), edge_keys(edges)))
+
+
+def f1(graph: AttributedGraph, edges: NDArray[np.int32]) -> float:
+    """Return the harmonic mean of precision and recall of edges, as a finding of the true ties."""
+    return 1 - edits(graph, edges) / max(graph.n_edges + len(edges), 1)
+
+
+def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.int32] | None:
+    """Return the edges of a release that is safe whatever t and epsilon are; None if none is found.
+
+    With one quasi-identifier a value is a tuple, which exact cohorts serve better: there is none.
+    Nor is there one for very many kinds of people (`CELLS_MAX`).
+
+    Parameters
+    ----------
+    request:
+        Of its parameters k and alpha are used; one hop and the walk reading are meant.
+    inserted:
+        int32, shape (i,): class of each inserted vertex; none is sensitive.
+
+    Returns
+    -------
+    int32, shape (m, 2), or None
+        Inserted edges are not yet made to look like ties.
+    """
+    graph = request.graph
+    if graph.codes.shape[1] <= 2 or not graph.n_edges:
+        return None
+    kinds = Kinds(
+        np.concatenate((graph.qi_classes, inserted)).astype(np.int64),
+        QuasiIdentifierSpace.of_graph(graph),
+    )
+    like = np.concatenate((np.arange(graph.n_vertices), resembled(graph, inserted, request.rng)))
+    cohorts = cohorts_of(
+        kinds.classes.astype(np.int32),
+        np.append(graph.is_sensitive, np.zeros(len(inserted), dtype=np.bool_)),
+        csr_array(kinds.counts(graph.edges)[like].astype(np.int32)),
+        request.params,
+        rng=request.rng,
+        effort=request.options.effort,
+        executor=request.executor,
+    )
+    if len(cohorts.sizes) * kinds.space.n_classes > CELLS_MAX:
+        return None
+    number = neighbours_wanted(request, kinds, cohorts, like)
+    return edges_of(request, kinds, number[cohorts.of_vertex])

@@ -1,5 +1,0 @@
-"""Benchmarks: fixed seeds, a hash of each result, comparisons within one run.
-
-`python -m tests.benchmarks` runs all, `python -m tests.benchmarks ingest` one. Small sizes of them
-run in the test suite, so that none decays.
-"""
