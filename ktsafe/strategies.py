@@ -178,7 +178,7 @@ def _entry(name: str) -> Entry:
     entry = STRATEGIES.get(name) or loaded(GROUP, name)
     if entry is None:
         msg = f"There is no strategy {name!r}."
-        hint = f"There are {', '.join(strategy_names())}. The package ktsafe-lab adds the paper's."
+        hint = f"There are {', '.join(STRATEGIES)}; the package ktsafe-lab adds the paper's."
         raise InvalidParams(msg, hint=hint)
     if not isinstance(entry, Entry):
         msg = f"What an installed package offers as strategy {name!r} is none."

@@ -33,7 +33,8 @@ CONCEPTS = {
 def opened(word: str) -> list[str]:
     """Return what you open: files of that name, else those that have it in their name."""
     files = defaultdict(list)
-    for path in sorted((ROOT / "ktsafe").rglob("*.py")):
+    paths = [*(ROOT / "ktsafe").rglob("*.py"), *(ROOT / "lab/ktsafe_lab").rglob("*.py")]
+    for path in sorted(paths):
         name = path.stem.removeprefix("_").removesuffix("_core")
         files[name].append(path)
     found = [name for name in (word, f"{word}s") if name in files]

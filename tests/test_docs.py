@@ -35,7 +35,7 @@ GUIDE = "\n".join(
 )
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("ops/**/*.md")])
 PROGRAM = typer.main.get_command(app)
-OWN_FOLDERS = ("connectors", "docs", "ktsafe", "ops", "state", "stream", "tests")
+OWN_FOLDERS = ("connectors", "docs", "ktsafe", "lab", "ops", "state", "stream", "tests")
 
 
 _ITEMS = re.compile(r"\n(?=\s*- |\s*\d+\. |\|)")
@@ -221,7 +221,9 @@ def test_words_of_the_glossary_are_used():
     assert len(words) > 60
     assert len(set(words)) == len(words)
     sources = [
-        path for folder in ("ktsafe", "state", "stream") for path in ROOT.glob(f"{folder}/**/*.py")
+        path
+        for folder in ("ktsafe", "state", "stream", "lab/ktsafe_lab")
+        for path in ROOT.glob(f"{folder}/**/*.py")
     ]
     sources += [page for page in PAGES if page != glossary and page.name != "CHANGELOG.md"]
     texts = "\n".join(path.read_text(encoding="utf-8") for path in sources)

@@ -12,11 +12,11 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[1]
-PACKAGES = ("ktsafe", "state", "connectors", "stream")
+PACKAGES = ("ktsafe", "state", "connectors", "stream", "lab/ktsafe_lab")
 MODULES = sorted(p for folder in (*PACKAGES, "ops") for p in (ROOT / folder).rglob("*.py"))
 TEXTS = sorted(
     path
-    for folder in (*PACKAGES, "ops", "tests", ".ci")
+    for folder in (*PACKAGES, "ops", "tests", "lab", ".ci")
     for path in (ROOT / folder).rglob("*")
     if path.is_file() and "__pycache__" not in path.parts and path != Path(__file__)
 ) + [path for path in sorted(ROOT.iterdir()) if path.is_file()]
@@ -147,7 +147,8 @@ def test_tests_state_their_claim() -> None:
     """Every test has a docstring."""
     silent = [
         where
-        for path in sorted((ROOT / "tests").rglob("test_*.py"))
+        for folder in ("tests", "lab")
+        for path in sorted((ROOT / folder).rglob("test_*.py"))
         for where, function in functions(path)
         if function.name.startswith("test_") and not ast.get_docstring(function)
     ]
@@ -156,7 +157,7 @@ def test_tests_state_their_claim() -> None:
 
 def test_every_test_folder_is_a_package() -> None:
     """A folder of tests without `__init__.py` would shadow the package it is named after."""
-    folders = {path.parent for path in (ROOT / "tests").rglob("*.py")}
+    folders = {path.parent for top in ("tests", "lab") for path in (ROOT / top).rglob("*.py")}
     assert [str(folder) for folder in folders if not (folder / "__init__.py").exists()] == []
 
 

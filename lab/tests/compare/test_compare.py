@@ -17,7 +17,6 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.study.worth import without
-from ktsafe_lab.cli import app
 from ktsafe_lab.compare import comparison
 from ktsafe_lab.compare.compare import _code
 from ktsafe_lab.compare.comparison import (
@@ -27,6 +26,7 @@ from ktsafe_lab.compare.comparison import (
     columns,
     measured_cells,
 )
+from ktsafe_lab.lab_commands import app
 
 
 @pytest.fixture
@@ -95,7 +95,7 @@ def test_ctrl_c_keeps_the_finished_rows(tmp_path, data):
     settings = [f"--k={numbers}", f"--t={shares}"]  # So many that a fast machine is not done.
     arguments = ["compare", *data, "--effort=fast", "--no-utility", *settings]
     process = subprocess.Popen(
-        [sys.executable, "-m", "ktsafe_lab.cli", *arguments],
+        [sys.executable, "-m", "ktsafe_lab.lab_commands", *arguments],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

@@ -12,8 +12,8 @@ import pytest
 ROOT = Path(__file__).parents[3]
 TEXT = (ROOT / "docs/paper-map.md").read_text(encoding="utf-8")
 SPANS = re.findall(r"`([^`\n]+)`", TEXT)
-NAMES = sorted({span for span in SPANS if re.fullmatch(r"ktsafe(\.\w+)+", span)})
-TESTS = sorted({span for span in SPANS if span.startswith("tests/")})
+NAMES = sorted({span for span in SPANS if re.fullmatch(r"ktsafe(_lab)?(\.\w+)+", span)})
+TESTS = sorted({span for span in SPANS if span.startswith(("tests/", "lab/"))})
 ROWS = [
     [cell.strip() for cell in line.strip("|").split("|")]
     for line in TEXT.splitlines()
