@@ -55,7 +55,6 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
     },
     "This program": {
         "warm": Place("after_install", "warm"),
-        "completion": Place("after_install", "completion"),
     },
 }
 

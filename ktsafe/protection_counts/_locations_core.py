@@ -95,7 +95,7 @@ class Vertices(NamedTuple):
 
 
 @inner_kernel
-def _within(
+def is_within(
     histogram: NDArray[np.int64],
     offsets: NDArray[np.int64],
     t: tuple[int, int],
@@ -119,26 +119,12 @@ def find_alike(at: LocationTable, rule: Tolerance, c: int, row: Row) -> int:
     """List the locations of class c whose stars are alike to others; return how many they are."""
     n, size, apart, sizes = 0, row[-1], rule.degrees_apart, at.size
     for i in range(at.first[c], at.top[c]):
-        if abs(sizes[i] - size) <= apart and _within(
+        if abs(sizes[i] - size) <= apart and is_within(
             at.histogram, at.offsets, rule.t, row, i, sizes[i]
         ):
             at.found[n] = i
             n += 1
     return n
-
-
-@inner_kernel
-def are_alike(at: LocationTable, rule: Tolerance, c: int, row: Row, n: int) -> bool:
-    """Return whether n vertices of class c or more have stars that are alike to others."""
-    size, apart, sizes = row[-1], rule.degrees_apart, at.size
-    for i in range(at.first[c], at.top[c]):
-        if n <= 0:
-            break
-        if abs(sizes[i] - size) <= apart and _within(
-            at.histogram, at.offsets, rule.t, row, i, sizes[i]
-        ):
-            n -= at.here[i, 0]
-    return n <= 0
 
 
 @kernel

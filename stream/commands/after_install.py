@@ -1,4 +1,4 @@
-"""What is done once after an install: `ktsafe warm` compiles kernels, `completion` serves a shell.
+"""What is done once after an install: `ktsafe warm` compiles kernels.
 
 Two processes compile at the same time what a release needs: one what searches for it, the other
 what judges it. numba's index of a kernel is no lock, so no kernel may be compiled by both.
@@ -12,12 +12,8 @@ import subprocess
 import sys
 import time
 from collections.abc import Sequence
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Final
-
-import typer
-from typer._completion_shared import get_completion_script
+from typing import Final
 
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.process import kernel_cache
@@ -65,30 +61,6 @@ def warm(
         f"in {found['seconds']} s"
     )
     say(found, text, as_json=as_json)
-    return Exit.OK
-
-
-class Shell(StrEnum):
-    """Shells with a script."""
-
-    BASH = "bash"
-    ZSH = "zsh"
-    FISH = "fish"
-
-
-def completion(
-    shell: Annotated[Shell, typer.Argument(help="The shell that is to complete.")],
-) -> int:
-    """Print the script with which a shell completes `ktsafe`; it changes no file.
-
-    For one session: `source <(ktsafe completion bash)`. For all: put the output where the shell
-    looks for completions.
-    """
-    typer.echo(
-        get_completion_script(
-            prog_name="ktsafe", complete_var="_KTSAFE_COMPLETE", shell=shell.value
-        )
-    )
     return Exit.OK
 
 

@@ -12,8 +12,8 @@ from ktsafe.protection_counts._locations_core import (
     LocationTable,
     Tolerance,
     Vertices,
-    are_alike,
     arrive,
+    is_within,
     leave,
     row_of,
 )
@@ -42,6 +42,20 @@ class Edges(NamedTuple):
     shown: NDArray[np.bool_]
     first: NDArray[np.int64]
     own: NDArray[np.int64]
+
+
+@inner_kernel
+def _are_alike(at: LocationTable, rule: Tolerance, c: int, row: NDArray[np.int64], n: int) -> bool:
+    """Return whether n vertices of class c or more have stars that are alike to others."""
+    size, apart, sizes = row[-1], rule.degrees_apart, at.size
+    for i in range(at.first[c], at.top[c]):
+        if n <= 0:
+            break
+        if abs(sizes[i] - size) <= apart and is_within(
+            at.histogram, at.offsets, rule.t, row, i, sizes[i]
+        ):
+            n -= at.here[i, 0]
+    return n <= 0
 
 
 @inner_kernel
@@ -92,7 +106,7 @@ def _flip(
     j, possible = 0, True
     while j < len(moved) and possible:
         # The others that move may come to the same place.
-        possible = are_alike(at, rule, vertices.classes[moved[j]], rows[j], rule.k - len(moved))
+        possible = _are_alike(at, rule, vertices.classes[moved[j]], rows[j], rule.k - len(moved))
         j += 1
     if possible:
         before = np.empty_like(rows)
