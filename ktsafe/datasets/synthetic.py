@@ -1,10 +1,7 @@
-"""The paper's three kinds of synthetic graph: uniform, Gaussian and Zipf degrees.
+"""A random graph for examples and tests: uniform degrees, a few quasi-identifiers.
 
-Source: Appendix "Description of Experimental Data Sets". 10,000 vertices; degrees uniform in
-[0, 40], Gaussian (20, 8), or Zipf of exponent 0.8; four attributes of five values each, of the
-same kind of distribution, the last one sensitive. *Reading*: a vertex draws a whole
-quasi-identifier out of `n_tuples` given ones, since cost and time depend on how many there are,
-and whether it is sensitive is drawn apart, since alpha is set against that share.
+It is the first of the paper's three kinds of synthetic graph; the laboratory has the others
+(`ktsafe_lab.synthetic_degrees`).
 """
 
 from __future__ import annotations
@@ -19,7 +16,6 @@ from ktsafe.graph import AttributedGraph, Schema
 
 N_VALUES = 5
 N_QUASI_IDENTIFIERS = 3
-ZIPF_EXPONENT = 0.8
 
 SYNTHETIC_SCHEMA = Schema(("a1", "a2", "a3"), "a4", frozenset({"0"}))
 """Schema of the generated graphs: value 0 of `a4` is the sensitive one."""
@@ -57,65 +53,19 @@ def uniform(
     >>> graph.n_vertices, graph.n_edges
     (100, 300)
     """
-    mean = _mean_degree(n_vertices, n_edges)
+    mean = mean_degree(n_vertices, n_edges)
     degrees = rng.integers(0, round(2 * mean) + 1, n_vertices)
-    return _graph(degrees, np.ones(N_VALUES), n_edges, n_tuples, sensitive_share, rng)
+    return drawn_graph(degrees, np.ones(N_VALUES), n_edges, n_tuples, sensitive_share, rng)
 
 
-def gaussian(
-    n_vertices: int,
-    n_edges: int,
-    *,
-    rng: np.random.Generator,
-    n_tuples: int = 10,
-    sensitive_share: float = 0.1,
-) -> AttributedGraph:
-    """Return a graph of Gaussian degrees, sigma 0.4 of the mean; parameters as in `uniform`.
-
-    Examples
-    --------
-    >>> graph = gaussian(100, 300, rng=np.random.default_rng(0))
-    >>> graph.n_vertices, graph.n_edges
-    (100, 300)
-    """
-    mean = _mean_degree(n_vertices, n_edges)
-    drawn = rng.normal(mean, 0.4 * mean, n_vertices)
-    degrees = np.maximum(np.rint(drawn), 0).astype(np.int64)
-    weights = np.exp(-0.5 * (np.arange(N_VALUES) - (N_VALUES - 1) / 2) ** 2)
-    return _graph(degrees, weights, n_edges, n_tuples, sensitive_share, rng)
-
-
-def zipf(
-    n_vertices: int,
-    n_edges: int,
-    *,
-    rng: np.random.Generator,
-    n_tuples: int = 10,
-    sensitive_share: float = 0.1,
-) -> AttributedGraph:
-    """Return a graph whose i-th degree falls as i ** -0.8; parameters as in `uniform`.
-
-    Examples
-    --------
-    >>> graph = zipf(100, 300, rng=np.random.default_rng(0))
-    >>> graph.n_vertices, graph.n_edges
-    (100, 300)
-    """
-    mean = _mean_degree(n_vertices, n_edges)
-    ranks = np.arange(1, n_vertices + 1, dtype=np.float64) ** -ZIPF_EXPONENT
-    scaled = ranks * (mean * n_vertices / ranks.sum()) if n_vertices else ranks
-    degrees = np.minimum(np.rint(scaled).astype(np.int64), max(n_vertices - 1, 0))
-    weights = np.arange(1, N_VALUES + 1, dtype=np.float64) ** -ZIPF_EXPONENT
-    return _graph(rng.permutation(degrees), weights, n_edges, n_tuples, sensitive_share, rng)
-
-
-def _mean_degree(n_vertices: int, n_edges: int) -> float:
+def mean_degree(n_vertices: int, n_edges: int) -> float:
+    """Return the mean degree; raise if the edges would fill more than half of all pairs."""
     if n_vertices < 0 or n_edges < 0 or 4 * n_edges > n_vertices * (n_vertices - 1):
         raise InvalidGraph("The edges asked for would fill more than half of all pairs.")
     return 2 * n_edges / max(n_vertices, 1)
 
 
-def _graph(
+def drawn_graph(
     degrees: NDArray[np.int64],
     weights: NDArray[np.float64],
     n_edges: int,

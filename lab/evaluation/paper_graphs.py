@@ -9,9 +9,10 @@ from typing import Final
 import numpy as np
 
 from ktsafe import AttributedGraph
-from ktsafe.datasets import gaussian, uniform, zipf
+from ktsafe.datasets import uniform
 from ktsafe.stream.files.graphs import read_graph, read_schema
 from ktsafe_lab.paper.cost_model import sampled_vertices
+from ktsafe_lab.synthetic_degrees import gaussian, zipf
 
 SMALL_VERTICES: Final = 400
 """Of a graph in a small run; graphs of at most 3,000 vertices stay whole."""

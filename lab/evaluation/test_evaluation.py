@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 import pytest
 
-from ktsafe.datasets import zipf
+from ktsafe_lab.synthetic_degrees import zipf
 from lab.evaluation import __main__ as program
 from lab.evaluation.evaluation_page import derived, rows_of, verdict, write_page
 from lab.evaluation.paper_cells import Cell, measured

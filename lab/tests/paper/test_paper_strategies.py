@@ -9,10 +9,11 @@ import pytest
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
 from ktsafe.anonymization import anonymize_in_order
-from ktsafe.datasets import uniform, zipf
+from ktsafe.datasets import uniform
 from ktsafe.strategies import STRATEGIES, Request
 from ktsafe.verify import verify_graph
 from ktsafe_lab.paper.graph_generation import Variant, kt_safe_graph
+from ktsafe_lab.synthetic_degrees import zipf
 
 GRAPH = zipf(160, 300, rng=np.random.default_rng(0), n_tuples=5)
 PARAMS = PrivacyParams(k=4)

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.attributes.inserted_values import with_inserted
-from ktsafe.datasets.synthetic import zipf
+from ktsafe.datasets import uniform
 from ktsafe.strategies import Plan
 from ktsafe.verify import verify_graph
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
@@ -40,7 +40,7 @@ def test_nobody_who_was_safe_becomes_unsafe(
 
 def test_the_share_among_inserted_vertices_is_that_among_real_ones() -> None:
     """With room for all, a sensitive value does not tell who is real."""
-    graph = zipf(600, 600, rng=np.random.default_rng(3))
+    graph = uniform(600, 600, rng=np.random.default_rng(3))
     share = graph.is_sensitive.mean()
     assert 0 < share < 0.5
     params = PrivacyParams(alpha=1)  # type: ignore[arg-type]
@@ -51,7 +51,7 @@ def test_the_share_among_inserted_vertices_is_that_among_real_ones() -> None:
 
 def test_a_real_release_has_sensitive_inserted_vertices_and_is_safe() -> None:
     """The strict verifier passes what comes of it."""
-    graph = zipf(500, 1_500, rng=np.random.default_rng(2))
+    graph = uniform(500, 1_500, n_tuples=30, rng=np.random.default_rng(2))
     params = PrivacyParams(k=20)
     options = AnonymizeOptions(effort="fast", rare_qi="pad", over_alpha="pad")
     outcome = anonymize(graph, params, rng=np.random.default_rng(1), options=options)
@@ -63,7 +63,7 @@ def test_a_real_release_has_sensitive_inserted_vertices_and_is_safe() -> None:
 
 def test_orbits_bear_what_alpha_allows() -> None:
     """Under a certificate each orbit stays within alpha, which every protection set then does."""
-    graph = zipf(60, 120, rng=np.random.default_rng(2))
+    graph = uniform(60, 120, rng=np.random.default_rng(2))
     params = PrivacyParams(k=5, n_hops=2, alpha=0.4)  # type: ignore[arg-type]
     options = AnonymizeOptions("fast", "aligned", rare_qi="pad", over_alpha="pad")
     outcome = anonymize(graph, params, rng=np.random.default_rng(1), options=options)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.datasets import zipf
+from ktsafe.datasets import uniform
 from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.sequence_audit import AuditedRelease, Declared, Promise, SequenceAuditor, windows
 from tests.ktsafe.sequence_audit.sticky import PARAMS, SIZE, member, round_of, sticky
@@ -342,7 +342,7 @@ def test_work_follows_the_change():
 
 def test_fresh_releases_of_a_changing_graph_fail():
     """Each of two independent releases is kt-safe; linked by their ids they are not."""
-    true = zipf(300, 900, n_tuples=4, rng=np.random.default_rng(7))
+    true = uniform(300, 900, n_tuples=4, rng=np.random.default_rng(7))
     n = true.n_vertices
     params = PrivacyParams(k=5)
     auditor = SequenceAuditor(Promise("all", cover=False))
