@@ -122,8 +122,9 @@ kernels: $(STAMP) ## compile all kernels for this Python and platform, and put t
 		$(VENV)/bin/ktsafe warm
 	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.stream.process.shipped_kernels
 
-wheel: $(STAMP) ## build the wheel into ./dist; after `make kernels` it holds them
+wheel: $(STAMP) ## build the wheels into ./dist; after `make kernels` ktsafe's holds them
 	$(RUN) -m build --wheel
+	$(RUN) -m build --wheel --outdir dist lab
 
 sbom: $(STAMP) ## write what a service installs, with hashes, as CycloneDX: build/ktsafe.cdx.json
 	mkdir -p build
