@@ -100,8 +100,7 @@ def released(cell: Cell, graph: AttributedGraph, gamma: int) -> dict[str, Any]:
         options = AnonymizeOptions(strategy=cell.strategy, rare_qi="pad", over_alpha="pad")
         strategy = strategy_named(cell.strategy)
         if isinstance(strategy, ByThePaper):
-            sizes = dataclasses.replace(strategy.variant, gamma=gamma, s=cell.s)
-            strategy = ByThePaper(sizes)
+            strategy = strategy.in_parts(gamma, cell.s)
 
         def report(phase: str, _fraction: float) -> None:
             phases[phase] = time.process_time()

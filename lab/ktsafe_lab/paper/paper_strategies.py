@@ -24,6 +24,10 @@ class ByThePaper:
         merged = kt_safe_graph(request, self.variant)
         return Plan(merged.inserted, merged.edges, copied_from=merged.copied_from)
 
+    def in_parts(self, gamma: int, s: int) -> ByThePaper:
+        """Return the strategy with other sizes of parts; see `Variant`."""
+        return ByThePaper(dataclasses.replace(self.variant, gamma=gamma, s=s))
+
 
 none = ByThePaper(Variant(partition=False, pruning=False))
 """Algorithm 1 without any optimization."""

@@ -9,9 +9,26 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe_lab.figures.lower_bound import blocks_bound, crowded_hubs_bound, insertion_lower_bound
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe.audit import cost_parts, trace
+from ktsafe_lab.figures.lower_bound import (
+    blocks_bound,
+    cost_over_bound,
+    crowded_hubs_bound,
+    insertion_lower_bound,
+)
 from tests import naive
-from tests.graphs import attributed, params_of, regular, small_graphs, stars, tolerances, union
+from tests.graphs import (
+    attributed,
+    paper_anonymized,
+    paper_original,
+    params_of,
+    regular,
+    small_graphs,
+    stars,
+    tolerances,
+    union,
+)
 from tests.naive import Small, Tolerance
 
 
@@ -105,3 +122,37 @@ def test_huge_k_skips_the_blocks() -> None:
     degrees = descending([5] * 30)
     assert blocks_bound([degrees], 100_000, 0) == 0
     assert crowded_hubs_bound([degrees], 100_000, 0) > 99_000
+
+
+def over_bound(traced, params) -> dict:
+    """Return the bound of a release, and its cost over it."""
+    return cost_over_bound(traced, params, cost_parts(traced, params))
+
+
+def test_the_paper_example_costs_no_less_than_the_bound() -> None:
+    """It costs 4."""
+    traced = trace(attributed(paper_original()), attributed(paper_anonymized()))
+    params = params_of(Tolerance(2, Fraction(0), Fraction(1, 2), 0))
+    assert over_bound(traced, params)["lower_bound"] <= 4
+
+
+def test_withheld_people_and_their_edges_count() -> None:
+    """Where nothing is inserted the bound is what was withheld, and is attained."""
+    schema = Schema(("a",), "s", frozenset({"y"}), expect_absent={"y", "a", "s"})
+    columns = {"a": ["x", "x", "rare", "x"], "s": ["n"] * 4}
+    graph = AttributedGraph.from_columns(schema, columns, [(0, 1), (1, 2), (2, 3), (0, 3), (1, 3)])
+    params = PrivacyParams(k=3, alpha=1)  # type: ignore[arg-type]
+    made = anonymize(graph, params, rng=np.random.default_rng(0), options=AnonymizeOptions())
+    traced = trace(graph, made.graph, made.origin)
+    assert over_bound(traced, params) == {"lower_bound": 3, "times_lower_bound": 1.0}
+    beyond = PrivacyParams(k=3, alpha=1, n_hops=2)  # type: ignore[arg-type]
+    assert set(over_bound(traced, beyond).values()) == {None}
+
+
+def test_releases_that_hide_edges_have_no_ratio() -> None:
+    """The bound does not hold for them."""
+    original = Small([(0,)] * 4, [False] * 4, [(0, 1), (1, 2), (2, 3)])
+    released = Small([(0,)] * 4, [False] * 4, [(0, 2), (2, 1), (0, 3)])
+    traced = trace(attributed(original), attributed(released), np.array([2, -1, 1, 0]))
+    params = params_of(Tolerance(2, Fraction(0), Fraction(1, 2), 0))
+    assert over_bound(traced, params)["times_lower_bound"] is None

@@ -44,6 +44,7 @@ def test_candidates_are_those_of_the_definition(small, epsilon, pivots) -> None:
         assert [found.tolist() for found in initial_candidates(whole, setting)] == expected
 
 
+@settings(deadline=None)
 @given(*[st.integers(0, 50)] * 3, st.integers(0, 20))
 def test_the_lemma_never_rules_out_a_candidate(degree_1, degree_2, pivot, epsilon) -> None:
     """Stars obey the triangle inequality both ways, as insertions and deletions both count."""

@@ -43,7 +43,6 @@ def test_other_neighbourhoods_are_released_and_verified(
     """`anonymize` aligns, the manifest says the reading, `verify` agrees with and without proof."""
     assert run_command(["anonymize", *files, "--k", "4", *extra, "--json"]) == Exit.OK
     figures = json.loads(capsys.readouterr().out)["figures"]
-    assert figures["cost"]["lower_bound"] is None
     assert figures["privacy"]["all"]["k_claimed"]["min"] >= 4
     params = json.loads((tmp_path / "release" / "manifest.json").read_text())["params"]
     assert (str(params["n_hops"]), params["reading"]) in {
