@@ -100,6 +100,7 @@ def test_kernels_of_one_folder_do_not_pass_for_those_of_another(tmp_path, monkey
 @pytest.mark.parametrize("trap", ["open to others", "link", "file", "no home"])
 def test_code_that_others_may_have_written_is_not_run(tmp_path, monkeypatch, trap) -> None:
     """Kernels go to a new folder of mode 0700 instead, and the user is told why."""
+    monkeypatch.setattr(kernel_cache, "LABORATORY", "not_installed")
     name = f"kernels-{kernel_cache.digest_of(kernel_cache.kernel_files('ktsafe'))}"
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", str(tmp_path))

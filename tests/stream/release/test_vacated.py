@@ -14,8 +14,8 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.files.private_audits import read_vacated
 from ktsafe.stream.study.attacks import attack_releases
 from ktsafe.stream.study.sequence_report import Sources, audit_sequence
+from tests import places_left
 from tests.stream.service.simulation import World, event
-from tests.trials import departures
 
 ATTRIBUTES = {"quasi_identifiers": ["gender"], "sensitive": "health"}
 SLOTS = 6
@@ -87,8 +87,8 @@ def test_the_attack_finds_as_many_as_were_counted_before_erasure(
         copies.mkdir(parents=True)
         rows = (f"{v},{person or ''}\n" for v, person in world.mappings[name].items())
         (copies / "mapping.csv").write_text("released_id,original_id\n" + "".join(rows))
-        history.append(departures.shown(folder / "releases" / name, copies, ATTRIBUTES))
-    found = list(departures.chances(history))
+        history.append(places_left.shown(folder / "releases" / name, copies, ATTRIBUTES))
+    found = list(places_left.chances(history))
     sources = Sources([folder / "releases"], folder / "world" / "audit", folder / "feed.jsonl")
     (part,) = attack_releases(sources, ["departure", "arrival", "age"])["sequences"]
     named = next(each for each in part["results"] if each["attack"] == "departure.named")
