@@ -10,8 +10,7 @@ Nothing of that package is imported before the object is asked for.
 
 from __future__ import annotations
 
-from importlib.metadata import entry_points
-from typing import Any
+from importlib.metadata import EntryPoint, entry_points
 
 from ktsafe.errors import InvalidParams
 
@@ -21,8 +20,8 @@ def offered(group: str) -> list[str]:
     return sorted({point.name for point in entry_points(group=group)})
 
 
-def loaded(group: str, name: str) -> Any:
-    """Import what an installed package offers under a name, None if no package does.
+def found(group: str, name: str) -> EntryPoint | None:
+    """Return what an installed package offers under a name; `load` imports it.
 
     Raises
     ------
@@ -33,4 +32,4 @@ def loaded(group: str, name: str) -> Any:
     if len(points) > 1:
         msg = f"Several installed packages offer {name!r} in {group!r}."
         raise InvalidParams(msg, hint=f"Uninstall all but one of {', '.join(sorted(points))}.")
-    return next(iter(points.values())).load() if points else None
+    return next(iter(points.values()), None)

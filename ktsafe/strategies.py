@@ -24,7 +24,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import DEFAULTS, AnonymizeOptions
 from ktsafe.params import PrivacyParams
-from ktsafe.plug_ins import loaded, offered
+from ktsafe.plug_ins import found, offered
 
 Progress = Callable[[str, float], None]
 
@@ -158,7 +158,7 @@ def check_strategy(name: str, params: PrivacyParams) -> None:
     entry = _entry(name)
     if not (entry.any_reach or params.sees_stars or (entry.zero_hops and params.n_hops == 0)):
         msg = f"Strategy {name!r} protects one hop in the walk reading only."
-        able = ", ".join(other for other, found in STRATEGIES.items() if found.any_reach)
+        able = ", ".join(other for other, one in STRATEGIES.items() if one.any_reach)
         raise InvalidParams(msg, hint=f"For other hops and the induced reading: {able}.")
 
 
@@ -175,11 +175,14 @@ def strategy_named(name: str) -> Strategy:
 
 
 def _entry(name: str) -> Entry:
-    entry = STRATEGIES.get(name) or loaded(GROUP, name)
-    if entry is None:
+    if name in STRATEGIES:
+        return STRATEGIES[name]
+    point = found(GROUP, name)
+    if point is None:
         msg = f"There is no strategy {name!r}."
         hint = f"There are {', '.join(STRATEGIES)}; the package ktsafe-lab adds the paper's."
         raise InvalidParams(msg, hint=hint)
+    entry = point.load()
     if not isinstance(entry, Entry):
         msg = f"What an installed package offers as strategy {name!r} is none."
         raise InvalidParams(msg, hint=f"The entry point must name a {__name__}.Entry.")

@@ -14,7 +14,6 @@ from __future__ import annotations
 import abc
 import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
-from importlib.metadata import entry_points
 from pathlib import Path
 from typing import Any, Final, Union
 
@@ -23,6 +22,7 @@ import msgspec
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.letters import Payload
+from ktsafe.plug_ins import found
 from ktsafe.stream.config.section import Positive, Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest.debezium import Tables
@@ -195,15 +195,15 @@ def configuration_type(
 
 def _installed(table: str, kind: object) -> tuple[type[ConnectorTable], ...]:
     """Return the table of an installed kind; none if there is no such kind."""
-    found = [point for point in entry_points(group=GROUPS[table]) if point.name == kind]
-    if not found:
+    point = found(GROUPS[table], kind) if isinstance(kind, str) else None
+    if point is None:
         return ()
     try:
-        made = found[0].load()
+        made = point.load()
     except Exception as error:
         msg = f'{table}.kind = "{kind}" is installed and cannot be loaded: {type(error).__name__}.'
-        raise ConfigError(msg, hint=f"It is {found[0].value}; see its documentation.") from error
+        raise ConfigError(msg, hint=f"It is {point.value}; see its documentation.") from error
     if not (isinstance(made, type) and issubclass(made, ConnectorTable)):
         msg = f'{table}.kind = "{kind}" is no table of a connector.'
-        raise ConfigError(msg, hint=f"{found[0].value} must derive from ConnectorTable.")
+        raise ConfigError(msg, hint=f"{point.value} must derive from ConnectorTable.")
     return (made,)
