@@ -6,6 +6,7 @@ import dataclasses
 from typing import Literal
 
 Effort = Literal["fast", "balanced", "thorough"]
+Aim = Literal["balanced", "f1", "cost"]
 RareQi = Literal["withhold", "suppress", "pad"]
 OverAlpha = Literal["suppress", "pad"]
 
@@ -20,6 +21,11 @@ class AnonymizeOptions:
         How much search a lower cost is worth.
     strategy:
         A name of `ktsafe.strategies.strategy_names()`.
+    aim:
+        Of strategy `exact`: what is sought among safe releases. "balanced": between the people of
+        any two values of an attribute there are about as many edges as ties. "f1": the greatest F1
+        of ties. "cost": the fewest ties hidden and edges inserted. None costs more than to show no
+        tie.
     rare_qi:
         What is done to the members of quasi-identifier classes of fewer than k: they are not
         published, or as many of their quasi-identifiers become missing as they need to share a
@@ -33,6 +39,7 @@ class AnonymizeOptions:
     strategy: str = "exact"
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
+    aim: Aim = "balanced"
 
 
 DEFAULTS = AnonymizeOptions()

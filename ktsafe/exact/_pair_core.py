@@ -350,6 +350,30 @@ def try_steps(
 
 
 @kernel
+def hoped_for(g: Board, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
+    """Return what 1 to `reach` steps down and up would change if all other ends were free.
+
+    Each end of a tie then gains half of what the tie gains, at most: shape (cohorts, 2 reach + 1).
+    """
+    change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
+    for i in range(len(cohorts)):
+        c = cohorts[i]
+        change[i, reach] = 0.0
+        up, down = 0.0, 0.0
+        for k in range(1, reach + 1):
+            up -= g.price[c]
+            down += g.price[c]
+            for j in range(g.member_first[c], g.member_first[c + 1]):
+                v = g.members[j]
+                up += g.top[0] / 2 * (g.hidden[v] >= g.room[v] + k)
+                down -= g.top[0] / 2 * (g.room[v] < k)
+            change[i, reach + k] = up
+            if k <= g.degree[c]:
+                change[i, reach - k] = down
+    return change
+
+
+@kernel
 def choose_steps(
     change: NDArray[np.float64], weight: NDArray[np.int64], target: int, span: int
 ) -> NDArray[np.int64]:
@@ -414,12 +438,16 @@ def double_steps(
     g: Board,
     weight: NDArray[np.int64],
     is_one: bool,
+    keeps_total: bool,
     n_trials: int,
     n_partners: int,
     rng: np.random.Generator,
     nodes_max: int,
 ) -> int:
-    """Try steps of two cohorts at once that keep the balance; return how many pay."""
+    """Try steps of two cohorts at once that keep the balance; return how many pay.
+
+    If the total is kept, too, one cohort is raised and another one of its side is lowered.
+    """
     p = len(weight)
     taken = 0
     for _ in range(n_trials):
@@ -430,7 +458,8 @@ def double_steps(
         before = g.value[0]
         step(g, c, more, -np.inf, nodes_max)
         mark = g.log_size[0]
-        if is_one and weight[c] % 2 == 0 and g.value[0] > before + LITTLE:
+        is_free = is_one and not keeps_total
+        if is_free and weight[c] % 2 == 0 and g.value[0] > before + LITTLE:
             g.log_size[0] = 0
             taken += 1
             continue
@@ -440,7 +469,9 @@ def double_steps(
             d = d + 1 if d + 1 < p else 0
             for again in (1, -1):
                 off = weight[c] * more + weight[d] * again
-                if (off % 2 if is_one else off) or d == c or g.degree[d] + again < 0:
+                if keeps_total and more == again:
+                    continue
+                if (off % 2 if is_free else off) or d == c or g.degree[d] + again < 0:
                     continue
                 seen += 1
                 step(g, d, again, -np.inf, nodes_max)

@@ -1,6 +1,7 @@
 """The default release of stars: exact cohorts, with ties hidden and inserted alike.
 
     cohorts   =  leaves of the kt-tree over neighbour counts             (kt_tree)
+    prices    =  what an edge costs in each pair of classes, by the aim  (aims)
     edges     =  of each pair of classes, planned by itself              (pair_edges)
     inserted edges exchange ends until they look like ties               (likeness)
 
@@ -25,6 +26,7 @@ from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
 from ktsafe.exact.likeness import disguised
 from ktsafe.exact.pair_edges import released_edges
 from ktsafe.graph import AttributedGraph
+from ktsafe.options import Aim
 from ktsafe.rare_classes import lacking
 from ktsafe.strategies import Plan, Request
 
@@ -75,23 +77,25 @@ def exact_release(request: Request) -> ExactRelease:
     >>> len(release.edges) > 0
     True
     """
-    release = undisguised(request)
+    release = undisguised(request, aim=request.options.aim)
     classes = np.concatenate((request.graph.qi_classes, release.inserted))
     edges = disguised(request, classes, release.edges)
     request.report("likeness", 1.0)
     return dataclasses.replace(release, edges=edges)
 
 
-def undisguised(request: Request, *, price: float = 1.0) -> ExactRelease:
+def undisguised(request: Request, *, aim: Aim = "cost", price: float = 1.0) -> ExactRelease:
     """Return a release in exact cohorts whose inserted edges are not yet made to look like ties.
 
     Parameters
     ----------
     request:
         What is asked for.
+    aim:
+        See `ktsafe.AnonymizeOptions`.
     price:
-        What an edge costs beforehand, where a tie that is shown gains 2. Less than 1 shows more
-        ties, and more edges that are none.
+        With the aim "cost": what an edge costs beforehand, where a tie that is shown gains 2. Less
+        than 1 shows more ties, and more edges that are none.
     """
     graph, params, rng = request.graph, request.params, request.rng
     effort, executor, report = request.options.effort, request.executor, request.report
@@ -104,7 +108,7 @@ def undisguised(request: Request, *, price: float = 1.0) -> ExactRelease:
         classes, is_sensitive, counts, params, rng=rng, effort=effort, executor=executor
     )
     report("cohorts", 1.0)
-    edges = released_edges(request, classes, cohorts, price=price)
+    edges = released_edges(request, classes, cohorts, aim=aim, price=price)
     report("pairs", 1.0)
     return ExactRelease(edges, inserted, cohorts)
 

@@ -1,9 +1,11 @@
 """The edges of a release in exact cohorts: each pair of classes is planned by itself.
 
+prices and totals of all pairs                                       (aims)
 for each pair of classes with ties between them:
 degrees, shown ties  =  the program of the pair                  (pair_program)
 stubs that lack a tie are joined by inserted edges               (filling)
-clear the pair if that costs more than its ties
+clear the pair if that costs more than its ties, unless it has a total
+clear the dearest pairs, while all together cost more than all ties
 pairs with inserted members: once more, as if these had ties         (imagined)
 """
 
@@ -16,12 +18,13 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.exact.aims import aimed
 from ktsafe.exact.filling import fill
 from ktsafe.exact.imagined import imagined_ties
 from ktsafe.exact.kt_tree import Cohorts
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.graph import edge_keys
-from ktsafe.options import Effort
+from ktsafe.options import Aim, Effort
 from ktsafe.strategies import Request
 
 DRAWS = 4
@@ -29,7 +32,7 @@ DRAWS = 4
 
 
 def released_edges(
-    request: Request, classes: NDArray[np.int32], cohorts: Cohorts, *, price: float
+    request: Request, classes: NDArray[np.int32], cohorts: Cohorts, *, aim: Aim, price: float
 ) -> NDArray[np.int32]:
     """Return the edges of a release, pair of classes by pair of classes.
 
@@ -41,15 +44,19 @@ def released_edges(
         int32, shape (n,): class of every released vertex; inserted ones come last.
     cohorts:
         Cohorts of these classes.
+    aim:
+        See `ktsafe.AnonymizeOptions`.
     price:
-        What each edge costs beforehand, where a tie that is shown gains 2.
+        With the aim "cost": what each edge costs beforehand, where a tie that is shown gains 2.
     """
     between = pairs_between(request.graph.edges, classes, cohorts)
-    pairs = [dataclasses.replace(pair, price=price) for pair in between]
+    unaimed = [dataclasses.replace(pair, price=price) for pair in between]
+    pairs = aimed(request, classes, unaimed, aim)
     seeds = request.rng.integers(2**63, size=len(pairs)).tolist()
     edges = _planned(request, pairs, seeds)
+    _clear_dearest(unaimed, edges)
     if pairs and len(classes) > request.graph.n_vertices:
-        _imagine(request, pairs, seeds, edges)
+        _imagine(request, pairs, unaimed, seeds, edges)
     return np.concatenate((np.zeros((0, 2), dtype=np.int32), *edges))
 
 
@@ -59,8 +66,21 @@ def _planned(request: Request, pairs: list[Pair], seeds: list[int]) -> list[NDAr
     return list(run(edges_between, pairs, itertools.repeat(request.options.effort), seeds))
 
 
+def _clear_dearest(pairs: list[Pair], edges: list[NDArray[np.int32]]) -> None:
+    """Show nothing of the pairs that cost most, as long as showing nothing at all were cheaper."""
+    worth = np.array([_worth(pair, shown) for pair, shown in zip(pairs, edges, strict=True)])
+    dearest = np.argsort(worth, kind="stable")
+    lost = -worth.sum() + np.append(0, np.cumsum(worth[dearest]))
+    for i in dearest[: np.argmax(lost <= 0)]:
+        edges[i] = edges[i][:0]
+
+
 def _imagine(
-    request: Request, pairs: list[Pair], seeds: list[int], edges: list[NDArray[np.int32]]
+    request: Request,
+    pairs: list[Pair],
+    unaimed: list[Pair],
+    seeds: list[int],
+    edges: list[NDArray[np.int32]],
 ) -> None:
     """Plan pairs with inserted members anew, as if these had ties, if the release can bear it."""
     cohort, sizes = pairs[0].cohort, pairs[0].sizes
@@ -74,13 +94,13 @@ def _imagine(
     found = iter(_planned(request, likely, [seeds[i] for i in padded for _ in range(DRAWS)]))
     # For each tie of a person of a padded cohort, as if all its members were people.
     ends = np.where(n_inserted > 0, share * sizes / np.maximum(sizes - n_inserted, 1), 0)
-    spare = sum(map(_worth, pairs, edges))
+    spare = sum(map(_worth, unaimed, edges))
     for i in padded:
         wanted = ends[cohort[pairs[i].edges]].sum()
         ways = itertools.islice(found, DRAWS)
         off = [(abs((n_inserted[cohort[way]] > 0).sum() - wanted), way) for way in ways]
         way = min(off, key=lambda each: each[0])[1]
-        more = _worth(pairs[i], way) - _worth(pairs[i], edges[i])
+        more = _worth(unaimed[i], way) - _worth(unaimed[i], edges[i])
         if spare + more >= 0:
             edges[i], spare = way, spare + more
 
@@ -91,17 +111,21 @@ def _likely(
     """Return the pair with imagined ties of its inserted members among the candidates."""
     ties, weight = imagined_ties(pair, is_inserted, pair.edges[:0], share, rng)
     edges, gain = np.concatenate((pair.edges, ties)), np.concatenate((pair.gain, 2 * weight))
-    return dataclasses.replace(pair, edges=edges, gain=gain)
+    total = None if pair.total is None else pair.total * len(edges) / len(pair.edges)
+    return dataclasses.replace(pair, edges=edges, gain=gain, total=total)
 
 
 def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
-    """Return the edges of a release between two classes: none if they cost more than its ties."""
+    """Return the edges of a release between two classes.
+
+    Without a total there are none if they cost more than its ties.
+    """
     rng = np.random.default_rng(seed)
     plan = solve(pair, rng=rng, effort=effort)
     filled = None
-    if plan.value > 0:
+    if plan.r.any():
         filled = fill(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
-    if filled is None or _worth(pair, filled) <= 0:
+    if filled is None or (pair.total is None and _worth(pair, filled) <= 0):
         return pair.edges[:0]
     return filled
 

@@ -18,6 +18,7 @@ tie gains 2. The edge cost is (ties - objective).
     repeat: raise or lower single cohorts while that pays,
         at a price that leans against the side with too many ends
     balance: the steps of all cohorts at once that lose least        (dynamic program)
+    a pair with a total: steps until that many edges are shown       (pair_totals)
     repeat: two steps that keep the balance, while that pays
 
 Integer programs took several times as long and came no nearer to the linear bound (decision 23).
@@ -31,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.exact import _pair_core as core
+from ktsafe.exact.pair_totals import drawn_ends, reach_ends
 from ktsafe.options import Effort
 
 TRIALS: dict[Effort, int] = {"fast": 0, "balanced": 10, "thorough": 40}
@@ -83,6 +85,10 @@ class Pair:
         float64, shape (m,): what is gained by each that is shown, above 0.
     price:
         What each edge costs beforehand.
+    total:
+        How many edges are shown, nearly, and in expectation exactly; None: as many as pay.
+    slack:
+        By what share a total may be missed.
     """
 
     cohort: NDArray[np.int32]
@@ -92,6 +98,8 @@ class Pair:
     edges: NDArray[np.int32]
     gain: NDArray[np.float64]
     price: float = 1.0
+    total: float | None = None
+    slack: float = 0.0
 
     @property
     def is_one(self) -> bool:
@@ -132,7 +140,7 @@ class PairPlan:
     shown:
         bool, shape (m,): the candidates that are shown.
     value:
-        What the objective comes to; never below 0, the value of showing nothing.
+        What the objective comes to; without a total never below 0, the value of showing nothing.
     """
 
     r: NDArray[np.int64]
@@ -165,14 +173,18 @@ def solve(
     core.show_all(board, order, NODES_MAX)
     core.exchange_all(board, NODES_MAX)
     _settle(board, pair, SWEEPS[effort])
-    if not _balance(board, pair):
+    is_balanced = _balance(board, pair)
+    if pair.total is not None:
+        is_balanced = _at_total(board, pair, rng, is_balanced=is_balanced)
+    if not is_balanced:
         return cleared(pair)
     weight = pair.signs * pair.sizes[pair.cohorts]
     trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
-    core.double_steps(board, weight, pair.is_one, trials, PARTNERS, rng, NODES_MAX)
+    keeps_total = pair.total is not None
+    core.double_steps(board, weight, pair.is_one, keeps_total, trials, PARTNERS, rng, NODES_MAX)
     core.show_all(board, order, NODES_MAX)
     value = float(board.value[0])
-    if value <= 0:
+    if value <= 0 and not keeps_total:
         return cleared(pair)
     r = board.degree[: len(pair.a)]
     return PairPlan(r, r if pair.is_one else board.degree[len(pair.a) :], board.is_shown, value)
@@ -236,6 +248,21 @@ def _balance(board: core.Board, pair: Pair) -> bool:
                 core.take_steps(board, cohorts, steps, NODES_MAX)
                 off = 0
     return off == 0
+
+
+def _at_total(
+    board: core.Board, pair: Pair, rng: np.random.Generator, *, is_balanced: bool
+) -> bool:
+    """Show about as many edges as the total, both sides balanced; return whether that is done."""
+    assert pair.total is not None
+    sizes, n_a = pair.sizes[pair.cohorts], len(pair.a)
+    sides = [np.arange(len(sizes))] if pair.is_one else np.split(np.arange(len(sizes)), [n_a])
+    wanted = pair.total * (3 - len(sides))
+    ends = int((sizes[sides[0]] * board.degree[sides[0]]).sum())
+    if is_balanced and abs(ends - wanted) <= pair.slack * max(wanted, 1):
+        return True
+    drawn = drawn_ends(wanted, [sizes[side] for side in sides], rng)
+    return all(reach_ends(board, sizes, side, drawn, rng, NODES_MAX) for side in sides)
 
 
 def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -15,7 +15,7 @@ from ktsafe.anonymization import Anonymized, anonymize
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.usefulness import Overlap, Usefulness
 from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.options import AnonymizeOptions, Effort
+from ktsafe.options import Aim, AnonymizeOptions, Effort
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import check_extra, given
 from ktsafe.strategies import Progress, default_strategy
@@ -123,6 +123,7 @@ def protect(
     buckets: Mapping[str, tuple[float, ...]] | None = None,
     ignore: Collection[str] = (),
     effort: Effort = "balanced",
+    aim: Aim = "balanced",
     rng: np.random.Generator | int | None = None,
     progress: Progress | None = None,
 ) -> Protected:
@@ -150,6 +151,10 @@ def protect(
         that is not named above is refused, rather than dropped in silence.
     effort:
         How much search a better release is worth.
+    aim:
+        "balanced": between the people of any two values of an attribute there are about as many
+        edges as ties, so that conclusions hold. "f1": most ties are right. "cost": least is
+        changed. Beyond one hop it changes nothing.
     rng:
         The only randomness, or a seed of it; None: drawn from the system.
     progress:
@@ -199,7 +204,7 @@ def protect(
         truth,
         params,
         rng=np.random.default_rng(rng),
-        options=AnonymizeOptions(effort, default_strategy(params)),
+        options=AnonymizeOptions(effort, default_strategy(params), aim=aim),
         progress=progress,
     )
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()

@@ -17,7 +17,7 @@ from rich.console import Console
 from rich.table import Table
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.options import AnonymizeOptions, Effort, OverAlpha, RareQi
+from ktsafe.options import Aim, AnonymizeOptions, Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.after_install import compile_first
@@ -71,6 +71,13 @@ def anonymize_files(
         str, typer.Option(help="How to anonymize; default: exact, aligned for --hops 2 and so on.")
     ] = "",
     effort: Annotated[Effort, typer.Option(help="How long to search.")] = "balanced",
+    aim: Annotated[
+        Aim,
+        typer.Option(
+            help="balanced: as many edges as ties between any two values; or greatest F1, or "
+            "least cost. Of strategy exact."
+        ),
+    ] = "balanced",
     rare_qi: Annotated[
         RareQi, typer.Option(help="People of rarer quasi-identifiers than k: what to do.")
     ] = "withhold",
@@ -95,6 +102,7 @@ def anonymize_files(
     options = AnonymizeOptions(
         effort=effort,
         strategy=strategy or default_strategy(params),
+        aim=aim,
         rare_qi=rare_qi,
         over_alpha=over_alpha,
     )

@@ -16,7 +16,7 @@ import msgspec
 from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.options import AnonymizeOptions, OverAlpha, RareQi
+from ktsafe.options import Aim, AnonymizeOptions, OverAlpha, RareQi
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import default_strategy
@@ -81,6 +81,7 @@ class AnonymizeTable(Section, frozen=True):
     Names and defaults are those of `ktsafe.AnonymizeOptions`.
     """
 
+    aim: Aim = "balanced"
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe import AttributedGraph, PrivacyParams, Schema
+from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.estimate import estimated_shares
 from ktsafe.exact.exact_strategy import exact_release
@@ -19,7 +19,8 @@ def test_an_estimate_is_near_what_a_release_costs() -> None:
         for k in (3, 8):
             estimate, people = estimated_shares(graph, PrivacyParams(k=k))
             assert people == 1.0
-            release = exact_release(Request(graph, PrivacyParams(k=k), np.random.default_rng(0)))
+            rng, options = np.random.default_rng(0), AnonymizeOptions(aim="cost")
+            release = exact_release(Request(graph, PrivacyParams(k=k), rng, options))
             ties = {tuple(tie) for tie in np.sort(graph.edges, axis=1).tolist()}
             shown = {tuple(tie) for tie in np.sort(release.edges, axis=1).tolist()}
             pairs.append((estimate, len(ties ^ shown) / len(ties)))

@@ -27,7 +27,7 @@ def by_itself(path: str, value: object) -> dict[str, Any]:
 
 def test_every_option_arrives(tmp_path: Path) -> None:
     """Treatments and threads reach what makes the releases."""
-    table = {"rare_qi": "suppress", "over_alpha": "pad"}
+    table = {"aim": "f1", "rare_qi": "suppress", "over_alpha": "pad"}
     document = by_itself("anonymize", table)
     document["workers"] = {"threads": 2}
     document["release"]["effort"] = "fast"
@@ -35,7 +35,7 @@ def test_every_option_arrives(tmp_path: Path) -> None:
     assert isinstance(mechanism, FreshReleases)
     assert mechanism.workers.n_threads == 2
     assert mechanism.options == AnonymizeOptions(
-        effort="fast", rare_qi="suppress", over_alpha="pad"
+        effort="fast", aim="f1", rare_qi="suppress", over_alpha="pad"
     )
 
 

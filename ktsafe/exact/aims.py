@@ -1,0 +1,238 @@
+"""What a release aims at: which price, and how many edges, each pair of classes gets.
+
+A tie that is shown gains 2 and each edge has its price, so that a pair shows the edges that are
+true with a chance of at least half its price. At price 1 this is the least cost. At a price equal
+to F1 it is the greatest F1. At either, pairs of classes with few ties show next to none, and a
+reader takes people for more alike than they are. Balanced prices show as many edges as there are
+ties in each cell: between the people of two values of an attribute.
+
+    price of all pairs  =  what F1 is likely to be
+    repeat: plan all pairs, in haste
+        raise the prices of pairs in cells with too many edges, lower those of others
+    pairs of cells that are still off get totals: their edges, raked to the ties of all cells
+
+Nothing forces the single pair of classes while its cells are right: what a thin pair lacks is shown
+by another one. A price for each of them by its own number of ties loses several times as much F1
+(ADR 0032). Where balance costs more than showing nothing would, the aim is the greatest F1.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.exact.pair_program import Pair, solve
+from ktsafe.options import Aim
+from ktsafe.strategies import Request
+
+FIRST_PRICE = 0.65
+PRICE_MIN, PRICE_MAX = 0.1, 1.9
+
+ROUNDS = 4
+"""Times that pairs are planned in haste."""
+
+RAISES_MAX = 12
+"""Times that the price of all pairs is raised, while edges cost too much."""
+
+MOVED = 0.03
+"""Logarithm by which a price has moved when a pair is planned once more."""
+
+FACTOR_MAX = 2.0
+"""By which the edges of a cell seem too many, at most, in one round."""
+
+COST_MAX = 0.97
+"""Share of the ties that a release may cost in haste; thin pairs cost more in the end."""
+
+RAISE = 1.1
+
+OFF = 0.1
+"""By how much the edges of a cell may miss its ties before its pairs get totals."""
+
+OF_TIES = 0.1
+"""Share of a total that follows the ties of a pair, whatever it shows at its price."""
+
+TOLERANCE = 0.15
+"""By how much a total may be missed: each step towards it shows fewer ties than that is worth."""
+
+RAKINGS = 50
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Cells:
+    """The pairs of values of one attribute.
+
+    Attributes
+    ----------
+    of_pair:
+        int64, shape (pairs of classes,): the cell of each.
+    ties:
+        float64, shape (cells,): ties in each.
+    """
+
+    of_pair: NDArray[np.int64]
+    ties: NDArray[np.float64]
+
+    def surplus(self, edges: NDArray[np.float64]) -> NDArray[np.float64]:
+        """Return for each pair how many times as many edges as ties its cell has."""
+        found: NDArray[np.float64] = np.bincount(self.of_pair, edges, len(self.ties)) / self.ties
+        return found[self.of_pair]
+
+
+def aimed(
+    request: Request, classes: NDArray[np.int32], pairs: Sequence[Pair], aim: Aim
+) -> list[Pair]:
+    """Return the pairs with the prices and totals that an aim asks for.
+
+    Parameters
+    ----------
+    request:
+        Its graph says which values classes have; its executor plans pairs side by side.
+    classes:
+        int32, shape (n,): class of every released vertex.
+    pairs:
+        All pairs of classes with ties; their candidates are these.
+    aim:
+        See `ktsafe.AnonymizeOptions`.
+    """
+    if aim == "cost" or not pairs:
+        return list(pairs)
+    ties = np.array([len(pair.edges) for pair in pairs], dtype=np.float64)
+    market = Market(request, pairs)
+    cells = cells_of(request, classes, pairs)
+    if aim == "balanced" and _balance(market, cells, ties):
+        return _with_totals(pairs, market, cells, ties)
+    price = _price_of_f1(market, ties)
+    return [dataclasses.replace(pair, price=price) for pair in pairs]
+
+
+def _with_totals(
+    pairs: Sequence[Pair], market: Market, cells: Sequence[Cells], ties: NDArray[np.float64]
+) -> list[Pair]:
+    """Return pairs at the prices of the market, those of cells that are off with totals."""
+    is_off = np.any([np.abs(cell.surplus(market.edges) - 1) > OFF for cell in cells], axis=0)
+    wanted = raked((1 - OF_TIES) * market.edges + OF_TIES * ties, cells)
+    total = np.where(is_off, wanted, market.edges)
+    slack = np.where(is_off, TOLERANCE, math.inf)
+    found = zip(pairs, np.exp(market.price), total, slack, strict=True)
+    return [
+        dataclasses.replace(pair, price=float(p), total=float(n), slack=float(s))
+        for pair, p, n, s in found
+    ]
+
+
+class Market:
+    """All pairs of classes, and what they show at their prices, planned in haste.
+
+    Attributes
+    ----------
+    price:
+        float64, shape (pairs,): logarithms of the prices.
+    edges, shown:
+        float64, shape (pairs,): edges at these prices, and how many of them are ties.
+    """
+
+    def __init__(self, request: Request, pairs: Sequence[Pair]) -> None:
+        self._pairs = pairs
+        self._run: Callable[..., Iterable[Any]] = (
+            map if request.executor is None else request.executor.map
+        )
+        self.price = np.full(len(pairs), math.log(FIRST_PRICE))
+        self.edges, self.shown = np.zeros((2, len(pairs)))
+        self._planned_at = np.full(len(pairs), -np.inf)
+
+    def plan(self) -> None:
+        """Plan the pairs whose prices have moved."""
+        self.price = np.clip(self.price, math.log(PRICE_MIN), math.log(PRICE_MAX))
+        moved = np.flatnonzero(np.abs(self.price - self._planned_at) > MOVED).tolist()
+        priced = [dataclasses.replace(self._pairs[i], price=math.exp(self.price[i])) for i in moved]
+        for i, found in zip(moved, self._run(shown_in_haste, priced), strict=True):
+            self.edges[i], self.shown[i] = found
+        self._planned_at[moved] = self.price[moved]
+
+    def costs_too_much(self, n_ties: float) -> bool:
+        """Return whether the edges cost too large a share of the ties."""
+        cost = n_ties + self.edges.sum() - 2 * self.shown.sum()
+        return bool(cost > COST_MAX * n_ties)
+
+
+def shown_in_haste(pair: Pair) -> tuple[int, int]:
+    """Return how many edges a pair shows at its price, and how many of them are ties."""
+    plan = solve(pair, rng=np.random.default_rng(0), effort="fast")
+    ends = int((pair.sizes[pair.a] * plan.r).sum())
+    return ends // 2 if pair.is_one else ends, int(plan.shown.sum())
+
+
+def _balance(market: Market, cells: Sequence[Cells], ties: NDArray[np.float64]) -> bool:
+    """Move prices until cells have as many edges as ties; return whether that can be paid."""
+    for i in range(ROUNDS):
+        market.plan()
+        if i < ROUNDS - 1:
+            for cell in cells:
+                surplus = np.clip(cell.surplus(market.edges), 1 / FACTOR_MAX, FACTOR_MAX)
+                # A pair is in as many cells as there are attributes.
+                market.price += np.log(surplus) / len(cells)
+    return not market.costs_too_much(ties.sum())
+
+
+def _price_of_f1(market: Market, ties: NDArray[np.float64]) -> float:
+    """Return a price that F1 comes to at that price, or a higher one if edges cost too much."""
+    n_ties, price = ties.sum(), FIRST_PRICE
+    for i in range(ROUNDS):
+        market.price[:] = math.log(price)
+        market.plan()
+        if i < ROUNDS - 1:
+            f1 = 2 * market.shown.sum() / (n_ties + market.edges.sum())
+            price = max(float(f1), PRICE_MIN)
+    for _ in range(RAISES_MAX):
+        if not market.costs_too_much(n_ties):
+            return price
+        price = min(price * RAISE, 1.0)
+        market.price[:] = math.log(price)
+        market.plan()
+    return 1.0
+
+
+def cells_of(request: Request, classes: NDArray[np.int32], pairs: Sequence[Pair]) -> list[Cells]:
+    """Return the cells of each quasi-identifier; without any, one cell with all pairs."""
+    graph = request.graph
+    _, first = np.unique(graph.qi_classes, return_index=True)
+    values = graph.codes[first, :-1].astype(np.int64)
+    ends = classes[np.array([pair.edges[0] for pair in pairs])]
+    ties = np.array([len(pair.edges) for pair in pairs], dtype=np.float64)
+    if not values.shape[1]:
+        return [Cells(np.zeros(len(pairs), dtype=np.int64), ties.sum(keepdims=True))]
+    found = []
+    for of_class in values.T:
+        low, high = np.sort(of_class[ends], axis=1).T
+        _, of_pair = np.unique(low * (of_class.max() + 1) + high, return_inverse=True)
+        of_pair = of_pair.reshape(-1)
+        found.append(Cells(of_pair, np.bincount(of_pair, ties).astype(np.float64)))
+    return found
+
+
+def raked(edges: NDArray[np.float64], cells: Sequence[Cells]) -> NDArray[np.float64]:
+    """Return the edges of pairs, scaled cell by cell until all cells have their ties.
+
+    Parameters
+    ----------
+    edges:
+        float64, shape (pairs,): edges of each, above 0.
+    cells:
+        Of each attribute.
+
+    Examples
+    --------
+    >>> one = Cells(np.array([0, 0, 1]), np.array([30.0, 10.0]))
+    >>> raked(np.array([5.0, 10.0, 20.0]), [one]).tolist()
+    [10.0, 20.0, 10.0]
+    """
+    found = edges.copy()
+    for _ in range(RAKINGS):
+        for cell in cells:
+            found /= cell.surplus(found)
+    return found
