@@ -9,6 +9,7 @@ ties in each cell: between the people of two values of an attribute.
     price of all pairs  =  what F1 is likely to be
     repeat: plan all pairs, in haste
         raise the prices of pairs in cells with too many edges, lower those of others
+    each pair chooses among its plans, by what its cells lack
     pairs of cells that are still off get totals: their edges, raked to the ties of all cells
 
 Nothing forces the single pair of classes while its cells are right: what a thin pair lacks is shown
@@ -56,8 +57,14 @@ OFF = 0.1
 OF_TIES = 0.1
 """Share of a total that follows the ties of a pair, whatever it shows at its price."""
 
-TOLERANCE = 0.15
+TOLERANCE = 0.2
 """By how much a total may be missed: each step towards it shows fewer ties than that is worth."""
+
+CHOICES = 20
+"""Times at most that each pair chooses among its plans."""
+
+MISSED = 3.0
+"""What each edge costs by which a cell misses its ties, in the choice."""
 
 RAKINGS = 50
 
@@ -134,6 +141,8 @@ class Market:
         float64, shape (pairs,): logarithms of the prices.
     edges, shown:
         float64, shape (pairs,): edges at these prices, and how many of them are ties.
+    plans:
+        Of each pair, all it had: price, edges, and those that are ties.
     """
 
     def __init__(self, request: Request, pairs: Sequence[Pair]) -> None:
@@ -143,6 +152,7 @@ class Market:
         )
         self.price = np.full(len(pairs), math.log(FIRST_PRICE))
         self.edges, self.shown = np.zeros((2, len(pairs)))
+        self.plans: list[list[tuple[float, int, int]]] = [[] for _ in pairs]
         self._planned_at = np.full(len(pairs), -np.inf)
 
     def plan(self) -> None:
@@ -152,6 +162,7 @@ class Market:
         priced = [dataclasses.replace(self._pairs[i], price=math.exp(self.price[i])) for i in moved]
         for i, found in zip(moved, self._run(shown_in_haste, priced), strict=True):
             self.edges[i], self.shown[i] = found
+            self.plans[i].append((self.price[i], *found))
         self._planned_at[moved] = self.price[moved]
 
     def costs_too_much(self, n_ties: float) -> bool:
@@ -176,7 +187,33 @@ def _balance(market: Market, cells: Sequence[Cells], ties: NDArray[np.float64]) 
                 surplus = np.clip(cell.surplus(market.edges), 1 / FACTOR_MAX, FACTOR_MAX)
                 # A pair is in as many cells as there are attributes.
                 market.price += np.log(surplus) / len(cells)
+    _choose(market, cells)
     return not market.costs_too_much(ties.sum())
+
+
+def _choose(market: Market, cells: Sequence[Cells]) -> None:
+    """Choose among the plans that each pair had, until no other one brings cells nearer."""
+    off = [np.bincount(cell.of_pair, market.edges, len(cell.ties)) - cell.ties for cell in cells]
+    at = np.column_stack([cell.of_pair for cell in cells]).tolist()
+    gaps = [gap.tolist() for gap in off]
+    for _ in range(CHOICES):
+        is_done = True
+        for i, plans in enumerate(market.plans):
+            now = int(market.edges[i])
+            around = [gap[c] - now for gap, c in zip(gaps, at[i], strict=True)]
+            worths = [
+                2 * shown - edges - MISSED * sum(abs(rest + edges) for rest in around)
+                for _, edges, shown in plans
+            ]
+            best = int(np.argmax(worths))
+            if plans[best][1] == now:
+                continue
+            is_done = False
+            market.price[i], market.edges[i], market.shown[i] = plans[best]
+            for gap, c, rest in zip(gaps, at[i], around, strict=True):
+                gap[c] = rest + plans[best][1]
+        if is_done:
+            break
 
 
 def _price_of_f1(market: Market, ties: NDArray[np.float64]) -> float:
