@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.utility import assortativity
+from ktsafe.audit.distributions import assortativity
 from ktsafe.graph import AttributedGraph
 
 WRONG = 0.2
@@ -87,7 +87,7 @@ def summary(found: Sequence[Conclusion]) -> dict[str, Any]:
     dict
         `conclusions` and `cells`: how many of all, and of ties between two values; `wrong_share`:
         the share with an error above 20%; `median_error`; `cells_empty`: cells with ties, and no
-        edge. Shares of nothing are None.
+        edge; `mixing_error`: the mean error of cells, each at most 1. Means of nothing are None.
     """
     errors = np.array([one.error for one in found])
     cells = [one for one in found if one.is_cell]
@@ -97,6 +97,9 @@ def summary(found: Sequence[Conclusion]) -> dict[str, Any]:
         "median_error": round(float(np.median(errors)), 6) if found else None,
         "cells": len(cells),
         "cells_empty": sum(one.released == 0 for one in cells),
+        "mixing_error": (
+            round(float(np.mean([min(one.error, 1.0) for one in cells])), 6) if cells else None
+        ),
     }
 
 

@@ -101,3 +101,18 @@ def _shares(counts: NDArray[np.int64]) -> list[float | None]:
 def _sum(shares: list[float | None]) -> float | None:
     known = [share for share in shares if share is not None]
     return round(sum(known), 6) if known else None
+
+
+def assortativity(graph: AttributedGraph, attribute: int) -> float | None:
+    """Return Newman's assortativity by the attribute of that number, from -1 to 1.
+
+    With e_xy the share of edge ends that lead from value x to value y and a its row sums:
+    (trace e - sum a^2) / (1 - sum a^2). None where all ends have one value, or there are none.
+    """
+    values = graph.codes[:, attribute].astype(np.int64)
+    ends = np.bincount(values, weights=graph.degrees, minlength=1)
+    if np.count_nonzero(ends) < 2:
+        return None
+    same = np.count_nonzero(values[graph.edges[:, 0]] == values[graph.edges[:, 1]]) / graph.n_edges
+    by_chance = float(np.square(ends / ends.sum()).sum())
+    return round(float((same - by_chance) / (1 - by_chance)), 6)

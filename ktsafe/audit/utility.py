@@ -13,9 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
+from scipy.special import gammaln
 
 from ktsafe.audit import _utility_core as core
-from ktsafe.audit.distributions import attribute_mix, degree_bands
+from ktsafe.audit.conclusions import conclusions, summary
+from ktsafe.audit.distributions import assortativity, attribute_mix, degree_bands
 from ktsafe.audit.originals import Traced
 from ktsafe.graph import AttributedGraph
 
@@ -47,9 +49,11 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
         connected in each graph, and the mean distance in hops of those connected in both.
         `pagerank`: the share of the true top k (1% of the originals, at least 10) that is among
         the top k of the originals by PageRank in the release.
-        `communities`: normalized mutual information of Louvain communities of both graphs, on the
-        originals; `nmi_again` is that of two runs on the true graph, which no release can be
+        `communities`: adjusted mutual information of Louvain communities of both graphs, on the
+        originals; `ami_again` is that of two runs on the true graph, which no release can be
         expected to beat; `modularity` of the communities of either graph.
+        `conclusions`: what a reader works out by attribute value, see
+        `ktsafe.audit.conclusions.summary`.
 
     Complexity
     ----------
@@ -65,6 +69,7 @@ def utility_figures(traced: Traced, *, rng: np.random.Generator) -> dict[str, An
         "paths": _paths(traced, rng),
         "pagerank": _pagerank_overlap(traced),
         "communities": _community_agreement(traced, rng),
+        "conclusions": summary(conclusions(original, released)),
     }
 
 
@@ -95,21 +100,6 @@ def structure(graph: AttributedGraph) -> dict[str, Any]:
             name: assortativity(graph, j) for j, name in enumerate(quasi_identifiers)
         },
     }
-
-
-def assortativity(graph: AttributedGraph, attribute: int) -> float | None:
-    """Return Newman's assortativity by the attribute of that number, from -1 to 1.
-
-    With e_xy the share of edge ends that lead from value x to value y and a its row sums:
-    (trace e - sum a^2) / (1 - sum a^2). None where all ends have one value, or there are none.
-    """
-    values = graph.codes[:, attribute].astype(np.int64)
-    ends = np.bincount(values, weights=graph.degrees, minlength=1)
-    if np.count_nonzero(ends) < 2:
-        return None
-    same = np.count_nonzero(values[graph.edges[:, 0]] == values[graph.edges[:, 1]]) / graph.n_edges
-    by_chance = float(np.square(ends / ends.sum()).sum())
-    return _rounded((same - by_chance) / (1 - by_chance))
 
 
 def degree_emd(original: AttributedGraph, released: AttributedGraph) -> float | None:
@@ -195,21 +185,61 @@ def modularity(graph: AttributedGraph, community: NDArray[np.int64]) -> float | 
     return _rounded(inside / graph.n_edges - np.square(ends).sum())
 
 
-def mutual_information(first: NDArray[np.int64], second: NDArray[np.int64]) -> float | None:
-    """Return the normalized mutual information 2 I / (H1 + H2) of two partitions, from 0 to 1.
+def adjusted_mutual_information(
+    first: NDArray[np.int64], second: NDArray[np.int64]
+) -> float | None:
+    """Return the mutual information of two partitions beyond that of chance, at most 1.
 
-    Two partitions into one part each agree (1); None for nothing to part.
+    0 is what random partitions into parts of the same sizes have in the mean, so that everybody
+    alone, or all together, agrees with nothing. Two partitions that are each one part, or each all
+    singletons, agree (1); None for nothing to part.
+
+    Source: Vinh, Epps, Bailey, "Information Theoretic Measures for Clusterings Comparison" (2010),
+    with the mean of both entropies.
+
+    Examples
+    --------
+    >>> halves = np.repeat([0, 1], 8)
+    >>> adjusted_mutual_information(halves, 1 - halves)
+    1.0
+    >>> adjusted_mutual_information(halves, np.arange(16))
+    0.0
     """
     n = len(first)
     if n == 0:
         return None
-    pairs = np.column_stack((first, second))
-    entropies = [
-        _entropy(np.unique(labels, axis=0, return_counts=True)[1] / n)
-        for labels in (first, second, pairs)
-    ]
-    apart = entropies[0] + entropies[1]
-    return _rounded(2 * (apart - entropies[2]) / apart) if apart > 0 else 1.0
+    sizes = [np.unique(labels, return_counts=True)[1] for labels in (first, second)]
+    if len(sizes[0]) == len(sizes[1]) and len(sizes[0]) in (1, n):
+        return 1.0
+    both = np.unique(np.column_stack((first, second)), axis=0, return_counts=True)[1]
+    h_first, h_second, h_both = (_entropy(count / n) for count in (*sizes, both))
+    chance = _information_by_chance(sizes[0], sizes[1], n)
+    possible = (h_first + h_second) / 2 - chance
+    if possible < 1e-12:
+        return 0.0
+    return _rounded((h_first + h_second - h_both - chance) / possible) + 0.0
+
+
+def _information_by_chance(first: NDArray[np.int64], second: NDArray[np.int64], n: int) -> float:
+    """Return the mean mutual information of random partitions into parts of these sizes."""
+    total = 0.0
+    for a, n_a in zip(*np.unique(first, return_counts=True), strict=True):
+        for b, n_b in zip(*np.unique(second, return_counts=True), strict=True):
+            shared = np.arange(max(1, a + b - n), min(a, b) + 1)
+            log_chance = (
+                gammaln(a + 1)
+                + gammaln(b + 1)
+                + gammaln(n - a + 1)
+                + gammaln(n - b + 1)
+                - gammaln(n + 1)
+                - gammaln(shared + 1)
+                - gammaln(a - shared + 1)
+                - gammaln(b - shared + 1)
+                - gammaln(n - a - b + shared + 1)
+            )
+            worth = shared / n * np.log(n * shared / (a * b))
+            total += n_a * n_b * float((worth * np.exp(log_chance)).sum())
+    return total
 
 
 def _paths(traced: Traced, rng: np.random.Generator) -> dict[str, Any]:
@@ -244,6 +274,9 @@ def _pagerank_overlap(traced: Traced) -> dict[str, Any]:
     k = min(max(10, original.n_vertices // 100), len(real))
     if k == 0:
         return {"k": 0, "overlap": None}
+    if original.n_edges and not traced.released.n_edges:
+        # All ranks are equal: nobody is told to be central.
+        return {"k": k, "overlap": 0.0}
     # Rounded, so that equal ranks that were summed in another order stay equal.
     ranks = (pagerank(original)[traced.behind[real]], pagerank(traced.released)[real])
     first, second = (np.argsort(-rank.round(12), kind="stable")[:k] for rank in ranks)
@@ -260,8 +293,8 @@ def _community_agreement(traced: Traced, rng: np.random.Generator) -> dict[str, 
     return {
         "original": len(np.unique(first)),
         "released": len(np.unique(after)),
-        "nmi": mutual_information(first[traced.behind[real]], after[real]),
-        "nmi_again": mutual_information(first, again),
+        "ami": adjusted_mutual_information(first[traced.behind[real]], after[real]),
+        "ami_again": adjusted_mutual_information(first, again),
         "modularity": {
             "original": modularity(original, first),
             "released": modularity(released, after),

@@ -14,7 +14,7 @@ import igraph
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.utility import mutual_information
+from ktsafe.audit.utility import adjusted_mutual_information
 
 QUERIES = (
     "vertices",
@@ -95,7 +95,7 @@ def errors(
     -------
     dict
         Of numbers the relative error; of distributions the Kullback-Leibler divergence; of
-        communities one minus their normalized mutual information; of centralities the mean
+        communities one minus their adjusted mutual information; of centralities the mean
         absolute error. The last two are of vertices that have a true one. None: not defined.
     """
     real = np.flatnonzero(behind >= 0)
@@ -105,7 +105,7 @@ def errors(
         if name in {"degrees", "distances"}:
             found[name] = _divergence(a, b)
         elif name == "communities":
-            found[name] = 1 - mutual_information(a[behind[real]], b[real])
+            found[name] = 1 - adjusted_mutual_information(a[behind[real]], b[real])
         elif name == "eigenvector centrality":
             found[name] = float(np.abs(a[behind[real]] - b[real]).mean())
         else:

@@ -141,7 +141,7 @@ def _utility(content: Mapping[str, Any]) -> ET.Element:
         "section",
         node("h2", "Utility"),
         node("p", word, class_="verdict"),
-        quiet("The plain mean of the parts below; 100 would be the truth itself."),
+        quiet("The mean of the parts about ties, times people and attributes; 100 is the truth."),
         rows_of(["", "true", "shown", "both", "of shown true", "of true shown"], rows),
         *parts,
         id="utility",

@@ -5,6 +5,7 @@ Safety has no score: a promise is kept for everybody, or it is broken.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any, Final
 
@@ -16,13 +17,22 @@ READS: Final = {
     "Ties": "F1: 1 if the release shows all true ties and no others",
     "People": "F1: 1 if everybody is shown and nobody is inserted",
     "Degrees": "1 less how far degrees move, over the true mean degree",
-    "Distances": "the lesser of both mean distances over the greater, pairs connected in both",
+    "Distances": "the lesser of both mean distances over the greater, times that of how many pairs "
+    "are connected",
     "Clustering": "the lesser of both coefficients over the greater",
-    "Communities": "how far communities agree, over how far two runs on the truth do; modularity",
+    "Communities": "how far communities agree beyond chance, over how far two runs on the truth "
+    "do (where these do not: modularity)",
+    "Mixing": "1 less how far ties between two values are off, mean over pairs of values",
     "Centrality": "how many of the most central people stay so (PageRank)",
     "Attributes": "1 less how far the values of an attribute move, mean over attributes",
 }
 """The parts of the score and how to read each; all are from 0 to 1, and 1 is the truth."""
+
+WITHOUT_TIES: Final = ("People", "Attributes")
+"""Parts that a release without any tie has, too: they limit the score, and do not add to it."""
+
+AGREEMENT_MIN: Final = 0.25
+"""Agreement of two runs on the truth, adjusted for chance, below which it has no communities."""
 
 
 def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -38,7 +48,8 @@ def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> d
     Returns
     -------
     dict
-        `score`: the plain mean of all parts, from 0 to 1; None where a part is not known, for a
+        `score`: the mean of the parts that are about ties, times `People` and `Attributes`: from 0,
+        for a release without ties or without people, to 1. None where a part is not known, for a
         mean of fewer parts is another score. `parts`: `name`, `score`, the figure `true` and
         `released` where there are two, and how it `reads`.
 
@@ -56,9 +67,12 @@ def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> d
         {"name": name, **found.get(name, _part(None)), "reads": reads}
         for name, reads in READS.items()
     ]
-    known = [part["score"] for part in parts if part["score"] is not None]
-    complete = len(known) == len(parts)
-    return {"score": round(sum(known) / len(known), 6) if complete else None, "parts": parts}
+    scores = {part["name"]: part["score"] for part in parts}
+    limits = [scores.pop(name) for name in WITHOUT_TIES]
+    if None in limits or None in scores.values():
+        return {"score": None, "parts": parts}
+    mean = sum(scores.values()) / len(scores)
+    return {"score": round(mean * math.prod(limits), 6), "parts": parts}
 
 
 def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
@@ -68,11 +82,15 @@ def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
     mean, moved = both("{}.mean_degree"), at(utility, "degree_emd")
     degrees = 1 - moved / mean[0] if moved is not None and mean[0] else None
     hops, clustering = both("paths.mean_hops.{}"), both("{}.clustering")
+    connected = _ratio(*both("paths.connected.{}"))
     far = _ratio(*hops)
-    if far is None and at(utility, "paths.connected.original"):
+    if far is not None and connected is not None:
+        far *= connected
+    elif at(utility, "paths.connected.original"):
         far = 0.0  # No pair that is connected in truth is so in the release.
     modularity = both("communities.modularity.{}")
     mixes = (at(utility, "attribute_mix") or {}).values()
+    mixing = at(utility, "conclusions.mixing_error")
     apart = [mix["distance"] for mix in mixes if mix["distance"] is not None]
     return {
         "Degrees": _part(degrees, *mean),
@@ -80,6 +98,7 @@ def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
         "Clustering": _part(_ratio(*clustering), *clustering),
         # Modularity is what both graphs have of their own; agreement is between them.
         "Communities": _part(_agreement(utility, *modularity), *modularity),
+        "Mixing": _part(None if mixing is None else 1 - mixing),
         "Centrality": _part(at(utility, "pagerank.overlap")),
         "Attributes": _part(1 - sum(apart) / len(apart) if apart else None),
     }
@@ -88,12 +107,17 @@ def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
 def _agreement(
     utility: Mapping[str, Any], true: float | None, released: float | None
 ) -> float | None:
-    """Return how far communities agree, as a share of what two runs on the truth reach."""
-    agree, best = (at(utility, f"communities.{name}") for name in ("nmi", "nmi_again"))
-    if agree is None or not best:
+    """Return how far communities agree, as a share of what two runs on the truth reach.
+
+    Where these hardly agree, the truth has no communities that a release could show; then the
+    lesser modularity over the greater is told.
+    """
+    agree, best = (at(utility, f"communities.{name}") for name in ("ami", "ami_again"))
+    if agree is None or best is None:
         return None
-    # Without any edge everybody is a community alone, and agrees well with a sparse truth.
-    return 0.0 if released is None and true is not None else agree / best
+    if released is None and true is not None:
+        return 0.0
+    return agree / best if best >= AGREEMENT_MIN else _ratio(true, released)
 
 
 def _ratio(true: float | None, released: float | None) -> float | None:

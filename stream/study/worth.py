@@ -69,7 +69,7 @@ def describe_worth(found: Mapping[str, Any]) -> str:
     ties, people = found["usefulness"]["edges"], found["usefulness"]["vertices"]
     utility = found["utility"]
     communities, both = utility["communities"], ("original", "released")
-    again = text_of(communities["nmi_again"])
+    again = text_of(communities["ami_again"])
     mean_degree, clustering = (
         [utility[graph][name] for graph in both] for name in ("mean_degree", "clustering")
     )
@@ -86,7 +86,7 @@ def describe_worth(found: Mapping[str, Any]) -> str:
         (
             "modularity",
             *(text_of(communities["modularity"][graph]) for graph in both),
-            f"communities agree by {text_of(communities['nmi'])}, at best {again}",
+            f"communities agree by {text_of(communities['ami'])}, at best {again}",
         ),
     ]
     lines = ["worth     the last release beside the truth (for you alone: readers cannot tell)"]

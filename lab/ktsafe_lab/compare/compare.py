@@ -61,8 +61,8 @@ PRIVACY = (
 UTILITY = (
     ("degree EMD", "degree_emd", ".2f"),
     ("top ranks kept", "pagerank_overlap", ".0%"),
-    ("communities", "nmi", ".2f"),
-    ("at best", "nmi_again", ".2f"),
+    ("communities", "ami", ".2f"),
+    ("at best", "ami_again", ".2f"),
 )
 STRUCTURE = (
     ("mean degree", "mean_degree", ".1f"),

@@ -26,7 +26,7 @@ UTILITY: Final = (
     ("people shown", "vertex_recall", percent),
     ("cost of ties", "edge_cost_share", number),
     ("degrees move", "degree_emd", number),
-    ("communities", "nmi", number),
+    ("communities", "ami", number),
     ("seconds", "seconds", number),
 )
 

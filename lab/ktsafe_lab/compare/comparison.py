@@ -111,7 +111,7 @@ def columns(schema: Schema, *, utility: bool) -> list[str]:
     names += ["k_real_share_below_k_in_larger_classes", "protected_by_inserted_only"]
     names += ["alpha_real_max", "alpha_real_above", "beta_median", "beta_above_t"]
     if utility:
-        names += ["degree_emd", "pagerank_overlap", "nmi", "nmi_again"]
+        names += ["degree_emd", "pagerank_overlap", "ami", "ami_again"]
         figures = ["mean_degree", "clustering", "transitivity", "largest_component"]
         figures += ["connected_pairs", "mean_hops"]
         figures += [f"assortativity_{name}" for name in schema.quasi_identifiers]
@@ -282,8 +282,8 @@ def _utility_columns(figures: dict[str, Any]) -> Row:
     row: Row = {
         "degree_emd": figures["degree_emd"],
         "pagerank_overlap": figures["pagerank"]["overlap"],
-        "nmi": figures["communities"]["nmi"],
-        "nmi_again": figures["communities"]["nmi_again"],
+        "ami": figures["communities"]["ami"],
+        "ami_again": figures["communities"]["ami_again"],
     }
     for of in ("original", "released"):
         structure = dict(figures[of])

@@ -9,17 +9,19 @@ import networkx as nx
 import numpy as np
 import pytest
 from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy import stats
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.audit import _utility_core as core
 from ktsafe.audit import trace
+from ktsafe.audit.distributions import assortativity
 from ktsafe.audit.utility import (
-    assortativity,
+    _information_by_chance,
+    adjusted_mutual_information,
     communities,
     degree_emd,
     modularity,
-    mutual_information,
     pagerank,
     structure,
     utility_figures,
@@ -147,7 +149,7 @@ def test_an_unchanged_graph_loses_nothing():
     assert found["degree_emd"] == 0
     assert found["pagerank"] == {"k": 10, "overlap": 1}
     assert found["paths"]["mean_hops"]["original"] == found["paths"]["mean_hops"]["released"]
-    assert found["communities"]["nmi"] > 0.5
+    assert found["communities"]["ami"] > 0.5
     assert found == figures(graph, graph), "the same seed gives the same figures"
     assert found["paths"] != figures(graph, graph, seed=1)["paths"]
 
@@ -163,7 +165,7 @@ def test_the_mapping_tells_which_vertices_are_compared():
     released = AttributedGraph.from_codes(SCHEMA, graph.categories, codes, edges)
     found = figures(graph, released, original_of=np.append(np.argsort(order), -1))
     assert found["pagerank"]["overlap"] >= 0.9
-    assert found["communities"]["nmi"] > 0.5
+    assert found["communities"]["ami"] > 0.5
     assert found["paths"]["mean_hops"]["original"] == found["paths"]["mean_hops"]["released"]
 
 
@@ -184,14 +186,14 @@ def test_cliques_in_a_ring_are_the_communities():
     graph = plain(nx.connected_caveman_graph(10, 6))
     truth = np.repeat(np.arange(10), 6)
     found = communities(graph, np.random.default_rng(0))
-    assert mutual_information(found, truth) == 1
+    assert adjusted_mutual_information(found, truth) == 1
     agreement = figures(graph, graph)["communities"]
     own = modularity(graph, truth)
     assert agreement == {
         "original": 10,
         "released": 10,
-        "nmi": 1,
-        "nmi_again": 1,
+        "ami": 1,
+        "ami_again": 1,
         "modularity": {"original": own, "released": own},
     }
 
@@ -209,14 +211,37 @@ def test_communities_are_as_modular_as_those_of_networkx():
     assert modularity(plain(nx.empty_graph(3)), np.zeros(3, dtype=np.int64)) is None
 
 
-def test_mutual_information_of_known_partitions():
-    """Equal up to names: 1. Independent: 0. One part each: 1. Nothing: undefined."""
-    halves, parity = np.repeat([0, 1], 8), np.tile([0, 1], 8)
-    assert mutual_information(halves, 1 - halves) == 1
-    assert mutual_information(halves, parity) == 0
-    assert mutual_information(halves, np.arange(16)) == pytest.approx(2 * 1 / (1 + 4))
-    assert mutual_information(halves * 0, halves * 0) == 1
-    assert mutual_information(halves[:0], halves[:0]) is None
+def test_adjusted_mutual_information_of_known_partitions():
+    """Equal up to names: 1. Singletons or one part against others: 0. Nothing: undefined."""
+    halves, everybody = np.repeat([0, 1], 8), np.arange(16)
+    assert adjusted_mutual_information(halves, 1 - halves) == 1
+    assert adjusted_mutual_information(halves, everybody) == 0
+    assert adjusted_mutual_information(halves, halves * 0) == 0
+    assert adjusted_mutual_information(halves * 0, halves * 0) == 1
+    assert adjusted_mutual_information(everybody, everybody[::-1]) == 1
+    assert adjusted_mutual_information(halves[:0], halves[:0]) is None
+    # As scikit-learn has it, for the labels of its own documentation of mutual information.
+    first, second = np.array([0, 0, 0, 1, 1, 1]), np.array([0, 0, 1, 1, 2, 2])
+    assert adjusted_mutual_information(first, second) == pytest.approx(0.298792, abs=1e-6)
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.lists(st.integers(0, 2), min_size=5, max_size=6), st.integers(0, 2**32))
+def test_information_by_chance_is_the_mean_over_all_orders(labels, seed):
+    """Of every order in which the labels can be dealt out, tried one by one."""
+    first = np.array(labels)
+    second = np.random.default_rng(seed).integers(0, 3, len(first))
+    sizes = [np.unique(each, return_counts=True)[1] for each in (first, second)]
+    n = len(first)
+
+    def information(other):
+        joint = np.zeros((3, 3))
+        np.add.at(joint, (first, other), 1 / n)
+        outer = np.outer(joint.sum(axis=1), joint.sum(axis=0))
+        return (joint[joint > 0] * np.log(joint[joint > 0] / outer[joint > 0])).sum()
+
+    mean = np.mean([information(np.array(o)) for o in itertools.permutations(second.tolist())])
+    assert _information_by_chance(*sizes, n) == pytest.approx(mean, abs=1e-12)
 
 
 @settings(max_examples=25, deadline=None)
