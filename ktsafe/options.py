@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import Literal
+from typing import Literal, get_args
+
+from ktsafe.errors import InvalidParams
 
 Effort = Literal["fast", "balanced", "thorough"]
 Aim = Literal["balanced", "f1", "cost"]
@@ -40,6 +42,11 @@ class AnonymizeOptions:
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
     aim: Aim = "balanced"
+
+    def __post_init__(self) -> None:
+        if self.aim not in get_args(Aim):
+            msg = f"There is no aim {self.aim!r}."
+            raise InvalidParams(msg, hint=f"There are {', '.join(get_args(Aim))}.")
 
 
 DEFAULTS = AnonymizeOptions()

@@ -74,9 +74,9 @@ def test_out_of_range_is_refused(changes: dict[str, object]) -> None:
         PrivacyParams(**changes)  # type: ignore[arg-type]
 
 
-@pytest.mark.parametrize("changes", [{"gamma": 0}, {"s": 0}])
-def test_parts_have_vertices(changes: dict[str, int]) -> None:
-    """There is no part of nobody, and no division into none."""
+@pytest.mark.parametrize("changes", [{"gamma": 0}, {"s": 0}, {"aim": "best"}])
+def test_options_out_of_range_are_refused(changes: dict[str, object]) -> None:
+    """There is no part of nobody, no division into none, and no aim of another name."""
     with pytest.raises(InvalidParams):
         AnonymizeOptions(**changes)  # type: ignore[arg-type]
 

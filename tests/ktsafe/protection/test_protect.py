@@ -146,6 +146,17 @@ def test_two_calls_without_rng_differ() -> None:
     assert dict(one.private_mapping) != dict(two.private_mapping)
 
 
+def test_the_aim_decides_how_much_is_shown() -> None:
+    """Fewer ties are hidden and edges inserted where that is the aim; other words are refused."""
+    safe = {aim: ktsafe.protect(karate(), rng=3, aim=aim, **ASKED) for aim in ("balanced", "cost")}
+    cost = {aim: made.utility.edges.cost for aim, made in safe.items()}
+    shown = {aim: made.utility.edges.released for aim, made in safe.items()}
+    assert cost["cost"] <= cost["balanced"] <= karate().number_of_edges()
+    assert shown["cost"] < shown["balanced"]
+    with pytest.raises(ktsafe.InvalidParams, match="no aim 'best'"):
+        ktsafe.protect(karate(), aim="best", **ASKED)  # type: ignore[arg-type]
+
+
 def test_utility_counts_what_is_true() -> None:
     """Shared ties, counted with the mapping by hand."""
     graph = karate()
