@@ -116,11 +116,11 @@ docs: $(STAMP) ## build the documentation site into ./build/site; a warning fail
 	$(RUN) ops/site/build.py build/site
 
 kernels: $(STAMP) ## compile all kernels for this Python and platform, and put them into the package
-	rm -rf build/kernels stream/process/kernels-*
+	rm -rf build/kernels ktsafe/compiled_kernels/kernels-*
 	mkdir -p build/kernels
 	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels NUMBA_CPU_NAME=generic NUMBA_CPU_FEATURES= \
 		$(VENV)/bin/ktsafe warm
-	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.stream.process.shipped_kernels
+	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.compiled_kernels.shipped_kernels
 
 wheel: $(STAMP) ## build the wheels into ./dist; after `make kernels` ktsafe's holds them
 	$(RUN) -m build --wheel
@@ -144,7 +144,7 @@ constraints: ## write constraints.txt and constraints-run.txt anew, with the new
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
-	rm -rf $(VENV) build dist stream/process/kernels-* *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
+	rm -rf $(VENV) build dist ktsafe/compiled_kernels/kernels-* *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(PACKAGES) lab tests ops -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # What a service needs. Bytecode is made on all cores, which pip does not.

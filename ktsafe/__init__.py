@@ -1,7 +1,8 @@
 """kt-safe anonymization of attributed graphs: arrays in, arrays out.
 
-Nothing here reads a file, a clock, the environment or a global random state. Each name is loaded
-when it is first asked for: for the errors alone nobody waits for the compiler.
+Nothing here reads a file, a clock, the environment or a global random state, but for where compiled
+kernels are kept (`ktsafe.compiled_kernels`). Each name is loaded when it is first asked for: for
+the errors alone nobody waits for the compiler.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""How kernels are compiled: one place for the options of all of them.
+"""How kernels are compiled, and where they are kept: one place for all of them.
 
 A kernel is a function of arrays and numbers that numba compiles. Nothing is computed here, so that
 what judges and what searches may both import it and still share no code.
@@ -6,10 +6,16 @@ what judges and what searches may both import it and still share no code.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, Final
 
-from numba import njit
+from ktsafe.compiled_kernels import kernel_cache, shipped_kernels
+
+_IS_NUMBA_OURS: Final = "numba" not in sys.modules
+"""Whether nobody else in this process has loaded the compiler so far."""
+
+from numba import config, njit  # noqa: E402 -- it must be known who loads it first
 
 OPTIONS: Final[dict[str, Any]] = {
     "cache": True,
@@ -21,10 +27,28 @@ OPTIONS: Final[dict[str, Any]] = {
     "no_cfunc_wrapper": True,
 }
 
+FOLDER: Final = str(kernel_cache.kernel_folder()[0])
+"""Where our compiled kernels are kept; those of the process's other code stay where they were."""
+
+if _IS_NUMBA_OURS and kernel_cache.is_shipped() and config.CPU_NAME is None:
+    # Shipped kernels run on any processor of the kind, and are found if numba compiles for it. A
+    # process with kernels of its own keeps its processor, and compiles ours once.
+    config.CPU_NAME = shipped_kernels.PORTABLE["NUMBA_CPU_NAME"]
+    config.CPU_FEATURES = shipped_kernels.PORTABLE["NUMBA_CPU_FEATURES"]
+
+
+def _compiled(function: Callable[..., Any], **options: Any) -> Any:
+    """Compile with our options, kept in our folder: numba asks where when it is told to keep."""
+    elsewhere, config.CACHE_DIR = config.CACHE_DIR, FOLDER
+    try:
+        return njit(**OPTIONS, **options)(function)
+    finally:
+        config.CACHE_DIR = elsewhere
+
 
 def kernel(function: Callable[..., Any]) -> Any:
     """Compile a function that Python calls."""
-    return njit(**OPTIONS)(function)
+    return _compiled(function)
 
 
 def inner_kernel(function: Callable[..., Any]) -> Any:
@@ -33,9 +57,9 @@ def inner_kernel(function: Callable[..., Any]) -> Any:
     A kernel is compiled for each kind of number that it is given. Where an int32 is read that is
     passed on to another kernel, `np.int64(...)` around it keeps that to one.
     """
-    return njit(no_cpython_wrapper=True, **OPTIONS)(function)
+    return _compiled(function, no_cpython_wrapper=True)
 
 
 def inlined_kernel(function: Callable[..., Any]) -> Any:
     """Write a function into each kernel that calls it, where a call would cost too much."""
-    return njit(inline="always", no_cpython_wrapper=True, **OPTIONS)(function)
+    return _compiled(function, inline="always", no_cpython_wrapper=True)

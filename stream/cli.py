@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Final
 
-from ktsafe.stream.process import kernel_cache
+from ktsafe.compiled_kernels import kernel_cache
 
 CACHE_NOTICE = kernel_cache.settle_cache()
 

@@ -15,8 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.process import kernel_cache
 from ktsafe.stream.process.command_line import Json, say
 from ktsafe.stream.watching.progress import Progress, phases
 

@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final
 
 import typer
 
+from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.process import kernel_cache
 from ktsafe.stream.process.command_line import Json
 from ktsafe.stream.watching.progress import phases
 

@@ -13,7 +13,7 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from ktsafe.stream.process.kernel_cache import settle_cache
+from ktsafe.compiled_kernels.kernel_cache import settle_cache
 
 settle_cache()
 

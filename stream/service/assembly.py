@@ -13,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.connectors.base import DeadLetterSink, Source
 from ktsafe.connectors.letters import BareLetters
 from ktsafe.state.errors import StateUnusable
@@ -22,7 +23,7 @@ from ktsafe.stream.config.places import audit_folder, private_folder
 from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings
 from ktsafe.stream.observer import Observer, Observers
-from ktsafe.stream.process import kernel_cache, logs
+from ktsafe.stream.process import logs
 from ktsafe.stream.process.private_folder import STAGING, STORE, TASKS, check_finished
 from ktsafe.stream.release.attacker import AttackSettings
 from ktsafe.stream.release.fresh import FreshReleases

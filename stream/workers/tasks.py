@@ -15,7 +15,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ktsafe.stream.process.kernel_cache import digest_of, is_cold, package_folder, settle_cache
+from ktsafe.compiled_kernels.kernel_cache import digest_of, is_cold, package_folder, settle_cache
 
 
 class WorkersLost(ConnectionError):

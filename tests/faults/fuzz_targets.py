@@ -17,7 +17,7 @@ from typing import Any
 
 import atheris
 
-from ktsafe.stream.process.kernel_cache import settle_cache
+from ktsafe.compiled_kernels.kernel_cache import settle_cache
 
 settle_cache()
 with atheris.instrument_imports(

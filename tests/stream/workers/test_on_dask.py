@@ -147,7 +147,7 @@ def test_a_cold_worker_refuses(tmp_path):
     """A worker without compiled kernels computes nothing; none were shipped with it."""
     none = tmp_path / "none_shipped.py"
     none.write_text(
-        "from ktsafe.stream.process import shipped_kernels\n"
+        "from ktsafe.compiled_kernels import shipped_kernels\n"
         "shipped_kernels.is_shipped = lambda *_: False\n"
     )
     with socket.socket() as free:

@@ -1,7 +1,7 @@
 """Compiled kernels as one file: packed after `ktsafe warm`, unpacked where they were not compiled.
 
 The file lies beside this module, for one digest of the kernels
-(`ktsafe.stream.process.kernel_cache`), one system and one kind of processor. Compiled kernels are
+(`ktsafe.compiled_kernels.kernel_cache`), one system and one kind of processor. Compiled kernels are
 code: nothing of the file is read before its sha256 is that of the note beside it, and only names
 that a cache has are written, into a new folder of mode 0700 that takes its place at once. Anything
 else means that kernels are compiled as always.
@@ -9,7 +9,7 @@ else means that kernels are compiled as always.
 numba keeps the kernels of a folder of sources under its name and the sha1 of its path, and knows a
 source by its content. In the file they stand under the path within the package.
 
-    python -m ktsafe.stream.process.shipped_kernels    packs the kernels that NUMBA_CACHE_DIR holds
+    python -m ktsafe.compiled_kernels.shipped_kernels    packs kernels that NUMBA_CACHE_DIR holds
 """
 
 from __future__ import annotations
@@ -163,7 +163,7 @@ def _digest(path: Path) -> str:
 
 
 if __name__ == "__main__":
-    from ktsafe.stream.process import kernel_cache
+    from ktsafe.compiled_kernels import kernel_cache
 
     notice = kernel_cache.settle_cache()
     if notice:

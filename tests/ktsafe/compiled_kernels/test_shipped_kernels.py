@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
+from ktsafe.compiled_kernels import kernel_cache, shipped_kernels
 from ktsafe.strategies import STRATEGIES
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.commands.after_install import FIRST
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.process import kernel_cache, shipped_kernels
-from tests.stream.process.test_kernel_cache import said, write_tiny
+from tests.ktsafe.compiled_kernels.test_kernel_cache import said, write_tiny
 
 NAME = "kernels-0123456789abcdef"
 ASK = """

@@ -1,4 +1,4 @@
-"""Where compiled kernels are kept. Must be settled before any module with a kernel is imported.
+"""Where compiled kernels are kept.
 
 numba runs what it finds in its cache, and finds it by the source of one kernel alone: a kernel
 whose callee has changed in another file would run as it was. So the folder's name carries a digest
@@ -22,7 +22,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Final
 
-from ktsafe.stream.process import shipped_kernels
+from ktsafe.compiled_kernels import shipped_kernels
 
 _VARIABLE: Final = "NUMBA_CACHE_DIR"
 LABORATORY: Final = "ktsafe_lab"
@@ -33,12 +33,26 @@ _COMPILES: Final = re.compile(rb"^from (numba|[\w.]+\.kernels) import ", re.MULT
 
 
 def settle_cache(package: str = "ktsafe") -> str:
-    """Give numba a folder for the compiled kernels of `package`, and return what to tell the user.
+    """Give this process and those that it starts the folder; return what to tell the user.
+
+    Commands do so before a module with a kernel is imported. The library uses the same folder for
+    its own kernels alone (`ktsafe.kernels`). The answer is empty if all is as it should be.
+    """
+    folder, notice = kernel_folder(package)
+    os.environ[_VARIABLE] = str(folder)
+    if is_shipped(package):
+        for variable, value in shipped_kernels.PORTABLE.items():
+            os.environ.setdefault(variable, value)
+    return notice
+
+
+def kernel_folder(package: str = "ktsafe") -> tuple[Path, str]:
+    """Return the folder for the compiled kernels of `package`, and what to tell the user.
 
     It lies in the folder that NUMBA_CACHE_DIR names, or else in the user's cache folder. Compiled
     kernels are code: only a folder that belongs to this user, and to nobody else, is used. Where
     there is none, kernels go to a new temporary folder and are forgotten at the end. Kernels that
-    came with the program are unpacked there. The answer is empty if all is as it should be.
+    came with the program are unpacked there.
     """
     ours = kernel_files(package)
     name = shipped = f"kernels-{digest_of(ours)}"
@@ -48,23 +62,23 @@ def settle_cache(package: str = "ktsafe") -> str:
     if base is not None:
         problem = _made_private(base / name)
         if not problem:
-            return _settled(shipped, base / name, package)
+            return base / name, _filled(shipped, base / name, package)
     folder = tempfile.mkdtemp(prefix="ktsafe-kernels-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return _settled(shipped, Path(folder), package) or (
+    return Path(folder), _filled(shipped, Path(folder), package) or (
         f"compiled kernels are not kept ({problem}), and each start takes longer. "
         f"Name a folder of your own in {_VARIABLE}."
     )
 
 
-def _settled(shipped: str, folder: Path, package: str) -> str:
-    """Let numba use a folder; unpack shipped kernels if it is empty, and say if that failed."""
-    os.environ[_VARIABLE] = str(folder)
-    if not shipped_kernels.is_shipped(shipped):
-        return ""
-    for variable, value in shipped_kernels.PORTABLE.items():
-        os.environ.setdefault(variable, value)
-    if any(folder.iterdir()):
+def is_shipped(package: str = "ktsafe") -> bool:
+    """Whether compiled kernels of a package came with the program."""
+    return shipped_kernels.is_shipped(f"kernels-{digest_of(kernel_files(package))}")
+
+
+def _filled(shipped: str, folder: Path, package: str) -> str:
+    """Unpack shipped kernels if a folder is empty, and say if that failed."""
+    if not shipped_kernels.is_shipped(shipped) or any(folder.iterdir()):
         return ""
     try:
         shipped_kernels.unpack(shipped, folder, package_folder(package))

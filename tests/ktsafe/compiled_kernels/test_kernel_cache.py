@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.stream.process import kernel_cache
+from ktsafe.compiled_kernels import kernel_cache
 
 CALLEE = "from numba import njit\n@njit(cache=True)\ndef callee():\n    return {}\n"
 CALLER = (
@@ -19,7 +19,7 @@ CALLER = (
 )
 RUN = "from tiny._caller_core import caller\nprint(caller())"
 SETTLED = (
-    "from ktsafe.stream.process.kernel_cache import settle_cache\n"
+    "from ktsafe.compiled_kernels.kernel_cache import settle_cache\n"
     f"assert not settle_cache('tiny')\n{RUN}"
 )
 
@@ -51,7 +51,7 @@ def test_a_changed_callee_is_seen(tmp_path) -> None:
 
 
 def test_kernels_call_nothing_that_the_digest_leaves_out() -> None:
-    """Of ours, files with kernels import files with kernels only."""
+    """Of ours, files with kernels import files with kernels only, and where these are kept."""
     files = kernel_cache.kernel_files("ktsafe")
     root = Path(kernel_cache.__file__).parents[2]
     options = root / "ktsafe" / "kernels.py"
@@ -59,7 +59,9 @@ def test_kernels_call_nothing_that_the_digest_leaves_out() -> None:
     assert all(path.name.endswith("_core.py") for path in files if path != options)
     for path in files:
         for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ktsafe"):
+            if isinstance(node, ast.ImportFrom) and node.module == "ktsafe.compiled_kernels":
+                assert path == options
+            elif isinstance(node, ast.ImportFrom) and (node.module or "").startswith("ktsafe"):
                 module = root / str(node.module).replace(".", "/")
                 named = [module / f"{alias.name}.py" for alias in node.names]
                 assert module.with_suffix(".py") in files or set(named) <= set(files), path
@@ -85,6 +87,41 @@ def test_a_started_process_uses_the_same_folder(tmp_path, monkeypatch) -> None:
     for _ in range(2):
         assert kernel_cache.settle_cache() == ""
         assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path
+
+
+USER = """
+import os
+from numba import config, njit
+@njit(cache=True)
+def mine(x):
+    return x
+from ktsafe.kernels import FOLDER
+from ktsafe.verify import _stars_core
+ours = {
+    each._cache.cache_path
+    for each in vars(_stars_core).values()
+    if hasattr(each, "py_func")
+}
+assert ours and all(path.startswith(FOLDER) for path in ours), ours
+@njit(cache=True)
+def later(x):
+    return x
+assert mine._cache.cache_path == later._cache.cache_path
+assert not mine._cache.cache_path.startswith(FOLDER)
+assert "NUMBA_CACHE_DIR" not in os.environ and not config.CACHE_DIR
+print(FOLDER)
+"""
+
+
+def test_the_library_keeps_its_own_kernels_only(tmp_path: Path) -> None:
+    """Imported into somebody's program, it settles where its kernels are, and nobody else's."""
+    (tmp_path / "program.py").write_text(USER)
+    environment = {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    del environment["NUMBA_CACHE_DIR"]
+    command = [sys.executable, str(tmp_path / "program.py")]
+    folder = Path(subprocess.check_output(command, env=environment, text=True).strip())
+    assert folder.parent == tmp_path / "cache" / "ktsafe" / "numba"
+    assert folder.stat().st_mode & 0o777 == 0o700
 
 
 def test_kernels_of_one_folder_do_not_pass_for_those_of_another(tmp_path, monkeypatch) -> None:

@@ -1,0 +1,1 @@
+"""Where compiled kernels are kept, and how they come with the program."""
