@@ -123,6 +123,7 @@ kernels: $(STAMP) ## compile all kernels for this Python and platform, and put t
 	NUMBA_CACHE_DIR=$(CURDIR)/build/kernels $(RUN) -m ktsafe.compiled_kernels.shipped_kernels
 
 wheel: $(STAMP) ## build the wheels into ./dist; after `make kernels` ktsafe's holds them
+	rm -rf build/lib build/bdist.*  # Modules that are gone would be packed, too.
 	$(RUN) -m build --wheel
 	$(RUN) -m build --wheel --outdir dist lab
 
