@@ -21,9 +21,10 @@ from ktsafe.stream.process.command_line import Json, say
 from ktsafe.stream.watching.progress import Progress, phases
 
 PARTS: Final = {
-    "search": ("exact/", "protection_counts/"),
+    "search": ("exact/",),
     "judges": ("audit/", "verify/_stars", "sequence_audit/"),
     "hops": ("alignment/", "verify/"),
+    "padding": ("protection_counts/",),
 }
 """Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
 
@@ -49,7 +50,8 @@ def warm(
     before, started = _compiled(), time.monotonic()
     with phases("compiling kernels") as progress:
         _run_beside(FIRST, progress, upto=0.6)
-        _run_beside(sorted(set(PART_OF.values())), progress, begin=0.6)
+        _run_beside(("hops",), progress, begin=0.6, upto=0.9)
+        _run_beside(("padding",), progress, begin=0.9)
     found = {
         "folder": os.environ["NUMBA_CACHE_DIR"],
         "compiled": len(_compiled() - before),
