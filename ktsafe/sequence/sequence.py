@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Mapping
 from concurrent.futures import Executor
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,6 +23,22 @@ from ktsafe.sequence.people.frame import Draft, Frame
 from ktsafe.sequence.step import EXACT, Recipe, Step, make_release
 
 
+class PlannedPair(NamedTuple):
+    """Two classes of people, and the release in which their edges were planned.
+
+    Attributes
+    ----------
+    classes:
+        The quasi-identifiers of both, in the schema's order, the lesser first; twice the same
+        where it is one class.
+    release:
+        Its index.
+    """
+
+    classes: tuple[tuple[str, ...], tuple[str, ...]]
+    release: int
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
 class Released:
     """A release and, privately, who is who.
@@ -35,6 +51,13 @@ class Released:
         int64, shape (n,): published ids, random, kept for ever and never given again.
     keys:
         int64, shape (n,): the person behind each, -1 for inserted and counterfeit vertices.
+    planned:
+        For each pair of classes that shows edges the release in which they were planned afresh,
+        no further back than `SequenceOptions.max_age`; edges that came later were added to them.
+        In ascending order. Whoever has all releases sees as much.
+    dark:
+        Likewise for each pair that shows none now: the release in which what it showed last was
+        planned, if that is not further back. What it showed last still stands for it.
     shift:
         int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
         there is.
@@ -43,6 +66,8 @@ class Released:
     graph: AttributedGraph
     ids: NDArray[np.int64]
     keys: NDArray[np.int64]
+    planned: tuple[PlannedPair, ...] = ()
+    dark: tuple[PlannedPair, ...] = ()
     shift: NDArray[np.int32] | None = None
 
 
@@ -143,7 +168,19 @@ class Sequence:
         owner = state.places.owner[order]
         keys = np.where(owner == NOBODY, -1, state.people.key[owner])
         graph = AttributedGraph.from_codes(self._schema, state.codes.categories, codes, edges)
-        return Released(graph, state.places.published[order], keys)
+        planned, dark = self._plans()
+        return Released(graph, state.places.published[order], keys, planned, dark)
+
+    def _plans(self) -> tuple[tuple[PlannedPair, ...], tuple[PlannedPair, ...]]:
+        """Return when what each pair of classes shows was planned, and what dark ones showed."""
+        state = self._state
+        values = state.codes.class_values()
+        found: tuple[list[PlannedPair], list[PlannedPair]] = [], []
+        for classes, release in state.current.planned.items():
+            first, second = sorted(values[cls] for cls in classes)
+            is_dark = not state.edges.between[classes]
+            found[is_dark].append(PlannedPair((first, second), release))
+        return tuple(sorted(found[0])), tuple(sorted(found[1]))
 
     def truth(self) -> tuple[AttributedGraph, NDArray[np.int64]]:
         """Return the true graph as of the last changes, and its keys, ascending; a whole scan."""

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence.gate import cohort_certificate, cover
-from ktsafe.sequence.memory.edge_tables import FALSE, TRUE
+from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.neighbours import by_classes
 from ktsafe.sequence.memory.paged_table import NOBODY
@@ -135,7 +135,7 @@ def _rows(state: State, keys: list[int]) -> NDArray[np.int64]:
 
 
 def _remove_ties(state: State, changes: Changes) -> None:
-    """Forget true ties; a released one stays as an inserted edge.
+    """Forget true ties; a released one is known as ended.
 
     Those of people who leave are left to their departure, which makes them residual.
     """
@@ -149,7 +149,7 @@ def _remove_ties(state: State, changes: Changes) -> None:
         raise InvalidGraph("A tie is removed that is not there.")
     state.held.unhold(held[is_held])
     _note_ties(state, ties[is_held])
-    state.edges.label(edges, FALSE)
+    state.edges.label(edges, ENDED)
 
 
 def _change(state: State, changes: Changes) -> None:
@@ -185,7 +185,7 @@ def _add_ties(state: State, changes: Changes) -> None:
     # A tie whose edge is released takes a row and gives it back before the next one is held.
     starts = np.flatnonzero(edges >= 0) + 1
     for part, edge in zip(np.split(ties, starts), [*edges[starts - 1].tolist(), -1], strict=True):
-        held = state.held.hold(part)
+        held = state.held.hold(part, state.current.number)
         if edge >= 0:
             relabel(state, int(held[-1]), edge)
 

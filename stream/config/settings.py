@@ -73,6 +73,7 @@ class SequenceTable(Section, frozen=True):
     qi_change: Literal["hold", "rebirth"] = "hold"
     alpha_reserve: float | str = "0"
     real_floor: NotNegative | None = None
+    max_age: NotNegative = 12
 
 
 class AnonymizeTable(Section, frozen=True):

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.edge_tables import FALSE, RESIDUAL
+from ktsafe.sequence.memory.edge_tables import RESIDUAL, TRUE
 from ktsafe.sequence.memory.paged_table import NEVER, NOBODY
 from ktsafe.sequence.memory.place_table import COUNTERFEIT, INSERTED, REAL
 from ktsafe.sequence.memory.state import State
@@ -85,7 +85,7 @@ def figures_of(state: State) -> Figures:
         inserted_vertices=int((kind == INSERTED).sum()),
         counterfeit_vertices=int((kind == COUNTERFEIT).sum()),
         withheld_vertices=len(came),
-        inserted_edges=int((is_true == FALSE).sum()),
+        inserted_edges=int(((is_true != TRUE) & (is_true != RESIDUAL)).sum()),
         residual_edges=len(stays),
         residual_age_max=int(stays.max(initial=0)),
         residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,

@@ -35,6 +35,14 @@ class Codes:
         """Texts of the codes of the sensitive attribute."""
         return self.categories[-1]
 
+    def class_values(self) -> list[tuple[str, ...]]:
+        """Return the texts of the quasi-identifiers of each class."""
+        texts = self.categories[:-1]
+        return [
+            tuple(known[code] for known, code in zip(texts, codes, strict=True))
+            for codes in self.classes
+        ]
+
     def class_of(self, codes: tuple[int, ...]) -> int:
         """Return the number of a class, a new one if it was never seen."""
         if codes not in self._numbers:

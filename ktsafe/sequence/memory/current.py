@@ -58,6 +58,9 @@ class Current:
     stale:
         For two classes how many true ties between them came or went since it was last decided what
         they show. Remembered, as the tables are.
+    planned:
+        For two classes the release in which what they show, or showed last, was planned afresh.
+        Remembered, as the tables are; forgotten once it is older than the sequence may show.
     changed:
         Likewise in this release, among people who were published before.
     opened:
@@ -74,6 +77,7 @@ class Current:
         self.returned: set[Tie] = set()
         self.touched: set[int] = set()
         self.stale: dict[Tie, int] = {}
+        self.planned: dict[Tie, int] = {}
         self.changed: dict[Tie, int] = {}
         self.opened: set[Tie] = set()
         self.moved: set[int] = set()

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.current import Current, EdgeList, Tie
 from ktsafe.sequence.memory.neighbours import Neighbours, by_classes
-from ktsafe.sequence.memory.paged_table import Column, PairTable
+from ktsafe.sequence.memory.paged_table import NEVER, Column, PairTable
 from ktsafe.sequence.memory.place_table import PlaceTable
 from ktsafe.sequence.memory.sorted_numbers import ascending, distinct
 
-FALSE, TRUE, RESIDUAL = range(3)
-"""Of a released edge: inserted, a true tie, a former tie of somebody who left the place."""
+FALSE, TRUE, RESIDUAL, ENDED = range(4)
+"""Of a released edge: inserted, a true tie, a former tie of somebody who left the place, a former
+tie of two people who are still there."""
 
 
 class ReleasedEdgeTable(PairTable):
@@ -26,19 +27,23 @@ class ReleasedEdgeTable(PairTable):
     low, high:
         The places of its ends, ascending.
     is_true:
-        `FALSE`, `TRUE` or `RESIDUAL`.
+        `FALSE`, `TRUE`, `RESIDUAL` or `ENDED`.
+    began:
+        The release in which a true tie began; of other edges it says nothing.
     adjacent:
         For each place its released neighbours, and the row of the edge to each.
     between:
         For two classes, ascending, the rows of the edges between them.
-    n_inserted:
-        For two classes how many of those are no true ties.
+    n_inserted, n_ended:
+        For two classes how many of those are no true ties, and how many are `ENDED`.
     """
 
     name = "edges"
+    later = (("began", 0),)
     low: Column
     high: Column
     is_true: Column
+    began: Column
 
     def __init__(self, current: Current, places: PlaceTable) -> None:
         super().__init__()
@@ -51,6 +56,7 @@ class ReleasedEdgeTable(PairTable):
         self.adjacent = Neighbours(self)
         self.between: defaultdict[Tie, set[int]] = defaultdict(set)
         self.n_inserted: defaultdict[Tie, int] = defaultdict(int)
+        self.n_ended: defaultdict[Tie, int] = defaultdict(int)
         self.note(self.used())
 
     def is_tie(self, row: int) -> bool:
@@ -61,18 +67,27 @@ class ReleasedEdgeTable(PairTable):
         """Note between which classes edges lie."""
         for classes, inside in self._by_classes(rows):
             self.between[classes].update(inside)
-            self.n_inserted[classes] += int((self.is_true[inside] != TRUE).sum())
+            self._count(classes, self.is_true[inside], 1)
 
     def forget(self, rows: NDArray[np.int64]) -> None:
         """Note no longer between which classes edges lie."""
         for classes, inside in self._by_classes(rows):
             self.between[classes].difference_update(inside)
-            self.n_inserted[classes] -= int((self.is_true[inside] != TRUE).sum())
+            self._count(classes, self.is_true[inside], -1)
 
-    def show(self, ends: NDArray[np.int64], is_true: NDArray[np.bool_]) -> None:
-        """Release edges between places that have none, given by their ends: shape (x, 2)."""
+    def show(self, ends: NDArray[np.int64], began: NDArray[np.int64]) -> None:
+        """Release edges between places that have none.
+
+        Parameters
+        ----------
+        ends:
+            int64, shape (x, 2): their places.
+        began:
+            int64, shape (x,): the release in which each began as a true tie; `NEVER` if inserted.
+        """
         low, high = ascending(ends).T
-        rows = self.add_many(len(ends), low=low, high=high, is_true=is_true.astype(np.int64))
+        is_true = np.where(began == NEVER, FALSE, TRUE)
+        rows = self.add_many(len(ends), low=low, high=high, is_true=is_true, began=began)
         self.adjacent.enter(rows)
         self.note(rows)
         self._note_visible(self.pairs(rows), self._current.gained, self._current.lost)
@@ -88,10 +103,14 @@ class ReleasedEdgeTable(PairTable):
     def label(self, rows: NDArray[np.int64], what: int) -> None:
         """Note whether edges are true ties; nothing visible happens."""
         for classes, inside in self._by_classes(rows):
-            n_inserted = int((self.is_true[inside] != TRUE).sum())
-            self.n_inserted[classes] += (len(inside) if what != TRUE else 0) - n_inserted
+            self._count(classes, self.is_true[inside], -1)
+            self._count(classes, np.full(len(inside), what), 1)
             self._current.note_change(classes, len(inside))
         self.is_true[rows] = what
+
+    def _count(self, classes: Tie, labels: NDArray[np.int64], times: int) -> None:
+        self.n_inserted[classes] += times * int((labels != TRUE).sum())
+        self.n_ended[classes] += times * int((labels == ENDED).sum())
 
     def _by_classes(self, rows: NDArray[np.int64]) -> Iterator[tuple[Tie, list[int]]]:
         return by_classes(ascending(self._places.cls[self.pairs(rows)]), rows)

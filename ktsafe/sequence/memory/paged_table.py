@@ -59,10 +59,14 @@ class PagedTable:
         The columns by number.
     reuses:
         Whether rows that were given back are taken again.
+    later:
+        The last columns, as far as pages of an older version lack them, and what each row of such
+        pages holds there.
     """
 
     name: ClassVar[str]
     reuses: ClassVar[bool] = True
+    later: ClassVar[tuple[tuple[str, int], ...]] = ()
 
     def __init__(self) -> None:
         self._names = tuple(type(self).__annotations__)
@@ -174,21 +178,33 @@ class PagedTable:
             for page in wanted
         }
 
-    def load(self, pages: list[bytes]) -> None:
+    def load(self, pages: list[bytes], *, are_older: bool = False) -> None:
         """Replace everything by what `pages` returned, in order.
+
+        Parameters
+        ----------
+        pages:
+            The pages.
+        are_older:
+            Whether they lack the columns that came `later`; then all of them count as changed.
 
         Raises
         ------
         ValueError
             If a page is no whole number of rows.
         """
-        rows = np.frombuffer(b"".join(pages), dtype=np.int64).reshape(-1, len(self.columns))
+        later = self.later if are_older else ()
+        width = len(self.columns) - len(later)
+        rows = np.frombuffer(b"".join(pages), dtype=np.int64).reshape(-1, width)
         self.n = 0
         self._reserve(len(rows))
-        self._rows[: len(rows)] = rows
+        self._rows[: len(rows), :width] = rows
+        is_used = rows[:, 0] != FREE
+        for number, (_, value) in enumerate(later, width):
+            self._rows[: len(rows), number] = np.where(is_used, value, FREE)
         self.n = self._n_committed = len(rows)
         self._journal.clear()
-        self.dirty.clear()
+        self.dirty = set(range(len(pages))) if later else set()
         self._collect_free()
 
     def _collect_free(self) -> None:

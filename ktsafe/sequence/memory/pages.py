@@ -14,7 +14,9 @@ from ktsafe.errors import KtsafeError
 from ktsafe.sequence.memory.state import State
 
 META = "meta"
-VERSION = 5
+VERSION = 6
+VERSION_WITHOUT_AGES = 5
+"""In which ties had no beginning, and no pair of classes the release in which it was planned."""
 
 
 class SequenceCorrupted(KtsafeError):
@@ -45,12 +47,13 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
     """
     try:
         meta = json.loads(pages[META])
-        if meta["version"] != VERSION:
+        if meta["version"] not in {VERSION, VERSION_WITHOUT_AGES}:
             raise ValueError
+        are_older = meta["version"] == VERSION_WITHOUT_AGES
         state = State(len(meta["categories"]))
         for table in state.tables:
             names = sorted(name for name in pages if name.startswith(f"{table.name}/"))
-            table.load([pages[name] for name in names])
+            table.load([pages[name] for name in names], are_older=are_older)
             if table.n != meta["rows"][table.name]:
                 raise ValueError
         state.rebuild(meta)

@@ -92,18 +92,22 @@ class HeldTieTable(PairTable):
     ----------
     first, second:
         The rows of its ends, ascending.
-    since:
-        The release since which the tie could have been shown.
+    since, began:
+        The releases since which the tie could have been shown, and in which it began.
     of:
         For each row of people those it has such a tie with, and the row of the tie.
     between:
         For two published classes, ascending, the rows of the ties of which no end is withheld.
+    n_young:
+        How many of those began after the cohorts of their ends were formed.
     """
 
     name = "held"
+    later = (("began", 0),)
     first: Column
     second: Column
     since: Column
+    began: Column
 
     def __init__(self, current: Current, places: PlaceTable, people: PersonTable) -> None:
         super().__init__()
@@ -116,12 +120,14 @@ class HeldTieTable(PairTable):
         """Derive the ties of each person and between classes."""
         self.of = Neighbours(self)
         self.between: defaultdict[Tie, set[int]] = defaultdict(set)
+        self.n_young: defaultdict[Tie, int] = defaultdict(int)
         self._enter(self.used())
 
-    def hold(self, ties: NDArray[np.int64]) -> NDArray[np.int64]:
+    def hold(self, ties: NDArray[np.int64], began: int | NDArray[np.int64]) -> NDArray[np.int64]:
         """Hold ties back, between rows of people: shape (x, 2). Returns the ties' rows."""
         first, second = ascending(ties).T
-        rows = self.add_many(len(ties), first=first, second=second, since=self._current.number)
+        since = self._current.number
+        rows = self.add_many(len(ties), first=first, second=second, since=since, began=began)
         self.of.enter(rows)
         self._enter(rows)
         self._current.moved.update(ties.reshape(-1).tolist())
@@ -140,6 +146,7 @@ class HeldTieTable(PairTable):
         rows = distinct(self.of.around(people)[2])
         for classes, inside in self._by_classes(rows):
             self.between[classes].update(inside)
+            self.n_young[classes] += self._count_young(inside)
             self._current.note_opened(classes, len(inside))
             self.since[inside] = self._current.number
 
@@ -158,12 +165,19 @@ class HeldTieTable(PairTable):
     def _enter(self, rows: NDArray[np.int64]) -> None:
         for classes, inside in self._by_classes(rows):
             self.between[classes].update(inside)
+            self.n_young[classes] += self._count_young(inside)
 
     def _leave(self, rows: NDArray[np.int64]) -> None:
         for classes, inside in self._by_classes(rows):
             self.between[classes].difference_update(inside)
+            self.n_young[classes] -= self._count_young(inside)
             if not self.between[classes]:
                 del self.between[classes]
+
+    def _count_young(self, rows: list[int]) -> int:
+        """Return how many ties of published people began after both cohorts were formed."""
+        places = self._people.place[self.pairs(np.array(rows, dtype=np.int64))]
+        return int((self.began[rows] > self._places.born[places].max(axis=1)).sum())
 
     def _by_classes(self, rows: NDArray[np.int64]) -> Iterator[tuple[Tie, list[int]]]:
         """Yield the ties that can be shown of each pair of classes."""

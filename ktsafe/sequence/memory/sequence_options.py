@@ -36,6 +36,9 @@ class SequenceOptions(Mapped):
         A cohort with fewer real members, but some, is retired: its people are published anew. Who
         links both lives of one of them finds fewer than k candidates, and the auditor does.
         None: no cohort is retired; the audit tells how many of a cohort are people.
+    max_age:
+        Releases after which what a pair of classes shows goes dark, to be planned afresh, at the
+        latest. Until then ties that ended, and those of people who left, may still be shown.
     effort:
         How hard the first release is searched; what it saves is saved for ever.
     """
@@ -46,6 +49,7 @@ class SequenceOptions(Mapped):
     qi_change: QiChange = "hold"
     alpha_reserve: Fraction = Fraction(0)
     real_floor: int | None = None
+    max_age: int = 12
     effort: Effort = "balanced"
 
     def __post_init__(self) -> None:
@@ -65,3 +69,5 @@ class SequenceOptions(Mapped):
                 continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidParams(f"{name} must be a whole number of at least 0.")
+        if isinstance(self.max_age, bool) or not isinstance(self.max_age, int) or self.max_age < 2:
+            raise InvalidParams("max_age must be a whole number of at least 2.")

@@ -69,6 +69,7 @@ class State:
             "n_cohorts": self.places.n_cohorts,
             "counts": dict(self.counts),
             "stale": [[*classes, n] for classes, n in sorted(self.current.stale.items())],
+            "planned": [[*classes, n] for classes, n in sorted(self.current.planned.items())],
             "classes": list(self.codes.classes),
             "categories": [list(known) for known in self.codes.categories],
         }
@@ -83,6 +84,9 @@ class State:
             table.index()
         self.tree.index()
         self.places.n_cohorts = meta["n_cohorts"]
+        # Of older pages nobody knows; ages count from the release at which they are read.
+        shown = ([*c, meta["release"]] for c, rows in self.edges.between.items() if rows)
+        self.current.planned = {(a, b): n for a, b, n in meta.get("planned", shown)}
 
     def commit(self) -> None:
         """Make all changes permanent."""
@@ -126,7 +130,8 @@ class State:
         ties = shown[self.edges.is_true[shown[:, 1]] == TRUE]
         self.edges.label(ties[:, 1], RESIDUAL)
         others = self.places.owner[ties[:, 0]]
-        self.held.hold(np.column_stack((np.full_like(others, row), others)))
+        pairs = np.column_stack((np.full_like(others, row), others))
+        self.held.hold(pairs, self.edges.began[ties[:, 1]])
         return place
 
     def remove_person(self, row: int) -> None:

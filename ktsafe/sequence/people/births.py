@@ -20,6 +20,10 @@ from ktsafe.sequence.people.frame import Draft
 COHORTS_MIN = 2
 """Cohorts that newcomers of a class must be enough for: then it can be chosen who is with whom."""
 
+SMALL_PART = 8
+"""Newcomers of a class who are at most this part of its published places need be enough for one
+cohort only: where they fit badly, that is little of it."""
+
 APART_MAX = 0.7
 """Share of the ties of newcomers by which they may differ from the medians of their cohorts. With 1
 nothing of them could be shown."""
@@ -89,7 +93,7 @@ def _ready(draft: Draft, rows: list[int]) -> list[int]:
     """Return whom to publish of one class; nobody while too few wait."""
     state = draft.state
     least = max(draft.frame.params.k + margin(draft), draft.frame.params.group_size_min)
-    if state.current.number:
+    if state.current.number and not _are_small_part(state, rows):
         least *= COHORTS_MIN
     if len(rows) < least or not come_apart(state, rows):
         return []
@@ -99,6 +103,12 @@ def _ready(draft: Draft, rows: list[int]) -> list[int]:
     cls = state.people.cls[rows[0]]
     waits_for_ties = not state.places.cohorts_of[cls] and not _are_overdue(draft, rows)
     return [] if waits_for_ties and not _are_alike(state, cls) else chosen
+
+
+def _are_small_part(state: State, rows: list[int]) -> bool:
+    """Whether those of a class who wait are few beside those of it who are published."""
+    labels = state.places.cohorts_of[state.people.cls[rows[0]]]
+    return len(rows) * SMALL_PART <= sum(len(state.places.members[label]) for label in labels)
 
 
 def _are_overdue(draft: Draft, rows: list[int]) -> bool:

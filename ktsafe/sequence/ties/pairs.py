@@ -11,7 +11,8 @@ from ktsafe.exact.imagined import GATHERED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.current import Tie
-from ktsafe.sequence.memory.edge_tables import TRUE
+from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
+from ktsafe.sequence.memory.paged_table import NEVER
 from ktsafe.sequence.memory.place_table import INSERTED
 from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.memory.state import State
@@ -37,12 +38,15 @@ class PairOfClasses:
         How many of the cohorts are of the first class; all of them if it is one class.
     shown:
         The released edges.
-    is_true:
-        bool, shape (x,): whether each of them is a true tie.
+    is_true, is_ended:
+        bool, shape (x,): whether each of them is a true tie, or was one until it ended.
     hidden:
         True ties between these places that are not released.
     former:
-        What was released before the pair was cleared; nothing if it was not, or shows edges again.
+        What was released before the pair was cleared and has not ended; nothing if it was not, or
+        shows edges again.
+    young_shown, young_hidden:
+        bool, shape (x,) and (hidden,): whether a true tie is younger than a cohort of its ends.
     is_grown:
         Whether anybody of the pair was published after the first release.
     weight:
@@ -57,8 +61,11 @@ class PairOfClasses:
     n_first: int
     shown: Edges
     is_true: NDArray[np.bool_]
+    is_ended: NDArray[np.bool_]
     hidden: Edges
     former: Edges
+    young_shown: NDArray[np.bool_]
+    young_hidden: NDArray[np.bool_]
     is_grown: bool
     weight: NDArray[np.float64]
 
@@ -86,7 +93,10 @@ class PairOfClasses:
             return order[np.searchsorted(places, turned, sorter=order)].astype(np.int32)
 
         hidden = positions(state.people.place[state.held.pairs(held)])
-        is_true = state.edges.is_true[rows] == TRUE
+        shown = positions(state.edges.pairs(rows))
+        labels = state.edges.is_true[rows]
+        is_true = labels == TRUE
+        born = state.places.born[places]
         return cls(
             classes=classes,
             places=places,
@@ -94,11 +104,14 @@ class PairOfClasses:
             is_inserted=state.places.kind[places] == INSERTED,
             sizes=sizes,
             n_first=firsts,
-            shown=positions(state.edges.pairs(rows)),
+            shown=shown,
             is_true=is_true,
+            is_ended=labels == ENDED,
             hidden=hidden,
             former=positions(state.former.pairs(before)),
-            is_grown=bool((state.places.born[places] > 0).any()),
+            young_shown=is_true & (state.edges.began[rows] > born[shown].max(axis=1)),
+            young_hidden=state.held.began[held] > born[hidden].max(axis=1),
+            is_grown=bool((born > 0).any()),
             weight=np.ones(int(is_true.sum()) + len(hidden)),
         )
 
@@ -115,6 +128,11 @@ class PairOfClasses:
     def n_ties(self) -> int:
         """How many there are."""
         return int(self.is_true.sum()) + len(self.hidden)
+
+    @property
+    def is_young(self) -> NDArray[np.bool_]:
+        """Whether each of `ties` began after the cohorts of its ends were formed."""
+        return np.concatenate((self.young_shown[self.is_true], self.young_hidden))
 
     def is_tie(self, edges: Edges) -> NDArray[np.bool_]:
         """Return whether each of the given edges is a true tie."""
@@ -161,6 +179,7 @@ def with_imagined(pair: PairOfClasses, share: float, rng: np.random.Generator) -
         pair,
         is_true=is_true,
         hidden=np.concatenate((pair.hidden, ties[~is_shown])),
+        young_hidden=np.append(pair.young_hidden, np.zeros((~is_shown).sum(), dtype=np.bool_)),
         weight=np.concatenate((weights, np.ones(len(pair.hidden)), weight[~is_shown])),
     )
 
@@ -177,21 +196,26 @@ def hide(state: State, ends: NDArray[np.int64]) -> None:
     if not len(ends):
         return
     rows = state.edges.adjacent.rows_of(ends)
-    ties = ends[state.edges.is_true[rows] == TRUE]
+    is_true = state.edges.is_true[rows] == TRUE
+    began = state.edges.began[rows[is_true]]
     state.edges.drop(rows)
-    state.held.hold(state.places.owner[ties])
+    state.held.hold(state.places.owner[ends[is_true]], began)
 
 
 def show(state: State, ends: NDArray[np.int64]) -> None:
     """Release edges between places that have none: hidden ties of theirs, or inserted."""
     hidden = state.held.of.rows_of(state.places.owner[ends])
     is_true = hidden >= 0
+    began = np.full(len(ends), NEVER)
+    began[is_true] = state.held.began[hidden[is_true]]
     state.held.unhold(hidden[is_true])
-    state.edges.show(ends, is_true)
+    state.edges.show(ends, began)
 
 
 def relabel(state: State, row: int, edge: int) -> None:
     """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
+    began = state.held.began[row]
     state.held.unhold(np.array([row]))
     state.edges.label(np.array([edge]), TRUE)
+    state.edges.began[edge] = began
     state.count("relabelled")

@@ -59,6 +59,16 @@ def test_newcomers_wait_for_enough_others_of_two_releases() -> None:
     assert sequence.figures().k_real_min >= PARAMS.k
 
 
+@pytest.mark.parametrize(("n_shown", "n_waiting", "waits"), [(32, 4, 0), (24, 4, 1), (31, 4, 1)])
+def test_a_large_class_lets_few_newcomers_in(n_shown: int, n_waiting: int, waits: int) -> None:
+    """One cohort's worth is enough where the class has eight times as many places."""
+    sequence = begun(joins(range(n_shown), WELL), sybil_margin=0)
+    advance(sequence, joins(range(100, 100 + n_waiting - 1), WELL))
+    assert sequence.figures().withheld_vertices == n_waiting - 1
+    advance(sequence, joins(range(200, 201), WELL))
+    assert (sequence.figures().withheld_vertices > 0) == bool(waits)
+
+
 @pytest.mark.parametrize(
     ("values", "are_alike", "waits"), [(OTHER, True, 1), (OTHER, False, 3), (WELL, False, 1)]
 )

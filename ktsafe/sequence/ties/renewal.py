@@ -1,0 +1,49 @@
+"""Which pairs of classes go dark to be planned afresh: nothing shown gets older than promised.
+
+Oldest first, and so many that what is left can go in equal shares of the true ties, release by
+release. Of equally old pairs those go first of which most changed.
+"""
+
+from __future__ import annotations
+
+from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.state import State
+
+EARLY = 0.8
+"""Share of the greatest age within which all pairs go in turn, so that few are left for the end."""
+
+
+def to_renew(state: State, max_age: int) -> list[Tie]:
+    """Return the pairs of classes that go dark in this release because of their age.
+
+    Parameters
+    ----------
+    state:
+        The sequence.
+    max_age:
+        Releases after which what a pair shows is planned afresh at the latest.
+    """
+    shown = [classes for classes, rows in state.edges.between.items() if rows]
+    age = {classes: state.current.number - state.current.planned[classes] for classes in shown}
+    n_true = {c: len(state.edges.between[c]) - state.edges.n_inserted[c] for c in shown}
+    shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
+    span = EARLY * max_age
+    share = sum(n_true.values()) / span
+    # What goes later is the oldest pairs but for a share of each release that they have left.
+    due = room = 0.0
+    for classes in shown:
+        due += n_true[classes]
+        room = max(room, due - share * max(span - age[classes], 0.0))
+    renewed = []
+    for classes in shown:
+        if age[classes] >= max_age or n_true[classes] <= room:
+            renewed.append(classes)
+            room -= n_true[classes]
+    return renewed
+
+
+def _staleness(state: State, classes: Tie) -> float:
+    """Return how many edges of a pair ended and how many young ties are hidden, for a true one."""
+    n_stale = state.edges.n_ended[classes] + state.held.n_young[classes]
+    n_true = len(state.edges.between[classes]) - state.edges.n_inserted[classes]
+    return n_stale / max(n_true, 1)

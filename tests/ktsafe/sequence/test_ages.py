@@ -1,0 +1,162 @@
+"""Ages of ties and of what pairs of classes show: against naive records, in old pages, promised."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.errors import InvalidParams
+from ktsafe.sequence import Sequence, SequenceOptions
+from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
+from ktsafe.sequence.memory.pages import META
+from ktsafe.sequence.ties.pairs import PairOfClasses
+from ktsafe.sequence.ties.planning import clear
+from ktsafe.sequence.ties.renewal import to_renew
+from tests.ktsafe.sequence.test_planning import pairs_of
+from tests.ktsafe.sequence.world import World
+
+Tie = tuple[int, int]
+Classes = tuple[tuple[str, ...], tuple[str, ...]]
+
+
+def known_ages(sequence: Sequence) -> dict[Tie, int]:
+    """Return for each true tie, by keys of people, when it began as the tables have it."""
+    state = sequence._state
+    rows = state.edges.used()
+    rows = rows[state.edges.is_true[rows] == TRUE]
+    held = state.held.used()
+    people = np.concatenate((state.places.owner[state.edges.pairs(rows)], state.held.pairs(held)))
+    began = np.append(state.edges.began[rows], state.held.began[held])
+    ties = map(tuple, np.sort(state.people.key[people], axis=1).tolist())
+    return dict(zip(ties, began.tolist(), strict=True))
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10_000), max_age=st.integers(2, 4))
+def test_every_tie_knows_when_it_began(seed: int, max_age: int) -> None:
+    """Through being hidden and shown, moves, departures and saving, until it ends."""
+    world, rng = World(50, 120, seed), np.random.default_rng(seed)
+    sequence = world.begin(max_age=max_age, sybil_margin=0)
+    began = dict.fromkeys(world.ties, 0)
+    for release in range(1, 7):
+        sequence.advance(world.change(ties=6, joins=4, leaves=1, moves=2), rng)
+        began = {tie: began.get(tie, release) for tie in world.ties}
+        sequence = Sequence.from_pages(sequence.to_pages())
+        assert known_ages(sequence) == began
+
+
+def pairs_shown(sequence: Sequence) -> set[Classes]:
+    """Return the pairs of classes that have edges in the release, as a reader counts them."""
+    graph = sequence.released().graph
+    values = [tuple(graph.values(v)[name] for name in ("a", "b")) for v in range(graph.n_vertices)]
+    pairs = (sorted((values[u], values[v])) for u, v in graph.edges.tolist())
+    return {(first, second) for first, second in pairs}
+
+
+@settings(max_examples=8, deadline=None)
+@given(seed=st.integers(0, 10_000), max_age=st.integers(2, 5))
+def test_nothing_shown_is_older_than_promised(seed: int, max_age: int) -> None:
+    """When pairs were planned, and which are dark, is what a reader of all releases sees."""
+    world, rng = World(50, 150, seed), np.random.default_rng(seed)
+    sequence = world.begin(max_age=max_age)
+    shown, since = pairs_shown(sequence), dict.fromkeys(pairs_shown(sequence), 0)
+    for release in range(1, 12):
+        sequence.advance(world.change(ties=5, joins=2, leaves=1), rng)
+        before, shown = shown, pairs_shown(sequence)
+        since |= dict.fromkeys(shown - before, release)
+        released = sequence.released()
+        assert dict(released.planned) == {pair: since[pair] for pair in shown}
+        assert all(release - since[pair] < max_age for pair in shown)
+        last = {p: then for p, then in since.items() if p not in shown}
+        assert dict(released.dark) == {p: n for p, n in last.items() if release - n <= max_age}
+        assert list(released.planned) == sorted(released.planned)
+
+
+def test_pairs_go_in_turn() -> None:
+    """In a network that stands still every pair goes dark once within `max_age` releases.
+
+    And in none of them more than two fifths of the edges of the first one do.
+    """
+    world, rng = World(120, 500, 3), np.random.default_rng(0)
+    sequence = world.begin(max_age=10)
+    first, n_first = pairs_shown(sequence), sequence.released().graph.n_edges
+    gone: defaultdict[Classes, int] = defaultdict(int)
+    for _ in range(10):
+        before = pairs_shown(sequence)
+        step = sequence.advance(world.change(ties=0), rng)
+        for pair in before - pairs_shown(sequence):
+            gone[pair] += 1
+        assert len(step.lost) <= 0.4 * n_first
+    assert first <= gone.keys()
+
+
+def test_the_stalest_of_equally_old_pairs_goes_first() -> None:
+    """That of which the greatest share ended."""
+    state = World(60, 200, 1).begin()._state
+    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+    rows = np.array(sorted(state.edges.between[classes]))
+    for others in pairs_of(state):
+        state.current.planned[others] = 0
+    state.current.number = 9
+    state.edges.label(rows[state.edges.is_true[rows] == TRUE][:3], ENDED)
+    assert to_renew(state, 12)[0] == classes
+
+
+def test_ended_ties_do_not_return() -> None:
+    """A pair that goes dark forgets them: what it showed comes back without them."""
+    state = World(60, 200, 1).begin()._state
+    classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
+    rows = np.array(sorted(state.edges.between[classes]))
+    ended = rows[state.edges.is_true[rows] == TRUE][:3]
+    state.edges.label(ended, ENDED)
+    shown = {state.edges.pair(row) for row in rows.tolist()}
+    gone = {state.edges.pair(row) for row in ended.tolist()}
+    clear(state, classes)
+    pair = PairOfClasses.of(state, classes)
+    assert set(pair.ends(pair.former)) == shown - gone
+
+
+def without_ages(pages: dict[str, bytes]) -> dict[str, bytes]:
+    """Return pages as version 5 wrote them: no beginnings, no ended ties, no plans."""
+    old = dict(pages)
+    meta: dict[str, Any] = json.loads(pages[META])
+    del meta["planned"]
+    old[META] = json.dumps({**meta, "version": 5}, sort_keys=True).encode()
+    for name, page in pages.items():
+        if name.startswith(("edges/", "held/")):
+            old[name] = np.frombuffer(page, dtype=np.int64).reshape(-1, 4)[:, :3].tobytes()
+    return old
+
+
+def test_pages_of_version_5_are_read() -> None:
+    """All ties began at first, ages of pairs count from now, and nothing else is different."""
+    world, rng = World(60, 200, 5), np.random.default_rng(0)
+    sequence = world.begin(max_age=3)
+    for _ in range(2):
+        sequence.advance(world.change(ties=4, joins=2, leaves=1), rng)
+    again = Sequence.from_pages(without_ages(sequence.to_pages()))
+    assert set(known_ages(again)) == world.ties
+    assert set(known_ages(again).values()) == {0}
+    shown, dark = again.released().planned, again.released().dark
+    assert {pair for pair, _ in shown} == pairs_shown(sequence)
+    assert {release for _, release in shown} == {2}
+    assert dark == ()
+    wider = {name for name in again.to_pages() if name.startswith(("edges/", "held/"))}
+    assert again.changed_pages().keys() == {META} | wider
+    for _ in range(4):
+        again.advance(world.change(ties=4, joins=2, leaves=1), rng)
+        again.check()
+    assert Sequence.from_pages(again.to_pages()).to_pages() == again.to_pages()
+
+
+@pytest.mark.parametrize("wrong", [0, 1, True, 2.5])
+def test_a_pair_is_shown_for_at_least_two_releases(wrong: object) -> None:
+    """A lesser age would leave no release for the plan to show."""
+    with pytest.raises(InvalidParams):
+        SequenceOptions(max_age=wrong)  # type: ignore[arg-type]
