@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Effort
-from ktsafe.params import Mapped, exact
+from ktsafe.params import LATER, Mapped, exact
 
 Births = Literal["withhold", "pad"]
 QiChange = Literal["hold", "rebirth"]
@@ -36,11 +36,11 @@ class SequenceOptions(Mapped):
         A cohort with fewer real members, but some, is retired: its people are published anew. Who
         links both lives of one of them finds fewer than k candidates, and the auditor does.
         None: no cohort is retired; the audit tells how many of a cohort are people.
+    effort:
+        How hard the first release is searched; what it saves is saved for ever.
     max_age:
         Releases after which what a pair of classes shows goes dark, to be planned afresh, at the
         latest. Until then ties that ended, and those of people who left, may still be shown.
-    effort:
-        How hard the first release is searched; what it saves is saved for ever.
     """
 
     sybil_margin: int = 2
@@ -49,8 +49,8 @@ class SequenceOptions(Mapped):
     qi_change: QiChange = "hold"
     alpha_reserve: Fraction = Fraction(0)
     real_floor: int | None = None
-    max_age: int = 12
     effort: Effort = "balanced"
+    max_age: int = dataclasses.field(default=12, metadata=LATER)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha_reserve", exact(self.alpha_reserve, "alpha_reserve"))

@@ -28,6 +28,7 @@ INTRODUCED = {
     "alpha_reserve": "0",
     "real_floor": None,
     "effort": "balanced",
+    "max_age": 12,
 }
 """Options of sequences, and the default that each came with: it stays so for ever."""
 
