@@ -1,100 +1,125 @@
-"""Worth and safety of a sequence that follows a feed, without the service around it.
+"""Worth, freshness and safety of sequences that follow a feed, without the service around it.
 
-    python -m lab.benchmarks.bench_growing [--data FOLDER --name ldbc-snb-sf0.1] [--days 0]
-        [--begin 0] [--end 0] [--without born] [--seeds 3] [--each]
+    python -m lab.benchmarks.bench_growing [--demo 2000] [--max-age 12] [--seeds 3] [--each]
+        [--data FOLDER --name ldbc-snb-sf0.1 [--days 0] [--begin 0] [--end 0] [--without born]]
+        [--data FOLDER --churn cora [--share 0.01] [--releases 50]]
+        [--set ways.YOUNG=0,planning.STALE_MIN=0]
 
-Slots are calendar months, or as many days. Slots are counted from 0; those before `--begin` are
-skipped, so that the first release is of the network as grown by then. Every release is judged by
-the independent auditor, for w = all with cover. Without `--data` the feed is a synthetic one. Cost
-is hidden ties and inserted edges over the true ties of everybody; `mean` is the mean F1 of all
-releases, `waits` the share of people who are not shown in the last one.
+Feeds: the network of `ktsafe demo`, a data set with events, a data set of which a share of the ties
+changes in each slot, or a small synthetic network that grows from nothing. Slots are calendar
+months, or as many days; those before `--begin` are skipped, so that the first release is of the
+network as grown by then. Every release is judged by the independent auditor, for w = all with
+cover. `--set` changes constants of `ktsafe.sequence`, to see what each brings.
+
+Columns are those of `lab.benchmarks.history`: F1 over all releases, in the last one, of the
+latest graph; cost over the true ties, mean and worst; new ties shown after 1, 4 and 8 releases over
+older ones; ended ties still shown after 8; newcomers shown; the age AUC; net guesses over two
+releases and over all; core milliseconds of a release without its audit.
 """
 
 from __future__ import annotations
 
 import argparse
-import gzip
-import json
+import importlib
 import sys
-import tomllib
+import time
 from pathlib import Path
 
 import numpy as np
 
-from ktsafe import PrivacyParams, Schema
-from ktsafe.datasets import social_feed
+from ktsafe import PrivacyParams
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
-from tests.feeds import Event, Slot, slots_of, time_us
+from lab.benchmarks.growing_feeds import churned, demo_slots, recorded, synthetic
+from lab.benchmarks.history import History
+from tests.feeds import Slot, slots_of
+
+PLACES = {"planning": "ties", "renewal": "ties", "ways": "ties", "births": "people"}
+"""Where in `ktsafe.sequence` the modules are whose constants `--set` changes."""
 
 
 def main() -> int:
     """Run the benchmark; return the number of releases that the auditor refused."""
     parser = argparse.ArgumentParser(description="Worth of a sequence that follows a feed.")
+    parser.add_argument("--demo", type=int, default=0, help="people of the demo's network")
     parser.add_argument("--data", type=Path, help="folder of data sets, instead of a synthetic one")
     parser.add_argument("--name", default="ldbc-snb-sf0.1", help="data set with events.jsonl.gz")
     parser.add_argument("--days", type=int, default=0, help="of a slot; 0: calendar months")
     parser.add_argument("--begin", type=int, default=0, help="first slot that is released")
     parser.add_argument("--end", type=int, default=0, help="slot before which it ends; 0: all")
     parser.add_argument("--without", default="", help="quasi-identifiers to leave out")
+    parser.add_argument("--churn", default="", help="data set of which ties change")
+    parser.add_argument("--share", type=float, default=0.01, help="of ties changed per release")
+    parser.add_argument("--releases", type=int, default=50, help="after the first one")
+    parser.add_argument("--max-age", type=int, default=12)
     parser.add_argument("--seeds", type=int, default=1)
+    parser.add_argument("--set", default="", help="constants to change: module.NAME=value,...")
     parser.add_argument("--each", action="store_true", help="print every release")
     a = parser.parse_args()
-    schema, events = from_folder(a.data / a.name, a.without) if a.data else synthetic()
-    # A young network lacks values that come later.
-    schema = schema.expecting_nothing()
-    slots = list(slots_of(schema, events, a.days))[a.begin : a.end or None]
+    _set_constants(a.set)
+    options = SequenceOptions(max_age=a.max_age)
     print(
-        "seed slot   people     ties  cost worst  first   last   mean     P     R withheld unsafe"
+        "seed releases    F1  last latest  cost worst  new1  new4  new8 ended people   age guess2 "
+        "guess    ms refused"
     )
-    return sum(follow(slots, a.begin, seed, each=a.each) for seed in range(a.seeds))
+    slots: list[Slot] = []
+    refused = 0
+    for seed in range(a.seeds):
+        if a.demo or a.churn or not slots:
+            slots = _slots(a, seed)
+        refused += follow(slots, options, seed, each=a.each)
+    return refused
 
 
-def from_folder(folder: Path, without: str) -> tuple[Schema, list[Event]]:
-    """Return the schema and the events of a data set, by time."""
-    told = tomllib.loads((folder / "schema.toml").read_text())["attributes"]
-    names = tuple(name for name in told["quasi_identifiers"] if name not in without.split(","))
-    buckets = {name: tuple(edges) for name, edges in told.get("buckets", {}).items()}
-    schema = Schema(names, told["sensitive"], frozenset(told["sensitive_values"]), buckets)
-    with gzip.open(folder / "events.jsonl.gz", "rt") as file:
-        return schema, sorted((json.loads(line) for line in file), key=time_us)
+def _set_constants(wanted: str) -> None:
+    """Change constants of the mechanism, given as module.NAME=value."""
+    for each in filter(None, wanted.split(",")):
+        name, value = each.split("=")
+        short, constant = name.split(".")
+        module = importlib.import_module(f"ktsafe.sequence.{PLACES[short]}.{short}")
+        setattr(module, constant, type(getattr(module, constant))(float(value)))
 
 
-def synthetic() -> tuple[Schema, list[Event]]:
-    """Return a schema and a year of a network that grows from nothing."""
-    schema = Schema(("gender",), "health", frozenset({"cancer", "depression", "hiv"}))
-    return schema, list(social_feed(people=300, days=365, rng=np.random.default_rng(0)))
+def _slots(a: argparse.Namespace, seed: int) -> list[Slot]:
+    """Return the slots that are asked for."""
+    if a.demo:
+        return demo_slots(a.demo, seed)
+    if a.churn:
+        return churned(a.data, a.churn, a.share, a.releases, seed)
+    schema, events = recorded(a.data / a.name, a.without) if a.data else synthetic()
+    return list(slots_of(schema, events, a.days))[a.begin : a.end or None]
 
 
-def follow(slots: list[Slot], begin: int, seed: int, *, each: bool) -> int:
+def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool) -> int:
     """Publish all slots; print what they are worth; return how many the auditor refused."""
-    params, rng = PrivacyParams(), np.random.default_rng(seed)
+    rng = np.random.default_rng(seed)
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
-    first = Changes.of_graph(*slots[0])
-    sequence = Sequence.begin(slots[0][0].schema, params, SequenceOptions(), first, rng)
-    scores: list[float] = []
-    refused, worst = 0, 0.0
+    history = History()
+    schema, first = slots[0][0].schema, Changes.of_graph(*slots[0])
+    refused, began = 0, time.process_time()
+    sequence = Sequence.begin(schema, PrivacyParams(), options, first, rng)
+    spent = time.process_time() - began
     for i, (graph, keys) in enumerate(slots):
         if i:
-            sequence.advance(changes_between(*slots[i - 1], graph, keys), rng)
+            changes = changes_between(*slots[i - 1], graph, keys)
+            began = time.process_time()
+            sequence.advance(changes, rng)
+            spent += time.process_time() - began
         release = released(sequence)
         refused += len(release.ids) > 0 and not auditor.extend(release).is_safe
-        f, n_ties = sequence.figures(), max(graph.n_edges, 1)
-        shown = len(release.edges) - f.inserted_edges - f.residual_edges
-        precision, recall = shown / max(len(release.edges), 1), shown / n_ties
-        scores.append(2 * shown / (len(release.edges) + n_ties))
-        cost = (f.inserted_edges + f.residual_edges + f.held_edges) / n_ties
-        worst = max(worst, cost)
-        if each or i + 1 == len(slots):
+        slot = history.add(sequence, graph, keys)
+        if each:
             print(
-                f"{seed:4} {begin + i:4} {graph.n_vertices:8,} {graph.n_edges:8,} {cost:5.3f} "
-                f"{worst:5.3f} {scores[0]:6.3f} {scores[-1]:6.3f} {np.mean(scores):6.3f} "
-                f"{precision:5.3f} {recall:5.3f} "
-                f"{f.withheld_vertices / max(graph.n_vertices, 1):6.3f} {refused:6}",
-                flush=True,
+                f"{seed:4} {i:8} {slot.f1:.3f}        {slot.f1_latest:.3f} {slot.cost:.3f}  "
+                f"{len(slot.people):,} people {len(slot.truth):,} ties {len(slot.shown):,} edges"
             )
     sequence.check()
+    figures = " ".join(
+        "    -" if value is None else f"{value:5.3f}" for value in history.figures().values()
+    )
+    ms = 1000 * spent / len(slots)
+    print(f"{seed:4} {len(slots):8} {figures} {ms:5.0f} {refused:7}", flush=True)
     return refused
 
 

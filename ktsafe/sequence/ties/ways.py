@@ -29,6 +29,13 @@ RHO = 0.1
 """What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
 anew each time, those that are shown again and again would be the true ties."""
 
+CHANCE = 2.0
+"""How much of an edge's gain is drawn anew when its pair is planned afresh. Without that, what a
+member of a cohort gained and lost over two releases would tell more about their true ties."""
+
+GAIN_MIN = 1e-6
+"""A gain must be above 0."""
+
 
 def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> float:
     """Return for how many inserted edges a hidden tie counts: more, the less a release tells.
@@ -79,13 +86,16 @@ def loss(pair: PairOfClasses, edges: Edges, weight: float) -> float:
 def afresh(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edges | None:
     """Return the best edges found for a pair without edges; None: better none.
 
-    Edges that were shown last are shown again where they fit, true or inserted.
+    Edges that were shown last are shown again where they fit, true or inserted, and others come and
+    go without a cause.
     """
     ties, last = pair.ties, pair.former
     is_last = among(edge_keys(ties), edge_keys(last))
     others = last[~among(edge_keys(last), edge_keys(ties))]
     edges = np.concatenate((ties, others))
     gain = np.append(gains(pair, weight) + 2 * RHO * is_last, np.full(len(others), 2 * RHO))
+    if len(last):
+        gain = np.maximum(gain + CHANCE * (rng.random(len(gain)) - 0.5), GAIN_MIN)
     program = pair.program(edges, gain, 1 + RHO if len(last) else 1.0)
     plan = solve(program, rng=rng, effort="fast")
     return fill(program, plan.r, plan.s, edges[plan.shown], rng=rng) if plan.value > 0 else None
