@@ -127,13 +127,17 @@ class FormerEdgeTable(PairTable):
     ----------
     low, high:
         The places of its ends, ascending.
+    was_true:
+        1 if it was a true tie when it was shown last, or had been one of somebody who left.
     between:
         For two classes, ascending, the rows of the edges between them.
     """
 
     name = "former"
+    later = (("was_true", 0),)
     low: Column
     high: Column
+    was_true: Column
 
     def __init__(self, places: PlaceTable) -> None:
         super().__init__()
@@ -146,9 +150,12 @@ class FormerEdgeTable(PairTable):
         for row in self.used().tolist():
             self.between[self._places.class_pair(*self.pair(row))].add(row)
 
-    def remember(self, classes: Tie, edges: list[Tie]) -> None:
+    def remember(self, classes: Tie, ends: NDArray[np.int64], were_true: NDArray[np.bool_]) -> None:
         """Note what a pair of classes shows, which will be shown no longer."""
-        self.between[classes] |= {self.add(low=low, high=high) for low, high in edges}
+        low, high = ascending(ends).T
+        was_true = were_true.astype(np.int64)
+        rows = self.add_many(len(ends), low=low, high=high, was_true=was_true)
+        self.between[classes].update(rows.tolist())
 
     def forget(self, classes: Tie) -> None:
         """Remember no longer what a pair of classes showed."""

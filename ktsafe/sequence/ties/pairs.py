@@ -11,9 +11,9 @@ from ktsafe.exact.imagined import GATHERED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.current import Tie
-from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
+from ktsafe.sequence.memory.edge_tables import ENDED, RESIDUAL, TRUE
 from ktsafe.sequence.memory.paged_table import NEVER
-from ktsafe.sequence.memory.place_table import INSERTED
+from ktsafe.sequence.memory.place_table import COUNTERFEIT, INSERTED
 from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.memory.state import State
 
@@ -38,13 +38,16 @@ class PairOfClasses:
         How many of the cohorts are of the first class; all of them if it is one class.
     shown:
         The released edges.
-    is_true, is_ended:
-        bool, shape (x,): whether each of them is a true tie, or was one until it ended.
+    is_true, is_ended, is_residual:
+        bool, shape (x,): whether each of them is a true tie, or was one until it ended, or until
+        one of its people left.
     hidden:
         True ties between these places that are not released.
     former:
         What was released before the pair was cleared and has not ended; nothing if it was not, or
         shows edges again.
+    is_left:
+        bool, shape (former,): whether each of them was a tie of somebody who left.
     young_shown, young_hidden:
         bool, shape (x,) and (hidden,): whether a true tie is younger than a cohort of its ends.
     is_grown:
@@ -62,8 +65,10 @@ class PairOfClasses:
     shown: Edges
     is_true: NDArray[np.bool_]
     is_ended: NDArray[np.bool_]
+    is_residual: NDArray[np.bool_]
     hidden: Edges
     former: Edges
+    is_left: NDArray[np.bool_]
     young_shown: NDArray[np.bool_]
     young_hidden: NDArray[np.bool_]
     is_grown: bool
@@ -97,6 +102,10 @@ class PairOfClasses:
         labels = state.edges.is_true[rows]
         is_true = labels == TRUE
         born = state.places.born[places]
+        former = positions(state.former.pairs(before))
+        was_true = state.former.was_true[before] == 1
+        is_gone = was_true & ~among(edge_keys(former), edge_keys(hidden))
+        may_return = ~is_gone | (state.places.kind[places[former]] == COUNTERFEIT).any(axis=1)
         return cls(
             classes=classes,
             places=places,
@@ -107,8 +116,10 @@ class PairOfClasses:
             shown=shown,
             is_true=is_true,
             is_ended=labels == ENDED,
+            is_residual=labels == RESIDUAL,
             hidden=hidden,
-            former=positions(state.former.pairs(before)),
+            former=former[may_return],
+            is_left=is_gone[may_return],
             young_shown=is_true & (state.edges.began[rows] > born[shown].max(axis=1)),
             young_hidden=state.held.began[held] > born[hidden].max(axis=1),
             is_grown=bool((born > 0).any()),

@@ -9,8 +9,9 @@
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
-dark, and does not return. Inserted members count as people with ties (`imagined`). Should all pairs
-together cost more than no edges would, the least true are cleared.
+dark, and does not return. A tie of somebody who left returns as if the person were there, or the
+place would be known by what it lost. Inserted members count as people with ties (`imagined`).
+Should all pairs together cost more than no edges would, the least true are cleared.
 """
 
 from __future__ import annotations
@@ -143,7 +144,9 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     state.former.forget(pair.classes)
     state.current.returned.update(pair.ends(pair.former))
     if not len(edges):
-        state.former.remember(pair.classes, pair.ends(pair.shown[~pair.is_ended]))
+        stays = ~pair.is_ended
+        were_true = (pair.is_true | pair.is_residual)[stays]
+        state.former.remember(pair.classes, pair.places[pair.shown[stays]], were_true)
         state.current.stale[pair.classes] = pair.n_ties
         state.count("pairs_cleared")
     elif len(pair.shown):

@@ -87,13 +87,16 @@ def afresh(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edge
     """Return the best edges found for a pair without edges; None: better none.
 
     Edges that were shown last are shown again where they fit, true or inserted, and others come and
-    go without a cause.
+    go without a cause. Ties of people who left gain as much as those of people who are there: if
+    they did not return, who left would be told by the share of neighbours that a place lost.
     """
     ties, last = pair.ties, pair.former
     is_last = among(edge_keys(ties), edge_keys(last))
-    others = last[~among(edge_keys(last), edge_keys(ties))]
+    is_other = ~among(edge_keys(last), edge_keys(ties))
+    others, are_left = last[is_other], pair.is_left[is_other]
     edges = np.concatenate((ties, others))
-    gain = np.append(gains(pair, weight) + 2 * RHO * is_last, np.full(len(others), 2 * RHO))
+    others_gain = 2 * RHO + (1 + weight) * are_left
+    gain = np.append(gains(pair, weight) + 2 * RHO * is_last, others_gain)
     if len(last):
         gain = np.maximum(gain + CHANCE * (rng.random(len(gain)) - 0.5), GAIN_MIN)
     program = pair.program(edges, gain, 1 + RHO if len(last) else 1.0)

@@ -12,9 +12,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidParams
-from ktsafe.sequence import Sequence, SequenceOptions
+from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
 from ktsafe.sequence.memory.pages import META
+from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.step import apply
 from ktsafe.sequence.ties.pairs import PairOfClasses
 from ktsafe.sequence.ties.planning import clear
 from ktsafe.sequence.ties.renewal import to_renew
@@ -122,6 +124,58 @@ def test_ended_ties_do_not_return() -> None:
     assert set(pair.ends(pair.former)) == shown - gone
 
 
+def test_ties_of_people_who_left_return_as_others_do() -> None:
+    """While a pair is dark, and before: what ended is told from what somebody left behind.
+
+    Where a renewal kept fewer of a place's neighbours than of others', its owner would be known to
+    have left.
+    """
+    world = World(60, 240, 2)
+    sequence = world.begin(max_age=10**9)
+    state = sequence._state
+    key = max(world.people, key=lambda k: sum(k in tie for tie in world.ties))
+    place = state.people.place[state.people.row_of[key]]
+    other = max(
+        (tie for tie in world.ties if key not in tie and shown_as(sequence, tie) == TRUE),
+        default=None,
+    )
+    assert other is not None
+    for is_dark in (False, True):
+        twin = Sequence.from_pages(sequence.to_pages())
+        shown = [v for v in twin._state.edges.adjacent[place] if is_true_at(twin, place, v)]
+        changes = Changes(left=np.array([key]), ties_removed=np.array([other]))
+        ends = twin._state.people.place[[twin._state.people.row_of[k] for k in other]]
+        pairs = [twin._state.places.class_pair(place, v) for v in shown]
+        pairs.append(twin._state.places.class_pair(*ends.tolist()))
+        if is_dark:
+            for classes in set(pairs):
+                clear(twin._state, classes)
+            apply(Draft(twin._state, twin._frame, np.random.default_rng(0)), changes)
+        else:
+            apply(Draft(twin._state, twin._frame, np.random.default_rng(0)), changes)
+            for classes in set(pairs):
+                clear(twin._state, classes)
+        left, former = set(), set()
+        for classes in set(pairs):
+            pair = PairOfClasses.of(twin._state, classes)
+            left |= set(pair.ends(pair.former[pair.is_left]))
+            former |= set(pair.ends(pair.former))
+        assert left == {(min(place, v), max(place, v)) for v in shown}
+        assert (min(ends), max(ends)) not in former
+
+
+def is_true_at(sequence: Sequence, u: int, v: int) -> bool:
+    """Whether the edge between two places is a true tie."""
+    return sequence._state.edges.is_tie(sequence._state.edges.adjacent[u][v])
+
+
+def shown_as(sequence: Sequence, tie: Tie) -> int | None:
+    """Return the label of the released edge of two people, if there is one."""
+    state = sequence._state
+    edge = state.edge_between(*(state.people.row_of[key] for key in tie))
+    return None if edge is None else state.edges.is_true[edge]
+
+
 def without_ages(pages: dict[str, bytes]) -> dict[str, bytes]:
     """Return pages as version 5 wrote them: no beginnings, no ended ties, no plans."""
     old = dict(pages)
@@ -129,8 +183,10 @@ def without_ages(pages: dict[str, bytes]) -> dict[str, bytes]:
     del meta["planned"]
     old[META] = json.dumps({**meta, "version": 5}, sort_keys=True).encode()
     for name, page in pages.items():
-        if name.startswith(("edges/", "held/")):
-            old[name] = np.frombuffer(page, dtype=np.int64).reshape(-1, 4)[:, :3].tobytes()
+        for table, width in (("edges/", 4), ("held/", 4), ("former/", 3)):
+            if name.startswith(table):
+                rows = np.frombuffer(page, dtype=np.int64).reshape(-1, width)
+                old[name] = rows[:, : width - 1].tobytes()
     return old
 
 
@@ -147,7 +203,7 @@ def test_pages_of_version_5_are_read() -> None:
     assert {pair for pair, _ in shown} == pairs_shown(sequence)
     assert {release for _, release in shown} == {2}
     assert dark == ()
-    wider = {name for name in again.to_pages() if name.startswith(("edges/", "held/"))}
+    wider = {name for name in again.to_pages() if name.startswith(("edges/", "held/", "former/"))}
     assert again.changed_pages().keys() == {META} | wider
     for _ in range(4):
         again.advance(world.change(ties=4, joins=2, leaves=1), rng)

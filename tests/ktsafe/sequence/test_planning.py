@@ -171,7 +171,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     state = sequence._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     pair = PairOfClasses.of(state, classes)
-    state.former.remember(classes, pair.ends(pair.shown))
+    state.former.remember(classes, pair.places[pair.shown], pair.is_true)
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
