@@ -40,7 +40,7 @@ class SequenceOptions(Mapped):
         How hard the first release is searched; what it saves is saved for ever.
     max_age:
         Releases after which what a pair of classes shows goes dark, to be planned afresh, at the
-        latest. Until then ties that ended, and those of people who left, may still be shown.
+        latest. Until then ties that ended may still be shown.
     """
 
     sybil_margin: int = 2
