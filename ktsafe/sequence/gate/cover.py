@@ -7,30 +7,35 @@ every CS_W(v), changes as v does.
 
 from __future__ import annotations
 
-from collections import defaultdict
+import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.memory.state import State
 
-Change = tuple[tuple[int, ...], tuple[int, ...]]
 
+def visible_changes(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return D of every place that was there before and changed, as cells that are not 0.
 
-def visible_changes(state: State) -> dict[int, Change]:
-    """Return D of every place that was there before and changed: classes gained and lost."""
-    gained: defaultdict[int, list[int]] = defaultdict(list)
-    lost: defaultdict[int, list[int]] = defaultdict(list)
-    for edges, into in ((state.current.gained, gained), (state.current.lost, lost)):
-        # What only newcomers see changed for nobody.
+    Returns
+    -------
+    (int64, shape (cells, 2); int64, shape (cells,))
+        Place and what changed, by place: the class of the neighbours gained, or the number of
+        classes beyond it for those lost. And how many they are.
+    """
+    places, n_classes = state.places, len(state.codes.classes)
+    width = 2 * n_classes
+    keys = []
+    for edges, offset in ((state.current.gained, 0), (state.current.lost, n_classes)):
         pairs = edges.array()
-        is_seen = (state.places.born[pairs] < state.current.number).any(axis=1)
-        for u, v in pairs[is_seen].tolist():
-            into[u].append(state.places.cls[v])
-            into[v].append(state.places.cls[u])
-    return {
-        place: (tuple(sorted(gained[place])), tuple(sorted(lost[place])))
-        for place in sorted(gained.keys() | lost.keys())
-        if state.places.born[place] < state.current.number
-    }
+        for place, other in (pairs.T, pairs.T[::-1]):
+            # What only newcomers see changed for nobody.
+            was_there = places.born[place] < state.current.number
+            keys.append((place * width + offset + places.cls[other])[was_there])
+    ordered = np.sort(np.concatenate(keys))
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    cells = np.column_stack(np.divmod(ordered[starts], width))
+    return cells, np.diff(np.append(starts, len(ordered)))
 
 
 def check_cover(state: State) -> None:
@@ -44,10 +49,20 @@ def check_cover(state: State) -> None:
     NotKTSafe
         If some members change otherwise than the rest of their cohort.
     """
-    changes = visible_changes(state)
-    for label in sorted({state.places.cohort[place] for place in changes}):
-        if len({changes.get(place) for place in state.places.members[label]}) > 1:
-            raise NotKTSafe(
-                "A visible change is not shared by the whole cohort.",
-                hint="Do not publish this graph.",
-            )
+    cells, counts = visible_changes(state)
+    if not len(cells):
+        return
+    cohort = state.places.cohort[cells[:, 0]]
+    order = np.lexsort((cells[:, 1], cohort))
+    cohort, what, counts = cohort[order], cells[order, 1], counts[order]
+    is_first = np.append(True, (np.diff(cohort) != 0) | (np.diff(what) != 0))
+    starts = np.flatnonzero(is_first)
+    # All members have the cell, and all the same number in it.
+    n_changed = np.diff(np.append(starts, len(counts)))
+    sizes = np.array([len(state.places.members[label]) for label in cohort[starts].tolist()])
+    is_even = np.minimum.reduceat(counts, starts) == np.maximum.reduceat(counts, starts)
+    if (n_changed != sizes).any() or not is_even.all():
+        raise NotKTSafe(
+            "A visible change is not shared by the whole cohort.",
+            hint="Do not publish this graph.",
+        )
