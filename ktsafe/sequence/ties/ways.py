@@ -25,16 +25,13 @@ INSERTED_MAX = 2.0
 YOUNG = 4.0
 """Inserted edges that a young tie counts for beside those of any other, where few are young."""
 
-RHO = 0.1
-"""What it costs, in ties, that an edge appears or does not come back. If inserted edges were drawn
-anew each time, those that are shown again and again would be the true ties."""
-
 CHANCE = 2.0
-"""How much of an edge's gain is drawn anew when its pair is planned afresh. Without that, what a
-member of a cohort gained and lost over two releases would tell more about their true ties."""
+"""How much of an edge's gain is drawn when its pair is planned afresh. Without that, what a member
+of a cohort gained and lost over two releases would tell more about their true ties."""
 
 GAIN_MIN = 1e-6
-"""A gain must be above 0."""
+"""What an inserted edge gains at least that is shown again. If all were drawn anew, those that are
+shown again and again would be the true ties."""
 
 
 def weight_of(n_true: int, n_edges: int, n_ties: int, *, is_grown: bool) -> float:
@@ -91,15 +88,13 @@ def afresh(pair: PairOfClasses, rng: np.random.Generator, weight: float) -> Edge
     they did not return, who left would be told by the share of neighbours that a place lost.
     """
     ties, last = pair.ties, pair.former
-    is_last = among(edge_keys(ties), edge_keys(last))
     is_other = ~among(edge_keys(last), edge_keys(ties))
     others, are_left = last[is_other], pair.is_left[is_other]
     edges = np.concatenate((ties, others))
-    others_gain = 2 * RHO + (1 + weight) * are_left
-    gain = np.append(gains(pair, weight) + 2 * RHO * is_last, others_gain)
+    gain = np.append(gains(pair, weight), (1 + weight) * are_left)
     if len(last):
         gain = np.maximum(gain + CHANCE * (rng.random(len(gain)) - 0.5), GAIN_MIN)
-    program = pair.program(edges, gain, 1 + RHO if len(last) else 1.0)
+    program = pair.program(edges, gain, 1.0)
     plan = solve(program, rng=rng, effort="fast")
     return fill(program, plan.r, plan.s, edges[plan.shown], rng=rng) if plan.value > 0 else None
 
