@@ -26,6 +26,7 @@ from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import (
     Changes,
+    Released,
     Sequence,
     SequenceCorrupted,
     SequenceOptions,
@@ -41,7 +42,7 @@ from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
 from ktsafe.stream.files.private_history import check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
-from ktsafe.stream.files.releases_write import Guarantee
+from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
@@ -173,6 +174,8 @@ class LinkedReleases:
             | self._engine.tree_counts()
             | {"pages_written": len(pages)},
             work=work,
+            lag=self._options.max_age if self._kind is Sequence else None,
+            planned=_planned(released, self._engine.release) if self._kind is Sequence else None,
         )
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
@@ -283,6 +286,12 @@ class LinkedReleases:
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()
         }
+
+
+def _planned(released: Released, release: int) -> list[Planned]:
+    """Return how many releases ago what each pair of classes shows, or showed last, was planned."""
+    pairs = (*released.planned, *released.dark)
+    return [(*pair.classes, release - pair.release) for pair in pairs]
 
 
 def _name(published: int) -> str:

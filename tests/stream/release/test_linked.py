@@ -113,6 +113,19 @@ def test_releases_of_a_sequence_are_safe_together(undisturbed, tmp_path):
     assert all((g["w"], g["cover"]) == ("all", True) for g in guarantees(undisturbed))
 
 
+def test_the_manifest_says_how_old_what_is_shown_may_be(undisturbed):
+    """No pair of classes that shows edges was planned as long ago as the bound; `lag` is that."""
+    seen = 0
+    for _, files in undisturbed.releases.releases.values():
+        manifest = json.loads(files["manifest.json"])
+        assert manifest["lag"] == 12
+        dark = {tuple(pair) for pair in manifest["dark"]}
+        for first, second, ago in manifest["planned"]:
+            assert ago <= 12 if (first, second) in dark else ago < 12
+            seen += (first, second) not in dark
+    assert seen > 0
+
+
 def test_the_audit_tells_what_is_held_back(undisturbed):
     """Private figures of every release: of the sequence, what is declared, what was found."""
     for folder in sorted((undisturbed.folder / "audit").iterdir()):
