@@ -122,8 +122,8 @@ class History:
         for before, after, now in zip(
             self.slots, self.slots[1:], self.slots[1 + age :], strict=False
         ):
-            ended = (before.truth & before.shown) - after.truth - now.truth
-            ended = {t for t in ended if t >> 32 in now.people and t & 0xFFFFFFFF in now.people}
+            gone = (before.truth & before.shown) - after.truth - now.truth
+            ended = {t for t in gone if t >> 32 in now.people and t & 0xFFFFFFFF in now.people}
             n_ended += len(ended)
             n_shown += len(ended & now.shown)
         return n_shown / n_ended if n_ended else None
