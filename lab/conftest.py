@@ -1,7 +1,7 @@
-"""Tests run the kernels of this very source: see `ktsafe.stream.process.kernel_cache`."""
+"""Tests run the kernels of this very source: see `ktsafe.compiled_kernels.kernel_cache`."""
 
 from __future__ import annotations
 
-from ktsafe.stream.process.kernel_cache import settle_cache
+from ktsafe.compiled_kernels.kernel_cache import settle_cache
 
 settle_cache()
