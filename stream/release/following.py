@@ -65,6 +65,12 @@ class Following:
         pages = {f"{PREFIX}{name}": page for name, page in recent.to_pages().items()}
         return found.to_mapping(), pages
 
+    def knows(self, releases: int) -> bool:
+        """Whether the release followed last and so many before it were, or it has no more."""
+        assert self._next is not None
+        recent, _ = self._next
+        return not recent.since or recent.release - recent.since >= releases
+
     def settle(self, *, staged: bool) -> None:
         """Keep what was counted last if the release is staged."""
         if staged and self._next is not None:

@@ -174,8 +174,8 @@ class LinkedReleases:
             | self._engine.tree_counts()
             | {"pages_written": len(pages)},
             work=work,
-            lag=self._options.max_age if self._kind is Sequence else None,
-            planned=_planned(released, self._engine.release) if self._kind is Sequence else None,
+            lag=self._lag(),
+            planned=self._planned(released),
         )
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
@@ -215,6 +215,24 @@ class LinkedReleases:
             self._engine = None
         self._following.settle(staged=staged)
         self._trial = self._next_snapshot = None
+
+    def _lag(self) -> int | None:
+        """Return after how many releases every pair of classes is planned afresh.
+
+        Nobody knows how old pairs were when a sequence of an older version was taken up, so the
+        bound holds only after as many releases more. Permanent groups keep what they show.
+        """
+        if self._kind is not Sequence or not self._following.knows(self._options.max_age):
+            return None
+        return self._options.max_age
+
+    def _planned(self, released: Released) -> list[Planned] | None:
+        """Return how many releases ago what pairs of classes show, or showed last, was planned."""
+        if self._kind is not Sequence:
+            return None
+        assert self._engine is not None
+        now = self._engine.release
+        return [(*pair.classes, now - pair.release) for pair in (*released.planned, *released.dark)]
 
     def _read_engine(self, pages: Mapping[str, bytes]) -> Sequence | None:
         """Return the sequence as the ledger has it, None before its first release."""
@@ -286,12 +304,6 @@ class LinkedReleases:
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()
         }
-
-
-def _planned(released: Released, release: int) -> list[Planned]:
-    """Return how many releases ago what each pair of classes shows, or showed last, was planned."""
-    pairs = (*released.planned, *released.dark)
-    return [(*pair.classes, release - pair.release) for pair in pairs]
 
 
 def _name(published: int) -> str:

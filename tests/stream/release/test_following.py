@@ -67,3 +67,25 @@ def test_a_sequence_of_an_older_version_is_taken_up() -> None:
     assert found["1"]["count"] == last["1"]["count"]
     assert last["2"]["count"] > found["2"]["count"] == 0
     assert later[-1]["changed"] == straight[-1]["changed"]
+
+
+def test_how_far_back_is_known_is_known() -> None:
+    """From its beginning everything; of a sequence that was taken up, what came since."""
+    rng = np.random.default_rng(0)
+    graph = uniform(PEOPLE, TIES, rng=rng, n_tuples=2)
+    keys, options = np.arange(PEOPLE), SequenceOptions(effort="fast")
+    engine = Sequence.begin(
+        graph.schema, PrivacyParams(k=3), options, Changes.of_graph(graph, keys), rng
+    )
+    following = Following({})
+    following.follow(graph, keys, engine.released())
+    assert following.knows(9)
+    engine.advance(Changes(), rng)
+    following = Following({})
+    for known in (1, 2):
+        following.prepare(engine)
+        engine.advance(Changes(), rng)
+        following.follow(graph, keys, engine.released())
+        assert following.knows(known)
+        assert not following.knows(known + 1)
+        following.settle(staged=True)

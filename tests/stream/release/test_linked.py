@@ -1,9 +1,11 @@
 """The whole service with window = "all": one sequence, through crashes, refusals and restarts."""
 
+import dataclasses
 import errno
 import itertools
 import json
 import random
+from collections import Counter
 
 import pytest
 
@@ -147,6 +149,26 @@ def test_whatever_the_seed_only_people_with_several_ids_are_found(tmp_path, seed
     for folder in (tmp_path / "audit").iterdir():
         found = json.loads((folder / "audit.json").read_text())["audit"]["violations"]
         assert all(violation["kind"].startswith("linked_") for violation in found)
+
+
+def test_nothing_is_shown_for_longer_than_the_manifest_says(tmp_path):
+    """No pair of classes shows edges in more than `lag` releases in a row, as manifests tell."""
+    options = dataclasses.replace(OPTIONS, max_age=2)
+    world = World(tmp_path, [feed(9)], params=PARAMS, sequence=options, seed=3)
+    assert len(world.run().published) == 9
+    manifests = [json.loads(text) for _, text in sorted(world.digests().items())]
+    assert {manifest["lag"] for manifest in manifests} == {2}
+    in_a_row = Counter()
+    for manifest in manifests:
+        classes = list(map(tuple, manifest["classes"]))
+        planned = {(classes[a], classes[b]): ago for a, b, ago in manifest["planned"]}
+        dark = {(classes[a], classes[b]) for a, b in manifest["dark"]}
+        shown = set(itertools.combinations_with_replacement(classes, 2)) - dark
+        in_a_row = Counter({pair: in_a_row[pair] + 1 for pair in shown & planned.keys()})
+        assert max(in_a_row.values(), default=0) <= 2
+        assert max(planned.values(), default=0) <= 2
+        assert all(planned[pair] == n - 1 for pair, n in in_a_row.items())
+    assert in_a_row
 
 
 def crash_and_recover(undisturbed, world_at, step):
