@@ -72,7 +72,8 @@ class Manifest(msgspec.Struct, frozen=True):
         Pairs of `classes` that have people on both sides and show no edge; None also where there
         are more than `ktsafe.latest_graph.PAIRS_MAX`.
     planned:
-        For pairs of `classes` how many releases ago what they show, or showed last, was chosen.
+        For pairs of `classes` how many releases ago what they show, or showed last, was chosen;
+        None also where there are more than `PAIRS_MAX`.
     """
 
     format: int

@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
-from ktsafe.latest_graph import dark_pairs
+from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.slots import rfc3339
 
@@ -105,7 +105,7 @@ class ReleaseHeader:
         The sha256 of every file of the release before in the sequence; empty without one.
     planned:
         For pairs of classes how many releases ago what they show, or showed last, was chosen; None
-        where releases are not made pair by pair.
+        where releases are not made pair by pair. No more than `PAIRS_MAX` are published.
     """
 
     release_id: str
@@ -297,7 +297,8 @@ def _pairs(graph: AttributedGraph, planned: Sequence[Planned] | None) -> dict[st
     ages = None
     if planned is not None:
         known = [each for each in planned if each[0] in number and each[1] in number]
-        ages = sorted([*sorted((number[a], number[b])), ago] for a, b, ago in known)
+        if len(known) <= PAIRS_MAX:
+            ages = sorted([*sorted((number[a], number[b])), ago] for a, b, ago in known)
     return {
         "classes": [list(name) for name in number],
         "dark": None if dark is None else dark.tolist(),
