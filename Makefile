@@ -6,6 +6,7 @@ NAME ?=
 DATA ?=
 KAFKA ?=
 KILLS ?= 0
+SEEDS ?= 10000
 INPUTS ?= 1000000
 EVENTS ?= 7200000
 OUT ?= var/paper
@@ -26,7 +27,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate faults kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate dates faults kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -80,6 +81,9 @@ trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audi
 
 simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
 	$(RUN) -m pytest tests/stream/service/test_service.py --hypothesis-seed=$(SEED)
+
+dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
+	$(RUN) -m tests.faults.dates --seeds $(SEEDS)
 
 faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on where it was ended
 	$(RUN) -m tests.faults --missing --out docs/reliability.md

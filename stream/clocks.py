@@ -11,6 +11,12 @@ def _wall_us() -> int:
     return time.time_ns() // 1000
 
 
+def _monotonic() -> float:
+    """Return seconds that go on while the machine is suspended, where the system counts them."""
+    clock = getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC)
+    return time.clock_gettime(clock)
+
+
 @dataclasses.dataclass(frozen=True, slots=True)
 class Clocks:
     """How a service knows the time, and waits.
@@ -24,5 +30,5 @@ class Clocks:
     """
 
     wall_us: Callable[[], int] = _wall_us
-    monotonic: Callable[[], float] = time.monotonic
+    monotonic: Callable[[], float] = _monotonic
     sleep: Callable[[float], None] = time.sleep

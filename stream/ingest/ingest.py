@@ -2,14 +2,18 @@
 
 Each record takes effect exactly once, because its change and the next offset of its partition
 become durable in the same write. A dead letter is durable before the offset passes it.
+
+An event beyond the limit of its partition is weighed against the records that follow it
+(`ktsafe.stream.ingest.ahead`). Until that is decided the partition waits in front of it.
 """
 
 from __future__ import annotations
 
 import dataclasses
+import enum
 import itertools
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from operator import attrgetter
 from typing import Final
@@ -21,6 +25,7 @@ from ktsafe.state.changes import Change
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore, Position
 from ktsafe.stream.clocks import Clocks
+from ktsafe.stream.ingest.ahead import Plausible, Belief, weigh
 from ktsafe.stream.ingest.envelopes import Wrapping
 from ktsafe.stream.ingest.judge import Accepted, Judge
 from ktsafe.stream.observer import Observer
@@ -33,6 +38,32 @@ _partition_of: Final = attrgetter("topic", "partition")
 
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
+
+NO_LIMIT_US: Final = 2**62
+"""A limit beyond every event: no slot is being collected for."""
+BEFORE_ALL_US: Final = -(2**62)
+"""A limit before every event: no slot is known yet."""
+STEP_US: Final = 3_600_000_000
+"""Without slots, a partition's time goes on by so much at most before it is confirmed again."""
+
+
+class _Fate(enum.Enum):
+    """What becomes of an event whose time was weighed."""
+
+    APPLY = enum.auto()
+    APPLY_EARLY = enum.auto()  # its time moves no clock
+    SET_ASIDE = enum.auto()
+    STOP = enum.auto()  # here is the cut of its partition
+    WAIT = enum.auto()
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Limit:
+    """How far time may go on now; `at_rest` where partitions are."""
+
+    admits: Admits
+    limit_us: int
+    at_rest: Plausible | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -81,7 +112,7 @@ class Ingest:
     Parameters
     ----------
     clocks:
-        One measures; the wall clock is for events of files that lie too far ahead of it.
+        One of them measures.
     """
 
     def __init__(
@@ -108,27 +139,59 @@ class Ingest:
             record_bytes_max=settings.record_bytes_max,
             clocks={partition: p.time_us_max for partition, p in stored.items()},
             event_format=settings.event_format,
-            wall_us=clocks.wall_us,
         )
         self._offsets = {partition: p.next_offset for partition, p in stored.items()}
         self._identity = store.source_identity()
         self._heard_s: dict[tuple[str, int], float] = {}
         self._held = _Held()
+        self._undecided: dict[tuple[str, int], list[Record]] = {}
+        self._lateness_us = settings.lateness_max_s * 1_000_000
 
     @property
     def offsets(self) -> Mapping[tuple[str, int], int]:
         """Next offset of every partition, held records included."""
         return self._offsets
 
-    def round(self, admits: Admits) -> int:
-        """Poll once and take in what came. Returns the number of records taken in."""
+    @property
+    def undecided(self) -> Mapping[tuple[str, int], Sequence[Record]]:
+        """The records read that wait for others to confirm the time of the first of them."""
+        return self._undecided
+
+    def round(self, admits: Admits, limit_us: int = NO_LIMIT_US) -> int:
+        """Poll once and take in what came. Returns the number of records taken in.
+
+        Parameters
+        ----------
+        admits:
+            Asked for events beyond the limit that are believed.
+        limit_us:
+            The slot being collected for, if there is one.
+        """
         room = self._settings.batch_records_max - self._held.records
         records = self._source.poll(self._settings.poll_timeout_s, max(room, 1))
         started = self._monotonic()
-        taken = self._take(records, admits, started)
+        for partition, _ in itertools.groupby(records, _partition_of):
+            self._heard_s[partition] = started
+        runs = itertools.groupby(records, _partition_of)
+        taken = self._take(runs, _Limit(admits, limit_us), started)
         if records:
             self._observer.applied(self._monotonic() - started)
         return taken
+
+    def decide(
+        self,
+        resting: Collection[tuple[str, int]],
+        admits: Admits,
+        limit_us: int,
+        plausible: Plausible,
+    ) -> int:
+        """Decide what waits in partitions of which nothing follows for now; return what was taken.
+
+        An event whose time is not `plausible` may stay undecided.
+        """
+        runs = [(p, ()) for p in sorted(self._undecided) if p in resting]
+        limit = _Limit(admits, limit_us, at_rest=plausible)
+        return self._take(runs, limit, self._monotonic())
 
     def checkpoint_due(self) -> bool:
         """Whether held records are many or old enough to be made durable."""
@@ -184,26 +247,35 @@ class Ingest:
                 quiet.add(partition)
         return quiet
 
+    def newest_us(self) -> int | None:
+        """Return the greatest event time believed so far, of all partitions."""
+        clocks = [self._judge.clock(partition) for partition in self._offsets]
+        return max((clock for clock in clocks if clock is not None), default=None)
+
     def ended(self) -> set[tuple[str, int]]:
         """Return the partitions whose every record has been taken in."""
         return {p for p in self._source.partitions() if self._source.at_end(p)}
 
-    def _take(self, records: list[Record], admits: Admits, now: float) -> int:
+    def _take(
+        self,
+        runs: Iterable[tuple[tuple[str, int], Iterable[Record]]],
+        limit: _Limit,
+        now: float,
+    ) -> int:
         """Judge records in order until their partition is stopped; hold what they come to."""
         held = self._held
         stopped: set[tuple[str, int]] = set()
         outcomes: Counter[tuple[str, str]] = Counter()
         taken = 0
-        for partition, run in itertools.groupby(records, _partition_of):
+        for partition, run in runs:
             if partition in stopped:
                 continue
-            n_taken, stopped_here = self._take_run(partition, run, admits, outcomes)
+            n_taken, stopped_here = self._take_run(partition, run, limit, outcomes)
             taken += n_taken
             if stopped_here:
                 stopped.add(partition)
             if n_taken:
                 held.partitions.add(partition)
-                self._heard_s[partition] = now
         if taken and not held.records:
             held.since_s = now
         held.records += taken
@@ -215,33 +287,46 @@ class Ingest:
         self,
         partition: tuple[str, int],
         run: Iterable[Record],
-        admits: Admits,
+        limit: _Limit,
         outcomes: Counter[tuple[str, str]],
     ) -> tuple[int, bool]:
         """Take in records of one partition; return how many, and whether it was stopped."""
         # Every event passes here: names are bound once, and counted is per run.
         judge, held, hold = self._judge, self._held, self._held.changes.append
+        records = [*self._undecided.pop(partition, ()), *run]
+        bound_us = self._bound_us(partition, limit)
         kinds: list[str] = []
         offset, taken, dropped = 0, 0, 0
         stopped = False
-        for record in run:
+        for place, record in enumerate(records):
             judgement = judge.judge(record)
             if type(judgement) is Accepted:
                 change = judgement.change
                 time_us = change.stamp.time_us
-                if not admits(partition, time_us):
+                fate = _Fate.APPLY
+                if time_us > bound_us:
+                    fate = self._weighed(partition, records, place, time_us, limit)
+                    bound_us = self._bound_us(partition, limit)
+                if fate is _Fate.WAIT:
+                    self._undecided[partition] = records[place:]
+                    break
+                if fate is _Fate.STOP:
                     self._source.pause(TopicPartition(*partition), record.offset)
                     stopped = True
                     break
-                judge.accept(partition, time_us)
-                hold(change)
-                kinds.append(judgement.kind)
-                dropped += judgement.attributes_dropped
-            elif isinstance(judgement, DeadLetter):
+                if fate is _Fate.SET_ASIDE:
+                    judgement = DeadLetter(record, "ahead_of_time", "ahead of what follows it")
+                else:
+                    if fate is _Fate.APPLY:
+                        judge.accept(partition, time_us)
+                    hold(change)
+                    kinds.append(judgement.kind)
+                    dropped += judgement.attributes_dropped
+            if isinstance(judgement, DeadLetter):
                 held.letters.append(judgement)
                 held.letter_bytes += len(record.value or b"")
                 outcomes["unknown", "dead_letter"] += 1
-            else:
+            elif type(judgement) is not Accepted:
                 outcomes["unknown", "ignored"] += 1
             offset = record.offset
             taken += 1
@@ -252,3 +337,54 @@ class Ingest:
         if dropped:
             self._observer.dropped_attributes(dropped)
         return taken, stopped
+
+    def _bound_us(self, partition: tuple[str, int], limit: _Limit) -> int:
+        """Return up to which time events of a partition are believed without others.
+
+        That is the slot being collected for. A partition that is far behind the others would come
+        to it in one step, and have the rest of its events late: so lateness is a bound as well.
+        Steps are counted from the epoch: where they were counted from the last event, one wrong
+        date within a step would lead to the next.
+        """
+        clock = self._judge.clock(partition)
+        if limit.limit_us == NO_LIMIT_US:
+            return BEFORE_ALL_US if clock is None else -(-clock // STEP_US) * STEP_US
+        if clock is None:
+            return limit.limit_us
+        return min(limit.limit_us, clock + self._lateness_us)
+
+    def _weighed(
+        self,
+        partition: tuple[str, int],
+        records: Sequence[Record],
+        place: int,
+        time_us: int,
+        limit: _Limit,
+    ) -> _Fate:
+        """Return what becomes of an event beyond the bound; its partition's clock may go on."""
+        judge, times = self._judge, self._times_us(records, place + 1)
+        while time_us > (bound_us := self._bound_us(partition, limit)):
+            verdict, believed_us = weigh(time_us, times(), bound_us, at_rest=limit.at_rest)
+            if verdict is Belief.OPEN:
+                return _Fate.WAIT
+            if verdict is Belief.REFUTED:
+                known_us = bound_us if limit.limit_us == NO_LIMIT_US else limit.limit_us
+                # If it were right, what follows would be late: the owner says that nothing is.
+                is_far = time_us > known_us + self._lateness_us
+                return _Fate.SET_ASIDE if is_far else _Fate.APPLY_EARLY
+            if not limit.admits(partition, believed_us):
+                return _Fate.STOP
+            judge.accept(partition, believed_us)
+        return _Fate.APPLY
+
+    def _times_us(
+        self, records: Sequence[Record], start: int
+    ) -> Callable[[], Iterator[int | None]]:
+        """Return what yields the times of records, None for those that are no events."""
+
+        def times() -> Iterator[int | None]:
+            for record in itertools.islice(records, start, None):
+                judgement = self._judge.judge(record)
+                yield judgement.change.stamp.time_us if isinstance(judgement, Accepted) else None
+
+        return times

@@ -1,12 +1,13 @@
 """From record to change: judges one record at a time, in partition order.
 
-Pure but for the clocks it keeps: M_p, the greatest accepted event time of each partition p, which
-decides lateness and is stored with the offsets.
+Pure but for the clocks it keeps: M_p, the greatest believed event time of each partition p, which
+decides lateness and is stored with the offsets. What is believed is decided by
+`ktsafe.stream.ingest.ahead`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Final, TypeAlias
 
 import msgspec
@@ -20,10 +21,6 @@ from ktsafe.stream.ingest.events import MalformedEvent
 
 AHEAD_OF_RECORD_US: Final = 300 * 1_000_000
 """How far an event may be ahead of its record's timestamp."""
-AHEAD_OF_FILE_US: Final = 366 * 86_400 * 1_000_000
-"""How far a file's event may be ahead of the clock, and of the greatest time accepted so far."""
-CLOCK_US_MIN: Final = 1_577_836_800_000_000
-"""A clock before 2020 is that of a machine without one: it says nothing."""
 
 
 class Accepted(msgspec.Struct, frozen=True, gc=False):
@@ -56,10 +53,6 @@ class Judge:
         M_p of every partition as stored; None or absent before the first event.
     event_format:
         How events are wrapped in records.
-    wall_us:
-        The wall clock, microseconds since the epoch. Lines of a file have no time but the event's,
-        so one line of 2099 would make all that follow it late, and a first line of 1970 would keep
-        all that follow it out.
     """
 
     def __init__(
@@ -70,9 +63,7 @@ class Judge:
         record_bytes_max: int,
         clocks: Mapping[tuple[str, int], int | None],
         event_format: envelopes.Wrapping = "plain",
-        wall_us: Callable[[], int] = lambda: 0,
     ) -> None:
-        self._wall_us = wall_us
         self._decode = envelopes.decoder(event_format)
         self._attributes = frozenset(schema.attributes)
         self._bucketed = frozenset(schema.buckets)
@@ -146,15 +137,10 @@ class Judge:
         clock = self._clocks.get((record.topic, record.partition))
         if clock is not None and time_us < clock - self._lateness_max_us:
             raise MalformedEvent("late", "older than the lateness bound")
-        if record.timestamp_ms is not None:
-            if time_us > record.timestamp_ms * 1000 + AHEAD_OF_RECORD_US:
-                raise MalformedEvent("ahead_of_time", "over 300 s ahead of its record")
-        elif clock is None or time_us > clock + AHEAD_OF_FILE_US:
-            now = self._wall_us()
-            known = [] if clock is None else [clock]
-            known += [now] if now >= CLOCK_US_MIN else []
-            if known and time_us > max(known) + AHEAD_OF_FILE_US:
-                raise MalformedEvent("ahead_of_time", "over a year ahead of file and clock")
+        if record.timestamp_ms is None:
+            return  # Lines of a file have no time but the event's.
+        if time_us > record.timestamp_ms * 1000 + AHEAD_OF_RECORD_US:
+            raise MalformedEvent("ahead_of_time", "over 300 s ahead of its record")
 
 
 def _check_edge(source: str, target: str) -> None:

@@ -13,6 +13,7 @@ import dataclasses
 from collections.abc import Collection
 from typing import Protocol
 
+from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.wall_clock import WallClock
 from ktsafe.stream.slots import Slots
@@ -46,6 +47,10 @@ class ReleaseCut(Protocol):
     @property
     def arrived(self) -> Collection[tuple[str, int]]:
         """The partitions that wait at their cut."""
+
+    @property
+    def limit_us(self) -> int:
+        """The greatest event time that belongs to the current slot."""
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
         """Whether an event belongs to the current slot; if not, its partition has arrived."""
@@ -85,6 +90,11 @@ class EventTimeCut:
     def arrived(self) -> Collection[tuple[str, int]]:
         """The partitions that wait at their cut."""
         return self._heads.keys()
+
+    @property
+    def limit_us(self) -> int:
+        """The slot being collected for; before the first is known no event belongs to it."""
+        return BEFORE_ALL_US if self._slot_us is None else self._slot_us
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
         """Whether an event belongs to the current slot; if not, its partition has arrived."""
@@ -151,6 +161,11 @@ class WallClockCut:
     def arrived(self) -> Collection[tuple[str, int]]:
         """None: no partition waits."""
         return ()
+
+    @property
+    def limit_us(self) -> int:
+        """None: every event belongs to the current slot."""
+        return NO_LIMIT_US
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
         """Every event belongs to the current slot."""

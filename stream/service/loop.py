@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 from collections.abc import Callable
+from typing import Final
 
 from ktsafe.connectors.base import Source
 from ktsafe.connectors.errors import Unavailable
@@ -21,11 +22,16 @@ from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
 from ktsafe.stream.release.publish import Publisher
-from ktsafe.stream.release.wall_clock import WallClock
+from ktsafe.stream.release.wall_clock import LAG_US, WallClock
 from ktsafe.stream.service.housekeeping import Housekeeping, HousekeepingSettings
 from ktsafe.stream.slots import Slots
 
 log = get_logger(__name__)
+
+CLOCK_US_MIN: Final = 1_577_836_800_000_000
+"""A clock before 2020 is that of a machine without one: it says nothing."""
+PRODUCERS_AHEAD_US: Final = 300 * 1_000_000
+"""How far the clock of a producer may be ahead of this machine's."""
 
 
 class Clock(enum.StrEnum):
@@ -77,13 +83,13 @@ class Loop:
     stopping: Callable[[], bool]
     _last_cut: dict[str, int] | None = dataclasses.field(init=False)
     _release_cut: ReleaseCut = dataclasses.field(init=False)
+    _arrived_s: float | None = dataclasses.field(init=False, default=None)
 
     def __post_init__(self) -> None:
         """Go on after the last cut."""
         known = self._known_cut()
         self._last_cut = known.offsets if known else None
-        clock = WallClock(self.clocks.wall_us, self.clocks.monotonic)
-        self._release_cut = self._resumed_cut(clock)
+        self._release_cut = self._resumed_cut()
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
         """Go round until stopped, or with `drain` until the feed has ended and is released.
@@ -102,7 +108,8 @@ class Loop:
             self.observer.alive()
             self.publisher.advance()
             between_rounds()
-            taken = self.ingest.round(self._release_cut.admits)
+            taken = self.ingest.round(self._release_cut.admits, self._release_cut.limit_us)
+            taken += self._decide()
             if self.ingest.checkpoint_due():
                 self.checkpoint()
             self._release_if_due()
@@ -110,6 +117,12 @@ class Loop:
             if self.settings.drain and not taken and self._drained():
                 break
         self.observer.ready(False)
+        if self.settings.drain and (undecided := self.ingest.undecided):
+            log.warning(
+                "events at the end of the feed lie in the future of this machine's clock: they "
+                "are read when others confirm them, or when their time has come",
+                count=sum(map(len, undecided.values())),
+            )
         self.checkpoint()
         # A service that will not go on by itself leaves nothing behind.
         self.housekeeping.erase(now=self.settings.drain)
@@ -154,13 +167,20 @@ class Loop:
     def _ingest_offsets(self) -> dict[str, int]:
         return {f"{topic}/{p}": o for (topic, p), o in self.ingest.offsets.items()}
 
-    def _resumed_cut(self, clock: WallClock) -> ReleaseCut:
+    def _resumed_cut(self) -> ReleaseCut:
         """Return what watches the slots, from the one after the last cut on."""
         slots, known = self.settings.slots, self._known_cut()
         last_slot_us = known.slot_us if known else None
-        if self.settings.clock is Clock.WALL:
-            return WallClockCut(slots, clock, last_slot_us=last_slot_us)
         clocks = [position.time_us_max for position in self.store.positions().values()]
+        if self.settings.clock is Clock.WALL:
+            times = [time_us for time_us in (last_slot_us, *clocks) if time_us is not None]
+            clock = WallClock(
+                self.clocks.wall_us,
+                self.clocks.monotonic,
+                known_us=max(times, default=None),
+                feed_us=self.ingest.newest_us,
+            )
+            return WallClockCut(slots, clock, last_slot_us=last_slot_us)
         return EventTimeCut(slots, resume_slot(slots, last_slot_us=last_slot_us, clocks=clocks))
 
     def _release_if_due(self) -> None:
@@ -171,11 +191,65 @@ class Loop:
         self._take_cut()
 
     def _finished(self) -> set[tuple[str, int]]:
-        """Return the partitions that have nothing more to give, where others wait for them."""
+        """Return the partitions that have nothing more to give, where others wait for them.
+
+        One that is read to its end and gives events of times gone by is not idle, and holds the
+        others up for no longer than an idle one: what it gives later is shown in the next release.
+        """
         if not self._release_cut.arrived:
+            self._arrived_s = None
             return set()
-        finished = self.ingest.idle(self.settings.idle_s)
-        return finished | self.ingest.ended() if self.settings.drain else finished
+        now = self.clocks.monotonic()
+        if self._arrived_s is None:
+            self._arrived_s = now
+        if self.settings.drain or now - self._arrived_s >= self.settings.idle_s:
+            return self.ingest.ended()
+        return self.ingest.idle(self.settings.idle_s)
+
+    def _decide(self) -> int:
+        """Decide on events whose time nothing confirms or refutes, where nothing follows them."""
+        if not self.ingest.undecided:
+            return 0
+        cut, read = self._release_cut, self.ingest.ended()
+        taken = self.ingest.decide(read, cut.admits, cut.limit_us, self._is_next)
+        resting = read if self.settings.drain else self.ingest.idle(self.settings.idle_s)
+        return taken + self.ingest.decide(resting, cut.admits, cut.limit_us, self._is_plausible)
+
+    def _is_next(self, time_us: int) -> bool | None:
+        """Whether an event that nothing follows yet may begin the next slot, to which it belongs.
+
+        It is not in the future of the machine's clock, and of no later slot: so a wrong date moves
+        time by one slot at most, which has begun.
+        """
+        slot_us, now_us = self._release_cut.slot_us, self._now_us()
+        if slot_us is not None and time_us > self.settings.slots.at_or_after(slot_us + 1):
+            return None
+        is_past = now_us is None or time_us <= now_us + PRODUCERS_AHEAD_US
+        return True if is_past else None
+
+    def _is_plausible(self, time_us: int) -> bool:
+        """Whether the time of an event that nothing follows for long may be right.
+
+        The machine's clock says that it is not in the future. At the end of a drained feed that is
+        all there is to go by. Else it must be of now, or of the next slot: any other one is
+        confirmed by what follows.
+        """
+        slot_us, now_us = self._release_cut.slot_us, self._now_us()
+        newest_us = self.ingest.newest_us()
+        is_next = slot_us is None or time_us <= self.settings.slots.at_or_after(slot_us + 1)
+        if now_us is None:
+            return True
+        if newest_us is not None and newest_us > now_us + PRODUCERS_AHEAD_US:
+            return is_next  # The clock is behind the feed: it says nothing.
+        if time_us > now_us + PRODUCERS_AHEAD_US:
+            return False
+        is_fresh = time_us >= now_us - LAG_US - round(self.settings.idle_s * 1e6)
+        return self.settings.drain or is_next or is_fresh
+
+    def _now_us(self) -> int | None:
+        """Return what the machine's clock says; None if it says nothing."""
+        now_us = self.clocks.wall_us()
+        return now_us if now_us >= CLOCK_US_MIN else None
 
     def _take_cut(self) -> None:
         """Take the cut of the slot being collected for, and let every partition go on."""

@@ -26,6 +26,7 @@ log = get_logger(__name__)
 ERASE_TOPIC: Final = "~erase"
 """Where stamps of erasures by command come from: after every topic, at equal times."""
 ALL_LIVES: Final = 2**63 - 1
+HOUR_US: Final = 3_600_000_000
 LOOK_INTERVAL_S: Final = 1.0
 EraseLetters = Callable[[Sequence[str]], int | None]
 """Blanks dead letters that name persons; returns how many, None where they are out of reach."""
@@ -108,8 +109,14 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
     """
     clocks = [position.time_us_max for position in store.positions().values()]
     time_us = max((clock for clock in clocks if clock is not None), default=0)
-    stamp = Stamp(time_us, ERASE_TOPIC, 0, 0)
-    store.commit([VertexDelete(stamp, person) for person in ids], {})
+    left, step_us = list(ids), 0
+    while left:
+        # Events ahead of their feed move no clock: of whoever has some, the deletion is ahead too.
+        stamp = Stamp(time_us + step_us, ERASE_TOPIC, 0, 0)
+        store.commit([VertexDelete(stamp, person) for person in left], {})
+        still = store.gone(left, ALL_LIVES)
+        left = [person for person, is_gone in zip(left, still, strict=True) if not is_gone]
+        step_us = max(2 * step_us, HOUR_US)
     store.ledger.drop_cut()
     return erase_from_disk(store, audit_dir)
 

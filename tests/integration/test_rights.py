@@ -40,7 +40,7 @@ PATIENT = "request_timeout_s = 10\nretry_for_s = 2\nmetadata_max_age_s = 1\n"
 NEEDED = ["read events", "write releases", "read releases", "transactions", "write letters"]
 _numbers = itertools.count(1)
 
-LATER = ("2026-05-31T00:00:00Z", "2026-07-02T00:00:00Z")
+LATER = ("2026-05-31T00:00:00Z", "2026-06-20T00:00:00Z")
 
 Right = tuple[ResourceType, str, ACLOperation]
 

@@ -18,7 +18,7 @@ from tests.stream.service.simulation import World, event
 FILE_BAD = [
     *BAD,
     Bad("no_time", "a file's events must carry their time", vertex(time="null")),
-    Bad("ahead_of_time", "over a year ahead of file and clock", vertex(time="253402300799000")),
+    Bad("ahead_of_time", "ahead of what follows it", vertex(time="253402300799000")),
 ]
 BIG = Bad("too_large", "over 1048576 bytes", bad_input.big())
 OTHER = [None, event("vertex.upsert", 15, "flo", gender="f")]

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.stream.release.cut import Cut, EventTimeCut, WallClockCut, resume_slot
-from ktsafe.stream.release.wall_clock import WallClock
+from ktsafe.stream.release.wall_clock import LAG_US, SETTLE_S, WallClock
 from ktsafe.stream.slots import FixedSlots
 
 SLOTS = FixedSlots(10)
@@ -127,3 +127,75 @@ def test_after_a_restart_no_slot_is_cut_twice_and_none_is_made_up_for():
     """The next slot follows the last cut and the present time."""
     assert clocked(Wall(25), 40).slot_us == 50
     assert clocked(Wall(77), 40).slot_us == 80
+
+
+class Times:
+    """A wall clock, a clock that never steps, and a feed; a test moves all three."""
+
+    def __init__(self, wall_s=0.0, feed_s=None):
+        self.wall_s, self.mono_s, self.feed_s = wall_s, 0.0, feed_s
+
+    def watched(self, known_s=None):
+        """Return what watches them."""
+        return WallClock(
+            lambda: round(self.wall_s * 1e6),
+            lambda: self.mono_s,
+            known_us=None if known_s is None else round(known_s * 1e6),
+            feed_us=lambda: None if self.feed_s is None else round(self.feed_s * 1e6),
+        )
+
+    def on(self, seconds, *, feed=False):
+        """Let time pass, in the feed too where it goes on."""
+        self.wall_s += seconds
+        self.mono_s += seconds
+        if feed:
+            self.feed_s += seconds
+
+
+DAY_S = 86_400.0
+STEP_US = 60_000_000
+
+
+def test_a_start_does_not_believe_a_clock_a_day_ahead():
+    """Neither at once, nor after hours of a feed that goes on at the true time; set right, it is.
+
+    A feed of the clock's own time confirms it at once, as after a day without the service.
+    """
+    times = Times(wall_s=10 * DAY_S, feed_s=9 * DAY_S)
+    clock = times.watched(known_s=9 * DAY_S)
+    for _ in range(300):
+        assert clock.now_us(STEP_US) is None
+        times.on(60.0, feed=True)
+    times.wall_s -= DAY_S
+    assert clock.now_us(STEP_US) == round(times.wall_s * 1e6)
+
+    stopped = Times(wall_s=10 * DAY_S, feed_s=9 * DAY_S)
+    clock = stopped.watched(known_s=9 * DAY_S)
+    assert clock.now_us(STEP_US) is None
+    stopped.feed_s = 10 * DAY_S - LAG_US / 1e6
+    assert clock.now_us(STEP_US) == round(10 * DAY_S * 1e6)
+
+
+def test_a_clock_that_goes_back_and_comes_back_is_believed():
+    """The correction is no jump."""
+    times = Times(wall_s=10 * DAY_S)
+    clock = times.watched()
+    for step_s in (0.0, -DAY_S, DAY_S, -3600.0, 3600.0):
+        times.on(35.0)
+        times.wall_s += step_s
+        assert clock.now_us(STEP_US) == round(times.wall_s * 1e6)
+
+
+def test_where_the_feed_is_silent_an_hour_confirms_a_clock():
+    """Nothing else can; a further jump begins the hour again."""
+    times = Times(wall_s=10 * DAY_S, feed_s=1.0)
+    clock = times.watched()
+    times.wall_s += DAY_S
+    assert clock.now_us(STEP_US) is None
+    times.on(SETTLE_S / 2)
+    times.wall_s += DAY_S
+    assert clock.now_us(STEP_US) is None
+    times.on(SETTLE_S / 2 + 1)
+    assert clock.now_us(STEP_US) is None
+    times.on(SETTLE_S / 2)
+    assert clock.now_us(STEP_US) is not None

@@ -126,7 +126,9 @@ class Shard:
 
     def round(self) -> bool:
         """Take in some records; return whether the slot is passed and all of it is durable."""
-        taken = self._ingest.round(self._cut.admits)
+        taken = self._ingest.round(self._cut.admits, self._cut.limit_us)
+        resting = self._ingest.ended()
+        taken += self._ingest.decide(resting, self._cut.admits, self._cut.limit_us, lambda _: True)
         if self._ingest.checkpoint_due():
             self._ingest.checkpoint()
         waiting = {*self._cut.arrived, *self._ingest.ended()}
