@@ -36,6 +36,8 @@ def run(
     SIGTERM or Ctrl-C stops cleanly: nothing is lost, and the next start goes on where this one
     ended. A second signal exits at once, which loses nothing either.
 
+    With --drain the exit code is 1 if releases were withheld and none was published.
+
     A standby waits beside a service on the same configuration and goes on where that one ends,
     however it ends. It refuses where nothing would keep the two apart.
     """
@@ -51,7 +53,9 @@ def run(
         is_private = sys.stderr.isatty()
         where, note = places.by_name(settings), places.promise(settings)
         typer.echo(describe(counts, where, note, is_private=is_private), err=True)
-    return Exit.OK
+    # A job that ends by itself has nobody who reads alerts.
+    is_vain = drain and counts.withheld and not counts.n_published
+    return Exit.UNSAFE if is_vain else Exit.OK
 
 
 def serve(settings: Settings, *, drain: bool, standby: bool = False) -> Counts:

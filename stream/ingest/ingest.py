@@ -25,7 +25,7 @@ from ktsafe.state.changes import Change
 from ktsafe.state.ledger import PendingCut
 from ktsafe.state.store import GraphStore, Position
 from ktsafe.stream.clocks import Clocks
-from ktsafe.stream.ingest.ahead import Plausible, Belief, weigh
+from ktsafe.stream.ingest.ahead import Belief, Plausible, weigh
 from ktsafe.stream.ingest.envelopes import Wrapping
 from ktsafe.stream.ingest.judge import Accepted, Judge
 from ktsafe.stream.observer import Observer

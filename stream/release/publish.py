@@ -255,7 +255,9 @@ class Publisher:
             if release.status is Status.PUBLISHED and oldest <= release.release_id not in there
         ]
         if gone:
-            log.error("published releases are gone from the sink", count=len(gone))
+            log.error(
+                "published releases are gone from the sink", count=len(gone), release_id=gone[0]
+            )
 
     def _compare(self, releases: list[ReleaseRecord], there: list[PublishedRelease]) -> None:
         known = {release.release_id: release.files[MANIFEST] for release in releases}
