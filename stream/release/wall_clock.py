@@ -22,7 +22,8 @@ A machine that stood still, or whose clock was set right at last, comes to this 
 silent or old. A feed that goes on at the former time says that the clock is wrong.
 """
 LAG_US: Final = 600 * 1_000_000
-"""How far the events of a feed may be behind the clock, and still confirm it."""
+"""How far the events of a feed may be behind the clock, and still confirm it; and for how long a
+service may have been away that believes its clock at once."""
 
 
 @dataclasses.dataclass(slots=True)
@@ -71,7 +72,7 @@ class WallClock:
         now_s = monotonic()
         # The greatest one: a clock that went back and comes back again has not jumped.
         self._offset_us_max = self._offset(
-            self.start_us if known_us is None else min(known_us, self.start_us), now_s
+            self.start_us if known_us is None else min(known_us + LAG_US, self.start_us), now_s
         )
         self._jump: _Jump | None = None
 
@@ -111,7 +112,8 @@ class WallClock:
         if newest_us is not None and not jump.is_refuted:
             expected_us = self._offset_us_max + round(now_s * 1_000_000)
             has_gone_on = jump.newest_us is None or newest_us >= jump.newest_us + LAG_US
-            jump.is_refuted = has_gone_on and expected_us - LAG_US <= newest_us < wall_us - LAG_US
+            is_as_before = expected_us - 2 * LAG_US <= newest_us < wall_us - LAG_US
+            jump.is_refuted = has_gone_on and is_as_before
         return jump.is_refuted
 
     @staticmethod

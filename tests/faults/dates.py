@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import itertools
 import json
 import math
 import random
@@ -290,8 +291,8 @@ class Run:
     def _latest_s(self) -> float:
         """Return how long after an event beyond a slot has arrived that slot was cut, at most.
 
-        By the wall clock: after the slot itself, while the clock is right. An interval in which the
-        clock is wrong, or was not confirmed, is no one's fault but the clock's.
+        Counted while the machine's clock is right: where it is wrong, and a partition has few
+        events, only further events can confirm one.
         """
         if self.plan.clock is Clock.WALL:
             return 0.0
@@ -303,9 +304,18 @@ class Run:
             ]
             cut = [at_s for at_s, cut_s in self.cuts if cut_s >= slot_s]
             if crossed:
-                end_s = min(cut, default=self.now_s)
-                latest = max(latest, end_s - min(crossed))
+                begin_s, end_s = min(crossed), min(cut, default=self.now_s)
+                if not self._is_clock_wrong(begin_s, end_s):
+                    latest = max(latest, end_s - begin_s)
         return latest
+
+    def _is_clock_wrong(self, begin_s: float, end_s: float) -> bool:
+        """Whether the machine's clock is off at any time between two moments."""
+        steps = [*self.plan.wall_ahead, (math.inf, 0.0)]
+        return any(
+            by and since <= end_s and begin_s <= until
+            for (since, by), (until, _) in itertools.pairwise(steps)
+        )
 
 
 def run_seed(seed: int) -> Outcome:

@@ -186,6 +186,16 @@ def test_what_cannot_start_says_why_in_one_paragraph(tmp_path, capsys, change, c
     assert words in message
 
 
+def test_a_drain_that_withheld_every_release_says_so_by_its_code(tmp_path, capsys):
+    """A batch job has nobody who reads alerts."""
+    nobody = services.ATTRIBUTES | {"sensitive_values": ["plague"], "expect_absent": []}
+    site = site_of(tmp_path, [services.small_feed(people=5)], nobody)
+    assert run_command(["run", str(site.config), "--drain"]) == Exit.UNSAFE
+    said = capsys.readouterr().err
+    assert "published nothing" in said
+    assert "withheld" in said
+
+
 def test_a_state_of_other_parameters_is_refused_until_rebase(tmp_path, capsys):
     """Parameters are fixed within a sequence; `ktsafe rebase` begins a new one."""
     site = site_of(tmp_path, [services.small_feed(people=30)])
