@@ -20,8 +20,9 @@ REFUTING: Final = 8
 old ones in a row as this, where time has moved on."""
 FOLLOWING_MAX: Final = 100
 """Following records that are looked at: the rest may be no events at all."""
-Plausible = Callable[[int], bool | None]
-"""Whether a time may be that of an event which nothing follows; None: too early to say."""
+Plausible = Callable[[int, bool], bool | None]
+"""Whether a time may be that of an event which nothing follows; None: too early to say. Told too
+whether most of what followed speaks against it."""
 
 
 class Belief(enum.Enum):
@@ -56,8 +57,8 @@ def weigh(
     following_us:
         The times of the following records, in order; None for one without.
     at_rest:
-        Given where nothing follows for now. A time that it finds plausible is believed without a
-        majority against it; any other one stays open until something speaks against it.
+        Given where nothing follows for now. A time that it finds plausible is believed; any other
+        one stays open until something speaks against it.
     """
     earliest, ahead, behind = time_us, 0, 0
     for n, following in enumerate(following_us, 1):
@@ -77,8 +78,9 @@ def weigh(
     else:
         if at_rest is None:
             return Weighed(Belief.OPEN, earliest)
-        is_plausible = at_rest(earliest)
-        if not is_plausible:
-            is_refuted = behind and is_plausible is not None
-            return Weighed(Belief.REFUTED if is_refuted else Belief.OPEN, earliest)
+        is_plausible = at_rest(earliest, behind > ahead)
+        if is_plausible:
+            return Weighed(Belief.BELIEVED, earliest)
+        is_refuted = behind and is_plausible is not None
+        return Weighed(Belief.REFUTED if is_refuted else Belief.OPEN, earliest)
     return Weighed(Belief.BELIEVED if ahead >= behind else Belief.REFUTED, earliest)

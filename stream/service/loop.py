@@ -215,7 +215,7 @@ class Loop:
         resting = read if self.settings.drain else self.ingest.idle(self.settings.idle_s)
         return taken + self.ingest.decide(resting, cut.admits, cut.limit_us, self._is_plausible)
 
-    def _is_next(self, time_us: int) -> bool | None:
+    def _is_next(self, time_us: int, _is_outvoted: bool) -> bool | None:
         """Whether an event that nothing follows yet may begin the next slot, to which it belongs.
 
         It is not in the future of the machine's clock, and of no later slot: so a wrong date moves
@@ -227,24 +227,26 @@ class Loop:
         is_past = now_us is None or time_us <= now_us + PRODUCERS_AHEAD_US
         return True if is_past else None
 
-    def _is_plausible(self, time_us: int) -> bool:
+    def _is_plausible(self, time_us: int, is_outvoted: bool) -> bool:
         """Whether the time of an event that nothing follows for long may be right.
 
         The machine's clock says that it is not in the future. At the end of a drained feed that is
-        all there is to go by. Else it must be of now, or of the next slot: any other one is
-        confirmed by what follows.
+        all there is to go by. Else it must be of now, an interval ago at most, or of the next slot:
+        any other one is confirmed by what follows.
         """
         slot_us, now_us = self._release_cut.slot_us, self._now_us()
         newest_us = self.ingest.newest_us()
-        is_next = slot_us is None or time_us <= self.settings.slots.at_or_after(slot_us + 1)
-        if now_us is None:
-            return True
+        if now_us is None or slot_us is None:
+            is_past = now_us is None or time_us <= now_us + PRODUCERS_AHEAD_US
+            return is_past and not is_outvoted
+        next_us = self.settings.slots.at_or_after(slot_us + 1)
         if newest_us is not None and newest_us > now_us + PRODUCERS_AHEAD_US:
-            return is_next  # The clock is behind the feed: it says nothing.
+            return time_us <= next_us  # The clock is behind the feed: it says nothing.
         if time_us > now_us + PRODUCERS_AHEAD_US:
             return False
-        is_fresh = time_us >= now_us - LAG_US - round(self.settings.idle_s * 1e6)
-        return self.settings.drain or is_next or is_fresh
+        age_us = next_us - slot_us + LAG_US + round(self.settings.idle_s * 1e6)
+        is_end = self.settings.drain and not is_outvoted
+        return is_end or time_us <= next_us or time_us >= now_us - age_us
 
     def _now_us(self) -> int | None:
         """Return what the machine's clock says; None if it says nothing."""

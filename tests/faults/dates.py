@@ -291,8 +291,8 @@ class Run:
     def _latest_s(self) -> float:
         """Return how long after an event beyond a slot has arrived that slot was cut, at most.
 
-        Counted while the machine's clock is right: where it is wrong, and a partition has few
-        events, only further events can confirm one.
+        Counted where the machine's clock has been right for four intervals: where it is wrong, and
+        a partition has few events, only further events can confirm one.
         """
         if self.plan.clock is Clock.WALL:
             return 0.0
@@ -305,7 +305,7 @@ class Run:
             cut = [at_s for at_s, cut_s in self.cuts if cut_s >= slot_s]
             if crossed:
                 begin_s, end_s = min(crossed), min(cut, default=self.now_s)
-                if not self._is_clock_wrong(begin_s, end_s):
+                if not self._is_clock_wrong(begin_s - 4 * INTERVAL_S, end_s):
                     latest = max(latest, end_s - begin_s)
         return latest
 

@@ -128,7 +128,9 @@ class Shard:
         """Take in some records; return whether the slot is passed and all of it is durable."""
         taken = self._ingest.round(self._cut.admits, self._cut.limit_us)
         resting = self._ingest.ended()
-        taken += self._ingest.decide(resting, self._cut.admits, self._cut.limit_us, lambda _: True)
+        taken += self._ingest.decide(
+            resting, self._cut.admits, self._cut.limit_us, lambda _, outvoted: not outvoted
+        )
         if self._ingest.checkpoint_due():
             self._ingest.checkpoint()
         waiting = {*self._cut.arrived, *self._ingest.ended()}
