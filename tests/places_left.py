@@ -49,20 +49,19 @@ def chances(history: list[Shown]) -> Iterator[tuple[float, float, float]]:
                 continue
             alike = [v for v in before.values if before.values[v][:-1] == before.values[own][:-1]]
             every = {v: _change(before, after, v) for v in alike}
-            values = {v: None if change is None else change[:2] for v, change in every.items()}
+            values = {v: change[:2] for v, change in every.items()}
             yield _named(own, [values, every]), _named(own, [values]), 1 / len(alike)
 
 
-def _change(before: Shown, after: Shown, v: str) -> tuple[Any, ...] | None:
-    """Return what is visibly different of an id; None if it vanished."""
-    if v not in after.values:
-        return None
-    old, new = before.neighbours[v], after.neighbours[v]
+def _change(before: Shown, after: Shown, v: str) -> tuple[Any, ...]:
+    """Return what is visibly different of an id; one that vanished is told by what it was."""
+    old, new = before.neighbours[v], after.neighbours.get(v, set())
     gained = Counter(after.values[u][:-1] for u in new - old)
     lost = Counter(before.values[u][:-1] for u in old - new)
     kinds = frozenset(gained.items()), frozenset(lost.items())
-    same = before.values[v] == after.values[v]
-    return (() if same else before.values[v], () if same else after.values[v], *kinds)
+    now = after.values.get(v)
+    same = before.values[v] == now
+    return (() if same else before.values[v], () if same else now, *kinds)
 
 
 def _named(own: str, looks: list[dict[str, Any]]) -> float:

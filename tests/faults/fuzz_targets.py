@@ -20,6 +20,10 @@ import atheris
 from ktsafe.compiled_kernels.kernel_cache import settle_cache
 
 settle_cache()
+
+# Before: what is inside of `ktsafe` is instrumented, and numba cannot compile that.
+from ktsafe.verify import verify  # noqa: E402
+
 with atheris.instrument_imports(
     include=[
         "ktsafe.connectors.kafka_settings",
@@ -44,7 +48,6 @@ with atheris.instrument_imports(
     from ktsafe.stream.files.releases_read import read_release
     from ktsafe.stream.ingest.events import REASONS
     from ktsafe.stream.ingest.judge import Accepted, Judge
-    from ktsafe.verify import verify
     from tests import bad_input  # not before: it imports what is to be instrumented
     from tests.faults import fuzz_stored
     from tests.memory_store import MemoryStore

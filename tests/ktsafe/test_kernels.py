@@ -48,12 +48,16 @@ def test_python_calls_no_inner_kernel() -> None:
 
 
 def test_options_are_all_that_kernels_share() -> None:
-    """What judges and searchers share imports numba alone, and holds decorators alone."""
+    """What judges and searchers share imports the compiler and its cache, and decorates alone."""
     tree = ast.parse(Path(kernels.__file__).read_text())
     imported = {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom)}
-    assert imported == {"__future__", "collections.abc", "typing", "numba"}
-    assert not any(isinstance(node, ast.Import) for node in ast.walk(tree))
-    for function in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+    cache = "ktsafe.compiled_kernels"
+    assert imported == {"__future__", "collections.abc", "typing", "numba", cache}
+    names = [n for node in ast.walk(tree) if isinstance(node, ast.Import) for n in node.names]
+    assert [each.name for each in names] == ["sys"]
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
+    assert [f.name for f in functions] == ["_compiled", "kernel", "inner_kernel", "inlined_kernel"]
+    for function in functions[1:]:
         _docstring, only = function.body
         assert isinstance(only, ast.Return), function.name
 

@@ -140,17 +140,16 @@ def test_the_audit_of_another_release_is_refused(home, tmp_path, capsys) -> None
     assert "is not the audit of" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("command", ["report", "anonymize", "compare"])
+@pytest.mark.parametrize("command", ["report", "anonymize"])
 def test_nothing_is_overwritten(home, tmp_path, capsys, command) -> None:
     """A file that exists is refused before any work, and stays."""
     taken = tmp_path / "taken.html"
     taken.write_text("mine")
     to = ["--report", str(taken)]
-    new = {name: str(tmp_path / name) for name in ("out", "audit", "csv")}
+    new = {name: str(tmp_path / name) for name in ("out", "audit")}
     words = {
         "report": report(home, "--out", str(taken)),
         "anonymize": [*data(home), *to, "--out", new["out"], "--audit", new["audit"]],
-        "compare": [*data(home), *to, "--csv", new["csv"]],
     }[command]
     words = words if command == "report" else [command, *words]
     assert run_command(words) == Exit.USAGE
@@ -180,17 +179,3 @@ def test_attacks_of_another_command_are_taken(home, tmp_path, capsys) -> None:
     more = ["--attacks", str(tmp_path / "attacks.json"), "--out", str(tmp_path / "s.html")]
     assert run_command(report(home, *more)) == Exit.USAGE
     assert "ktsafe attack --json" in capsys.readouterr().err
-
-
-def test_compare_draws_its_rows(home, tmp_path, capsys) -> None:
-    """A page with a row per combination, the same figures as the CSV file."""
-    words = ["compare", *data(home), "--csv", str(tmp_path / "c.csv"), "--k", "4,6"]
-    words += ["--alpha", "1/2", "--effort", "fast", "--no-utility"]
-    assert run_command([*words, "--report", str(tmp_path / "c.html")]) == Exit.OK
-    capsys.readouterr()
-    found = Page((tmp_path / "c.html").read_text())
-    with (tmp_path / "c.csv").open(newline="") as file:
-        rows = list(csv.DictReader(file))
-    assert len(rows) == 2
-    for row in rows:
-        assert f"{float(row['edge_f1']):.2f}" in found.words

@@ -97,7 +97,8 @@ def test_the_attack_finds_as_many_as_were_counted_before_erasure(
     assert named["value"] == pytest.approx(by_all, abs=1e-6)
     assert named["figures"]["by_value"] == pytest.approx(by_value, abs=1e-6)
     assert named["control"] == pytest.approx(control, abs=1e-6)
-    assert by_value <= control + 1e-9
+    # No value changes because somebody left; a cohort that nobody is left of may vanish as a whole.
+    assert by_value <= 1 / 3
 
 
 def test_the_audit_of_the_folder_sees_a_value_that_changes_with_a_departure(
