@@ -23,7 +23,7 @@ KINDS: Final[Mapping[str, str]] = MappingProxyType(
         "linked_too_sensitive": "is sensitive above alpha if a person's ids are followed",
         "linked_undecided": "could not be decided if a person's ids are followed",
         "change_uncovered": "visibly changed its ties, and fewer than k candidates changed alike",
-        "cover_lost": "visibly changed in a former release, and too few with the same change are left",
+        "cover_lost": "visibly changed in a former release, and too few that changed alike remain",
         "value_uncovered": "shows another value though its owner left, and too few changed alike",
         "id_reassigned": "has another owner than its id had before",
         "owner_twice": "has an owner that has another id in the same release too",
