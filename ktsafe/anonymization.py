@@ -34,7 +34,7 @@ __all__ = [
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Anonymized:
-    """A released graph and, privately, who is who in it and how it came to be.
+    """A released graph and, privately, its mapping to the original and how it was made.
 
     Attributes
     ----------
@@ -42,7 +42,8 @@ class Anonymized:
         The released graph, its vertices in random order. All else is private.
     origin:
         int32, shape (released vertices,): the original vertex behind each, -1 for an inserted
-        one. Original vertices that it does not name are withheld. Nothing else tells who is who.
+        one. Original vertices that it does not name are withheld. No other attribute maps the
+        release to people.
     n_original:
         Number of original vertices, withheld ones included.
     shift:
@@ -68,7 +69,7 @@ def anonymize(
     """Return a kt-safe release of `graph`.
 
     Vertices of the release stand in random order, inserted ones among the others, so that no
-    position tells who somebody is. A release of a strategy that is not ours is returned only if
+    position identifies a person. A release of a strategy that is not ours is returned only if
     the strict verifier passes it.
 
     Parameters

@@ -61,7 +61,7 @@ class Infeasible(KtsafeError):
 
 
 class OperationFailed(KtsafeError):
-    """Base of what a store or the other side of a connector refuses, or fails to do.
+    """Base of the operations that a store, a source or a sink refuses or fails to do.
 
     Parameters
     ----------

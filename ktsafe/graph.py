@@ -1,7 +1,7 @@
 """The attributed graph of Definition 1: coded attributes beside compressed adjacency.
 
-A vertex is a position 0..n-1. Who a position is (a person's id, a released id) is the caller's
-business and never enters the mechanism.
+A vertex is a position 0..n-1. The caller maps positions to ids (of people, or released ones); the
+mechanism never sees an id.
 """
 
 from __future__ import annotations
@@ -260,7 +260,7 @@ class AttributedGraph:
     def to_networkx(self, nodes: Sequence[Hashable] | None = None) -> nx.Graph:
         """Return the graph as networkx, its nodes named by `nodes` (default: positions)."""
         names: Sequence[Any] = range(self.n_vertices) if nodes is None else nodes
-        import networkx as nx  # noqa: PLC0415 -- only those who ask for its graphs wait for it
+        import networkx as nx  # noqa: PLC0415 -- only callers that need its graphs wait for it
 
         graph = nx.Graph()
         for v, name in enumerate(names):

@@ -1,7 +1,7 @@
-"""What happens, before the search, to people whom inserted vertices alone would protect.
+"""Treatment, before the search, of classes that only inserted vertices could protect.
 
-Where fewer than k people share their quasi-identifiers, or more than a share alpha of those who do
-are sensitive, the definition can be met only by inserted vertices, or by publishing less about such
+A class of quasi-identifiers is rare if it has fewer than k people, or if more than a share alpha of
+them is sensitive. The definition then needs inserted vertices, or less published about these
 people: they are withheld, or their quasi-identifiers or sensitive values become missing.
 """
 
@@ -133,10 +133,10 @@ def with_sensitive_suppressed(
 ) -> AttributedGraph:
     """Return the graph with sensitive values made missing where a class has too many.
 
-    As many random sensitive members show the missing value as the class has too many: no more,
-    since a class within alpha can be divided into cohorts within alpha. So many random harmless
-    members join them that at most a share alpha of those who show it *instead of their value* hide
-    a sensitive one; all of them, where a class has too few for that.
+    The surplus of sensitive members, drawn at random, shows the missing value. No more do, since a
+    class within alpha can be divided into cohorts within alpha. Random harmless members join them:
+    of the members that show it *instead of their value*, at most a share alpha hides a sensitive
+    value. Where a class has too few harmless members for that, all of them join.
     """
     alpha = params.alpha
     classes, is_sensitive = graph.qi_classes, graph.is_sensitive

@@ -6,7 +6,7 @@
 | dead-letter, count, continue             | `MalformedEvent` (in `ktsafe.stream.ingest.events`)           |
 | retry, bounded; then exit (5)            | `Unavailable`                                   |
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
-| refuse to start, name the other side (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
+| refuse to start, name source or sink (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
 | withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `Worthless`, `FoundByAttack` |
 | withhold the first release; CLI: (2)     | `AbsentFromGraph`                               |
 """  # noqa: E501 -- a table

@@ -1,4 +1,4 @@
-"""What the service tells whoever watches it; processing code never imports a metrics library.
+"""What the service reports to its observers; processing code never imports a metrics library.
 
 The base class ignores everything. `ktsafe.stream.watching.metrics` implements it with Prometheus,
 `ktsafe.stream.watching.board` for the status page. Names and counts only: no id of a person and no

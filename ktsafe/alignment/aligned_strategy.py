@@ -113,7 +113,7 @@ def padded(graph: AttributedGraph, params: PrivacyParams) -> Plan:
 
 
 def searched_part(part: Part, effort: Effort, seed: int) -> NDArray[np.int32]:
-    """Search within a part; return who stands at each of its positions."""
+    """Search within a part; return the occupant of each of its positions."""
     # A thread must not move what the whole holds; a process works on a copy anyway.
     moved = ("group", "position", "occupant", "sensitive")
     seats = part.seats._replace(**{name: getattr(part.seats, name).copy() for name in moved})

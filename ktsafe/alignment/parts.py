@@ -1,9 +1,9 @@
 """Parts of a large alignment that are searched independently, in any executor.
 
 A part is a set of groups with its members and the edges among them. Its search moves members
-between the part's positions only, so parts never meet, and the outcome depends on the seed alone,
-not on who works on which part when. Edges between parts are left to the search over the whole
-graph; orbits are completed once, globally, so nothing has to be merged.
+between the part's positions only, so parts never interact. The outcome depends on the seed
+alone, not on the worker of a part or its order. The search over the whole graph handles edges
+between parts. Orbits are completed once, globally, so nothing has to be merged.
 """
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ def _adjacent(history: History, i: int) -> sparse.csr_matrix:
 
 
 def _vanished(history: History) -> list[Result]:
-    """Tell people from inserted vertices by who vanished."""
+    """Tell people from inserted vertices by which vertices vanished."""
     n = len(history.cases)
     tuples = np.array([history.tuples_of_ids(i) for i in range(n)])
     owners = np.array([history.owners(i) for i in range(n)])

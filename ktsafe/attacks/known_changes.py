@@ -27,7 +27,7 @@ SPANS = ("consecutive", "net")
 def changes(
     history: History, params: PrivacyParams, *, spans: Iterable[str] = SPANS
 ) -> list[Result]:
-    """Return how many of the people who changed are found by what changed.
+    """Return the share of changed people that an attacker finds by their changes.
 
     Parameters
     ----------

@@ -38,11 +38,11 @@ def membership_of_vertices(
         `membership_of_vertices.auc`, over all vertices; its control sees nothing but how many share
         each tuple, which no disguise changes. `membership_of_vertices.inside`: the same scores, but
         only people and inserted vertices of the same tuple are compared.
-        `membership_of_vertices.k_detect`: the share of people who
-        have fewer than k `candidates` left, their own place among them, once those that are
-        judged inserted are dropped. The attacker knows how many there are, and drops as many; its
-        control drops as many at random. `figures`: how many people have fewer than k real
-        candidates, whatever the attacker can tell; the least and the median number left; the share
+        `membership_of_vertices.k_detect`: the share of people with fewer than k `candidates` left,
+        their own place among them, after the attacker drops those that it judges inserted. The
+        attacker knows the number of inserted vertices, and drops as many; its control drops as many
+        at random. `figures`: how many people have fewer than k real candidates, whatever the
+        attacker can tell; the least and the median number left; the share
         of inserted vertices among the dropped. Nothing where no vertex is inserted, or all are.
     """
     is_real = case.original_of >= 0
@@ -81,7 +81,7 @@ def _detected(
     n_inserted: int,
     rng: np.random.Generator,
 ) -> Result:
-    """Return who has fewer than k candidates left when the likeliest inserted ones are dropped."""
+    """Return the share with fewer than k candidates left without the likeliest inserted ones."""
     n, alike = case.released.n_vertices, candidates(case)
     # Equal scores are in random order.
     order = np.lexsort((rng.random(n), scores))

@@ -63,9 +63,9 @@ WORK: Mapping[str, float] = MappingProxyType(
 )
 """What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""
 TARGETS_MAX = 5_000
-"""People who are attacked; more are sampled down to it, which costs 1.4 points of a share at most.
+"""Greatest number of targets; more are sampled down to it: at most 1.4 points of a share are lost.
 
-An attacker has as many candidates as ever; only the figure is of fewer people.
+An attacker has as many candidates as before; only the figure is of fewer people.
 """
 
 SEQUENCE_ATTACKS: Mapping[str, Callable[[History, PrivacyParams], list[Result]]] = MappingProxyType(

@@ -37,7 +37,7 @@ def sybils(
     Returns
     -------
     list of Result
-        `sybils`: the share of people that a uniform guess finds among those alike who are not the
+        `sybils`: the share of people that a uniform guess finds among those alike that are not the
         attacker's; its control is the same guess without accounts. `figures`: the share of people
         with fewer than k candidates left, the least number, and how many accounts are published.
     """

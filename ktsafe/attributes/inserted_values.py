@@ -1,8 +1,8 @@
 """Sensitive values of inserted vertices: some sensitive ones, so that no value means "real".
 
-If inserted vertices never showed a sensitive value, whoever shows one would be known to be real.
-So in every class of quasi-identifiers as many of them turn sensitive, at random, as there would be
-at the share of the real ones, as far as every protection set stays within alpha.
+If inserted vertices never showed a sensitive value, a vertex with one would be known to be real.
+So inserted vertices turn sensitive at random. In every class of quasi-identifiers their sensitive
+share is that of the real vertices, as far as every protection set stays within alpha.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def _turned_in_orbits(
     wanted: NDArray[np.int64],
     params: PrivacyParams,
 ) -> list[int]:
-    """Return who turns sensitive so that every orbit stays within alpha: every union then does."""
+    """Return the vertices to turn sensitive: every orbit, so every union, stays within alpha."""
     classes, chosen = released.qi_classes, []
     room = np.bincount(orbits) * params.alpha.numerator // params.alpha.denominator
     room -= np.bincount(orbits, released.is_sensitive).astype(np.int64)

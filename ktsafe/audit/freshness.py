@@ -39,7 +39,7 @@ class ReleaseView:
     Attributes
     ----------
     people:
-        int64, shape (p,): the keys of the people who are there.
+        int64, shape (p,): the keys of the present people.
     ties:
         int64, shape (t, 2): the true ties, as pairs of keys.
     ids:
@@ -72,7 +72,7 @@ class ReleaseView:
 
     @cached_property
     def published(self) -> Numbers:
-        """The keys of the people who are published, ascending."""
+        """The keys of the published people, ascending."""
         return np.sort(self.owners[self.owners >= 0])
 
     @cached_property
@@ -163,16 +163,16 @@ class Freshness:
     Attributes
     ----------
     ties, ties_published:
-        Ties that hold: all, and those between two people who are published.
+        Existing ties: all, and those between two published people.
     ended:
-        Ties that ended while they were shown, by ages, of people who are both still there. `shown`
-        counts those that still are.
+        Ties that ended while they were shown, by ages, between two people that are still present.
+        `shown` counts those that are still shown.
     ended_by_leaving:
         The same, where one of the two people left.
     newcomers:
-        People who joined lately and are there. `shown` counts those who are published.
+        Present people that joined lately. `shown` counts the published ones.
     leavers:
-        People who left while they were published. `shown` counts those whose vertex still is.
+        People that left while they were published. `shown` counts vertices that are still shown.
     came, gone:
         Edges that appeared with this release, and that disappeared.
     came_true:
@@ -237,10 +237,10 @@ class Recent:
         int64, shape (x, 6): for a tie that ended while it was shown the keys of its two people, the
         published ids of their vertices, the release at which it ended, and 1 if one of them left.
     newcomers:
-        int64, shape (x, 2): the key of somebody who is there, and the release of the arrival.
+        int64, shape (x, 2): the key of a present person, and the release of the arrival.
     leavers:
-        int64, shape (x, 3): the key of somebody who left, the published id of the vertex that this
-        person had, and the release of the departure.
+        int64, shape (x, 3): the key of a departed person, the published id of this person's
+        vertex, and the release of the departure.
     dark:
         int64, shape (x, 2): the edges that the latest graph has beside the release, as ids.
     """
@@ -428,7 +428,7 @@ def _dated(keys: Numbers, release: int) -> Numbers:
 
 
 def _twice(count: int, release: int) -> Numbers:
-    """Return the columns of ties that end at a release, and of nobody who left."""
+    """Return the columns of ties that end at a release without a departure."""
     return np.column_stack((np.full(count, release), np.zeros(count, dtype=np.int64)))
 
 

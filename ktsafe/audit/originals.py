@@ -1,4 +1,4 @@
-"""Who is behind each vertex of a release: for those who know the truth, and so may measure."""
+"""The true person of each released vertex: for measures that need the true graph."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ktsafe.graph import AttributedGraph, edge_keys
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Traced:
-    """A release beside the true graph, with who is behind whom; `trace` makes one.
+    """A release beside the true graph, with the mapping between them; `trace` makes one.
 
     Attributes
     ----------
@@ -47,9 +47,9 @@ class Traced:
     def shown(self) -> AttributedGraph:
         """The true edges among the released people, with the values that they show.
 
-        Its vertices are the released ones that have an original, in order. It is what an attacker
-        who knows the truth can compare with the release: ties to people who are withheld, and
-        values that are suppressed, are nowhere to be found.
+        Its vertices are the released ones that have an original, in order. An attacker that
+        knows the truth can compare this graph with the release. It has no ties to withheld
+        people and no suppressed values.
         """
         position = np.full(self.original.n_vertices, -1, dtype=np.int64)
         position[self.behind[self.real]] = np.arange(len(self.real))
@@ -67,7 +67,7 @@ def trace(
     released: AttributedGraph,
     original_of: NDArray[np.integer[Any]] | None = None,
 ) -> Traced:
-    """Check who is behind each released vertex, once for all figures.
+    """Check the mapping of released vertices to originals, once for all figures.
 
     Parameters
     ----------

@@ -1,11 +1,11 @@
-"""How private a release really is, told by somebody who knows which vertices are real.
+"""The privacy of a release, computed with the knowledge of which vertices are real.
 
 kt-safety compares released vertices with released ones and counts inserted ones as candidates. An
-attacker compares a *true* neighbourhood with the release, and may tell inserted vertices. So every
-real vertex gets, beside what the definition claims, what is left without the inserted vertices
-and what is left against an attacker who knows the true neighbours.
+attacker compares a *true* neighbourhood with the release, and may recognize inserted vertices. So
+every real vertex gets three figures: the claim of the definition, the figure without inserted
+vertices, and the figure against an attacker that knows the true neighbours.
 
-All figures are private: they tell who is real.
+All figures are private: they show which vertices are real.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def _known(
     row = np.full(len(traced.behind), -1, dtype=np.int64)
     row[real] = everybody
 
-    # Whoever contains v's true neighbours has at least its true degree.
+    # A vertex that contains v's true neighbours has at least its true degree.
     stride = int(max(released.degrees.max(initial=0), true.degrees.max(initial=0))) + 1
     key = tuples * stride + released.degrees
     order = np.argsort(key, kind="stable")

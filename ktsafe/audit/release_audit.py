@@ -23,7 +23,7 @@ def audit_release(
     original_of: NDArray[np.integer[Any]] | None = None,
     certificate: NDArray[np.int32] | None = None,
 ) -> dict[str, Any]:
-    """Return the JSON-ready audit of a release. It is private: it tells who is real.
+    """Return the JSON-ready audit of a release. It is private: it shows which vertices are real.
 
     Parameters
     ----------

@@ -58,9 +58,9 @@ def life(
     Parameters
     ----------
     network:
-        Who is there already; its generator is the source of all randomness.
+        The initial people and ties; its generator is the source of all randomness.
     people:
-        People who join in all, at uniformly random times.
+        Newcomers in all, at uniformly random times.
     days:
         Length of the simulated period.
     start:

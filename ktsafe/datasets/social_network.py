@@ -1,4 +1,4 @@
-"""A made-up social network: who is there, who knows whom, and what happens next.
+"""A synthetic social network: its people, its ties, and its random events.
 
 People belong to circles (a school, an office, a club), mostly of people of their age. A new tie
 leads to a friend of a friend, into a circle, to somebody popular, or anywhere, and rather to
@@ -37,7 +37,7 @@ SOCIAL_FEED_SCHEMA: Final = Schema(
 """Schema of the people's attributes; 8 % of the people hold a sensitive value at any time."""
 
 REGION_UNSTATED: Final = 0.02
-"""Share of people who do not state their region."""
+"""Share of people without a stated region."""
 
 CIRCLE_SIZE: Final = 20
 """Mean size of a circle: one newcomer in so many founds one of each kind."""
@@ -54,16 +54,17 @@ PICKS_MAX: Final = 8
 
 @dataclasses.dataclass(frozen=True)
 class FeedRates:
-    """Mean number of events per person who joins, and the habits of new ties (probabilities).
+    """Mean number of events per newcomer, and the probabilities of new ties.
 
     Attributes
     ----------
     ties, tie_removals, attribute_changes, departures:
-        Events between two people who join.
+        Events between two arrivals.
     closure, circle, preference:
-        Whether a new tie leads to a friend of a friend, into a circle, or to somebody popular.
+        Probability that a new tie leads to a friend of a friend, into a circle, or to a popular
+        person.
     homophily:
-        Whether somebody is passed over who differs in gender, and once more in age.
+        Probability that a person of another gender is rejected; the same for another age.
     """
 
     ties: float = 7.0
@@ -173,7 +174,7 @@ class SocialNetwork:
         return self._somebody()
 
     def _is_passed_over(self, person: int, other: int, rates: FeedRates) -> bool:
-        """Whether somebody who differs is not wanted this time."""
+        """Whether a person is rejected because of a difference."""
         one, two = self._attributes[person], self._attributes[other]
         return any(
             one[name] != two[name] and self.dice.random() < rates.homophily
@@ -236,7 +237,7 @@ class SocialNetwork:
     def _leave(self, _rates: FeedRates) -> Event | None:
         if not self._present:
             return None
-        # Who has few friends leaves sooner.
+        # A person with few friends leaves sooner.
         drawn = [self._somebody() for _ in range(LEAVERS_DRAWN)]
         person = min(drawn, key=lambda one: len(self._neighbours[one]))
         for other in list(self._neighbours[person]):

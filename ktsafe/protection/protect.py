@@ -23,7 +23,7 @@ from ktsafe.verify import Verdict, verify_graph
 
 
 class PrivateMapping(Mapping[int, Hashable]):
-    """Who is who: the id in the release -> the id that the owner gave. Never publish it.
+    """The mapping of ids: the id in the release -> the id that the owner gave. Never publish it.
 
     Inserted vertices have no entry. What it prints is its size alone.
     """
@@ -41,7 +41,7 @@ class PrivateMapping(Mapping[int, Hashable]):
         return len(self._ids)
 
     def __repr__(self) -> str:
-        return f"<private: who {len(self)} published people are>"
+        return f"<private: ids of {len(self)} published people>"
 
 
 @dataclasses.dataclass(frozen=True, eq=False, repr=False)
@@ -56,7 +56,7 @@ class Protected:
     params:
         What holds for every vertex of it.
     private_mapping:
-        Who is who.
+        The true id of each published person.
     """
 
     graph: Any
@@ -192,7 +192,7 @@ def protect(
     >>> type(safe.graph).__name__, safe.verify().is_safe
     ('Graph', True)
     >>> safe.private_mapping
-    <private: who 34 published people are>
+    <private: ids of 34 published people>
     """
     # Both check and convert what they are given.
     schema = Schema(quasi_identifiers, sensitive, sensitive_values, buckets or {})  # type: ignore[arg-type]

@@ -85,7 +85,7 @@ def turned(
     order: NDArray[np.int32],
     wanted: NDArray[np.int64],
 ) -> list[int]:
-    """Return which vertices turn sensitive, so that nobody who is safe becomes unsafe.
+    """Return the vertices to turn sensitive, so that no safe vertex becomes unsafe.
 
     Parameters
     ----------

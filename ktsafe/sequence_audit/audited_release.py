@@ -1,4 +1,4 @@
-"""What the auditor is given: a release as published, and privately who is behind each vertex."""
+"""What the auditor is given: a release as published, and privately the person of each vertex."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ class AuditedRelease:
         Private: the person behind each vertex, None for an inserted vertex or one whose owner has
         left. None altogether: nothing is known.
     vacated:
-        Private: ids whose owner is said to have left since the release before. `owners` may no
-        longer tell: people who left are erased from it.
+        Private: ids whose owner is said to have left since the release before. `owners` may
+        not contain them: departed people are erased from it.
     unmatched:
         Private: ids that the mapping has and the release has not, or the other way round.
     sensitive_texts:

@@ -69,7 +69,7 @@ class SequenceAuditor(Forkable):
 
     Examples
     --------
-    Three people who are alike, and nobody knows anybody:
+    Three people that are alike, and no ties:
 
     >>> from ktsafe.sequence_audit import AuditedRelease
     >>> nothing = np.zeros((0, 2), dtype=np.int64)

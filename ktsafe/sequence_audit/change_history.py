@@ -21,7 +21,7 @@ UNKNOWN = np.iinfo(np.int64).max
 
 
 class ChangeHistory(Forkable):
-    """Every visible change, by vertex and release, and who is left that changed alike.
+    """Every visible change, by vertex and release, and the remaining candidates that changed alike.
 
     A row is judged again only where its vertex has other candidates than before, or one of them
     has turned sensitive, and with it all rows of the same D_i.
@@ -29,7 +29,7 @@ class ChangeHistory(Forkable):
     Attributes
     ----------
     vertices, label:
-        int64, shape (c,): who changed, and a number for its release and D_i together.
+        int64, shape (c,): the changed vertex, and a number for its release and D_i together.
     k_delta, sensitive:
         int64, shape (c,): candidates that changed alike, and those of them ever shown sensitive.
     """
@@ -51,7 +51,7 @@ class ChangeHistory(Forkable):
         self._n_labels += int(label.max(initial=-1)) + 1
 
     def judge(self, candidates: CandidateSets, k: int) -> NDArray[np.int64]:
-        """Judge with the candidates of all releases so far; return who lost cover only now.
+        """Judge with the candidates of all releases so far; return vertices that lost cover now.
 
         Returns
         -------

@@ -27,7 +27,7 @@ class Declared:
     Attributes
     ----------
     withheld:
-        True people who are not published yet.
+        True people that are not published yet.
     held_ties:
         True ties between published people that are not shown (held back, or deleted).
     held_changes:
@@ -49,7 +49,7 @@ class TrueGraph:
     Attributes
     ----------
     people:
-        Whoever exists.
+        All existing people.
     values:
         For each quasi-identifier, as published in the release, its text by person.
     sensitive_texts:
@@ -57,7 +57,7 @@ class TrueGraph:
     edges:
         Integers, shape (m, 2): positions in `people`, each undirected edge once.
     left_since:
-        Who of them has left since, and may be erased from the mapping; they need not be found.
+        The people that have left since. The mapping may lack them; they need not be found.
     """
 
     people: Sequence[Hashable]
@@ -80,7 +80,7 @@ class Contained:
         Counts, JSON-ready; private.
     overdue, unknown_owner, differing:
         int64, positions of released vertices: ends of ties missing for too long; vertices mapped
-        to somebody who does not exist; vertices with another quasi-identifier than declared.
+        to a person that does not exist; vertices with another quasi-identifier than declared.
     missing_ties:
         int64, shape (., 2): positions of the ends of true ties that are not shown.
     sensitive_differs:

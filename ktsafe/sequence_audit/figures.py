@@ -78,8 +78,8 @@ def candidate_figures(
     Parameters
     ----------
     is_owned, was_owned:
-        bool, by object: whether a person is behind it now, and whether one ever was. Who knows
-        which people have left excludes the places they left behind.
+        bool, by object: whether a person is behind it now, and whether one ever was. An
+        attacker that knows the departed people excludes the places they left behind.
     """
     known = candidates.known
     sizes = candidates.over_candidates(candidates.per_atom(known))

@@ -1,9 +1,9 @@
-"""Who is behind each published id, over the whole history: never two people, never a late one.
+"""The person of each published id over the whole history: never two people, never a late one.
 
 Two views of a history result. *Published*: objects are the published ids of one sequence.
-*Linked*: objects are people wherever their id changes, as somebody sees who follows a person over
-a rebase or a rebirth; an inserted vertex, or a place whose owner has left for good, is an object of
-its own while its id lasts; a place whose owner was published elsewhere since is nobody.
+*Linked*: objects are people, also where their id changes, as for an attacker that follows a person
+over a rebase or a rebirth. An inserted vertex, or a place whose owner has left for good, is an
+object of its own while its id lasts. A place whose owner was published elsewhere since is nobody.
 """
 
 from __future__ import annotations
@@ -118,7 +118,7 @@ class Ownership(Forkable):
         return Owned(owner, self._linked(vertices, owner), reassigned, doubled, is_new)
 
     def _linked(self, vertices: NDArray[np.int64], owner: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the linked object of each vertex: the first number of whoever is behind it."""
+        """Return the linked object of each vertex: the first number of the person behind it."""
         behind = np.where(owner >= 0, owner, self._last_owner[vertices])
         linked = vertices.copy()
         known = behind >= 0

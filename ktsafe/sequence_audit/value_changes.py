@@ -1,4 +1,4 @@
-"""Changed values: who else shows the same change, and whether one tells that somebody left.
+"""Changed values: candidates with the same change, and whether one reveals a departure.
 
 A release shows one value of the sensitive attribute for every vertex. (Whose quasi-identifiers
 change alone has no candidates, which the candidate sets find by themselves.) k_value(v) at a
@@ -130,7 +130,7 @@ def _in_company(
     has_left: NDArray[np.bool_],
     candidates: CandidateSets,
 ) -> NDArray[np.bool_]:
-    """Return who lost its value together with a candidate whose owner is not known to have left."""
+    """Return vertices that lost their value with a candidate whose owner may still be present."""
     hiding = changed[is_missing & ~has_left[changed]]
     by_atom = candidates.over_candidates(candidates.per_atom(hiding))
     found: NDArray[np.bool_] = is_missing & (by_atom[candidates.atom_of[changed]] > 0)

@@ -1,4 +1,4 @@
-"""The change attack: who else visibly changed like v, among those who could still be v.
+"""The change attack: the candidates of v that visibly changed like v.
 
 D_i(v) is the pair of multisets of quasi-identifiers of the neighbours that v gains and loses
 between releases i-1 and i, as published ids show. k_delta(v) counts the members of CS_all(v), all
@@ -45,7 +45,7 @@ class VisibleChanges:
 def visible_changes(
     structure: Structure, candidates: CandidateSets, is_real: NDArray[np.bool_]
 ) -> VisibleChanges:
-    """Count for each visibly changed vertex who changed alike.
+    """Count for each visibly changed vertex the candidates that changed alike.
 
     Parameters
     ----------

@@ -63,7 +63,7 @@ class Decision:
     def as_proven_only(self) -> Decision:
         """Return what the certificate alone decides: the rest is undecided.
 
-        For candidate sets that hold who is proven alike, and may lack others.
+        For candidate sets that hold the vertices proven alike, and may lack others.
         """
         few, rich = self.has_too_few, self.is_too_sensitive
         none = np.zeros_like(few)

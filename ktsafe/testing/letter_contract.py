@@ -109,7 +109,7 @@ class LetterContract:
     def test_headers_that_only_look_like_those_of_a_cut_record(
         self, world: LetterWorld, sink: DeadLetterSink, headers: tuple[tuple[str, bytes], ...]
     ) -> None:
-        """Whoever writes to the feed may send them: the letter is that of a whole record."""
+        """Any producer of the feed may send them: the letter is that of a whole record."""
         sink.write([letter(1, b"short", headers=headers)])
         (found,) = world.letters()
         assert found.value == b"short"

@@ -6,7 +6,7 @@ and satisfies the triangle inequality, and its parity is known beforehand.
 
 Deciding it is NP-hard in general. In practice bounds and a search that is guided by colour
 refinement and deepened limit by limit decide nearly all pairs. A pair that takes too many nodes
-stays *undecided*, and whoever asks must take that for the worse answer. The verifier decides by the
+stays *undecided*, and the caller must take that for the worse answer. The verifier decides by the
 same kernel, `_edit_distance_core.bounded_distance`; the anonymizer uses neither.
 """
 

@@ -59,7 +59,7 @@ class Coded:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class ProtectionSets:
-    """Who is in each protection set, counted.
+    """The sizes of all protection sets.
 
     Attributes
     ----------

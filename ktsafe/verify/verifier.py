@@ -145,7 +145,7 @@ def verify_flags(
     certificate: ArrayLike | None = None,
     workers: int | None = None,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Count who is in each protection set: everybody, and those with each of several flags.
+    """Count the members of each protection set: all, and those with each of several flags.
 
     Parameters are those of `verify`, but for `flags`: bool, shape (n, f).
 

@@ -294,7 +294,7 @@ def _print(report: dict[str, Any]) -> None:
     typer.echo(
         f"{report['release']}: kt-safe by the strict verifier; fewest candidates "
         f"{report['candidates_min'] or 'none'}\n"
-        f"{report['audit']}: private (who is who, and what follows); never publish it\n"
+        f"{report['audit']}: private (true ids and what follows from them); never publish it\n"
         f"anonymized in {report['seconds']:.1f} s; {cost_in_words(ties)}\n"
     )
     table = Table("", *USEFULNESS, box=SIMPLE_HEAD)
@@ -306,8 +306,8 @@ def _print(report: dict[str, Any]) -> None:
         typer.echo(f"{report['report']}: how safe and how useful it is; private")
     if report["edges_repeated"] or report["loops"]:
         typer.echo(
-            f"passed over in the edge file: {report['edges_repeated']} repeated edges, "
-            f"{report['loops']} loops"
+            f"ignored in the edge file: {report['edges_repeated']:,} duplicate edges, "
+            f"{report['loops']:,} self-loops"
         )
 
 

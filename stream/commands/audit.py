@@ -29,13 +29,13 @@ def audit(
         bool | None,
         typer.Option(
             "--cover/--no-cover",
-            help="Whether k must hold against who knows a change. Default: as promised.",
+            help="Whether k must hold if a change is known. Default: as guaranteed.",
         ),
     ] = None,
     as_json: Json = False,
     limit: Annotated[int, typer.Option(min=0, help="Vertices to name, per violation.")] = 10,
 ) -> int:
-    """Say whether releases are safe together; the exit code is 0 only if they are.
+    """Check whether releases are safe together; the exit code is 0 only if they are.
 
     What it prints is private.
     """
@@ -88,11 +88,11 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
             continue
         figures = sequence[view]
         if view == "linked":
-            typer.echo("  for who follows people over rebirths and earlier sequences:")
+            typer.echo("  for an attacker that follows people over rebirths and earlier sequences:")
         for name, words in (
             ("candidates", "candidates over all releases"),
             ("candidates_real", "  real people among them"),
-            ("candidates_real_leavers_known", "  if the attacker knows who has left"),
+            ("candidates_real_leavers_known", "  if the attacker knows the departed people"),
         ):
             if figures[name]["min"] is not None:  # Else nobody is known.
                 typer.echo(f"  {words}: {_counts(figures[name])}")
@@ -120,12 +120,12 @@ def _print_sequence(sequence: dict[str, Any]) -> None:
 
 
 def _print_changes(changes: dict[str, Any]) -> None:
-    """Print how many changes are visible and, if any are, who else changed so."""
+    """Print how many changes are visible and, if any are, how many candidates changed alike."""
     typer.echo(f"  visible changes: {changes['visible']}")
     if changes["k_delta_min"] is not None:
         alike = changes["alpha_alike"]
         typer.echo(
-            f"    fewest candidates who changed alike {changes['k_delta_min']}, "
+            f"    fewest candidates that changed alike {changes['k_delta_min']}, "
             f"{changes['below_k']} below k; sensitive share of them: most "
             f"{text_of(alike['max'], '', 'none')}, {alike['above_alpha']} above alpha"
         )

@@ -17,7 +17,7 @@ def check(
     config: Config,
     as_json: Json = False,
 ) -> int:
-    """Say whether a configuration is sound, without connecting to anything.
+    """Check a configuration without connecting to anything.
 
     The files that it names for certificates and secrets must be there; a feed that is not there
     yet is named.

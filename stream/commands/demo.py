@@ -25,10 +25,10 @@ if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings
 
 JOINING: Final = 0.08
-"""People who join in a year, as a share of those who are there in the beginning."""
+"""Newcomers in a year, as a share of the people at the beginning."""
 
 RATES: Final = {"ties": 10.0, "tie_removals": 4.0, "attribute_changes": 5.0, "departures": 0.5}
-"""What happens in the year per person who joins, see `ktsafe.datasets.FeedRates`."""
+"""Mean number of events in the year per newcomer, see `ktsafe.datasets.FeedRates`."""
 
 CONFIG = """\
 # Written by `ktsafe demo`; run it again with: ktsafe run {path} --drain
@@ -146,7 +146,7 @@ def _generate(home: Path, feed: Path, people: int, days: int, seed: int) -> None
     network.grow(people, FeedRates(departures=0))
     _export(network, home)
     joining = round(people * JOINING * days / 365)
-    # The feed gets its name last: whoever finds it finds everything.
+    # The feed gets its name last: where it exists, all other files exist.
     partial = feed.with_suffix(".partial.gz")
     events = life(network, people=joining, days=days, rates=FeedRates(**RATES))
     count = feeds.write_feed(str(partial), events)

@@ -31,7 +31,7 @@ def generate(
     out: Annotated[
         str, typer.Option(help="File to write (.jsonl, .jsonl.gz), or - for standard output.")
     ] = "-",
-    people: Annotated[int, typer.Option(min=1, help="People who join in all.")] = 1_000,
+    people: Annotated[int, typer.Option(min=1, help="Newcomers in all.")] = 1_000,
     days: Annotated[int, typer.Option(min=1, help="Simulated days.")] = 365,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same feed.")] = 1,
     schema_out: Annotated[

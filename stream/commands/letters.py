@@ -54,5 +54,5 @@ def _text(letter: dict[str, Any]) -> str:
     value = repr(b64decode(letter["value"] or ""))[2:-1]
     place = f"{told['topic']}:{told['partition']}:{told['offset']}"
     reason = f"{told['exception.class.name']} {told['exception.message']}".strip()
-    # Anybody who may write to the topic chose these words: none of them speaks to a terminal.
+    # Any producer of the topic may have written this text: no control character is printed.
     return "".join(c if c.isprintable() else "?" for c in f"{place}  {reason}  {value}")

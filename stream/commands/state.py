@@ -137,11 +137,11 @@ def check_state(
     wait: Wait = 600.0,
     as_json: Json = False,
 ) -> int:
-    """Read all of a state, or of a backup, and say whether it is as it was written.
+    """Read all of a state, or of a backup, and check that it is as it was written.
 
-    Formats, every row of the graph, the chain of releases, the memory of the sequence and who was
-    who in it, the sha256 of staged bytes, and of every file of a backup; and whether the sequence
-    began with what the configuration says. A running service goes on meanwhile.
+    It checks formats, every row of the graph, the chain of releases, the memory of the sequence,
+    its private mappings, and the sha256 of staged bytes and of every file of a backup. It also
+    checks that the sequence began with this configuration. A running service goes on meanwhile.
     """
     from ktsafe.state.inspection import examine
     from ktsafe.stream.config import places
@@ -163,7 +163,7 @@ def check_state(
         if found.sequence is not None:
             frozen = frozen_inputs(settings)
             check_inputs(found.sequence, inputs_digest(settings.params, settings.schema, frozen))
-        if found.pages:  # Releases that are judged together need who was who in each of them.
+        if found.pages:  # Releases that are judged together need all their mappings.
             check_history(current_releases(found.releases), parts.audits)
     report = {
         "checked": str(backup or places.private_folder(settings)),

@@ -19,7 +19,7 @@ def status(
     wait: Wait = 5.0,
     as_json: Json = False,
 ) -> int:
-    """Say how far the feed has been read, which releases are out, and what is wrong.
+    """Show the position in the feed, the published releases and the problems.
 
     Asks the running service; with none running, looks into its state. Exit code 5 if no service
     answers, else 0. What it prints is private: true sizes, and what releases cost.

@@ -42,7 +42,7 @@ def create(
 
 @app.command("check")
 def check(config: Config, wait: _Wait = 10.0, as_json: Json = False) -> int:
-    """Say whether the topics are as the service needs them; the exit code is 0 only if they are."""
+    """Check the Kafka topics; the exit code is 0 only if they are as the service needs them."""
     from ktsafe.connectors.kafka_topics import check_topics
 
     kafka, specs = _specs(config, 1, -1, wait)

@@ -27,7 +27,7 @@ def verify_folders(
         typer.Option(help="Private certificate.csv of one aligned release: verifies it at once."),
     ] = None,
 ) -> int:
-    """Say whether releases are kt-safe by the definition; the exit code is 0 only if all are.
+    """Check whether releases are kt-safe by the definition; the exit code is 0 only if all are.
 
     Each is judged by itself, under the parameters that its manifest names. Whether they are safe
     together `ktsafe audit` says.

@@ -88,7 +88,7 @@ class AnonymizeTable(Section, frozen=True):
 
 
 class WorkersTable(Section, frozen=True):
-    """`[workers]`: who works on the parts of a release; releases are the same whoever does.
+    """`[workers]`: threads or processes for the parts of a release; releases do not depend on it.
 
     `threads` by default is one per core. With `dask` these are the workers of a cluster, which
     read from `folder`; by default it lies in the state's folder.

@@ -1,8 +1,8 @@
 """The private certificate of an aligned release: `certificate.csv` beside `mapping.csv`.
 
 `released_id,image_id`: a permutation of the released vertices that maps the release onto itself
-(`ktsafe.verify.certificate`). Whoever holds it may verify a release of any radius in linear time;
-it tells which vertices stand for each other, so it is never published.
+(`ktsafe.verify.certificate`). With it a program verifies a release of any radius in linear
+time. It shows which vertices map to each other, so it is never published.
 """
 
 from __future__ import annotations

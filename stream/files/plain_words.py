@@ -1,4 +1,4 @@
-"""What is wrong with a table of a TOML file, in words for those who write it."""
+"""Turn the errors of a table of a TOML file into plain words for the operator."""
 
 from __future__ import annotations
 

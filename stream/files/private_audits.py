@@ -1,4 +1,4 @@
-"""The private audit of a release in files: who is who, what it claims, and what it held back."""
+"""The private audit of a release in files: true ids, claims, and what is deferred."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def read_declared(folder: Path, release_id: str) -> Declared:
 def read_vacated(folder: Path, release_id: str) -> tuple[str, ...]:
     """Return the ids whose owners left since the release before, as its private audit says.
 
-    Mappings do not tell for long: people who left are blanked in them.
+    Mappings do not keep them: the ids of departed people are blanked.
 
     Raises
     ------

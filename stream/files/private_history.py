@@ -1,6 +1,6 @@
-"""Who was who in past releases: what the gate needs to judge a sequence, and the state must hold.
+"""The true ids of past releases: the gate needs them to judge a sequence; the state keeps them.
 
-Nothing can be released without it: releases are judged together, by the people behind them.
+Nothing can be released without them: releases are judged together, by the people behind them.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def owners_of(release: ReleaseRecord, audit_dir: Path) -> dict[str, str | None]:
 
 
 def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Read all that is kept of who was who: mappings, and certificates where there are any.
+    """Read the private mappings of past releases, and their certificates where there are any.
 
     Raises
     ------

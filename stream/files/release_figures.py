@@ -1,7 +1,7 @@
 """The few figures of a release that operators watch: what it shows, what it cost, how safe it is.
 
-They are taken from the private audit. All but the sizes are secrets of the release: whoever knows
-how many vertices are inserted has a first means to find them.
+They are taken from the private audit. All but the sizes are secrets of the release: an
+attacker that knows how many vertices are inserted finds them more easily.
 """
 
 from __future__ import annotations
@@ -32,8 +32,9 @@ CANDIDATES: Final = {
 }
 """Against whom candidates are counted, and where the audit tells.
 
-By the definition; real people only; for who knows your true ties; over all releases of the
-sequence; the same, real people only; for who saw you gain or lose ties at any release.
+By the definition; real people only; against an attacker that knows the true ties; over all
+releases of the sequence; the same, real people only; against an attacker that saw a person gain
+or lose ties at any release.
 """
 SENSITIVE: Final = {"claimed": "privacy.all.alpha", "real": "privacy.all.alpha_real"}
 WORTH: Final = {
@@ -148,7 +149,7 @@ class Secrets(msgspec.Struct, frozen=True):
 class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """One release as operators see it.
 
-    `secrets` is None where the audit is gone, or where whoever looks must not see them.
+    `secrets` is None where the audit is gone, or where the viewer must not see them.
     """
 
     release_id: str
@@ -266,7 +267,7 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
 
 
 def safety_in_words(secrets: Mapping[str, Any]) -> str:
-    """Return who has few candidates, and what the sharpest attack finds; empty if nothing is told.
+    """Return the share with few candidates and the best attack's figure; empty if both are missing.
 
     Parameters
     ----------
@@ -288,7 +289,7 @@ def safety_in_words(secrets: Mapping[str, Any]) -> str:
 
 
 def _share_below(found: Mapping[str, Any]) -> float | None:
-    """Return the share of those asked who have fewer than k candidates."""
+    """Return the share of the judged vertices that have fewer than k candidates."""
     if "share" in found:
         share: float | None = found["share"]
         return share

@@ -1,4 +1,4 @@
-"""Reads a release back from its bytes alone, for verification and for whoever consumes it.
+"""Reads a release back from its bytes alone, for verification and for its readers.
 
 Shares no code with the writer: what the verifier judges is what a reader would see. Every file that
 is published is read; where two say the same, that is checked.
@@ -165,7 +165,7 @@ class Release:
 
     def to_networkx(self) -> nx.Graph:
         """Return the release as a networkx graph, its nodes named by released id."""
-        import networkx as nx  # noqa: PLC0415 -- only those who ask for its graphs wait for it
+        import networkx as nx  # noqa: PLC0415 -- only callers that need its graphs wait for it
 
         graph = nx.Graph()
         for v, name in enumerate(self.ids):

@@ -193,7 +193,7 @@ def write_audit(
 ) -> None:
     """Write the private audit, readable by its owner only.
 
-    `originals` names whoever is behind each released vertex; an inserted one maps to nothing.
+    `originals` names the person behind each released vertex; an inserted one maps to nothing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     pairs = zip(ids, originals, strict=True)

@@ -3,7 +3,7 @@
 store/          the true graph and the ledger (`ktsafe.state.rocksdb`)
 staging/<id>/   bytes of a release that the sink has not confirmed
 tasks/          what tasks on a Dask cluster read, as long as they run (`ktsafe.stream.workers`)
-audit/<id>/     who is who in a release, and what it cost
+audit/<id>/     the private mapping of a release, and its cost
 control.sock    the control socket of the running service (`ktsafe.stream.service.control`)
 """
 

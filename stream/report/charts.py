@@ -1,4 +1,4 @@
-"""Charts of the report as SVG elements, drawn without scripts and named for who cannot see them."""
+"""Charts of the report as SVG elements, without scripts and with text for screen readers."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """What a report says, as one JSON-ready mapping, out of private audits that exist already.
 
 Nothing is measured here. A part that no audit tells is None or empty, and the page says so. No id
-of a person and no attribute value is among the figures: people are told of by kind.
+of a person and no attribute value is among the figures: they are per group.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
 
 
 def kept(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[str, Any]:
-    """Return what was promised, for how many it holds, and who verified it.
+    """Return what was promised, for how many it holds, and which program verified it.
 
     Parameters
     ----------
@@ -117,7 +117,7 @@ def kept(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[str,
     if covers_changes:
         changes = "audit.figures.changes"
         told = "k_delta_all" if at(audit, f"{changes}.k_delta_all") else "k_delta"
-        rows.append(("Those who change alike", f"{changes}.{told}", None, k, auditor))
+        rows.append(("Candidates that change alike", f"{changes}.{told}", None, k, auditor))
     promises: list[dict[str, Any]] = []
     for words, path, asked, bound, by in rows:
         if (found := at(audit, path)) and found.get("min") is not None:
@@ -202,7 +202,7 @@ def waiting(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
         ),
         ("Sensitive values masked", "suppressed.sensitive_values", None),
         (
-            "Ties still shown of people who left",
+            "Ties of departed people still shown",
             "sequence.residual_edges",
             "sequence.residual_age_max",
         ),

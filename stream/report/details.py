@@ -1,4 +1,4 @@
-"""What follows the first screen of a private report: who, what waits, drift, cost, words."""
+"""What follows the first screen of a private report: groups, what waits, drift, cost, words."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ _DRIFT: Final = (
         "F1, precision and recall of ties by release",
         (
             ("true", "f1", "F1"),
-            ("shown", "precision", "of shown true"),
-            ("third", "recall", "of true shown"),
+            ("shown", "precision", "precision"),
+            ("third", "recall", "recall"),
         ),
     ),
     (
@@ -68,8 +68,8 @@ def least_protected(found: Mapping[str, Any], content: Mapping[str, Any]) -> ET.
     parts: list[ET.Element] = [
         quiet(
             "By the definition everybody has k candidates. Here only people are counted, as an "
-            "attacker would who can tell people from other vertices. People are told of by kind, "
-            "never one by one."
+            "attacker that recognizes inserted vertices would count. Figures are per group, "
+            "never per person."
         )
     ]
     for kind, (head, words) in KINDS.items():
@@ -120,7 +120,7 @@ def freshness(found: Mapping[str, Any]) -> ET.Element:
         "over older ties",
         "ended ties still shown",
         "newcomers shown",
-        "people who left, still shown",
+        "departed people still shown",
     ]
     rows = []
     for age, new in found["ties"].items():

@@ -29,8 +29,8 @@ from ktsafe.stream.report.elements import (
 from ktsafe.stream.watching.status_html import node, prose
 
 PRIVATE: Final = (
-    "Private: this report tells what is true and what is inserted. It is for those who answer for "
-    "the network, never for readers of its releases."
+    "Private: this report tells what is true and what is inserted. It is for the owner of the "
+    "network, never for readers of its releases."
 )
 
 
@@ -83,7 +83,7 @@ def _safety(content: Mapping[str, Any]) -> ET.Element:
     ]
     broken = [each["attack"] for each in safety["attacks"] if each["is_broken"]]
     told = (
-        "No attack that was run surely exceeds its promise."
+        "No attack exceeded its bound (95% confidence interval)."
         if safety["attacks"]
         else "No attack was run on this release: see `ktsafe attack`."
     )
@@ -104,12 +104,12 @@ def _safety(content: Mapping[str, Any]) -> ET.Element:
 
 
 def _real(found: Mapping[str, Any]) -> ET.Element:
-    """Say what the promise is worth against an attacker who can tell inserted vertices."""
+    """Say what the promise is worth against an attacker that recognizes inserted vertices."""
     if found["below_k"] is None:
         return quiet("How many candidates are people is not known.")
     return quiet(
-        "Candidates may be inserted, or places of people who left. Of "
-        f"{found['people']:,} people shown {found['below_k']:,} have fewer than k candidates who "
+        "Candidates may be inserted vertices, or places of departed people. Of "
+        f"{found['people']:,} people shown {found['below_k']:,} have fewer than k candidates that "
         f"are people, the fewest {number(found['fewest_real'])}."
     )
 
@@ -142,7 +142,7 @@ def _utility(content: Mapping[str, Any]) -> ET.Element:
         node("h2", "Utility"),
         node("p", word, class_="verdict"),
         quiet("The mean of the parts about ties, times people and attributes; 100 is the truth."),
-        rows_of(["", "true", "shown", "both", "of shown true", "of true shown"], rows),
+        rows_of(["", "true", "shown", "both", "precision", "recall"], rows),
         *parts,
         id="utility",
     )

@@ -88,7 +88,7 @@ def page(content: Mapping[str, Any]) -> str:
         section(
             "What noise to expect",
             rows_of(["what", "about"], rows),
-            quiet("To a tenth, and with noise of its own; not told for small releases."),
+            quiet("Rounded to 10% after adding noise; omitted below 1,000 ties or vertices."),
             node("ul", *(node("li", line) for line in content["how_to_read"])),
             name="noise",
         ),

@@ -16,14 +16,14 @@ Part = dict[str, Any]
 READS: Final = {
     "Ties": "F1: 1 if the release shows all true ties and no others",
     "People": "F1: 1 if everybody is shown and nobody is inserted",
-    "Degrees": "1 less how far degrees move, over the true mean degree",
-    "Distances": "the lesser of both mean distances over the greater, times that of how many pairs "
-    "are connected",
-    "Clustering": "the lesser of both coefficients over the greater",
-    "Communities": "how far communities agree beyond chance, over how far two runs on the truth "
-    "do (where these do not: modularity)",
+    "Degrees": "1 - earth mover's distance of the degrees / true mean degree",
+    "Distances": "ratio of the mean distances (smaller / larger), times the ratio of the shares of "
+    "connected pairs",
+    "Clustering": "ratio of the clustering coefficients (smaller / larger)",
+    "Communities": "agreement of communities beyond chance, relative to two runs on the true graph "
+    "(where these do not agree: modularity)",
     "Mixing": "1 less how far ties between two values are off, mean over pairs of values",
-    "Centrality": "how many of the most central people stay so (PageRank)",
+    "Centrality": "share of the true top 1% by PageRank (at least 10 people) that stays in it",
     "Attributes": "1 less how far the values of an attribute move, mean over attributes",
 }
 """The parts of the score and how to read each; all are from 0 to 1, and 1 is the truth."""
@@ -107,10 +107,10 @@ def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
 def _agreement(
     utility: Mapping[str, Any], true: float | None, released: float | None
 ) -> float | None:
-    """Return how far communities agree, as a share of what two runs on the truth reach.
+    """Return the agreement of communities, relative to that of two runs on the true graph.
 
     Where these hardly agree, the truth has no communities that a release could show; then the
-    lesser modularity over the greater is told.
+    ratio of the modularities (smaller / larger) is returned.
     """
     agree, best = (at(utility, f"communities.{name}") for name in ("ami", "ami_again"))
     if agree is None or best is None:

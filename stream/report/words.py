@@ -8,11 +8,11 @@ from typing import Any, Final
 
 NOT_COVERED: Final = (
     "Whether a tie that is shown is true, and whether a vertex is a person.",
-    "An attacker who knows who a few people are and all true ties. Structure finds most others.",
-    "An attacker who knows your true ties exactly, and drops what looks inserted.",
+    "An attacker that knows all true ties and a few identities. Structure finds most others.",
+    "An attacker that knows your true ties exactly and drops what looks inserted.",
     "Net changes over several releases, such as between the first and the last.",
     "Releases of another sequence, or other publications of the same network.",
-    "An attacker who plants accounts in numbers.",
+    "An attacker that creates many accounts.",
     "Groups of people instead of single ones, and what follows from belonging to one.",
     "Differential privacy: kt-safety is another promise, and does not imply it.",
 )
@@ -83,7 +83,7 @@ def _reach(hops: int) -> str:
 
 def _window(window: str | int) -> str:
     if window == "all":
-        return "The promise holds for an attacker who links all releases of the sequence"
+        return "The promise holds for an attacker that links all releases of the sequence"
     if window == 1:
         return "The promise holds for this release by itself, not for several linked ones"
-    return f"The promise holds for an attacker who links {window} releases in succession"
+    return f"The promise holds for an attacker that links {window} successive releases"

@@ -25,7 +25,7 @@ NAMES = (*ATTACKS, BYTES, *SEQUENCE_ATTACKS)
 
 
 class Judged(NamedTuple):
-    """A release, the case that attacks take, the people of the true graph, and who left a place."""
+    """A release, the case that attacks take, the true people, and the places that were left."""
 
     release: Release
     case: Case
@@ -42,9 +42,9 @@ def attack_releases(
 ) -> dict[str, Any]:
     """Attack every release, and the sequence of them, and return a JSON-ready report.
 
-    It is private. People who have left may be blank in the mappings of past releases; their places
-    are then judged as inserted ones. Only `departure` knows them, since the private audits list the
-    places that were left.
+    It is private. Departed people may be blank in the mappings of past releases; their places
+    are then judged as inserted vertices. Only `departure` knows them, since the private audits
+    list the places that were left.
 
     Parameters
     ----------

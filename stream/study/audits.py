@@ -154,7 +154,7 @@ class Truth:
         self._feed = _feed_at(path)
 
     def left_since(self, manifests: Sequence[Manifest]) -> list[frozenset[str]]:
-        """Return for each release of a history who has left since, as far as is known.
+        """Return for each release of a history the people that left since, as far as is known.
 
         The service erases them from the mappings of past releases.
         """

@@ -203,8 +203,8 @@ def _usefulness(
 ) -> Usefulness:
     """Return what a release shares with the truth.
 
-    The mappings of past releases no longer name people who have left: their places count as
-    inserted, their ties as hidden.
+    The mappings of past releases no longer name departed people: their places count as inserted,
+    their ties as hidden.
     """
     case = case_of(release, true, owners)
     return usefulness(trace(case.original, case.released, case.original_of))

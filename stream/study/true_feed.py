@@ -101,7 +101,7 @@ class TrueFeed:
                 self._apply(IMPORTED, events.EdgeAddEvent(source, target))
 
     def left_after(self, time_us: int) -> frozenset[str]:
-        """Return who left after a time, as far as the feed has been read."""
+        """Return the people that left after a time, as far as the feed has been read."""
         return frozenset(v for v, stamp in self._down.items() if stamp[0] > time_us)
 
     def _counts(self, stamp: Stamp, *ends: str) -> bool:

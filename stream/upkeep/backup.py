@@ -9,7 +9,7 @@ A backup may come from anywhere: `restore` reads only regular files inside it an
 the three folders above, whatever `backup.json` lists. Its sums tell of rot, not of a forger.
 
 A frozen state is taken when no release is between its cut and STAGED, so that a backup knows every
-release whose bytes are fixed. An erasure removes frozen states: who copies one then begins again.
+release whose bytes are fixed. An erasure removes frozen states: a running copy starts again.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def freeze(store: GraphStore, staging_folder: Callable[[str], Path]) -> Path:
     Returns
     -------
     Path
-        The frozen store, its staged bytes inside; to be removed by whoever asked.
+        The frozen store, its staged bytes inside; the caller removes it.
     """
     frozen = store.freeze()
     last = store.ledger.last()

@@ -1,4 +1,4 @@
-"""Erasure: who is deleted goes from the private folder too, bytes included.
+"""Erasure: a deleted person is removed from the private folder too, bytes included.
 
 An event `vertex.delete` takes effect at once in the graph. What was written before lies on disk
 until the store is scrubbed and the mappings of past releases are blanked: at most `within_s`
@@ -140,13 +140,13 @@ def erase_everywhere(
 
 
 def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
-    """Take everybody out of the mappings of past releases who was deleted since.
+    """Remove the people deleted since from the mappings of past releases.
 
-    A mapping is replaced in one step; its row stays, with nobody's id.
+    A mapping is replaced in one step. The row of the person stays, with an empty id.
     """
     lives = {record.release_id: record.n_lives for record in store.ledger.releases()}
     for left in audit_dir.glob(f"*/*{_PARTIAL}"):
-        left.unlink()  # of a crash; it may name somebody who was deleted since
+        left.unlink()  # of a crash; it may name a person deleted since
     blanked = 0
     for path in sorted(audit_dir.glob(f"*/{MAPPING}")):
         blanked += _blank(path, store, lives.get(path.parent.name, ALL_LIVES))

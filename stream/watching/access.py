@@ -1,4 +1,4 @@
-"""Who may read the HTTP endpoints: whoever shows the token; without one, this machine.
+"""Access to the HTTP endpoints: for clients with the token; without one, for this machine.
 
 The token comes as `Authorization: Bearer TOKEN`, or as the password of HTTP Basic with any user
 name, which browsers ask for. It travels as it is: beyond loopback a proxy with TLS belongs in
@@ -31,7 +31,7 @@ class Gate:
     Parameters
     ----------
     token:
-        None: whoever reaches the server is admitted.
+        None: every client that reaches the server is admitted.
     host:
         Where the server listens.
     """

@@ -1,7 +1,7 @@
-"""What is wrong with a running service: the alerts that can be decided from within, here and now.
+"""Problems of a running service: the alerts that the service itself can decide at any time.
 
-Alerts in Prometheus see more (a process that is gone, a day's trend) and are the ones to be woken
-by; this is for whoever opens the status page. Names are those of the alerts.
+Alerts in Prometheus see more (a stopped process, the trend of a day) and should page the operator.
+The problems found here are for the status page. Their names are those of the alerts.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ class Endpoints:
     board:
         What pages show; None: there are none.
     gate:
-        Who may read what is guarded; None: whoever asks by the name of this machine.
+        Access to guarded pages; None: any client that names this machine in its request.
     secrets:
         Whether pages show true sizes and the secrets of releases.
     healthy_within_s:

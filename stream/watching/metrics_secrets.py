@@ -1,8 +1,8 @@
-"""The secrets of the last release as metrics: what it cost, and who stands behind its candidates.
+"""The secrets of the last release as metrics: its cost, and how many candidates are people.
 
-Whoever knows how many vertices and edges of a release are inserted knows more than its readers
-may. These metrics are for a Prometheus and dashboards that only the operators of the true graph
-see; they exist only where `[metrics] figures` admits them (ADR 19).
+The number of inserted vertices and edges of a release is secret to its readers. These
+metrics are for a Prometheus and dashboards that only the operators of the true graph see; they
+exist only where `[metrics] figures` admits them (ADR 19).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class ProblemReport(msgspec.Struct, frozen=True):
 
 
 class PartsReport(msgspec.Struct, frozen=True):
-    """Parts of the last release, who solved them, and their share of the core seconds."""
+    """Parts of the last release, the workers used, and their share of the core seconds."""
 
     parts: int
     workers: int

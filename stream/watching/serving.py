@@ -1,7 +1,7 @@
 """What the service's listening sockets share: a bounded server, answering from a thread.
 
 A connection costs a thread until it is answered, so both their number and their time are bounded.
-A read timeout would not do: who sends a byte now and then is never silent, and never done.
+A read timeout is not enough: a client that sends a byte now and then never reaches it.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class Bounded(socketserver.ThreadingMixIn):
                 self._open.pop(request, None)
 
     def service_actions(self) -> None:
-        """Hang up on who has had his time. Called by the server's loop, every poll interval."""
+        """Close overdue connections. The server's loop calls this at every poll interval."""
         super().service_actions()  # type: ignore[misc]
         if self.connection_s is not None:
             with self._lock:

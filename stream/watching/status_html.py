@@ -94,7 +94,7 @@ def sparkline(
     values:
         Equally spaced; None leaves a gap.
     says:
-        The text for who does not see it.
+        The text for screen readers.
     level:
         A value to compare with, drawn dashed.
     """

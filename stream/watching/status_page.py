@@ -104,7 +104,7 @@ def _header(report: Report) -> ET.Element:
 
 
 def _problems(problems: Sequence[ProblemReport]) -> ET.Element:
-    section = node("section", node("h2", "What is wrong"))
+    section = node("section", node("h2", "Problems"))
     if not problems:
         section.append(node("p", "Nothing that the service knows of.", class_="fine"))
     for problem in problems:
@@ -133,10 +133,10 @@ def _feed(feed: FeedReport) -> ET.Element:
     dropped = f"{feed.attributes_dropped:,} attributes outside the schema dropped"
     tiles = [
         tile(
-            "Records behind",
+            "Consumer lag",
             text_of(feed.lag, ",", UNKNOWN),
             "the last hour",
-            sparkline(lags, f"Records behind: {_range(lags)}"),
+            sparkline(lags, f"Consumer lag in records: {_range(lags)}"),
         ),
         tile(
             "Records a second",
@@ -160,7 +160,7 @@ def _releases(report: Report) -> ET.Element:
     tiles = [
         tile("Published since the start", f"{report.published:,}", building),
         tile("Withheld since the start", f"{withheld:,}", reasons),
-        tile("Slots without a release", f"{report.slots_skipped:,}", "since the start"),
+        tile("Skipped slots", f"{report.slots_skipped:,}", "since the start"),
     ]
     section = node(
         "section",

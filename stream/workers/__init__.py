@@ -1,1 +1,1 @@
-"""Who works on the parts of a release: threads, or processes on other machines."""
+"""Workers for the parts of a release: threads, or processes on other machines."""

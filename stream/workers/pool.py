@@ -43,7 +43,7 @@ class WorkInParts:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Workers:
-    """Who works on parts; releases are the same whoever does.
+    """Workers for parts; releases do not depend on them.
 
     Attributes
     ----------

@@ -1,7 +1,7 @@
 """A task for a worker in another process, and how it is done there.
 
 What a task reads is in a file that its sender keeps: the task names path and offsets, and the
-worker maps them into memory. So a task is small, and whoever gets it again needs nothing else.
+worker maps them into memory. So a task is small, and a second worker needs nothing else.
 A worker computes nothing before it is sure to compute the same: its code must be the sender's, and
 its kernels compiled.
 """

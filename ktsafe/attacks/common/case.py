@@ -1,4 +1,4 @@
-"""A release under attack: the true graph, what was released, and who is behind each vertex."""
+"""A release under attack: the true graph, the released one, and the person of each vertex."""
 
 from __future__ import annotations
 
@@ -155,7 +155,7 @@ class Case:
     ) -> dict[str, tuple[int, float]]:
         """Return targets and mean chance by band of true degree and of published class size.
 
-        `chances` and `among`, which says who is a target, have shape (targets,). Empty bands are
+        `chances` and `among` have shape (targets,). `among` marks the targets. Empty bands are
         left out.
         """
         picked = np.ones(len(chances), dtype=np.bool_) if among is None else among
@@ -186,7 +186,7 @@ def _banded(
 def ids_removed(
     original: AttributedGraph, rng: np.random.Generator
 ) -> tuple[AttributedGraph, NDArray[np.int64]]:
-    """Return the positive control: the true graph in random order, and who is behind each vertex.
+    """Return the positive control: the true graph in random order, and the original vertices.
 
     Every attack that works must break it.
 

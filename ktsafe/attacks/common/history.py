@@ -33,8 +33,8 @@ class History:
         Per release int64, shape (original vertices,): a number for each person, likewise.
     vacated:
         Per release int64: numbers of ids whose owner is said to have left since the release before.
-        The cases may no longer tell: people who left are erased from past mappings. Empty: nothing
-        is said.
+        The cases may not contain them: departed people are erased from past mappings. Empty:
+        nothing is known.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Propagation: from some people who are linked to their places, link those around them.
+"""Propagation: from some people that are linked to their places, link their neighbours.
 
 A person and a place that have many linked neighbours in common are probably the same. Each round
 scores all pairs of one quasi-identifier class by the links so far, links the pairs that are each
@@ -38,7 +38,7 @@ class Guesses:
     ----------
     chances:
         float64, shape (original vertices,): the chance that the guess is right, ties split evenly;
-        0 for people who are withheld or have no linked neighbour.
+        0 for people that are withheld or have no linked neighbour.
     link:
         int64, shape (original vertices,): the place each is linked with, or `NOBODY`.
     """
