@@ -29,9 +29,11 @@ from ktsafe.verify import verify_graph
 
 
 def search() -> None:
-    """Make a single release, and two releases of a sequence."""
+    """Make a single release of few classes, one of many, and two releases of a sequence."""
     graph, params, rng = _toy()
     anonymize(graph, params, rng=rng)
+    # Small classes: the totals of pairs are reached in single steps.
+    anonymize(uniform(240, 700, n_tuples=8, rng=rng), PrivacyParams(k=4), rng=rng)
     begun = Changes.of_graph(graph, np.arange(graph.n_vertices))
     sequence = Sequence.begin(graph.schema, params, SequenceOptions(), begun, rng)
     gone = graph.edges[: len(graph.edges) // 3].astype(np.int64)
