@@ -146,7 +146,7 @@ def test_sparklines_are_drawn_and_named(window: Browser, url: str) -> None:
         "[...document.querySelectorAll('svg')].map(s => [s.getBoundingClientRect().width,"
         " s.getAttribute('aria-label'), s.querySelectorAll('polyline').length])"
     )
-    assert len(charts) == 9
+    assert len(charts) == 10
     assert all(width > 200 and name for width, name, _ in charts)
     assert sum(lines for _, _, lines in charts) >= 5
 
