@@ -80,6 +80,7 @@ def figures(index: int) -> ReleaseFigures:
             "sequence_real": CandidateFigures(9 - index % 3, 5, 0.01),
         },
         {},
+        {"edge_f1": 0.6 + index / 1000, "edge_f1_latest": 0.65},
     )
     return ReleaseFigures(
         release_id=f"{index:06}-20260101T000000Z",
