@@ -100,6 +100,9 @@ class Rest(NamedTuple):
     ties: int = 0
 
 
+NOTHING = Rest()
+
+
 def aimed(
     request: Request, classes: NDArray[np.int32], pairs: Sequence[Pair], aim: Aim
 ) -> list[Pair]:
@@ -155,9 +158,7 @@ def priced(
     return [dataclasses.replace(pair, price=price) for pair in market.pairs]
 
 
-def _with_totals(
-    market: Market, cells: Sequence[Cells], wanted: NDArray[np.float64]
-) -> list[Pair]:
+def _with_totals(market: Market, cells: Sequence[Cells], wanted: NDArray[np.float64]) -> list[Pair]:
     """Return pairs at the prices of the market, those of cells that are off with totals."""
     is_off = np.any([np.abs(cell.surplus(market.edges) - 1) > OFF for cell in cells], axis=0)
     fitted = raked((1 - OF_TIES) * market.edges + OF_TIES * wanted, cells)
@@ -195,7 +196,7 @@ class Market:
     """
 
     def __init__(
-        self, pairs: Sequence[Pair], ties: NDArray[np.int64], run: Run, rest: Rest = Rest()
+        self, pairs: Sequence[Pair], ties: NDArray[np.int64], run: Run, rest: Rest = NOTHING
     ) -> None:
         self.pairs = pairs
         self._ties = ties

@@ -42,7 +42,7 @@ class SequenceOptions(Mapped):
         Releases after which what a pair of classes shows goes dark, to be planned afresh, at the
         latest. Until then ties that ended may still be shown.
     aim:
-        As of `ktsafe.AnonymizeOptions`.
+        What is sought among safe releases: see `ktsafe.AnonymizeOptions`.
     """
 
     sybil_margin: int = 2

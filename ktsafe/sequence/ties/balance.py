@@ -49,11 +49,9 @@ def at_prices(draft: Draft, pairs: list[PairOfClasses], programs: list[Pair]) ->
     wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)
     values = np.array(state.codes.classes, dtype=np.int64)
     values = values.reshape(len(state.codes.classes), -1)
-    cells = [
-        _cells(of_pair, ties, base, wanted) for of_pair in cells_of(values, np.array(known))
-    ]
+    cells = [_cells(of_pair, ties, base, wanted) for of_pair in cells_of(values, np.array(known))]
     n_candidates = [len(pair.hidden) if len(pair.shown) else pair.n_ties for pair in pairs]
-    market = Market(programs, np.array(n_candidates), draft.run, _rest(state, pairs, n_candidates))
+    market = Market(programs, np.array(n_candidates), draft.run, _rest(state, sum(n_candidates)))
     return priced(market, cells, wanted, draft.frame.options.aim)
 
 
@@ -66,14 +64,16 @@ def _cells(
     """Return the cells of an attribute with what the planned pairs, the first ones, lack there."""
     lacking = np.bincount(of_pair, (1 + DARK) * ties - base)
     own = np.bincount(of_pair[: len(wanted)], wanted, len(lacking))
-    return Cells(of_pair[: len(wanted)], np.clip(lacking, np.maximum(LEAST * own, 1), MOST * own + 1))
+    return Cells(
+        of_pair[: len(wanted)], np.clip(lacking, np.maximum(LEAST * own, 1), MOST * own + 1)
+    )
 
 
-def _rest(state: State, pairs: list[PairOfClasses], n_candidates: list[int]) -> Rest:
+def _rest(state: State, n_candidates: int) -> Rest:
     """Return what the release shows and hides besides the ties that are candidates."""
     n_edges = sum(map(len, state.edges.between.values()))
     n_true = n_edges - sum(state.edges.n_inserted.values())
-    return Rest(n_edges, n_true, n_true + len(state.held.used()) - sum(n_candidates))
+    return Rest(n_edges, n_true, n_true + len(state.held.used()) - n_candidates)
 
 
 def _with_ties(state: State) -> set[Tie]:

@@ -1,11 +1,9 @@
 """Which edges each pair of classes shows, release by release.
 
     the oldest pairs go dark: nothing shown is older than promised             (`renewal`)
-    each pair that was dark is planned afresh                                  (`ways.afresh`)
-    each other pair in which enough changed
-        raises    shows hidden ties beside what it shows, young ones first:
-                  each member of a cohort gains as many                        (`ways.raised`)
-        or keeps  what it shows
+    each pair that was dark is planned afresh, and each in which enough changed shows hidden ties
+        beside what it shows, young ones first: members of a cohort gain alike  (`ways`)
+    the aim decides how many edges each of these pairs gets                     (`balance`)
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
@@ -15,7 +13,6 @@ Should all pairs together cost more than no edges would, the least true are clea
 """
 
 from __future__ import annotations
-
 
 from ktsafe.exact.imagined import Edges
 from ktsafe.sequence.memory.current import Tie
@@ -84,7 +81,10 @@ def _plan_padded(draft: Draft, pairs: list[PairOfClasses]) -> None:
     share = min(n_edges / n_ties, 1.0)
     likely = [with_imagined(pair, share, draft.rng) for pair in pairs]
     plans = _plans(draft, likely)
-    more = sum(_worth(pair, edges) - _worth(pair, pair.shown) for pair, edges in zip(pairs, plans, strict=True))
+    more = sum(
+        _worth(pair, edges) - _worth(pair, pair.shown)
+        for pair, edges in zip(pairs, plans, strict=True)
+    )
     if 2 * n_true - n_edges + more < 0:
         _plan(draft, pairs)
         return

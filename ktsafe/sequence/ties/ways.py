@@ -19,7 +19,7 @@ from ktsafe.sequence.ties.pairs import PairOfClasses
 GAIN = 2.0
 """What a tie gains, where an edge costs 1 at the aim of least cost."""
 
-YOUNG = 6.0
+YOUNG = 7.0
 """What a young tie gains more, where few are young."""
 
 CHANCE = 1.3
