@@ -42,13 +42,17 @@ def to_renew(state: State, max_age: int) -> list[Tie]:
     for classes in shown:
         due += n_true[classes]
         room = max(room, due - share * max(span - age[classes], 0.0))
-    renewed = []
+    renewed: list[Tie] = []
+    waiting = 0
     for classes in _spread(state, shown, age, n_true):
-        if age[classes] < max_age and room <= 0:
+        # What is left of the room is for the older pairs that did not fit.
+        if age[classes] < max(waiting, max_age if room <= 0 else 0):
             break
         if age[classes] >= max_age or n_true[classes] <= room:
             renewed.append(classes)
             room -= n_true[classes]
+        else:
+            waiting = age[classes]
     return renewed
 
 
