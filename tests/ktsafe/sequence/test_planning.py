@@ -85,7 +85,7 @@ def test_ties_across_values_stay_as_many_as_they_are(seed: int) -> None:
         true, shown = (between(graph) for graph in (after[0], sequence.released().graph))
         errors += list(np.abs(shown - true)[shown > 0] / true[shown > 0])
     assert len(errors) >= 2 * len(slots)
-    assert np.mean(errors) < 0.25
+    assert np.mean(errors) < 0.3
 
 
 def between(graph: AttributedGraph) -> NDArray[np.int64]:
