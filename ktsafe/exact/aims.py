@@ -22,7 +22,7 @@ from __future__ import annotations
 import dataclasses
 import math
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,8 @@ from numpy.typing import NDArray
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.options import Aim
 from ktsafe.strategies import Request
+
+Run = Callable[..., Iterable[Any]]
 
 FIRST_PRICE = 0.65
 PRICE_MIN, PRICE_MAX = 0.1, 1.9
@@ -90,6 +92,17 @@ class Cells:
         return found[self.of_pair]
 
 
+class Rest(NamedTuple):
+    """What is not planned: its edges, how many of them are ties, and all its ties."""
+
+    edges: int = 0
+    shown: int = 0
+    ties: int = 0
+
+
+NOTHING = Rest()
+
+
 def aimed(
     request: Request, classes: NDArray[np.int32], pairs: Sequence[Pair], aim: Aim
 ) -> list[Pair]:
@@ -106,26 +119,52 @@ def aimed(
     aim:
         See `ktsafe.AnonymizeOptions`.
     """
-    if aim == "cost" or not pairs:
-        return list(pairs)
-    ties = np.array([len(pair.edges) for pair in pairs], dtype=np.float64)
-    market = Market(request, pairs)
-    cells = cells_of(request, classes, pairs)
-    if aim == "balanced" and _balance(market, cells, ties):
-        return _with_totals(pairs, market, cells, ties)
-    price = _price_of_f1(market, ties)
-    return [dataclasses.replace(pair, price=price) for pair in pairs]
+    if not pairs:
+        return []
+    graph = request.graph
+    _, first = np.unique(graph.qi_classes, return_index=True)
+    values = graph.codes[first, :-1].astype(np.int64)
+    ends = classes[np.array([pair.edges[0] for pair in pairs])]
+    ties = np.array([len(pair.edges) for pair in pairs], dtype=np.int64)
+    run: Run = map if request.executor is None else request.executor.map
+    cells = [
+        Cells(of_pair, np.bincount(of_pair, ties).astype(np.float64))
+        for of_pair in cells_of(values, ends)
+    ]
+    return priced(Market(pairs, ties, run), cells, ties.astype(np.float64), aim)
 
 
-def _with_totals(
-    pairs: Sequence[Pair], market: Market, cells: Sequence[Cells], ties: NDArray[np.float64]
+def priced(
+    market: Market, cells: Sequence[Cells], wanted: NDArray[np.float64], aim: Aim
 ) -> list[Pair]:
+    """Return the pairs of a market with the prices and totals that an aim asks for.
+
+    Parameters
+    ----------
+    market:
+        The pairs.
+    cells:
+        Of each attribute, with the edges that these pairs should have there.
+    wanted:
+        float64, shape (pairs,): the edges that each should have by its own ties, above 0.
+    aim:
+        See `ktsafe.AnonymizeOptions`.
+    """
+    if aim == "cost":
+        return list(market.pairs)
+    if aim == "balanced" and _balance(market, cells):
+        return _with_totals(market, cells, wanted)
+    price = _price_of_f1(market)
+    return [dataclasses.replace(pair, price=price) for pair in market.pairs]
+
+
+def _with_totals(market: Market, cells: Sequence[Cells], wanted: NDArray[np.float64]) -> list[Pair]:
     """Return pairs at the prices of the market, those of cells that are off with totals."""
     is_off = np.any([np.abs(cell.surplus(market.edges) - 1) > OFF for cell in cells], axis=0)
-    wanted = raked((1 - OF_TIES) * market.edges + OF_TIES * ties, cells)
-    total = np.where(is_off, wanted, market.edges)
+    fitted = raked((1 - OF_TIES) * market.edges + OF_TIES * wanted, cells)
+    total = np.where(is_off, fitted, market.edges)
     slack = np.where(is_off, TOLERANCE, math.inf)
-    found = zip(pairs, np.exp(market.price), total, slack, strict=True)
+    found = zip(market.pairs, np.exp(market.price), total, slack, strict=True)
     return [
         dataclasses.replace(pair, price=float(p), total=float(n), slack=float(s))
         for pair, p, n, s in found
@@ -133,7 +172,18 @@ def _with_totals(
 
 
 class Market:
-    """All pairs of classes, and what they show at their prices, planned in haste.
+    """Pairs of classes, and what they show at their prices, planned in haste.
+
+    Parameters
+    ----------
+    pairs:
+        The pairs that are planned.
+    ties:
+        int64, shape (pairs,): how many candidates of each are ties; they come first.
+    run:
+        Applies a function to the arguments of each pair, in order.
+    rest:
+        What else the release shows and hides.
 
     Attributes
     ----------
@@ -145,11 +195,13 @@ class Market:
         Of each pair, all it had: price, edges, and those that are ties.
     """
 
-    def __init__(self, request: Request, pairs: Sequence[Pair]) -> None:
-        self._pairs = pairs
-        self._run: Callable[..., Iterable[Any]] = (
-            map if request.executor is None else request.executor.map
-        )
+    def __init__(
+        self, pairs: Sequence[Pair], ties: NDArray[np.int64], run: Run, rest: Rest = NOTHING
+    ) -> None:
+        self.pairs = pairs
+        self._ties = ties
+        self._run = run
+        self._rest = rest
         self.price = np.full(len(pairs), math.log(FIRST_PRICE))
         self.edges, self.shown = np.zeros((2, len(pairs)))
         self.plans: list[list[tuple[float, int, int]]] = [[] for _ in pairs]
@@ -159,26 +211,41 @@ class Market:
         """Plan the pairs whose prices have moved."""
         self.price = np.clip(self.price, math.log(PRICE_MIN), math.log(PRICE_MAX))
         moved = np.flatnonzero(np.abs(self.price - self._planned_at) > MOVED).tolist()
-        priced = [dataclasses.replace(self._pairs[i], price=math.exp(self.price[i])) for i in moved]
-        for i, found in zip(moved, self._run(shown_in_haste, priced), strict=True):
-            self.edges[i], self.shown[i] = found
-            self.plans[i].append((self.price[i], *found))
+        at_price = [
+            dataclasses.replace(self.pairs[i], price=math.exp(self.price[i])) for i in moved
+        ]
+        found = self._run(shown_in_haste, at_price, self._ties[moved].tolist())
+        for i, (n_edges, n_shown) in zip(moved, found, strict=True):
+            self.edges[i], self.shown[i] = n_edges, n_shown
+            self.plans[i].append((self.price[i], n_edges, n_shown))
         self._planned_at[moved] = self.price[moved]
 
-    def costs_too_much(self, n_ties: float) -> bool:
-        """Return whether the edges cost too large a share of the ties."""
-        cost = n_ties + self.edges.sum() - 2 * self.shown.sum()
-        return bool(cost > COST_MAX * n_ties)
+    @property
+    def f1(self) -> float:
+        """F1 of the release at these prices."""
+        shown = self._rest.shown + self.shown.sum()
+        return float(2 * shown / (self._n_ties + self._rest.edges + self.edges.sum()))
+
+    @property
+    def costs_too_much(self) -> bool:
+        """Whether the edges cost too large a share of the ties."""
+        rest = self._rest
+        worth = 2 * (rest.shown + self.shown.sum()) - rest.edges - self.edges.sum()
+        return bool(worth < (1 - COST_MAX) * self._n_ties)
+
+    @property
+    def _n_ties(self) -> int:
+        return self._rest.ties + int(self._ties.sum())
 
 
-def shown_in_haste(pair: Pair) -> tuple[int, int]:
+def shown_in_haste(pair: Pair, n_ties: int) -> tuple[int, int]:
     """Return how many edges a pair shows at its price, and how many of them are ties."""
     plan = solve(pair, rng=np.random.default_rng(0), effort="fast")
     ends = int((pair.sizes[pair.a] * plan.r).sum())
-    return ends // 2 if pair.is_one else ends, int(plan.shown.sum())
+    return ends // 2 if pair.is_one else ends, int(plan.shown[:n_ties].sum())
 
 
-def _balance(market: Market, cells: Sequence[Cells], ties: NDArray[np.float64]) -> bool:
+def _balance(market: Market, cells: Sequence[Cells]) -> bool:
     """Move prices until cells have as many edges as ties; return whether that can be paid."""
     for i in range(ROUNDS):
         market.plan()
@@ -188,7 +255,7 @@ def _balance(market: Market, cells: Sequence[Cells], ties: NDArray[np.float64]) 
                 # A pair is in as many cells as there are attributes.
                 market.price += np.log(surplus) / len(cells)
     _choose(market, cells)
-    return not market.costs_too_much(ties.sum())
+    return not market.costs_too_much
 
 
 def _choose(market: Market, cells: Sequence[Cells]) -> None:
@@ -216,17 +283,16 @@ def _choose(market: Market, cells: Sequence[Cells]) -> None:
             break
 
 
-def _price_of_f1(market: Market, ties: NDArray[np.float64]) -> float:
+def _price_of_f1(market: Market) -> float:
     """Return a price that F1 comes to at that price, or a higher one if edges cost too much."""
-    n_ties, price = ties.sum(), FIRST_PRICE
+    price = FIRST_PRICE
     for i in range(ROUNDS):
         market.price[:] = math.log(price)
         market.plan()
         if i < ROUNDS - 1:
-            f1 = 2 * market.shown.sum() / (n_ties + market.edges.sum())
-            price = max(float(f1), PRICE_MIN)
+            price = max(market.f1, PRICE_MIN)
     for _ in range(RAISES_MAX):
-        if not market.costs_too_much(n_ties):
+        if not market.costs_too_much:
             return price
         price = min(price * RAISE, 1.0)
         market.price[:] = math.log(price)
@@ -234,21 +300,30 @@ def _price_of_f1(market: Market, ties: NDArray[np.float64]) -> float:
     return 1.0
 
 
-def cells_of(request: Request, classes: NDArray[np.int32], pairs: Sequence[Pair]) -> list[Cells]:
-    """Return the cells of each quasi-identifier; without any, one cell with all pairs."""
-    graph = request.graph
-    _, first = np.unique(graph.qi_classes, return_index=True)
-    values = graph.codes[first, :-1].astype(np.int64)
-    ends = classes[np.array([pair.edges[0] for pair in pairs])]
-    ties = np.array([len(pair.edges) for pair in pairs], dtype=np.float64)
+def cells_of(values: NDArray[np.int64], ends: NDArray[np.integer]) -> list[NDArray[np.int64]]:
+    """Return for each attribute the cell of each pair of classes; without any, one cell for all.
+
+    Parameters
+    ----------
+    values:
+        int64, shape (classes, attributes): codes of the values of each class.
+    ends:
+        int, shape (pairs, 2): the classes of each pair.
+
+    Examples
+    --------
+    >>> values = np.array([[0, 0], [0, 1], [1, 1]])
+    >>> cells = cells_of(values, np.array([[0, 0], [0, 1], [1, 0], [2, 0]]))
+    >>> [cell.tolist() for cell in cells]
+    [[0, 0, 0, 1], [0, 1, 1, 1]]
+    """
     if not values.shape[1]:
-        return [Cells(np.zeros(len(pairs), dtype=np.int64), ties.sum(keepdims=True))]
+        return [np.zeros(len(ends), dtype=np.int64)]
     found = []
     for of_class in values.T:
         low, high = np.sort(of_class[ends], axis=1).T
         _, of_pair = np.unique(low * (of_class.max() + 1) + high, return_inverse=True)
-        of_pair = of_pair.reshape(-1)
-        found.append(Cells(of_pair, np.bincount(of_pair, ties).astype(np.float64)))
+        found.append(of_pair.reshape(-1))
     return found
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
+from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.graph import edge_keys
 from ktsafe.sequence import Released, Sequence
 from ktsafe.sequence_audit.persistence import EdgeAges
@@ -41,6 +42,7 @@ class Slot:
     f1_latest: float
     cost: float
     age_auc: float | None
+    wrong: float
 
 
 class History:
@@ -75,6 +77,7 @@ class History:
             2 * n_latest / max(len(latest) + len(truth), 1),
             (n_edges + len(truth) - 2 * n_true) / max(len(truth), 1),
             self._age_auc(released, is_true),
+            summary(conclusions(graph, released.graph))["wrong_share"] or 0.0,
         )
         self.slots.append(slot)
         return slot
@@ -90,6 +93,8 @@ class History:
             "latest": mean(slot.f1_latest for slot in slots),
             "cost": mean(slot.cost for slot in slots),
             "worst": max(slot.cost for slot in slots),
+            "wrong": mean(slot.wrong for slot in slots),
+            "wrong last": slots[-1].wrong,
             **{f"new {age}": self._new(age) for age in AGES},
             "ended 8": self._ended(8),
             "people": len(newcomers & slots[-1].published.keys()) / max(len(newcomers), 1),

@@ -82,7 +82,6 @@ class AnonymizeTable(Section, frozen=True):
     Names and defaults are those of `ktsafe.AnonymizeOptions`.
     """
 
-    aim: Aim = "balanced"
     rare_qi: RareQi = "withhold"
     over_alpha: OverAlpha = "suppress"
 
@@ -100,12 +99,13 @@ class WorkersTable(Section, frozen=True):
 
 
 class ReleaseTable(Section, frozen=True):
-    """`[release]`: when releases are due, how much effort goes into one, and what it must show."""
+    """`[release]`: when releases are due, what they aim at, with how much effort."""
 
     every: str
     clock: Literal["event", "wall"] = "event"
     idle_s: Seconds = 60.0
     effort: Literal["fast", "balanced", "thorough"] = "balanced"
+    aim: Aim = "balanced"
     min_f1: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.0
     seed: Annotated[int, msgspec.Meta(ge=0)] | None = None
     format: tuple[ReleaseFormat, ...] = ("csv",)
@@ -389,7 +389,7 @@ def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOption
         msg = "[anonymize] is for privacy.window = 1."
         raise InvalidParams(msg, hint='With window = "all", [sequence] says how releases are made.')
     release, strategy = config.release, default_strategy(params)
-    return AnonymizeOptions(effort=release.effort, strategy=strategy, **table)
+    return AnonymizeOptions(effort=release.effort, strategy=strategy, aim=release.aim, **table)
 
 
 def _sequence_options(config: Config) -> SequenceOptions:
@@ -401,4 +401,5 @@ def _sequence_options(config: Config) -> SequenceOptions:
         If an option is out of range.
     """
     table = msgspec.structs.asdict(config.sequence)
-    return SequenceOptions.from_mapping({**table, "effort": config.release.effort})
+    release = config.release
+    return SequenceOptions.from_mapping({**table, "effort": release.effort, "aim": release.aim})

@@ -7,7 +7,7 @@ from fractions import Fraction
 from typing import Literal, get_args
 
 from ktsafe.errors import InvalidParams
-from ktsafe.options import Effort
+from ktsafe.options import Aim, Effort
 from ktsafe.params import LATER, Mapped, exact
 
 Births = Literal["withhold", "pad"]
@@ -41,6 +41,8 @@ class SequenceOptions(Mapped):
     max_age:
         Releases after which what a pair of classes shows goes dark, to be planned afresh, at the
         latest. Until then ties that ended may still be shown.
+    aim:
+        What is sought among safe releases: see `ktsafe.AnonymizeOptions`.
     """
 
     sybil_margin: int = 2
@@ -51,6 +53,7 @@ class SequenceOptions(Mapped):
     real_floor: int | None = None
     effort: Effort = "balanced"
     max_age: int = dataclasses.field(default=12, metadata=LATER)
+    aim: Aim = dataclasses.field(default="balanced", metadata=LATER)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "alpha_reserve", exact(self.alpha_reserve, "alpha_reserve"))
@@ -60,6 +63,7 @@ class SequenceOptions(Mapped):
             ("births", get_args(Births)),
             ("qi_change", get_args(QiChange)),
             ("effort", get_args(Effort)),
+            ("aim", get_args(Aim)),
         ):
             if getattr(self, name) not in known:
                 raise InvalidParams(f"{name} must be one of {', '.join(known)}.")

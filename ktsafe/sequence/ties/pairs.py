@@ -50,8 +50,6 @@ class PairOfClasses:
         bool, shape (former,): whether each of them was a tie of somebody who left.
     young_shown, young_hidden:
         bool, shape (x,) and (hidden,): whether a true tie is younger than a cohort of its ends.
-    is_grown:
-        Whether anybody of the pair was published after the first release.
     weight:
         float64, shape (ties,): for how many ties each of `ties` counts.
     """
@@ -71,7 +69,6 @@ class PairOfClasses:
     is_left: NDArray[np.bool_]
     young_shown: NDArray[np.bool_]
     young_hidden: NDArray[np.bool_]
-    is_grown: bool
     weight: NDArray[np.float64]
 
     @classmethod
@@ -122,7 +119,6 @@ class PairOfClasses:
             is_left=is_gone[may_return],
             young_shown=is_true & (state.edges.began[rows] > born[shown].max(axis=1)),
             young_hidden=state.held.began[held] > born[hidden].max(axis=1),
-            is_grown=bool((born > 0).any()),
             weight=np.ones(int(is_true.sum()) + len(hidden)),
         )
 

@@ -1,11 +1,9 @@
 """Which edges each pair of classes shows, release by release.
 
     the oldest pairs go dark: nothing shown is older than promised             (`renewal`)
-    each pair that was dark is planned afresh                                  (`ways.afresh`)
-    each other pair in which enough changed
-        raises    shows hidden ties beside what it shows, young ones first:
-                  each member of a cohort gains as many                        (`ways.raised`)
-        or keeps  what it shows
+    each pair that was dark is planned afresh, and each in which enough changed shows hidden ties
+        beside what it shows, young ones first: members of a cohort gain alike  (`ways`)
+    the aim decides how many edges each of these pairs gets                     (`balance`)
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
@@ -16,20 +14,15 @@ Should all pairs together cost more than no edges would, the least true are clea
 
 from __future__ import annotations
 
-from functools import partial
-from itertools import repeat
-
-import numpy as np
-
 from ktsafe.exact.imagined import Edges
 from ktsafe.sequence.memory.current import Tie
-from ktsafe.sequence.memory.place_table import INSERTED
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.ties.balance import at_prices
 from ktsafe.sequence.ties.guise import disguise
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly, with_imagined
 from ktsafe.sequence.ties.renewal import to_renew
-from ktsafe.sequence.ties.ways import INSERTED_MAX, best, weight_of
+from ktsafe.sequence.ties.ways import planned, program
 
 STALE_MIN = 0.02
 """Share of its ties that must have come or gone before a pair is looked at again."""
@@ -43,15 +36,11 @@ def plan_ties(draft: Draft) -> None:
     for classes in renewed:
         clear(state, classes)
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
-    due |= {classes for classes in state.current.changed if _is_too_dear(state, classes)}
     turns = sorted((due | state.current.opened).difference(renewed))
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
     padded = [pair for pair in pairs if pair.is_inserted.any()]
-    pairs = [pair for pair in pairs if not pair.is_inserted.any()]
-    for pair, edges in zip(pairs, _plans(draft, pairs), strict=True):
-        _let_show(state, pair, edges)
-    for pair in padded:
-        _let_show(state, pair, _planned_padded(draft, pair))
+    _plan(draft, [pair for pair in pairs if not pair.is_inserted.any()])
+    _plan_padded(draft, padded)
     _clear_least_true(state)
     effort = draft.frame.options.effort if state.current.number == 0 else "fast"
     disguise(draft, effort)
@@ -64,62 +53,48 @@ def clear(state: State, classes: Tie) -> None:
     _let_show(state, pair, pair.shown[:0])
 
 
+def _plan(draft: Draft, pairs: list[PairOfClasses]) -> None:
+    """Choose what each of some pairs shows."""
+    for pair, edges in zip(pairs, _plans(draft, pairs), strict=True):
+        _let_show(draft.state, pair, edges)
+
+
 def _plans(draft: Draft, pairs: list[PairOfClasses]) -> list[Edges]:
-    """Return what each pair shows.
-
-    Where nothing was shown yet, a first plan with weight 1 tells how much can be.
-    """
-    state, seeds = draft.state, draft.seeds(len(pairs))
-    # A pair is a part: what it shows changes nothing that another one looks at.
-    run = partial(draft.run, best, pairs, seeds)
-    n_true, n_edges, n_ties = _counts(state)
-    plans = [] if n_edges else list(run(repeat(1.0)))
-    if plans:
-        n_edges = sum(map(len, plans))
-        n_true = sum(int(p.is_tie(edges).sum()) for p, edges in zip(pairs, plans, strict=True))
-    weights = [weight_of(n_true, n_edges, n_ties, is_grown=pair.is_grown) for pair in pairs]
-    return plans if plans and max(weights) == 1 else list(run(weights))
+    """Return what each of some pairs shows."""
+    seeds = draft.seeds(len(pairs))
+    # A pair is a part: at its price, what it shows changes nothing that another one looks at.
+    programs = at_prices(draft, pairs, list(draft.run(program, pairs, seeds)))
+    return list(draft.run(planned, pairs, programs, seeds))
 
 
-def _counts(state: State) -> tuple[int, int, int]:
-    """Return how many released edges are true, how many there are, and how many ties."""
-    n_edges = sum(map(len, state.edges.between.values()))
-    n_true = n_edges - sum(state.edges.n_inserted.values())
-    return n_true, n_edges, n_true + len(state.held.used())
-
-
-def _planned_padded(draft: Draft, pair: PairOfClasses) -> Edges:
-    """Plan a pair with inserted members: as if they had ties, while the release can bear it.
+def _plan_padded(draft: Draft, pairs: list[PairOfClasses]) -> None:
+    """Plan pairs with inserted members: as if they had ties, while the release can bear it.
 
     They get as many edges for a tie as people were given so far.
     """
-    state, rng = draft.state, draft.rng
-    seeds = draft.seeds(2)
-    n_true, n_edges, all_ties = _counts(state)
+    state = draft.state
+    n_edges = sum(map(len, state.edges.between.values()))
+    n_true = n_edges - sum(state.edges.n_inserted.values())
     n_ties = n_true + sum(map(len, state.held.between.values()))
-    weight = weight_of(n_true, n_edges, all_ties, is_grown=pair.is_grown)
-    if pair.is_grown:
-        # However much is told, inserted members without edges would stand out.
-        weight = max(weight, INSERTED_MAX)
-    likely = with_imagined(pair, min(n_edges / n_ties, 1.0), rng) if n_ties else pair
-    edges = best(likely, seeds[0], weight)
-    more = _worth(pair, edges) - _worth(pair, pair.shown)
-    return edges if 2 * n_true - n_edges + more >= 0 else best(pair, seeds[1], weight)
+    if not pairs or not n_ties:
+        return
+    share = min(n_edges / n_ties, 1.0)
+    likely = [with_imagined(pair, share, draft.rng) for pair in pairs]
+    plans = _plans(draft, likely)
+    more = sum(
+        _worth(pair, edges) - _worth(pair, pair.shown)
+        for pair, edges in zip(pairs, plans, strict=True)
+    )
+    if 2 * n_true - n_edges + more < 0:
+        _plan(draft, pairs)
+        return
+    for pair, edges in zip(pairs, plans, strict=True):
+        _let_show(state, pair, edges)
 
 
 def _worth(pair: PairOfClasses, edges: Edges) -> int:
     """Return by how much edges cost less than none."""
     return 2 * int(pair.is_tie(edges).sum()) - len(edges)
-
-
-def _is_too_dear(state: State, classes: Tie) -> bool:
-    """Whether the edges between two classes count for more than their ties would if hidden."""
-    n_inserted, shown = state.edges.n_inserted[classes], state.edges.between[classes]
-    if n_inserted <= INSERTED_MAX * (len(shown) - n_inserted):
-        return False
-    ends = state.edges.pairs(np.array(sorted(shown), dtype=np.int64))
-    imagined = (state.places.kind[ends] == INSERTED).any(axis=1).sum()
-    return bool(n_inserted - imagined > INSERTED_MAX * (len(shown) - n_inserted))
 
 
 def _clear_least_true(state: State) -> None:

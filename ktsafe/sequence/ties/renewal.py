@@ -6,11 +6,19 @@ release. Of equally old pairs those go first of which most changed.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
+import numpy as np
+
+from ktsafe.exact.aims import cells_of
 from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.state import State
 
 EARLY = 0.8
 """Share of the greatest age within which all pairs go in turn, so that few are left for the end."""
+
+SPREAD = 0.05
+"""Share of the true ties of a cell that may go dark before others of equally old pairs do."""
 
 
 def to_renew(state: State, max_age: int) -> list[Tie]:
@@ -34,12 +42,40 @@ def to_renew(state: State, max_age: int) -> list[Tie]:
     for classes in shown:
         due += n_true[classes]
         room = max(room, due - share * max(span - age[classes], 0.0))
-    renewed = []
-    for classes in shown:
+    renewed: list[Tie] = []
+    waiting = 0
+    for classes in _spread(state, shown, age, n_true):
+        # What is left of the room is for the older pairs that did not fit.
+        if age[classes] < max(waiting, max_age if room <= 0 else 0):
+            break
         if age[classes] >= max_age or n_true[classes] <= room:
             renewed.append(classes)
             room -= n_true[classes]
+        else:
+            waiting = age[classes]
     return renewed
+
+
+def _spread(
+    state: State, shown: list[Tie], age: dict[Tie, int], n_true: dict[Tie, int]
+) -> Iterator[Tie]:
+    """Return pairs, the oldest first; of equally old ones that whose cells lost least so far."""
+    if not shown:
+        return
+    values = np.array(state.codes.classes, dtype=np.int64).reshape(len(state.codes.classes), -1)
+    cells = np.column_stack(cells_of(values, np.array(shown)))
+    true = np.array([n_true[c] for c in shown], dtype=np.float64)
+    ages = np.array([age[c] for c in shown])
+    total = np.column_stack([np.bincount(c, true)[c] for c in cells.T]) + 1
+    dark = np.zeros_like(total)
+    is_left = np.ones(len(shown), dtype=np.bool_)
+    for _ in shown:
+        after = ((dark + true[:, None]) / total).max(axis=1)
+        after[~is_left | (ages < ages[is_left].max())] = np.inf
+        i = int(np.argmax(after <= after.min() + SPREAD))
+        yield shown[i]
+        is_left[i] = False
+        dark += np.where(cells == cells[i], true[i], 0.0)
 
 
 def _staleness(state: State, classes: Tie) -> float:

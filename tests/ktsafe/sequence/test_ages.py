@@ -12,11 +12,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidParams
+from ktsafe.exact.aims import cells_of
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
 from ktsafe.sequence.memory.pages import META
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.step import apply
+from ktsafe.sequence.ties import renewal
 from ktsafe.sequence.ties.pairs import PairOfClasses
 from ktsafe.sequence.ties.planning import clear
 from ktsafe.sequence.ties.renewal import to_renew
@@ -98,8 +100,9 @@ def test_pairs_go_in_turn() -> None:
     assert first <= gone.keys()
 
 
-def test_the_stalest_of_equally_old_pairs_goes_first() -> None:
-    """That of which the greatest share ended."""
+def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That of which the greatest share ended, where cells may lose as much as they like."""
+    monkeypatch.setattr(renewal, "SPREAD", 1.0)
     state = World(60, 200, 1).begin()._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     rows = np.array(sorted(state.edges.between[classes]))
@@ -108,6 +111,23 @@ def test_the_stalest_of_equally_old_pairs_goes_first() -> None:
     state.current.number = 9
     state.edges.label(rows[state.edges.is_true[rows] == TRUE][:3], ENDED)
     assert to_renew(state, 12)[0] == classes
+
+
+def test_dark_pairs_are_of_different_cells() -> None:
+    """Of equally old pairs those go dark of which cells lose least: each cell shows some others."""
+    state = World(400, 2000, 3).begin()._state
+    state.current.number = 3
+    for classes in pairs_of(state):
+        state.current.planned[classes] = 0
+    dark = set(to_renew(state, 12))
+    shown = sorted(c for c, rows in state.edges.between.items() if rows)
+    is_dark = np.array([c in dark for c in shown])
+    assert 0 < is_dark.sum() < len(shown) / 2
+    cells = cells_of(np.array(state.codes.classes), np.array(shown))
+    for cell in cells:
+        for i in range(cell.max() + 1):
+            inside = is_dark[cell == i]
+            assert inside.sum() <= len(inside) / 2 or len(inside) == 1
 
 
 def test_ended_ties_do_not_return() -> None:

@@ -27,10 +27,10 @@ def by_itself(path: str, value: object) -> dict[str, Any]:
 
 def test_every_option_arrives(tmp_path: Path) -> None:
     """Treatments and threads reach what makes the releases."""
-    table = {"aim": "f1", "rare_qi": "suppress", "over_alpha": "pad"}
+    table = {"rare_qi": "suppress", "over_alpha": "pad"}
     document = by_itself("anonymize", table)
     document["workers"] = {"threads": 2}
-    document["release"]["effort"] = "fast"
+    document["release"] |= {"effort": "fast", "aim": "f1"}
     mechanism = assembly.mechanism(settings.check(document, tmp_path, "here"))
     assert isinstance(mechanism, FreshReleases)
     assert mechanism.workers.n_threads == 2

@@ -29,6 +29,7 @@ INTRODUCED = {
     "real_floor": None,
     "effort": "balanced",
     "max_age": 12,
+    "aim": "balanced",
 }
 """Options of sequences, and the default that each came with: it stays so for ever."""
 
