@@ -57,9 +57,7 @@ def test_one_tie_changes_tables_by_no_more_than_the_noise_is_for():
     full = tables(graph)
     for row in range(20):
         rest = np.delete(graph.edges, row, axis=0)
-        less = tables(
-            AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, rest)
-        )
+        less = tables(AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, rest))
         cost = Fraction(0)
         for a, b in zip(full, less, strict=True):
             assert (a.cells, a.scale) == (b.cells, b.scale)
