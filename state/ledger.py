@@ -62,6 +62,7 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One release: its cut and its bytes (name to sha256, the manifest included).
 
     `n_lives` is how many lives the store had given by the cut: see `GraphStore.gone`.
+    `epsilon_micro` is what its statistics cost, in millionths of epsilon; 0 without any.
     """
 
     index: int
@@ -74,6 +75,7 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n_vertices: int
     n_edges: int
     n_lives: int = 0
+    epsilon_micro: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 NO_PAGES: Final[Mapping[str, bytes | None]] = {}

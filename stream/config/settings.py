@@ -111,6 +111,12 @@ class ReleaseTable(Section, frozen=True):
     format: tuple[ReleaseFormat, ...] = ("csv",)
 
 
+class StatisticsTable(Section, frozen=True):
+    """`[statistics]`: noisy counts of the true graph beside each release; 0: none."""
+
+    epsilon_per_year: Annotated[float, msgspec.Meta(ge=0, le=100)] = 0.0
+
+
 class AttackTable(Section, frozen=True):
     """`[attack]`: releases are attacked before they are published; see `ktsafe attack`."""
 
@@ -171,6 +177,7 @@ class Config(Section, frozen=True):
     workers: WorkersTable = WorkersTable()
     kafka: KafkaSettings | None = None
     attack: AttackTable = AttackTable()
+    statistics: StatisticsTable = StatisticsTable()
     ingest: IngestTable = IngestTable()
     metrics: MetricsTable = MetricsTable()
     log: LogTable = LogTable()

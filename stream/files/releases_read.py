@@ -27,11 +27,17 @@ from ktsafe.stream.files.parquet import (
     ParquetUnreadable,
     holds_table,
 )
+from ktsafe.stream.files.statistics_file import (
+    STATISTICS,
+    Spent,
+    Statistics,
+    read_statistics,
+)
 
 if TYPE_CHECKING:
     import networkx as nx
 
-FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET})
+FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS})
 """Every file that a release may have beside its manifest."""
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 
@@ -74,6 +80,8 @@ class Manifest(msgspec.Struct, frozen=True):
     planned:
         For pairs of `classes` how many releases ago what they show, or showed last, was chosen;
         None also where there are more than `PAIRS_MAX`.
+    statistics:
+        What the noisy counts beside the graph cost; None without any.
     """
 
     format: int
@@ -91,6 +99,7 @@ class Manifest(msgspec.Struct, frozen=True):
     classes: list[tuple[str, ...]] | None = None
     dark: list[tuple[int, int]] | None = None
     planned: list[tuple[int, int, int]] | None = None
+    statistics: Spent | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -105,12 +114,15 @@ class Release:
         For each attribute its value by position.
     edges:
         int64, shape (m, 2): positions.
+    statistics:
+        Noisy counts of the true graph, if the release has them.
     """
 
     manifest: Manifest
     ids: list[str]
     columns: Mapping[str, list[str]]
     edges: NDArray[np.int64]
+    statistics: Statistics | None = None
 
     @property
     def params(self) -> PrivacyParams:
@@ -257,7 +269,7 @@ def read_release(folder: Path | str) -> Release:
         raise ReleaseUnreadable(msg)
     array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     _check_simple(folder / "edges.csv", array, len(ids))
-    release = Release(manifest, ids, columns, array)
+    release = Release(manifest, ids, columns, array, _statistics(folder, manifest, columns))
     _check_dark(folder, release)
     return release
 
@@ -272,6 +284,31 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     if not np.diff(np.sort(least * n_vertices + greatest)).all():
         raise ReleaseUnreadable(f"{path} lists an edge twice.")
+
+
+def _statistics(
+    folder: Path, manifest: Manifest, columns: Mapping[str, list[str]]
+) -> Statistics | None:
+    """Return the statistics; refuse what is not accounted for, or names unpublished values."""
+    if (manifest.statistics is None) != (STATISTICS not in manifest.sha256):
+        raise ReleaseUnreadable(f"The manifest in {folder} does not say what {STATISTICS} costs.")
+    if manifest.statistics is None:
+        return None
+    path = folder / STATISTICS
+    try:
+        found = read_statistics(path)
+    except (OSError, ValueError) as error:
+        raise ReleaseUnreadable(f"{path} holds no statistics of this version.") from error
+    if found.epsilon_micro != manifest.statistics.epsilon_micro:
+        raise ReleaseUnreadable(f"{path} and the manifest do not say the same of its cost.")
+    for table in found.tables:
+        if table.by is None:
+            continue
+        is_known = table.by in manifest.schema.quasi_identifiers
+        published = {None, *columns[table.by]} if is_known else set()
+        if not {value for cell in table.cells for value in cell} <= published:
+            raise ReleaseUnreadable(f"{path} names a value that no published vertex has.")
+    return found
 
 
 def _check_dark(folder: Path, release: Release) -> None:

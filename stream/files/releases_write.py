@@ -3,6 +3,7 @@
     <release_id>/manifest.json   what the release is, and the sha256 of the other files
     <release_id>/vertices.csv    id,<attributes...>    sorted by id
     <release_id>/edges.csv       source,target         source < target, sorted
+    <release_id>/statistics.json noisy counts of the true graph, if they have a budget
 
 and, if asked for, the same tables as vertices.parquet and edges.parquet.
 
@@ -33,7 +34,9 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
+from ktsafe.noisy_tables import NoisyTable
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
+from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339
 
 VERTICES: Final = "vertices.csv"
@@ -106,6 +109,8 @@ class ReleaseHeader:
     planned:
         For pairs of classes how many releases ago what they show, or showed last, was chosen; None
         where releases are not made pair by pair. No more than `PAIRS_MAX` are published.
+    statistics, epsilon_micro:
+        Noisy counts of the true graph, and what they cost; without cost none are written.
     """
 
     release_id: str
@@ -116,6 +121,8 @@ class ReleaseHeader:
     lag: int | None = 0
     before: Mapping[str, str] = dataclasses.field(default_factory=dict)
     planned: Sequence[Planned] | None = None
+    statistics: Sequence[NoisyTable] = ()
+    epsilon_micro: int = 0
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
@@ -170,6 +177,9 @@ def write_release(
     if "parquet" in formats:
         for name, table in ((VERTICES_PARQUET, _vertices), (EDGES_PARQUET, _edges)):
             hashes[name] = write_synced(folder / name, [table_bytes(*table(graph, ids))])
+    if header.epsilon_micro:
+        told = statistics_text(header.statistics, header.epsilon_micro)
+        hashes[STATISTICS] = write_synced(folder / STATISTICS, [told])
     manifest = _manifest(graph, header, hashes)
     text = _ROW_OF_NUMBERS.sub(_on_one_line, json.dumps(manifest, indent=2))
     digest = write_synced(folder / MANIFEST, [text + "\n"])
@@ -277,6 +287,7 @@ def _manifest(
         "lag": "none" if lag is None else lag,
         "unchanged": all(header.before.get(name) == hashes[name] for name in tables),
         **_pairs(graph, header.planned),
+        **({"statistics": {"epsilon_micro": spent}} if (spent := header.epsilon_micro) else {}),
         "sha256": dict(hashes),
     }
 

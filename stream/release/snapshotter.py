@@ -20,6 +20,7 @@ from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
 from ktsafe.audit import Traced, audit_traced, trace, usefulness
 from ktsafe.errors import NotKTSafe
+from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import write_certificate
@@ -29,8 +30,9 @@ from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
 from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
+from ktsafe.stream.release.statistics_budget import share_micro, spent_micro
 from ktsafe.stream.release.worth_gate import check_worth
-from ktsafe.stream.slots import rfc3339
+from ktsafe.stream.slots import Slots, rfc3339
 
 log = get_logger(__name__)
 
@@ -59,6 +61,8 @@ class BuildSettings:
         The owner's floor for the F1 of edges, see `ktsafe.stream.release.worth_gate`.
     attack:
         How releases are attacked before they are published.
+    slots, epsilon_per_year_micro:
+        When releases are due, and what the statistics of a year may cost; 0: there are none.
     """
 
     params: PrivacyParams
@@ -70,6 +74,8 @@ class BuildSettings:
     formats: tuple[releases_write.Format, ...] = ("csv",)
     min_f1: float = 0.0
     attack: AttackSettings = NO_ATTACKS
+    slots: Slots | None = None
+    epsilon_per_year_micro: int = 0
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -113,6 +119,7 @@ class Snapshotter:
     ) -> None:
         self._settings = settings
         self._mechanism = settings.mechanism
+        self._ledger: Ledger | None = None
         self._attacker = Attacker(settings.attack)
         self._observer = observer
         self._monotonic = monotonic
@@ -128,6 +135,7 @@ class Snapshotter:
         """
         started = self._monotonic()
         self._mechanism.open(ledger)
+        self._ledger = ledger
         self._observer.sequence_read(self._monotonic() - started)
 
     def staging_folder(self, release_id: str) -> Path:
@@ -157,7 +165,8 @@ class Snapshotter:
         if built.work is not None:
             self._observer.release_parts(built.work)
         with self._phase("stage", timings):
-            files = self._write(due, built, release_id)
+            cost, spent = self._statistics_cost(due)
+            files = self._write(due, built, release_id, cost)
         with self._phase("verify", timings):
             release = _read_back(self.staging_folder(release_id), self._settings.params)
             judged = self._mechanism.judge(built, release, due.snapshot)
@@ -174,6 +183,9 @@ class Snapshotter:
         with self._phase("audit", timings):
             figures = self._figures(built, traced, judged)
             figures |= {"release_id": release_id, "nominal_time": rfc3339(due.cut.slot_us)}
+            if per_year := self._settings.epsilon_per_year_micro:
+                left = per_year - spent - cost
+                figures["statistics"] = {"epsilon_micro": cost, "left_micro": left}
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
             self._write_audit(due, built, release_id, figures)
         record = ReleaseRecord(
@@ -187,6 +199,7 @@ class Snapshotter:
             n_vertices=built.graph.n_vertices,
             n_edges=built.graph.n_edges,
             n_lives=due.snapshot.n_lives,
+            epsilon_micro=cost,
         )
         return StagedRelease(record, built.pages, built.counts, release_figures(record, figures))
 
@@ -199,12 +212,31 @@ class Snapshotter:
         """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
         shutil.rmtree(self.staging_folder(release_id), ignore_errors=True)
 
-    def _write(self, due: DueRelease, built: Built, release_id: str) -> dict[str, str]:
+    def _statistics_cost(self, due: DueRelease) -> tuple[int, int]:
+        """Return what the statistics of a release cost, 0 without any, and those of a year before.
+
+        Without a secret everybody could compute their noise.
+        """
+        per_year, slots = self._settings.epsilon_per_year_micro, self._settings.slots
+        if not per_year or slots is None or self._ledger is None or not due.series.secret:
+            return 0, 0
+        share = share_micro(per_year, slots, due.cut.slot_us)
+        spent = spent_micro(self._ledger.releases(), due.cut.slot_us)
+        return (share if spent + share <= per_year else 0), spent
+
+    def _write(
+        self, due: DueRelease, built: Built, release_id: str, epsilon_micro: int
+    ) -> dict[str, str]:
         """Stage the bytes of a release; return the sha256 of each file."""
         folder = self.staging_folder(release_id)
         # What an earlier, crashed attempt left was never recorded: it is no release.
         shutil.rmtree(folder, ignore_errors=True)
         settings, guarantee = self._settings, self._mechanism.guarantee
+        tables: list[NoisyTable] = []
+        if epsilon_micro:
+            secret = bytes.fromhex(due.series.secret)
+            source = SecretBytes(secret, f"statistics/{due.index}/{due.cut.slot_us}")
+            tables = noisy_tables(due.snapshot.graph, built.graph, epsilon_micro, source)
         header = releases_write.ReleaseHeader(
             release_id,
             due.series.sequence_id,
@@ -214,6 +246,8 @@ class Snapshotter:
             lag=built.lag,
             before=due.before.files if due.before else {},
             planned=built.planned,
+            statistics=tables,
+            epsilon_micro=epsilon_micro,
         )
         return releases_write.write_release(
             folder, built.graph, built.ids, header, settings.formats

@@ -16,6 +16,7 @@ import msgspec
 from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.connectors.base import DeadLetterSink, Source
 from ktsafe.connectors.letters import BareLetters
+from ktsafe.noisy_tables import MICRO
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
@@ -105,6 +106,8 @@ def _service_settings(settings: Settings, maker: Mechanism, *, drain: bool) -> S
             formats=config.release.format,
             min_f1=config.release.min_f1,
             attack=AttackSettings(config.attack.budget, config.attack.hold),
+            slots=settings.slots,
+            epsilon_per_year_micro=int(config.statistics.epsilon_per_year * MICRO),
         ),
     )
 

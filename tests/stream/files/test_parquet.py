@@ -243,12 +243,13 @@ def test_the_configuration_asks_for_parquet_beside_csv(tmp_path):
 
 
 def test_the_service_publishes_and_reads_back_both(tmp_path):
-    """All four files pass the gate, the sink, the reader and the verifier."""
+    """All five files pass the gate, the sink, the reader and the verifier."""
     site = running.files_site(
         tmp_path / "site", [services.small_feed(people=30)], services.ATTRIBUTES, "month"
     )
     text = site.config.read_text()
-    site.config.write_text(text.replace("[release]", '[release]\nformat = ["csv", "parquet"]'))
+    tables = '[statistics]\nepsilon_per_year = 5.0\n\n[release]\nformat = ["csv", "parquet"]'
+    site.config.write_text(text.replace("[release]", tables))
     assert run_command(["run", str(site.config), "--drain"]) == Exit.OK
     into = tmp_path / "read"
     command = ["releases", "read", str(site.config), "--into", str(into), "--all"]

@@ -164,6 +164,8 @@ class World:
         )
         self.min_f1 = 0.0
         """The owner's floor at the gate."""
+        self.epsilon_per_year_micro = 0
+        """What statistics beside the releases may cost."""
         self.attack = AttackSettings()
         """How releases are attacked; not at all, unless a test asks for it."""
         self.now_s = 0.0
@@ -220,6 +222,8 @@ class World:
                 audit_dir=self.folder / "audit",
                 seed=self.seed,
                 min_f1=self.min_f1,
+                slots=self.slots,
+                epsilon_per_year_micro=self.epsilon_per_year_micro,
                 attack=self.attack,
                 frozen={"options": self.sequence.to_mapping() if self.sequence else None},
             ),

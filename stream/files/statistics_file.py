@@ -1,0 +1,106 @@
+"""statistics.json beside a release: noisy counts of the true graph, and what they cost.
+
+{"format": 1, "epsilon_micro": 185185, "protects": "...", "tables": [
+{"of": "ties", "by": "gender", "scale": [3, 1], "cells": [["f", "f"], ...], "counts": [...]}]}
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from fractions import Fraction
+from pathlib import Path
+from typing import Annotated, Final
+
+import msgspec
+
+from ktsafe.connectors.regular_files import read_regular
+from ktsafe.noisy_tables import MICRO, NoisyTable
+
+STATISTICS: Final = "statistics.json"
+STATISTICS_BYTES_MAX: Final = 64 * 1024 * 1024
+PROTECTS: Final = (
+    "Given the published graph, the counts of ties and degrees of this file are differentially "
+    "private for one tie: epsilon_micro millionths. The k ties of one person cost k times that. "
+    "Files of several releases add up, to at most the epsilon per year that the owner configured. "
+    "Counts of people are private likewise for one person with one value; a changed value costs "
+    "twice that. Counts are noisy, unbiased, and may be negative."
+)
+
+Positive = Annotated[int, msgspec.Meta(ge=1)]
+
+
+class Spent(msgspec.Struct, frozen=True):
+    """The `statistics` part of a manifest: what the file costs, in millionths of epsilon."""
+
+    epsilon_micro: Positive
+
+
+class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """One table, see `ktsafe.noisy_tables.NoisyTable`; `scale` is a fraction."""
+
+    of: str
+    by: str | None
+    scale: tuple[Positive, Positive]
+    cells: list[list[str | None]]
+    counts: list[int]
+
+
+class Statistics(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+    """The file."""
+
+    format: int
+    epsilon_micro: Positive
+    protects: str
+    tables: list[Table]
+
+
+def statistics_text(tables: Iterable[NoisyTable], epsilon_micro: int) -> str:
+    """Return the file: a table a line."""
+    lines = [
+        json.dumps(
+            {
+                "of": table.of,
+                "by": table.by,
+                "scale": [table.scale.numerator, table.scale.denominator],
+                "cells": table.cells,
+                "counts": table.counts,
+            }
+        )
+        for table in tables
+    ]
+    head = json.dumps({"format": 1, "epsilon_micro": epsilon_micro, "protects": PROTECTS})
+    return head[:-1] + ', "tables": [\n' + ",\n".join(lines) + "\n]}\n"
+
+
+def read_statistics(path: Path) -> Statistics:
+    """Return what a file holds.
+
+    Raises
+    ------
+    OSError
+        If it cannot be read.
+    ValueError
+        If it is no such file.
+    """
+    data = read_regular(path, STATISTICS_BYTES_MAX)
+    found = msgspec.json.decode(data, type=Statistics)
+    for table in found.tables:
+        if len(table.cells) != len(table.counts):
+            msg = "A table has not as many counts as cells."
+            raise ValueError(msg)
+    if found.format != 1 or found.protects != PROTECTS:
+        msg = "It is of another version."
+        raise ValueError(msg)
+    return found
+
+
+def epsilon_spent(parts: Iterable[Spent | None]) -> Fraction:
+    """Return what the files of some releases cost one tie together, from their manifests alone.
+
+    Examples
+    --------
+    >>> epsilon_spent([Spent(400_000), None, Spent(350_000)])
+    Fraction(3, 4)
+    """
+    return Fraction(sum(part.epsilon_micro for part in parts if part is not None), MICRO)

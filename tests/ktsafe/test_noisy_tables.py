@@ -1,0 +1,78 @@
+"""Noisy counts: exact noise from a secret, cells that tell nothing, unbiased counts."""
+
+import math
+from collections import Counter
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from ktsafe import AttributedGraph
+from ktsafe.datasets import uniform
+from ktsafe.noisy_tables import DEGREE_BINS, MICRO, SecretBytes, discrete_laplace, noisy_tables
+
+SECRET = bytes(range(32))
+
+
+@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(27, 5)])
+def test_noise_has_the_distribution_that_is_claimed(scale):
+    """Shares of 20,000 draws are those of the formula, within five standard errors."""
+    n = 20_000
+    source = SecretBytes(SECRET, "distribution")
+    found = Counter(discrete_laplace(scale, source) for _ in range(n))
+    decay = math.exp(-1 / scale)
+    for x in range(-12, 13):
+        expected = (1 - decay) / (1 + decay) * decay ** abs(x)
+        assert abs(found[x] / n - expected) < 5 * math.sqrt(expected / n) + 1e-9
+
+
+def test_bytes_follow_from_the_secret_and_the_name_alone():
+    """The same twice; others for another secret, and for another name."""
+
+    def draws(secret, what):
+        source = SecretBytes(secret, what)
+        return [source.below(1000) for _ in range(50)]
+
+    assert draws(SECRET, "a") == draws(SECRET, "a")
+    assert draws(SECRET, "a") != draws(SECRET, "b")
+    assert draws(SECRET, "a") != draws(SECRET[::-1], "a")
+
+
+def test_whole_numbers_are_uniform():
+    """Each of seven is drawn about as often."""
+    source = SecretBytes(SECRET, "uniform")
+    found = Counter(source.below(7) for _ in range(7_000))
+    assert set(found) == set(range(7))
+    assert all(abs(n - 1_000) < 160 for n in found.values())
+
+
+def test_one_tie_changes_tables_by_no_more_than_the_noise_is_for():
+    """The sum over tables of the change over the scale is at most epsilon, for every tie tried."""
+    graph = uniform(60, 150, n_tuples=4, rng=np.random.default_rng(1))
+    epsilon_micro = 700_000
+
+    def tables(truth):
+        return noisy_tables(truth, graph, epsilon_micro, SecretBytes(SECRET, "x"))
+
+    full = tables(graph)
+    for row in range(20):
+        rest = np.delete(graph.edges, row, axis=0)
+        less = tables(AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, rest))
+        cost = Fraction(0)
+        for a, b in zip(full, less, strict=True):
+            assert (a.cells, a.scale) == (b.cells, b.scale)
+            # The noise of both is the same, so the difference is that of the true counts.
+            moved = sum(abs(x - y) for x, y in zip(a.counts, b.counts, strict=True))
+            cost += moved / a.scale
+        assert 0 < cost <= Fraction(epsilon_micro, MICRO)
+
+
+def test_with_hardly_any_noise_the_counts_are_true():
+    """All tables of ties add up to all ties, those of people to all people."""
+    graph = uniform(60, 150, n_tuples=4, rng=np.random.default_rng(1))
+    for table in noisy_tables(graph, graph, 10**12, SecretBytes(SECRET, "x")):
+        assert sum(table.counts) == {"ties": graph.n_edges}.get(table.of, graph.n_vertices)
+        if table.of == "degrees":
+            degrees = np.bincount(graph.edges.reshape(-1), minlength=graph.n_vertices)
+            assert table.counts[0] == (degrees == 0).sum()
+            assert len(table.counts) == len(DEGREE_BINS)

@@ -1,0 +1,122 @@
+"""Statistics beside releases: accounted for, the same after a crash, refused when they lie."""
+
+import hashlib
+import json
+from fractions import Fraction
+
+import pytest
+
+from ktsafe.sequence import SequenceOptions
+from ktsafe.state.ledger import ReleaseRecord, Status
+from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_manifest, read_release
+from ktsafe.stream.files.statistics_file import STATISTICS, epsilon_spent
+from ktsafe.stream.release.statistics_budget import YEAR_US, share_micro, spent_micro
+from ktsafe.stream.slots import parse_slots
+from tests.memory_connectors import Crash
+from tests.stream.release.test_linked import EVENTS, PARAMS
+from tests.stream.service.simulation import SLOT_US, Tripwire, World
+
+OPTIONS = SequenceOptions(effort="fast", sybil_margin=0)
+PER_RELEASE = 300_000
+PER_YEAR = PER_RELEASE * (YEAR_US // SLOT_US)
+
+
+def world_of(folder, per_year=PER_YEAR):
+    world = World(folder, [EVENTS], params=PARAMS, sequence=OPTIONS, seed=3)
+    world.epsilon_per_year_micro = per_year
+    return world
+
+
+def folders(world, under):
+    """Write the releases of a world to folders; return them in order."""
+    found = []
+    for release_id, (_, files) in sorted(world.releases.releases.items()):
+        folder = under / release_id
+        folder.mkdir(parents=True)
+        for name, data in files.items():
+            (folder / name).write_bytes(data)
+        found.append(folder)
+    return found
+
+
+def test_what_manifests_add_up_to_is_what_the_ledger_knows(tmp_path):
+    """Separate sums agree: of manifests, of files, of the ledger and of private audits."""
+    world = world_of(tmp_path)
+    world.run()
+    there = folders(world, tmp_path / "read")
+    assert len(there) == 5
+    spent = epsilon_spent(read_manifest(folder).statistics for folder in there)
+    assert spent == Fraction(5 * PER_RELEASE, 1_000_000)
+    assert sum(read_release(f).statistics.epsilon_micro for f in there) == 5 * PER_RELEASE
+    audits = sorted((tmp_path / "audit").glob("*/audit.json"))
+    told = [json.loads(path.read_text())["statistics"] for path in audits]
+    assert [each["left_micro"] for each in told] == [
+        PER_YEAR - i * PER_RELEASE for i in range(1, 6)
+    ]
+
+
+def test_without_a_budget_nothing_is_added(tmp_path):
+    """By default there is no file, and no field in the manifest."""
+    world = world_of(tmp_path, per_year=0)
+    world.run()
+    for folder in folders(world, tmp_path / "read"):
+        assert not (folder / STATISTICS).exists()
+        assert "statistics" not in json.loads((folder / "manifest.json").read_text())
+
+
+def test_a_crash_draws_no_other_noise(tmp_path):
+    """A release that is built again has the same statistics, byte for byte."""
+    straight = world_of(tmp_path / "a")
+    straight.run()
+    expected = [files[STATISTICS] for _, files in straight.releases.releases.values()]
+    world = world_of(tmp_path / "b")
+    seen = []
+    for step in (40, 80, 120, 160, 200):
+        with pytest.raises(Crash):
+            world.run(wire=Tripwire(step))
+        staged = (tmp_path / "b" / "staging").glob(f"*/{STATISTICS}")
+        seen += [path.read_bytes() for path in staged]
+    world.run()
+    assert [files[STATISTICS] for _, files in world.releases.releases.values()] == expected
+    assert set(seen) <= set(expected)
+
+
+@pytest.mark.parametrize("every", ["30s", "1d", "14d", "4w", "month"])
+def test_a_year_of_slots_spends_no_more_than_a_year_may_cost(every):
+    """Whichever 365 days are taken, over a leap year."""
+    slots, slot = parse_slots(every), 1_830_000_000_000_000
+    per_year = 5_000_000
+    records = []
+    for i in range(1 if every == "30s" else 800 if every == "1d" else 60):
+        slot = slots.at_or_after(slot + 1)
+        share = share_micro(per_year, slots, slot)
+        assert share > 0
+        assert spent_micro(records, slot) + share <= per_year
+        records.append(
+            ReleaseRecord(
+                i + 1, f"r{i}", "s", slot, {}, {}, Status.PUBLISHED, 1, 1, epsilon_micro=share
+            )
+        )
+
+
+@pytest.mark.parametrize("change", ["cost", "value", "hidden", "length"])
+def test_statistics_that_lie_are_refused(tmp_path, change):
+    """Also where the hash fits."""
+    world = world_of(tmp_path)
+    world.run()
+    folder = folders(world, tmp_path / "read")[0]
+    told = json.loads((folder / STATISTICS).read_text())
+    manifest = json.loads((folder / "manifest.json").read_text())
+    if change == "cost":
+        told["epsilon_micro"] -= 1
+    elif change == "value":
+        told["tables"][0]["cells"][0] = ["nobody"]
+    elif change == "length":
+        told["tables"][0]["counts"].pop()
+    else:
+        del manifest["statistics"]
+    (folder / STATISTICS).write_text(json.dumps(told))
+    manifest["sha256"][STATISTICS] = hashlib.sha256((folder / STATISTICS).read_bytes()).hexdigest()
+    (folder / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ReleaseUnreadable):
+        read_release(folder)
