@@ -109,7 +109,9 @@ def test_releases_of_a_sequence_are_safe_together(undisturbed, tmp_path):
         release = read_release(folder)
         owners = read_owners(undisturbed.folder / "audit", release_id)
         findings = auditor.extend(audited(release, owners))
-        assert findings.is_safe, findings.violations
+        # People who got another id are warned of, not withheld.
+        broken = [v for v in findings.violations if not v.kind.startswith(linked.LINKED)]
+        assert not broken
         ids.append(set(release.ids))
     assert all(len(a & b) > len(a) / 2 for a, b in itertools.pairwise(ids))
     assert all((g["w"], g["cover"]) == ("all", True) for g in guarantees(undisturbed))
