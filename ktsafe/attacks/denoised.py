@@ -8,6 +8,8 @@ Where all members of a cohort show equal neighbours, this can still tell them ap
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -58,21 +60,44 @@ def denoised(
     sources["model"] = chances_of_truth(case, rng, another)
     for source, chance in sources.items():
         results.append(auc_result(f"denoised.ties.{source}", chance, case.is_true_edge))
-        worth = _both_ways(case.released, np.rint(chance * UNIT).astype(np.int64))
-        sure = np.where(2 * worth >= UNIT, UNIT, 0).astype(np.int64)
-        for rows, weightings in (
-            (marginal_rows(case, worth), {"marginal": SAME}),
-            (joint_rows(case, worth), {"joint": SAME, "joint3": LACK_WEIGHS_3}),
-            (joint_rows(case, sure), {"sure": SAME}),
-        ):
-            known, seen = rows
-            found = standings(
-                known * UNIT, seen, case.places, case.tuples[1], list(weightings.values())
-            )
-            results += [
-                guess_result(f"denoised.{name}.{source}", case, params, standing)
-                for name, standing in zip(weightings, found, strict=True)
-            ]
+        found = weighted_guesses(case, params, chance)
+        results += [dataclasses.replace(r, attack=f"denoised.{r.attack}.{source}") for r in found]
+    return results
+
+
+def weighted_guesses(
+    case: Case, params: PrivacyParams, chance: NDArray[np.float64]
+) -> list[Result]:
+    """Return how many people are found if each shown tie counts by the chance that it is true.
+
+    Parameters
+    ----------
+    case, params:
+        As in `denoised`.
+    chance:
+        float64, shape (released edges,).
+
+    Returns
+    -------
+    list of Result
+        The variants of `denoised`, under their own names.
+    """
+    worth = _both_ways(case.released, np.rint(chance * UNIT).astype(np.int64))
+    sure = np.where(2 * worth >= UNIT, UNIT, 0).astype(np.int64)
+    results = []
+    for rows, weightings in (
+        (marginal_rows(case, worth), {"marginal": SAME}),
+        (joint_rows(case, worth), {"joint": SAME, "joint3": LACK_WEIGHS_3}),
+        (joint_rows(case, sure), {"sure": SAME}),
+    ):
+        known, seen = rows
+        found = standings(
+            known * UNIT, seen, case.places, case.tuples[1], list(weightings.values())
+        )
+        results += [
+            guess_result(name, case, params, standing)
+            for name, standing in zip(weightings, found, strict=True)
+        ]
     return results
 
 

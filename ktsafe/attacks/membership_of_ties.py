@@ -41,11 +41,20 @@ def membership_of_ties(
 
 
 def chances_of_truth(
-    case: Case, rng: np.random.Generator, another: Case | None = None
+    case: Case,
+    rng: np.random.Generator,
+    another: Case | None = None,
+    more: NDArray[np.float64] | None = None,
 ) -> NDArray[np.float64]:
-    """Return the chance that each of `released.edges` is true; parameters as above."""
+    """Return the chance that each of `released.edges` is true; parameters as above.
+
+    `more`, shape (edges, features), is what is known of each edge besides; not with `another`.
+    """
+    features = _features(case.released)
+    if more is not None:
+        features = np.column_stack((features, more))
     lessons = None if another is None else (_features(another.released), another.is_true_edge)
-    return judged(_features(case.released), case.is_true_edge, rng, lessons)
+    return judged(features, case.is_true_edge, rng, lessons)
 
 
 def _features(graph: AttributedGraph) -> NDArray[np.float64]:

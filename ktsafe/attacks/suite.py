@@ -68,13 +68,15 @@ TARGETS_MAX = 5_000
 An attacker has as many candidates as before; only the figure is of fewer people.
 """
 
-SEQUENCE_ATTACKS: Mapping[str, Callable[[History, PrivacyParams], list[Result]]] = MappingProxyType(
+SequenceAttack = Callable[[History, PrivacyParams, np.random.Generator], list[Result]]
+
+SEQUENCE_ATTACKS: Mapping[str, SequenceAttack] = MappingProxyType(
     {
-        "intersection": intersection,
-        "changes": changes,
-        "age": lambda history, _params: age(history),
-        "arrival": arrival,
-        "departure": departure,
+        "intersection": lambda history, params, _rng: intersection(history, params),
+        "changes": lambda history, params, _rng: changes(history, params),
+        "age": age,
+        "arrival": lambda history, params, _rng: arrival(history, params),
+        "departure": lambda history, params, _rng: departure(history, params),
     }
 )
 """Every attack on several releases together, by name."""
@@ -181,6 +183,7 @@ def run_each(
 def run_sequence(
     history: History,
     params: PrivacyParams,
+    rng: np.random.Generator,
     *,
     attacks: Iterable[str] = SEQUENCE_ATTACKS,
 ) -> list[Result]:
@@ -192,6 +195,8 @@ def run_sequence(
         The releases, in order, and the truth.
     params:
         The parameters of the sequence.
+    rng:
+        The only randomness; every attack draws from a stream of its own.
     attacks:
         Names of `SEQUENCE_ATTACKS`.
 
@@ -210,14 +215,15 @@ def run_sequence(
     >>> graph = uniform(100, 600, rng=rng)
     >>> case, ids, persons = Case(graph, *ids_removed(graph, rng)), np.arange(100), np.arange(100)
     >>> history = History([case, case], [ids, ids], [persons, persons])
-    >>> len(run_sequence(history, PrivacyParams(k=10), attacks=["intersection"])) > 0
+    >>> len(run_sequence(history, PrivacyParams(k=10), rng, attacks=["intersection"])) > 0
     True
     """
     wanted = list(attacks)
     if unknown := sorted(set(wanted) - set(SEQUENCE_ATTACKS)):
         msg = f"There is no attack {unknown[0]!r} on sequences."
         raise InvalidParams(msg, hint=f"Known: {', '.join(SEQUENCE_ATTACKS)}.")
+    streams = dict(zip(SEQUENCE_ATTACKS, rng.spawn(len(SEQUENCE_ATTACKS)), strict=True))
     results: list[Result] = []
     for name in wanted:
-        results += SEQUENCE_ATTACKS[name](history, params)
+        results += SEQUENCE_ATTACKS[name](history, params, streams[name])
     return results

@@ -29,7 +29,6 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.attacks import (
     ATTACKS,
-    SEQUENCE_ATTACKS,
     Case,
     History,
     Result,
@@ -125,12 +124,12 @@ def on_feed(name: str, data: Path) -> Found:
         singles = [one for one in ATTACKS if one not in {"seeds", "alignment"}]
         found = {
             "default": told(attacked(history.cases[-1], ATTACKS))
-            | told(run_sequence(history, PARAMS, attacks=SEQUENCE_ATTACKS))
+            | told(run_sequence(history, PARAMS, np.random.default_rng(0)))
         }
         plain = without_ids(history)
         simple = [one for one in singles if one not in NEEDS_INSERTED]
         found[CONTROL] = told(attacked(plain.cases[-1], simple)) | told(
-            run_sequence(plain, PARAMS, attacks=SEQUENCE_ATTACKS)
+            run_sequence(plain, PARAMS, np.random.default_rng(0))
         )
         releases = list(reaudit.sequences([folder]).values())
         assert len(releases) == 1
@@ -203,6 +202,7 @@ ROWS: Final = (
     "membership_of_vertices.inside",
     "membership_of_vertices.k_detect",
     "age",
+    "denoised_by_age",
     "seeds.1%",
     "seeds.5%",
     "alignment.propagated",
@@ -252,7 +252,7 @@ def sharpest(found: Mapping[str, dict[str, Any]], row: str) -> dict[str, Any] | 
         result
         for attack, result in found.items()
         if (attack == row or attack.startswith(f"{row}."))
-        and result["measure"] == ("auc" if row.startswith(AREAS) else "share")
+        and result["measure"] == ("auc" if row in AREAS else "share")
     ]
     return max(mine, key=lambda result: result["value"], default=None)
 

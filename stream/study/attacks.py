@@ -93,7 +93,11 @@ def attack_releases(
     return {
         "releases": reports,
         "sequences": [
-            {"sequence_id": name, "releases": len(steps), "results": _together(steps, together)}
+            {
+                "sequence_id": name,
+                "releases": len(steps),
+                "results": _together(steps, together, seed),
+            }
             for name, steps in sequences.items()
             if len(steps) > 1 and together
         ],
@@ -132,9 +136,10 @@ def _numbered(names: Iterable[Any], known: dict[Any, int]) -> NDArray[np.int64]:
     return np.array([known.setdefault(name, len(known)) for name in names], dtype=np.int64)
 
 
-def _together(steps: Sequence[Judged], attacks: Sequence[str]) -> list[dict[str, Any]]:
+def _together(steps: Sequence[Judged], attacks: Sequence[str], seed: int) -> list[dict[str, Any]]:
     """Attack the releases of one sequence together."""
-    results = run_sequence(history_of(steps), steps[-1].release.params, attacks=attacks)
+    rng = np.random.default_rng(seed)
+    results = run_sequence(history_of(steps), steps[-1].release.params, rng, attacks=attacks)
     return [result.to_mapping() for result in results]
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidGraph, InvalidParams, PrivacyParams
-from ktsafe.attacks import Case, History, ids_removed, run_sequence
+from ktsafe.attacks import Case, History, ids_removed, run, run_sequence
 from ktsafe.attacks.age import age
 from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
@@ -18,6 +18,11 @@ from tests.ktsafe.attacks import naive
 from tests.ktsafe.attacks.releases import CATEGORIES, SCHEMA, graph_of, noisy, random_graph
 
 PARAMS = PrivacyParams(k=3)
+
+
+def seeded() -> np.random.Generator:
+    """Return a generator with a fixed seed."""
+    return np.random.default_rng(0)
 
 
 def churned(graph: AttributedGraph, rng: np.random.Generator, share: float) -> AttributedGraph:
@@ -171,7 +176,7 @@ def test_age_counts_releases_in_succession(history: History) -> None:
     pairs = [(a, b) for a, x in zip(ages, true, strict=True) if x
              for b, y in zip(ages, true, strict=True) if not y]  # fmt: skip
     wins = sum((a > b) + (a == b) / 2 for a, b in pairs)
-    (result,) = age(history)
+    result = age(history, PARAMS, seeded())[0]
     assert result.value == pytest.approx(wins / len(pairs) if pairs else 0.5)
 
 
@@ -193,7 +198,9 @@ def control(*, hidden: bool) -> History:
 
 def test_the_positive_control_is_broken() -> None:
     """With ids removed and nothing else, histories and changes give people away."""
-    found = {r.attack: r for r in run_sequence(control(hidden=False), PrivacyParams(k=10))}
+    found = {
+        r.attack: r for r in run_sequence(control(hidden=False), PrivacyParams(k=10), seeded())
+    }
     assert found["intersection.joint"].value > 0.99
     assert found["changes.consecutive.true"].is_broken
     assert found["changes.net.true"].value > 5 * found["changes.net.true"].control
@@ -206,21 +213,51 @@ def test_the_positive_control_is_broken() -> None:
 
 def test_the_negative_control_is_chance() -> None:
     """Where all shown ties are strangers', histories and changes are as good as guessing."""
-    found = {r.attack: r for r in run_sequence(control(hidden=True), PrivacyParams(k=10))}
+    found = {r.attack: r for r in run_sequence(control(hidden=True), PrivacyParams(k=10), seeded())}
     for name in ("intersection.joint", "changes.net.true", "changes.consecutive.true"):
         assert found[name].low < found[name].control + 0.01
         assert not found[name].is_broken
     assert abs(found["age"].value - 0.5) < 0.05
+    assert not found["denoised_by_age.joint"].is_broken
+
+
+def lasting(rng: np.random.Generator) -> History:
+    """Return releases in which a true tie stays and an inserted one is drawn anew each time."""
+    graph = random_graph(400, 2000, rng)
+    shown, behind = ids_removed(graph, rng)
+    cases = []
+    for _ in range(6):
+        edges = np.concatenate((shown.edges, random_graph(400, 6000, rng).edges))
+        cases.append(Case(graph, graph_of(shown.codes, edges), behind))
+    return History(cases, [np.arange(400)] * 6, [np.arange(400)] * 6)
+
+
+def test_ties_that_stay_are_told_from_those_that_do_not() -> None:
+    """Age names the true ties, and people by them; one release finds a tenth as many."""
+    history = lasting(seeded())
+    found = {r.attack: r for r in age(history, PrivacyParams(k=10), seeded())}
+    assert found["age"].value > 0.99
+    assert found["age"].figures["oldest_1"] == pytest.approx(1.0)
+    assert found["age"].figures["returned_5"] < 0.5
+    assert found["denoised_by_age.ties"].value > 0.99
+    assert found["denoised_by_age.joint"].value > 0.99
+    assert found["denoised_by_age.joint"].is_broken
+    (alone,) = (
+        r
+        for r in run(history.cases[-1], PrivacyParams(k=10), seeded(), attacks=["denoised"])
+        if r.attack == "denoised.joint.model"
+    )
+    assert alone.value < 0.9
 
 
 def test_one_release_is_no_history() -> None:
     """Changes and ages need two releases; unknown attacks and wrong numbers are refused."""
     graph = random_graph(5, 4, np.random.default_rng(0))
     one = History([Case(graph, graph, np.arange(5))], [np.arange(5)], [np.arange(5)])
-    assert [r.attack for r in run_sequence(one, PARAMS)] == ["intersection.joint"]
-    assert run_sequence(History([], [], []), PARAMS) == []
+    assert [r.attack for r in run_sequence(one, PARAMS, seeded())] == ["intersection.joint"]
+    assert run_sequence(History([], [], []), PARAMS, seeded()) == []
     with pytest.raises(InvalidParams):
-        run_sequence(one, PARAMS, attacks=["one_hop"])
+        run_sequence(one, PARAMS, seeded(), attacks=["one_hop"])
     for ids in ([np.arange(4)], [np.zeros(5, dtype=int)], []):
         with pytest.raises(InvalidGraph):
             History(one.cases, ids, one.persons)
