@@ -16,9 +16,7 @@ from ktsafe.sequence.memory.current import Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import PairOfClasses
-
-DARK = 0.1
-"""Share of its ties by which a cell gets more edges, since some of its pairs are dark."""
+from ktsafe.sequence.ties.renewal import turn
 
 LEAST, MOST = 0.1, 2.0
 """Of the edges that planned pairs should have by their own ties: how many they get, at least and at
@@ -49,20 +47,19 @@ def at_prices(draft: Draft, pairs: list[PairOfClasses], programs: list[Pair]) ->
     wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)
     values = np.array(state.codes.classes, dtype=np.int64)
     values = values.reshape(len(state.codes.classes), -1)
-    cells = [_cells(of_pair, ties, base, wanted) for of_pair in cells_of(values, np.array(known))]
+    # In each release that share of a cell is dark, so that the others show more.
+    wished = (1 + 1 / turn(draft.frame.options.max_age)) * ties
+    cells = [_cells(of_pair, wished - base, wanted) for of_pair in cells_of(values, np.array(known))]
     n_candidates = [len(pair.hidden) if len(pair.shown) else pair.n_ties for pair in pairs]
     market = Market(programs, np.array(n_candidates), draft.run, _rest(state, sum(n_candidates)))
     return priced(market, cells, wanted, draft.frame.options.aim)
 
 
 def _cells(
-    of_pair: NDArray[np.int64],
-    ties: NDArray[np.int64],
-    base: NDArray[np.int64],
-    wanted: NDArray[np.float64],
+    of_pair: NDArray[np.int64], lacks: NDArray[np.float64], wanted: NDArray[np.float64]
 ) -> Cells:
     """Return the cells of an attribute with what the planned pairs, the first ones, lack there."""
-    lacking = np.bincount(of_pair, (1 + DARK) * ties - base)
+    lacking = np.bincount(of_pair, lacks)
     own = np.bincount(of_pair[: len(wanted)], wanted, len(lacking))
     return Cells(
         of_pair[: len(wanted)], np.clip(lacking, np.maximum(LEAST * own, 1), MOST * own + 1)

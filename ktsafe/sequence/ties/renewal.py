@@ -21,6 +21,11 @@ SPREAD = 0.05
 """Share of the true ties of a cell that may go dark before others of equally old pairs do."""
 
 
+def turn(max_age: int) -> float:
+    """Return the number of releases in which every pair of classes goes dark once."""
+    return EARLY * max_age
+
+
 def to_renew(state: State, max_age: int) -> list[Tie]:
     """Return the pairs of classes that go dark in this release because of their age.
 
@@ -35,7 +40,7 @@ def to_renew(state: State, max_age: int) -> list[Tie]:
     age = {classes: state.current.number - state.current.planned[classes] for classes in shown}
     n_true = {c: len(state.edges.between[c]) - state.edges.n_inserted[c] for c in shown}
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
-    span = EARLY * max_age
+    span = turn(max_age)
     share = sum(n_true.values()) / span
     # What goes later is the oldest pairs but for a share of each release that they have left.
     due = room = 0.0
