@@ -1,8 +1,8 @@
 """kt-safe anonymization of attributed graphs: arrays in, arrays out.
 
-Nothing here reads a file, a clock, the environment or a global random state, but for where compiled
-kernels are kept (`ktsafe.compiled_kernels`). Each name is loaded when it is first asked for: for
-the errors alone nobody waits for the compiler.
+Only `ktsafe.reader` reads files, and nothing here reads a clock, the environment or a global random
+state, but for where compiled kernels are kept (`ktsafe.compiled_kernels`). Each name is loaded when
+it is first asked for: for the errors alone nobody waits for the compiler.
 """
 
 from typing import TYPE_CHECKING
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from ktsafe.options import AnonymizeOptions
     from ktsafe.params import PrivacyParams
     from ktsafe.protection import Protected, protect
+    from ktsafe.reader import read
 
 __all__ = [
     "MISSING",
@@ -32,6 +33,7 @@ __all__ = [
     "Schema",
     "anonymize",
     "protect",
+    "read",
 ]
 
 __getattr__ = loads(
@@ -49,5 +51,6 @@ __getattr__ = loads(
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),
         "ktsafe.anonymization": ("Anonymized", "anonymize"),
+        "ktsafe.reader": ("read",),
     },
 )

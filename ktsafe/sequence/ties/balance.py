@@ -49,7 +49,9 @@ def at_prices(draft: Draft, pairs: list[PairOfClasses], programs: list[Pair]) ->
     values = values.reshape(len(state.codes.classes), -1)
     # In each release that share of a cell is dark, so that the others show more.
     wished = (1 + 1 / turn(draft.frame.options.max_age)) * ties
-    cells = [_cells(of_pair, wished - base, wanted) for of_pair in cells_of(values, np.array(known))]
+    cells = [
+        _cells(of_pair, wished - base, wanted) for of_pair in cells_of(values, np.array(known))
+    ]
     n_candidates = [len(pair.hidden) if len(pair.shown) else pair.n_ties for pair in pairs]
     market = Market(programs, np.array(n_candidates), draft.run, _rest(state, sum(n_candidates)))
     return priced(market, cells, wanted, draft.frame.options.aim)

@@ -1,0 +1,23 @@
+"""Releases for those who study them: the graph, and figures with error bars. Needs numpy only.
+
+>>> import ktsafe
+>>> release = ktsafe.read("releases/000013-20270101T000000Z")  # doctest: +SKIP
+>>> release.estimate("assortativity", by="age_band")  # doctest: +SKIP
+Estimate(value=0.257, low=0.243, high=0.271, source='tables')
+"""
+
+from ktsafe.reader.estimates import FIGURES, Estimate
+from ktsafe.reader.folders import NotARelease, read
+from ktsafe.reader.published import PublishedRelease, Table
+from ktsafe.reader.series import Change, Releases
+
+__all__ = [
+    "FIGURES",
+    "Change",
+    "Estimate",
+    "NotARelease",
+    "PublishedRelease",
+    "Releases",
+    "Table",
+    "read",
+]

@@ -1,0 +1,149 @@
+"""Figures of the true network from noisy tables, with the interval that their noise leaves.
+
+A figure is computed from the tables as they are, and from copies of them with as much noise again.
+Its interval is as wide as these spread. Where a release has no tables, its graph gives a value and
+nothing gives an interval: how far a graph leans cannot be seen from it.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+Floats = NDArray[np.float64]
+DRAWS = 2_000
+LEVEL = 0.95
+
+
+@dataclasses.dataclass(frozen=True)
+class Estimate:
+    """A figure of the true network, as far as a release tells it.
+
+    Attributes
+    ----------
+    value:
+        The figure; NaN where it cannot be told.
+    low, high:
+        Its interval of 95%; None where only the graph tells the figure.
+    source:
+        "tables": from noisy counts of the true network. "graph": from the published graph, which
+        leans by an unknown error.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    source: Literal["tables", "graph"]
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Counts:
+    """What figures are computed from, once or in many draws.
+
+    Attributes
+    ----------
+    names:
+        The values of the attribute; the last one, None, stands for all that are not published.
+    people:
+        float64, shape (draws, values).
+    mixing:
+        float64, shape (draws, values, values): ties between people of two values, symmetric; on the
+        diagonal ties within a value, once.
+    degrees:
+        float64, shape (draws, bins), or None; bins begin at `bins`.
+    """
+
+    names: tuple[str | None, ...]
+    people: Floats
+    mixing: Floats
+    bins: NDArray[np.int64]
+    degrees: Floats | None
+
+    @property
+    def ties(self) -> Floats:
+        """All ties, shape (draws,)."""
+        total: Floats = np.triu(self.mixing).sum(axis=(1, 2))
+        return total
+
+    @property
+    def ends(self) -> Floats:
+        """Ends of ties by value, shape (draws, values)."""
+        ends: Floats = self.mixing.sum(axis=2) + np.einsum("dii->di", self.mixing)
+        return ends
+
+    def at(self, value: str | None) -> int:
+        """Return where a value is; a value that no vertex has raises KeyError."""
+        if value is None or value not in self.names:
+            raise KeyError(value)
+        return self.names.index(value)
+
+
+def _assortativity(counts: Counts, _: tuple[str, ...]) -> Floats:
+    ends = counts.ends
+    total = np.maximum(ends.sum(axis=1), 1.0)
+    inside = 2 * np.einsum("dii->d", counts.mixing) / total
+    expected = ((ends / total[:, None]) ** 2).sum(axis=1)
+    excess: Floats = (inside - expected) / np.maximum(1 - expected, 1e-9)
+    return excess
+
+
+def _ratio(above: Floats, below: Floats) -> Floats:
+    return above / np.maximum(below, 1.0)
+
+
+FIGURES: Mapping[str, tuple[int, Callable[[Counts, tuple[str, ...]], Floats]]] = {
+    "people": (0, lambda c, _: c.people.sum(axis=1)),
+    "ties": (0, lambda c, _: c.ties),
+    "mean_degree": (0, lambda c, _: _ratio(2 * c.ties, c.people.sum(axis=1))),
+    "density": (
+        0,
+        lambda c, _: _ratio(2 * c.ties, c.people.sum(axis=1) * (c.people.sum(axis=1) - 1)),
+    ),
+    "isolated_share": (0, lambda c, _: _tail(c, 0, below=1)),
+    "assortativity": (0, _assortativity),
+    "share_of_ties_within": (0, lambda c, _: _ratio(np.einsum("dii->d", c.mixing), c.ties)),
+    "people_of": (1, lambda c, v: c.people[:, c.at(v[0])]),
+    "share_of_people": (1, lambda c, v: _ratio(c.people[:, c.at(v[0])], c.people.sum(axis=1))),
+    "mean_degree_of": (1, lambda c, v: _ratio(c.ends[:, c.at(v[0])], c.people[:, c.at(v[0])])),
+    "share_of_ties_within_of": (
+        1,
+        lambda c, v: _ratio(2 * c.mixing[:, c.at(v[0]), c.at(v[0])], c.ends[:, c.at(v[0])]),
+    ),
+    "ties_between": (2, lambda c, v: c.mixing[:, c.at(v[0]), c.at(v[1])]),
+    "share_of_neighbours": (
+        2,
+        lambda c, v: _ratio(
+            c.mixing[:, c.at(v[0]), c.at(v[1])] * (1 + (v[0] == v[1])), c.ends[:, c.at(v[0])]
+        ),
+    ),
+}
+"""Figures by name, and how many values each is of. All but the first four and `isolated_share` need
+an attribute; `share_of_neighbours` is the share of the second value among neighbours of the first.
+"""
+
+WITHOUT_ATTRIBUTE = frozenset({"people", "ties", "mean_degree", "density", "isolated_share"})
+
+
+def _tail(counts: Counts, least: int, *, below: int) -> Floats:
+    """Return the share of people with a degree from `least` up to `below`; NaN without a table."""
+    if counts.degrees is None:
+        return np.full(len(counts.people), np.nan)
+    chosen = (counts.bins >= least) & (counts.bins < below)
+    return _ratio(counts.degrees[:, chosen].sum(axis=1), counts.people.sum(axis=1))
+
+
+def laplace(scale: float, shape: tuple[int, ...], rng: np.random.Generator) -> Floats:
+    """Return whole numbers with probability proportional to exp(-|x| / scale), as float64."""
+    chance = 1 - np.exp(-1 / scale)
+    return (rng.geometric(chance, shape) - rng.geometric(chance, shape)).astype(np.float64)
+
+
+def estimate_of(drawn: Floats) -> Estimate:
+    """Return the estimate of draws; the first one is the tables as they are."""
+    value = float(drawn[0])
+    low, high = np.quantile(drawn[1:] - value, [(1 - LEVEL) / 2, (1 + LEVEL) / 2])
+    return Estimate(value, value + float(low), value + float(high), "tables")

@@ -1,0 +1,104 @@
+"""Reads releases from folders, every byte against the digests of the manifest."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ktsafe.errors import KtsafeError
+from ktsafe.reader.published import PublishedRelease, Table
+from ktsafe.reader.series import Releases
+
+
+class NotARelease(KtsafeError):
+    """A folder holds no intact release."""
+
+
+def read(folder: Path | str) -> PublishedRelease | Releases:
+    """Read a release, or all releases of a folder, every file's digest checked.
+
+    Parameters
+    ----------
+    folder:
+        With manifest.json; or with folders that have one, in the order of their names.
+
+    Raises
+    ------
+    NotARelease
+        If a file is missing, not as the manifest says, or the release was not published whole.
+
+    Examples
+    --------
+    >>> release = read("releases/000013-20270101T000000Z")  # doctest: +SKIP
+    >>> release.estimate("ties_between", "f", "m", by="gender")  # doctest: +SKIP
+    Estimate(value=4910.0, low=4887.0, high=4933.0, source='tables')
+    """
+    folder = Path(folder)
+    if (folder / "manifest.json").exists():
+        return _read_one(folder)
+    manifests = sorted(folder.glob("*/manifest.json"))
+    if not manifests:
+        raise NotARelease(
+            "There is no release in this folder.",
+            hint="It needs manifest.json, or folders with it.",
+        )
+    return Releases([_read_one(path.parent) for path in manifests])
+
+
+def _read_one(folder: Path) -> PublishedRelease:
+    try:
+        manifest = json.loads((folder / "manifest.json").read_bytes())
+        digests: Mapping[str, str] = manifest["sha256"]
+        found = {name: (folder / Path(name).name).read_bytes() for name in digests}
+        for name, content in found.items():
+            if hashlib.sha256(content).hexdigest() != digests[name]:
+                msg = f"{Path(name).name} of a release is not as its manifest says."
+                raise NotARelease(msg, hint="Get the release again.")
+        vertices = _rows(found["vertices.csv"])
+        edges = _rows(found["edges.csv"])
+        names, ids = next(vertices)[1:], []
+        columns: list[list[str]] = [[] for _ in names]
+        for vertex, *row in vertices:
+            ids.append(vertex)
+            for column, value in zip(columns, row, strict=True):
+                column.append(value)
+        position = {vertex: i for i, vertex in enumerate(ids)}
+        next(edges)
+        ends = [(position[a], position[b]) for a, b in edges]
+        tables = _tables(found.get("statistics.json"))
+    except (OSError, ValueError, LookupError, StopIteration) as error:
+        msg = "This folder holds no intact release."
+        raise NotARelease(msg, hint="Get the release again.") from error
+    return PublishedRelease(
+        manifest,
+        np.array(ids, dtype=np.str_),
+        {name: np.array(c, dtype=np.str_) for name, c in zip(names, columns, strict=True)},
+        np.array(ends, dtype=np.int64).reshape(-1, 2),
+        tables,
+    )
+
+
+def _rows(content: bytes) -> Any:
+    return csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
+
+
+def _tables(content: bytes | None) -> list[Table]:
+    if content is None:
+        return []
+    return [
+        Table(
+            table["of"],
+            table["by"],
+            [tuple(cell) for cell in table["cells"]],
+            np.array(table["counts"], dtype=np.int64),
+            table["scale"][0] / table["scale"][1],
+        )
+        for table in json.loads(content)["tables"]
+    ]

@@ -1,0 +1,251 @@
+"""One release as its reader has it: the graph, and figures of the network behind it."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import InvalidParams
+from ktsafe.reader.estimates import (
+    DRAWS,
+    FIGURES,
+    WITHOUT_ATTRIBUTE,
+    Counts,
+    Estimate,
+    Floats,
+    estimate_of,
+    laplace,
+)
+
+if TYPE_CHECKING:
+    import igraph
+    import networkx as nx
+    import pandas as pd
+
+
+RAKES = 100
+"""Rounds in which weights are fitted to the tables of several attributes."""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Table:
+    """Noisy counts of the true network: `of` "people", "ties" or "degrees", by an attribute."""
+
+    of: str
+    by: str | None
+    cells: Sequence[tuple[str | None, ...]]
+    counts: NDArray[np.int64]
+    scale: float
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class PublishedRelease:
+    """A release: its graph, and what it tells of the network behind it.
+
+    Attributes
+    ----------
+    manifest:
+        What manifest.json says.
+    ids:
+        Published ids, shape (n,); people without a tie are among them.
+    columns:
+        The values of each attribute, by position.
+    edges:
+        int64, shape (m, 2): positions.
+    tables:
+        Noisy counts of the true network; empty without statistics.json.
+    """
+
+    manifest: Mapping[str, Any]
+    ids: NDArray[np.str_]
+    columns: Mapping[str, NDArray[np.str_]]
+    edges: NDArray[np.int64]
+    tables: Sequence[Table] = ()
+
+    @property
+    def release_id(self) -> str:
+        """The name of the release."""
+        return str(self.manifest["release_id"])
+
+    @property
+    def attributes(self) -> list[str]:
+        """The quasi-identifiers, by which figures can be asked for."""
+        return list(self.manifest["schema"]["quasi_identifiers"])
+
+    @property
+    def edge_index(self) -> NDArray[np.int64]:
+        """Both directions of every edge, int64, shape (2, 2 m), as PyTorch Geometric takes it."""
+        return np.concatenate((self.edges, self.edges[:, ::-1])).T
+
+    def to_networkx(self) -> nx.Graph:
+        """Return the graph by ids, with attributes, and with the people who have no tie."""
+        import networkx as nx
+
+        graph: nx.Graph = nx.Graph()
+        ids = self.ids.tolist()
+        for i, vertex in enumerate(ids):
+            graph.add_node(
+                vertex, **{name: str(column[i]) for name, column in self.columns.items()}
+            )
+        graph.add_edges_from((ids[a], ids[b]) for a, b in self.edges.tolist())
+        return graph
+
+    def to_igraph(self) -> igraph.Graph:
+        """Return the graph with ids as `name`, with attributes, and people who have no tie."""
+        import igraph
+
+        columns = {name: column.tolist() for name, column in self.columns.items()}
+        return igraph.Graph(
+            n=len(self.ids),
+            edges=self.edges.tolist(),
+            vertex_attrs={"name": self.ids.tolist(), **columns},
+        )
+
+    def to_pandas(self) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return vertices, by id, and edges with `source` and `target`."""
+        import pandas as pd
+
+        vertices = pd.DataFrame(dict(self.columns), index=pd.Index(self.ids, name="id"))
+        return vertices, pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
+
+    def estimate(self, figure: str, *values: str, by: str | None = None) -> Estimate:
+        """Return a figure of the true network.
+
+        Parameters
+        ----------
+        figure:
+            One of `FIGURES`.
+        values:
+            As many values of the attribute as the figure takes.
+        by:
+            The attribute. Figures of the whole network need none.
+
+        Raises
+        ------
+        InvalidParams
+            If figure, attribute or values are not known.
+
+        Examples
+        --------
+        >>> release.estimate("ties_between", "f", "m", by="gender")  # doctest: +SKIP
+        Estimate(value=4910.0, low=4887.0, high=4933.0, source='tables')
+        """
+        check_asked(figure, values, by)
+        drawn = self.drawn(figure, values, by)
+        if len(drawn) == 1:
+            return Estimate(float(drawn[0]), None, None, "graph")
+        return estimate_of(drawn)
+
+    def drawn(self, figure: str, values: tuple[str, ...], by: str | None) -> Floats:
+        """Return the figure of the tables, and of 2,000 with noise again; else of the graph."""
+        if by is None:
+            # The fewer cells are added up, the less noise.
+            by = min(self.attributes, key=lambda name: len(np.unique(self.columns[name])))
+        if by not in self.attributes:
+            msg = f"There is no quasi-identifier {by!r}."
+            raise InvalidParams(msg, hint=f"Known: {', '.join(self.attributes)}.")
+        try:
+            return FIGURES[figure][1](self.counts(by), values)
+        except KeyError as unknown:
+            msg = f"No vertex has the value {unknown.args[0]!r} of {by}."
+            raise InvalidParams(msg, hint="Only published values can be asked for.") from None
+
+    def counts(self, by: str) -> Counts:
+        """Return the counts by an attribute: of the tables and draws of them, else of the graph."""
+        of = {(table.of, table.by): table for table in self.tables}
+        if ("people", by) not in of or ("ties", by) not in of:
+            return self.shown(by)
+        people = _with_noise(of["people", by])
+        ties = _with_noise(of["ties", by])
+        values = tuple(value for (value,) in of["people", by].cells)
+        place = {value: i for i, value in enumerate(values)}
+        mixing = np.zeros((len(ties), len(values), len(values)))
+        for (a, b), column in zip(of["ties", by].cells, ties.T, strict=True):
+            mixing[:, place[a], place[b]] = mixing[:, place[b], place[a]] = column
+        degrees = of.get(("degrees", None))
+        if degrees is None:
+            return Counts(values, people, mixing, np.zeros(0, dtype=np.int64), None)
+        bins = np.array([int(least or 0) for (least,) in degrees.cells], dtype=np.int64)
+        return Counts(values, people, mixing, bins, _with_noise(degrees))
+
+    def shown(self, by: str) -> Counts:
+        """Return the counts of the published graph, one draw."""
+        names, of_vertex = np.unique(self.columns[by], return_inverse=True)
+        n = len(names) + 1
+        ends = np.sort(of_vertex[self.edges], axis=1)
+        square = np.zeros((1, n, n))
+        np.add.at(square[0], (ends[:, 0], ends[:, 1]), 1)
+        square = np.maximum(square, square.transpose(0, 2, 1))
+        people = np.bincount(of_vertex, minlength=n)[None].astype(np.float64)
+        degrees = np.bincount(self.edges.reshape(-1), minlength=len(self.ids))
+        bins = np.arange(degrees.max(initial=0) + 1)
+        of_degree = np.bincount(degrees, minlength=len(bins))[None].astype(np.float64)
+        return Counts((*names.tolist(), None), people, square, bins, of_degree)
+
+    def mixing(self, by: str) -> list[dict[str, Any]]:
+        """Return, for each two values, ties as estimated and edges as shown.
+
+        Rows have `values`, `ties` (an `Estimate`), `edges`, and `is_shown`: False where both values
+        have people and no edge joins them. That is not shown; it does not mean that there are none.
+        """
+        shown = self.shown(by)
+        *known, _ = shown.names
+        rows = []
+        for a, b in itertools.combinations_with_replacement(range(len(known)), 2):
+            pair = (str(known[a]), str(known[b]))
+            n_edges = int(shown.mixing[0, a, b])
+            estimate = self.estimate("ties_between", *pair, by=by)
+            rows.append(
+                {"values": pair, "ties": estimate, "edges": n_edges, "is_shown": n_edges > 0}
+            )
+        return rows
+
+    @cached_property
+    def weights(self) -> Floats:
+        """A weight of each edge, with which the graph's own ties agree with the tables.
+
+        Fitted in turn to the ties between the values of each attribute (Deming and Stephan, 1940).
+        What is not shown has no edge to weigh. float64, shape (m,); ones without tables.
+        """
+        weights = np.ones(len(self.edges))
+        margins = []
+        for table in self.tables:
+            if table.of != "ties" or table.by is None:
+                continue
+            column = self.columns[table.by]
+            cell = {pair: i for i, pair in enumerate(table.cells)}
+            cell |= {(b, a): i for (a, b), i in cell.items()}
+            ends = column[self.edges].tolist()
+            at = np.array([cell[a, b] for a, b in ends], dtype=np.int64)
+            margins.append((at, np.maximum(table.counts, 0).astype(np.float64)))
+        for _ in range(RAKES if margins else 0):
+            for at, target in margins:
+                now = np.bincount(at, weights, len(target))
+                weights *= (target / np.where(now > 0, now, 1.0))[at]
+        return weights
+
+
+def check_asked(figure: str, values: Sequence[str], by: str | None) -> None:
+    """Raise InvalidParams if no such figure can be asked for."""
+    if figure not in FIGURES:
+        msg = f"There is no figure {figure!r}."
+        raise InvalidParams(msg, hint=f"Known: {', '.join(FIGURES)}.")
+    wanted = FIGURES[figure][0]
+    if len(values) != wanted or (by is None and figure not in WITHOUT_ATTRIBUTE):
+        msg = f"Figure {figure!r} takes {wanted} values of an attribute."
+        raise InvalidParams(msg, hint=f"Such as: estimate({figure!r}{', value' * wanted}, by=...).")
+
+
+def _with_noise(table: Table) -> Floats:
+    """Return the counts, and draws of them with noise of the same law again; always the same."""
+    seed = np.abs(table.counts) if len(table.counts) else [0]
+    rng = np.random.default_rng([*np.asarray(seed).tolist(), len(table.cells)])
+    drawn = table.counts + laplace(table.scale, (DRAWS + 1, len(table.counts)), rng)
+    drawn[0] = table.counts
+    return drawn

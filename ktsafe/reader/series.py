@@ -1,0 +1,81 @@
+"""Releases of one network, one after another: differences and trends with error bars."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+
+from ktsafe.errors import InvalidParams
+from ktsafe.reader.estimates import Estimate, Floats, estimate_of
+from ktsafe.reader.published import PublishedRelease, check_asked
+
+
+@dataclasses.dataclass(frozen=True)
+class Change(Estimate):
+    """A difference, or a change per release, and what may be said of it."""
+
+    @property
+    def direction(self) -> str:
+        """Return "up" or "down" where the interval leaves no doubt, else "not told"."""
+        if self.low is None or self.high is None or self.low <= 0 <= self.high:
+            return "not told"
+        return "up" if self.value > 0 else "down"
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class Releases:
+    """Releases in the order of their publication."""
+
+    releases: Sequence[PublishedRelease]
+
+    def __len__(self) -> int:
+        return len(self.releases)
+
+    def __getitem__(self, i: int) -> PublishedRelease:
+        return self.releases[i]
+
+    def __iter__(self) -> Iterator[PublishedRelease]:
+        return iter(self.releases)
+
+    def estimate(self, figure: str, *values: str, by: str | None = None) -> list[Estimate]:
+        """Return the figure of every release; parameters are those of a single release."""
+        return [release.estimate(figure, *values, by=by) for release in self.releases]
+
+    def difference(
+        self,
+        figure: str,
+        *values: str,
+        by: str | None = None,
+        first: int = 0,
+        last: int = -1,
+    ) -> Change:
+        """Return the figure of one release less that of an earlier one.
+
+        The noise of each release is drawn afresh, so the interval is that of both together.
+        """
+        before, after = self._drawn(figure, values, by)[[first, last]]
+        return _change(after - before)
+
+    def trend(self, figure: str, *values: str, by: str | None = None) -> Change:
+        """Return how much the figure changes from release to release, by least squares."""
+        drawn = self._drawn(figure, values, by)
+        if len(drawn) < 2:
+            raise InvalidParams("A trend needs two releases.", hint="Read a folder of releases.")
+        times = np.arange(len(drawn)) - (len(drawn) - 1) / 2
+        return _change(times @ drawn / (times @ times))
+
+    def _drawn(self, figure: str, values: tuple[str, ...], by: str | None) -> Floats:
+        """Return the figure in draws of every release: float64, shape (releases, draws)."""
+        check_asked(figure, values, by)
+        rows = [release.drawn(figure, values, by) for release in self.releases]
+        # Without its tables a release tells no interval, nor does what it is compared with.
+        n = min(map(len, rows))
+        return np.array([row[:n] for row in rows])
+
+
+def _change(drawn: Floats) -> Change:
+    if len(drawn) == 1:
+        return Change(float(drawn[0]), None, None, "graph")
+    return Change(**dataclasses.asdict(estimate_of(drawn)))

@@ -1,0 +1,257 @@
+"""What readers make of a release: figures against counts of networkx, intervals against the truth.
+
+Releases here are written by the test itself; the tables have the noise of `ktsafe.noisy_tables`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from fractions import Fraction
+from pathlib import Path
+
+import networkx as nx
+import numpy as np
+import pytest
+
+import ktsafe
+from ktsafe import AttributedGraph, InvalidParams
+from ktsafe.datasets import uniform
+from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
+from ktsafe.reader import FIGURES, NotARelease, PublishedRelease, Releases
+
+PER_RELEASE = MICRO // 2
+"""Epsilon of a file, in millionths."""
+
+
+def write(
+    folder: Path, graph: AttributedGraph, *, truth: AttributedGraph | None, seed: int = 0
+) -> Path:
+    """Write a graph as a release, with tables of a true graph if one is given."""
+    folder.mkdir()
+    names = graph.schema.attributes
+    values = [
+        [graph.categories[j][code] for code in graph.codes[:, j].tolist()]
+        for j in range(len(names))
+    ]
+    rows = zip(range(graph.n_vertices), *values, strict=True)
+    vertices = [",".join(["id", *names]), *(",".join(map(str, row)) for row in rows)]
+    edges = ["source,target", *(f"{a},{b}" for a, b in graph.edges.tolist())]
+    files = {"vertices.csv": "\n".join(vertices) + "\n", "edges.csv": "\n".join(edges) + "\n"}
+    if truth is not None:
+        secret = SecretBytes(seed.to_bytes(32, "big"), "tables")
+        tables = [
+            {
+                "of": table.of,
+                "by": table.by,
+                "scale": Fraction(table.scale).as_integer_ratio(),
+                "cells": table.cells,
+                "counts": table.counts,
+            }
+            for table in noisy_tables(truth, graph, PER_RELEASE, secret)
+        ]
+        files["statistics.json"] = json.dumps({"tables": tables})
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+    schema = {"quasi_identifiers": list(graph.schema.quasi_identifiers)}
+    manifest = {"release_id": folder.name, "schema": schema, "sha256": digests}
+    (folder / "manifest.json").write_text(json.dumps(manifest), encoding="utf-8")
+    return folder
+
+
+def some_graph(seed: int = 0, n: int = 400, m: int = 2400) -> AttributedGraph:
+    """Return a network of strangers in six classes."""
+    return uniform(n, m, rng=np.random.default_rng(seed), n_tuples=6)
+
+
+def with_other_ties(graph: AttributedGraph, m: int) -> AttributedGraph:
+    """Return the same people with so many ties of strangers."""
+    ties = uniform(graph.n_vertices, m, rng=np.random.default_rng(9)).edges
+    return AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, ties)
+
+
+def one(folder: Path) -> PublishedRelease:
+    """Read one release."""
+    release = ktsafe.read(folder)
+    assert isinstance(release, PublishedRelease)
+    return release
+
+
+def by_networkx(graph: AttributedGraph, by: str) -> dict[tuple[str, ...], float]:
+    """Return figures of a graph, counted with networkx and plain Python."""
+    j = graph.schema.attributes.index(by)
+    value = [graph.categories[j][code] for code in graph.codes[:, j].tolist()]
+    g = nx.Graph(graph.edges.tolist())
+    g.add_nodes_from((v, {by: value[v]}) for v in range(graph.n_vertices))
+    n, m = g.number_of_nodes(), g.number_of_edges()
+    within = sum(value[u] == value[v] for u, v in g.edges)
+    found: dict[tuple[str, ...], float] = {
+        ("people",): n,
+        ("ties",): m,
+        ("mean_degree",): 2 * m / n,
+        ("density",): nx.density(g),
+        ("isolated_share",): nx.number_of_isolates(g) / n,
+        ("assortativity",): nx.attribute_assortativity_coefficient(g, by),
+        ("share_of_ties_within",): within / m,
+    }
+    for a in set(value):
+        members = {v for v in g if value[v] == a}
+        ends = sum(dict(g.degree(members)).values())
+        found["people_of", a] = len(members)
+        found["share_of_people", a] = len(members) / n
+        found["mean_degree_of", a] = ends / len(members)
+        found["share_of_ties_within_of", a] = 2 * g.subgraph(members).number_of_edges() / ends
+        for b in set(value):
+            others = {v for v in g if value[v] == b}
+            steps = sum(w in others for v in members for w in g[v])
+            found["ties_between", a, b] = steps / 2 if a == b else steps
+            found["share_of_neighbours", a, b] = steps / ends
+    return found
+
+
+def test_figures_of_the_graph_are_those_of_networkx(tmp_path: Path) -> None:
+    """Without tables every figure is the graph's own, and has no interval."""
+    graph = some_graph()
+    release = one(write(tmp_path / "r", graph, truth=None))
+    by = release.attributes[0]
+    expected = by_networkx(graph, by)
+    assert {figure for figure, *_ in expected} == set(FIGURES)
+    for (figure, *values), count in expected.items():
+        found = release.estimate(figure, *values, by=by)
+        assert found.value == pytest.approx(count), figure
+        assert (found.low, found.high, found.source) == (None, None, "graph")
+    assert np.all(release.weights == 1)
+
+
+def test_intervals_hold_the_truth(tmp_path: Path) -> None:
+    """The graph shown is another one; of 40 times all figures at least 90% are in the interval."""
+    truth = some_graph(1)
+    shown = with_other_ties(truth, 1500)
+    by = truth.schema.quasi_identifiers[0]
+    expected = by_networkx(truth, by)
+    held: list[bool] = []
+    for seed in range(40):
+        release = one(write(tmp_path / f"{seed}", shown, truth=truth, seed=seed))
+        for (figure, *values), count in expected.items():
+            found = release.estimate(figure, *values, by=by)
+            assert found.source == "tables"
+            assert found.low is not None
+            assert found.high is not None
+            held.append(found.low - 1e-9 <= count <= found.high + 1e-9)
+    assert 0.92 < np.mean(held) < 0.99
+
+
+def test_there_is_a_trend_only_where_there_is_one(tmp_path: Path) -> None:
+    """A network that stays has no trend in most figures; one that grows does."""
+    first = some_graph(3)
+    graphs = [with_other_ties(first, 2400 + 150 * i) for i in range(6)]
+    for i, graph in enumerate(graphs):
+        write(tmp_path / f"{i}", graph, truth=graph, seed=i)
+    grows = ktsafe.read(tmp_path)
+    assert isinstance(grows, Releases)
+    ties = grows.trend("ties")
+    assert ties.direction == "up"
+    assert ties.low is not None
+    assert ties.high is not None
+    assert abs(ties.value - 150) < ties.high - ties.low
+    assert grows.difference("ties", first=1, last=3).direction == "up"
+    assert grows.difference("ties", first=3, last=1).direction == "down"
+    stays = Releases([one(write(tmp_path / f"s{i}", graphs[0], truth=graphs[0], seed=50 + i))
+                      for i in range(6)])  # fmt: skip
+    by = graphs[0].schema.quasi_identifiers[0]
+    asked = [key for key in by_networkx(graphs[0], by) if key[0] != "isolated_share"]
+    told = [stays.trend(figure, *values, by=by).direction for figure, *values in asked]
+    assert np.mean([word == "not told" for word in told]) > 0.85
+    assert len(stays.estimate("ties")) == len(stays) == 6
+
+
+def test_weights_make_the_graph_agree_with_its_tables(tmp_path: Path) -> None:
+    """Weighed edges add up to the tables' ties between values, but for the noise of the tables."""
+    truth = some_graph(1)
+    release = one(write(tmp_path / "r", with_other_ties(truth, 1500), truth=truth))
+    by = release.attributes[0]
+    table = next(t for t in release.tables if (t.of, t.by) == ("ties", by))
+    ends = [tuple(sorted(pair)) for pair in release.columns[by][release.edges].tolist()]
+    off, plain = [], []
+    for cell, count in zip(table.cells, table.counts.tolist(), strict=True):
+        chosen = [end == cell for end in ends]
+        if any(chosen):
+            off.append(abs(release.weights[chosen].sum() - count))
+            plain.append(abs(sum(chosen) - count))
+    assert np.mean(off) < 2 * table.scale < np.mean(plain) / 3
+
+
+def test_what_is_not_shown_is_told_from_zero(tmp_path: Path) -> None:
+    """A pair of values without an edge is not shown, and the tables still estimate it."""
+    truth = some_graph(1)
+    value = truth.codes[:, 0]
+    crosses = value[truth.edges[:, 0]] != value[truth.edges[:, 1]]
+    shown = AttributedGraph.from_codes(
+        truth.schema, truth.categories, truth.codes, truth.edges[~crosses]
+    )
+    by = truth.schema.quasi_identifiers[0]
+    rows = one(write(tmp_path / "r", shown, truth=truth)).mixing(by)
+    for row in rows:
+        a, b = row["values"]
+        assert row["is_shown"] == (a == b)
+        assert row["ties"].low > 0
+
+
+def test_graphs_keep_people_without_ties(tmp_path: Path) -> None:
+    """Other libraries' graphs have all people, all edges and their values."""
+    graph = some_graph(4, n=60, m=40)
+    release = one(write(tmp_path / "r", graph, truth=None))
+    by = release.attributes[0]
+    isolates = int((graph.degrees == 0).sum())
+    assert isolates > 0
+    g = release.to_networkx()
+    assert (len(g), g.number_of_edges(), nx.number_of_isolates(g)) == (60, 40, isolates)
+    assert {g.nodes[v][by] for v in g} == set(release.columns[by].tolist())
+    h = release.to_igraph()
+    assert (h.vcount(), h.ecount(), h.vs["name"]) == (60, 40, release.ids.tolist())
+    vertices, edges = release.to_pandas()
+    assert (len(vertices), len(edges), list(edges)) == (60, 40, ["source", "target"])
+    assert release.edge_index.shape == (2, 80)
+
+
+def test_a_reader_needs_numpy_only(tmp_path: Path) -> None:
+    """Neither compiler nor libraries of graphs are loaded for a figure."""
+    folder = write(tmp_path / "r", some_graph(), truth=some_graph())
+    heavy = ("numba", "scipy", "networkx", "pandas", "msgspec")
+    program = (
+        "import sys, ktsafe\n"
+        f"ktsafe.read({str(folder)!r}).estimate('ties')\n"
+        f"print([name for name in {heavy!r} if name in sys.modules])"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", program], check=True, capture_output=True, text=True
+    )
+    assert told.stdout == "[]\n"
+
+
+def test_faults_are_named(tmp_path: Path) -> None:
+    """A changed byte, a missing file, and figures that there are not."""
+    folder = write(tmp_path / "r", some_graph(), truth=None)
+    release = one(folder)
+    by = release.attributes[0]
+    for figure, values, attribute in (
+        ("no_such", (), by),
+        ("ties_between", ("a",), by),
+        ("assortativity", (), None),
+        ("people_of", ("no such value",), by),
+        ("ties", (), "no such attribute"),
+    ):
+        with pytest.raises(InvalidParams):
+            release.estimate(figure, *values, by=attribute)
+    with pytest.raises(InvalidParams):
+        Releases([release]).trend("ties")
+    text = (folder / "edges.csv").read_text()
+    (folder / "edges.csv").write_text(text.replace("1", "2", 1))
+    with pytest.raises(NotARelease):
+        ktsafe.read(folder)
+    (folder / "edges.csv").unlink()
+    with pytest.raises(NotARelease):
+        ktsafe.read(folder)
