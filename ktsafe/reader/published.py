@@ -151,10 +151,14 @@ class PublishedRelease:
             msg = f"There is no quasi-identifier {by!r}."
             raise InvalidParams(msg, hint=f"Known: {', '.join(self.attributes)}.")
         try:
-            return FIGURES[figure][1](self.counts(by), values)
+            return FIGURES[figure][1](self._counts[by], values)
         except KeyError as unknown:
             msg = f"No vertex has the value {unknown.args[0]!r} of {by}."
             raise InvalidParams(msg, hint="Only published values can be asked for.") from None
+
+    @cached_property
+    def _counts(self) -> dict[str, Counts]:
+        return {name: self.counts(name) for name in self.attributes}
 
     def counts(self, by: str) -> Counts:
         """Return the counts by an attribute: of the tables and draws of them, else of the graph."""

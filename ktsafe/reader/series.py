@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import numpy as np
 
@@ -11,17 +12,22 @@ from ktsafe.errors import InvalidParams
 from ktsafe.reader.estimates import Estimate, Floats, estimate_of
 from ktsafe.reader.published import PublishedRelease, check_asked
 
+SURE = 3.29
+"""Standard deviations of the noise beyond which a direction is told: readers ask for dozens, and of
+100 that are not there five would be outside of an interval of 95%."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Change(Estimate):
-    """A difference, or a change per release, and what may be said of it."""
+    """A difference, or a change per release, with its interval of 95%.
 
-    @property
-    def direction(self) -> str:
-        """Return "up" or "down" where the interval leaves no doubt, else "not told"."""
-        if self.low is None or self.high is None or self.low <= 0 <= self.high:
-            return "not told"
-        return "up" if self.value > 0 else "down"
+    Attributes
+    ----------
+    direction:
+        "up" or "down" where an interval of 99.9% leaves no doubt, else "not told".
+    """
+
+    direction: Literal["up", "down", "not told"]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -77,5 +83,9 @@ class Releases:
 
 def _change(drawn: Floats) -> Change:
     if len(drawn) == 1:
-        return Change(float(drawn[0]), None, None, "graph")
-    return Change(**dataclasses.asdict(estimate_of(drawn)))
+        return Change(float(drawn[0]), None, None, "graph", "not told")
+    is_sure = abs(drawn[0]) > SURE * drawn[1:].std()
+    direction: Literal["up", "down"] = "up" if drawn[0] > 0 else "down"
+    return Change(
+        **dataclasses.asdict(estimate_of(drawn)), direction=direction if is_sure else "not told"
+    )
