@@ -17,7 +17,7 @@ from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
-from ktsafe.stream.report.conclusions import concluded
+from ktsafe.stream.report.misleading import concluded
 from ktsafe.stream.report.score import score
 from ktsafe.stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
 

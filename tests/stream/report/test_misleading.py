@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from ktsafe.stream.report.charts import mixing_chart
-from ktsafe.stream.report.conclusions import concluded
+from ktsafe.stream.report.misleading import concluded
 from ktsafe.stream.report.page import page
 from tests.stream.report.examples import Page, private
 
