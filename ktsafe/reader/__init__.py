@@ -16,8 +16,8 @@ __all__ = [
     "Change",
     "Estimate",
     "NotARelease",
-    "StudiedRelease",
     "Releases",
+    "StudiedRelease",
     "StudiedTable",
     "read",
 ]

@@ -20,7 +20,7 @@ import numpy as np
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
 from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
-from ktsafe.reader import FIGURES, StudiedRelease, Releases, StudiedTable
+from ktsafe.reader import FIGURES, Releases, StudiedRelease, StudiedTable
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded

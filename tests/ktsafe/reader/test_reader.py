@@ -20,7 +20,7 @@ import ktsafe
 from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.datasets import uniform
 from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
-from ktsafe.reader import FIGURES, NotARelease, StudiedRelease, Releases
+from ktsafe.reader import FIGURES, NotARelease, Releases, StudiedRelease
 
 PER_RELEASE = MICRO // 2
 """Epsilon of a file, in millionths."""
