@@ -78,7 +78,7 @@ class LinkedReleases:
     audit_dir:
         Where the private mappings of past releases are.
     workers:
-        Who works on parts; they change the time alone.
+        They work on parts, and change the time alone.
     """
 
     def __init__(
@@ -257,8 +257,8 @@ class LinkedReleases:
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return an auditor that knows every published release of the sequence.
 
-        Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
-        once they are blanked.
+        Owners are lives. A person who left since is nobody in former releases too, as in the
+        mappings once they are blanked.
         """
         auditor = SequenceAuditor(Promise("all", cover=True), workers=self._workers.n_threads)
         wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
@@ -324,8 +324,9 @@ def _name(published: int) -> str:
 def _raise_if_broken(violations: Iterable[Violation]) -> None:
     """Refuse what breaks the promise, which speaks of published ids; report what goes beyond it.
 
-    Who follows a person over several ids intersects their histories. Refusing such a release would
-    refuse every later one, and leave a new sequence as the only way out, which gives away more.
+    An attacker who follows a person over several ids intersects their histories. Refusing such a
+    release would refuse every later one, and leave a new sequence as the only way out, which gives
+    away more.
 
     Raises
     ------
