@@ -111,6 +111,8 @@ class ReleaseHeader:
         where releases are not made pair by pair. No more than `PAIRS_MAX` are published.
     statistics, epsilon_micro:
         Noisy counts of the true graph, and what they cost; without cost none are written.
+    statistics_omitted:
+        Whether the manifest says that they would cost more than is left.
     """
 
     release_id: str
