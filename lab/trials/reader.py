@@ -104,7 +104,8 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
     print(
         f"{feed}, seed {seed}: {len(held)} answers, held {np.mean(held):.3f}, "
         f"median width {median(widths):.3f}, trends told {n_trends} of {len(leans)}, "
-        f"false {wrong_trends}; t beyond {T_MAX} told {n_t}, false {false_t}; of the last graph alone {np.mean(leans):.2f} wrong by 20%",
+        f"false {wrong_trends}; t beyond {T_MAX} told {n_t}, false {false_t}; "
+        f"of the last graph alone {np.mean(leans):.2f} wrong by 20%",
         flush=True,
     )
 
