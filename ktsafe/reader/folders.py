@@ -106,6 +106,7 @@ def _tables(content: bytes | None) -> list[StudiedTable]:
             [tuple(cell) for cell in table["cells"]],
             np.array(table["counts"], dtype=np.int64),
             table["scale"][0] / table["scale"][1],
+            table.get("across"),
         )
         for table in json.loads(content)["tables"]
     ]
