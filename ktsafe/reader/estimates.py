@@ -41,7 +41,7 @@ class Estimate:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Counts:
+class FigureCounts:
     """What figures are computed from, once or in many draws.
 
     Attributes
@@ -82,7 +82,7 @@ class Counts:
         return self.names.index(value)
 
 
-def _assortativity(counts: Counts, _: tuple[str, ...]) -> Floats:
+def _assortativity(counts: FigureCounts, _: tuple[str, ...]) -> Floats:
     ends = counts.ends
     total = np.maximum(ends.sum(axis=1), 1.0)
     inside = 2 * np.einsum("dii->d", counts.mixing) / total
@@ -95,7 +95,7 @@ def _ratio(above: Floats, below: Floats) -> Floats:
     return above / np.maximum(below, 1.0)
 
 
-FIGURES: Mapping[str, tuple[int, Callable[[Counts, tuple[str, ...]], Floats]]] = {
+FIGURES: Mapping[str, tuple[int, Callable[[FigureCounts, tuple[str, ...]], Floats]]] = {
     "people": (0, lambda c, _: c.people.sum(axis=1)),
     "ties": (0, lambda c, _: c.ties),
     "mean_degree": (0, lambda c, _: _ratio(2 * c.ties, c.people.sum(axis=1))),
@@ -128,7 +128,7 @@ an attribute; `share_of_neighbours` is the share of the second value among neigh
 WITHOUT_ATTRIBUTE = frozenset({"people", "ties", "mean_degree", "density", "isolated_share"})
 
 
-def _tail(counts: Counts, least: int, *, below: int) -> Floats:
+def _tail(counts: FigureCounts, least: int, *, below: int) -> Floats:
     """Return the share of people with a degree from `least` up to `below`; NaN without a table."""
     if counts.degrees is None:
         return np.full(len(counts.people), np.nan)

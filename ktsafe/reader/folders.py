@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe.errors import KtsafeError
-from ktsafe.reader.published import PublishedRelease, Table
+from ktsafe.reader.published import StudiedRelease, StudiedTable
 from ktsafe.reader.series import Releases
 
 
@@ -21,7 +21,7 @@ class NotARelease(KtsafeError):
     """A folder holds no intact release."""
 
 
-def read(folder: Path | str) -> PublishedRelease | Releases:
+def read(folder: Path | str) -> StudiedRelease | Releases:
     """Read a release, or all releases of a folder, every file's digest checked.
 
     Parameters
@@ -52,7 +52,7 @@ def read(folder: Path | str) -> PublishedRelease | Releases:
     return Releases([_read_one(path.parent) for path in manifests])
 
 
-def _read_one(folder: Path) -> PublishedRelease:
+def _read_one(folder: Path) -> StudiedRelease:
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         digests: Mapping[str, str] = manifest["sha256"]
@@ -76,7 +76,7 @@ def _read_one(folder: Path) -> PublishedRelease:
     except (OSError, ValueError, LookupError, StopIteration) as error:
         msg = "This folder holds no intact release."
         raise NotARelease(msg, hint="Get the release again.") from error
-    return PublishedRelease(
+    return StudiedRelease(
         manifest,
         np.array(ids, dtype=np.str_),
         {name: np.array(c, dtype=np.str_) for name, c in zip(names, columns, strict=True)},
@@ -89,11 +89,11 @@ def _rows(content: bytes) -> Any:
     return csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
 
 
-def _tables(content: bytes | None) -> list[Table]:
+def _tables(content: bytes | None) -> list[StudiedTable]:
     if content is None:
         return []
     return [
-        Table(
+        StudiedTable(
             table["of"],
             table["by"],
             [tuple(cell) for cell in table["cells"]],

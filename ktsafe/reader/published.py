@@ -16,8 +16,8 @@ from ktsafe.reader.estimates import (
     DRAWS,
     FIGURES,
     WITHOUT_ATTRIBUTE,
-    Counts,
     Estimate,
+    FigureCounts,
     Floats,
     estimate_of,
     laplace,
@@ -34,7 +34,7 @@ RAKES = 100
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Table:
+class StudiedTable:
     """Noisy counts of the true network: `of` "people", "ties" or "degrees", by an attribute."""
 
     of: str
@@ -45,7 +45,7 @@ class Table:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PublishedRelease:
+class StudiedRelease:
     """A release: its graph, and what it tells of the network behind it.
 
     Attributes
@@ -66,7 +66,7 @@ class PublishedRelease:
     ids: NDArray[np.str_]
     columns: Mapping[str, NDArray[np.str_]]
     edges: NDArray[np.int64]
-    tables: Sequence[Table] = ()
+    tables: Sequence[StudiedTable] = ()
 
     @property
     def release_id(self) -> str:
@@ -157,10 +157,10 @@ class PublishedRelease:
             raise InvalidParams(msg, hint="Only published values can be asked for.") from None
 
     @cached_property
-    def _counts(self) -> dict[str, Counts]:
+    def _counts(self) -> dict[str, FigureCounts]:
         return {name: self.counts(name) for name in self.attributes}
 
-    def counts(self, by: str) -> Counts:
+    def counts(self, by: str) -> FigureCounts:
         """Return the counts by an attribute: of the tables and draws of them, else of the graph."""
         of = {(table.of, table.by): table for table in self.tables}
         if ("people", by) not in of or ("ties", by) not in of:
@@ -174,11 +174,11 @@ class PublishedRelease:
             mixing[:, place[a], place[b]] = mixing[:, place[b], place[a]] = column
         degrees = of.get(("degrees", None))
         if degrees is None:
-            return Counts(values, people, mixing, np.zeros(0, dtype=np.int64), None)
+            return FigureCounts(values, people, mixing, np.zeros(0, dtype=np.int64), None)
         bins = np.array([int(least or 0) for (least,) in degrees.cells], dtype=np.int64)
-        return Counts(values, people, mixing, bins, _with_noise(degrees))
+        return FigureCounts(values, people, mixing, bins, _with_noise(degrees))
 
-    def shown(self, by: str) -> Counts:
+    def shown(self, by: str) -> FigureCounts:
         """Return the counts of the published graph, one draw."""
         names, of_vertex = np.unique(self.columns[by], return_inverse=True)
         n = len(names) + 1
@@ -190,7 +190,7 @@ class PublishedRelease:
         degrees = np.bincount(self.edges.reshape(-1), minlength=len(self.ids))
         bins = np.arange(degrees.max(initial=0) + 1)
         of_degree = np.bincount(degrees, minlength=len(bins))[None].astype(np.float64)
-        return Counts((*names.tolist(), None), people, square, bins, of_degree)
+        return FigureCounts((*names.tolist(), None), people, square, bins, of_degree)
 
     def mixing(self, by: str) -> list[dict[str, Any]]:
         """Return, for each two values, ties as estimated and edges as shown.
@@ -246,7 +246,7 @@ def check_asked(figure: str, values: Sequence[str], by: str | None) -> None:
         raise InvalidParams(msg, hint=f"Such as: estimate({figure!r}{', value' * wanted}, by=...).")
 
 
-def _with_noise(table: Table) -> Floats:
+def _with_noise(table: StudiedTable) -> Floats:
     """Return the counts, and draws of them with noise of the same law again; always the same."""
     seed = np.abs(table.counts) if len(table.counts) else [0]
     rng = np.random.default_rng([*np.asarray(seed).tolist(), len(table.cells)])

@@ -10,7 +10,7 @@ import numpy as np
 
 from ktsafe.errors import InvalidParams
 from ktsafe.reader.estimates import Estimate, Floats, estimate_of
-from ktsafe.reader.published import PublishedRelease, check_asked
+from ktsafe.reader.published import StudiedRelease, check_asked
 
 SURE = 3.29
 """Standard deviations of the noise beyond which a direction is told: readers ask for dozens, and of
@@ -34,15 +34,15 @@ class Change(Estimate):
 class Releases:
     """Releases in the order of their publication."""
 
-    releases: Sequence[PublishedRelease]
+    releases: Sequence[StudiedRelease]
 
     def __len__(self) -> int:
         return len(self.releases)
 
-    def __getitem__(self, i: int) -> PublishedRelease:
+    def __getitem__(self, i: int) -> StudiedRelease:
         return self.releases[i]
 
-    def __iter__(self) -> Iterator[PublishedRelease]:
+    def __iter__(self) -> Iterator[StudiedRelease]:
         return iter(self.releases)
 
     def estimate(self, figure: str, *values: str, by: str | None = None) -> list[Estimate]:

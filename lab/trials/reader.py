@@ -20,7 +20,7 @@ import numpy as np
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
 from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
-from ktsafe.reader import FIGURES, PublishedRelease, Releases, Table
+from ktsafe.reader import FIGURES, Releases, StudiedRelease, StudiedTable
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded
@@ -62,7 +62,7 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
         shown = sequence.released().graph
         secret = SecretBytes(seed.to_bytes(32, "big"), f"{feed} {i}")
         tables = [
-            Table(t.of, t.by, t.cells, np.array(t.counts), float(t.scale))
+            StudiedTable(t.of, t.by, t.cells, np.array(t.counts), float(t.scale))
             for t in noisy_tables(graph, shown, micro, secret)
         ]
         told.append(_published(shown, tables))
@@ -98,12 +98,12 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
     )
 
 
-def _published_alone(release: PublishedRelease) -> PublishedRelease:
+def _published_alone(release: StudiedRelease) -> StudiedRelease:
     """Return a release without its tables."""
-    return PublishedRelease(release.manifest, release.ids, release.columns, release.edges)
+    return StudiedRelease(release.manifest, release.ids, release.columns, release.edges)
 
 
-def _published(graph: AttributedGraph, tables: list[Table]) -> PublishedRelease:
+def _published(graph: AttributedGraph, tables: list[StudiedTable]) -> StudiedRelease:
     """Return a graph as its reader has it."""
     names = graph.schema.quasi_identifiers
     columns = {
@@ -112,10 +112,10 @@ def _published(graph: AttributedGraph, tables: list[Table]) -> PublishedRelease:
     }
     ids = np.arange(graph.n_vertices).astype(np.str_)
     manifest = {"release_id": "", "schema": {"quasi_identifiers": list(names)}}
-    return PublishedRelease(manifest, ids, columns, graph.edges.astype(np.int64), tables)
+    return StudiedRelease(manifest, ids, columns, graph.edges.astype(np.int64), tables)
 
 
-def _asked(release: PublishedRelease) -> Iterator[Asked]:
+def _asked(release: StudiedRelease) -> Iterator[Asked]:
     """Yield every figure of every attribute, value and pair of values."""
     for by in release.attributes:
         values = np.unique(release.columns[by]).tolist()

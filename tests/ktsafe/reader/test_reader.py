@@ -20,7 +20,7 @@ import ktsafe
 from ktsafe import AttributedGraph, InvalidParams
 from ktsafe.datasets import uniform
 from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
-from ktsafe.reader import FIGURES, NotARelease, PublishedRelease, Releases
+from ktsafe.reader import FIGURES, NotARelease, Releases, StudiedRelease
 
 PER_RELEASE = MICRO // 2
 """Epsilon of a file, in millionths."""
@@ -73,10 +73,10 @@ def with_other_ties(graph: AttributedGraph, m: int) -> AttributedGraph:
     return AttributedGraph.from_codes(graph.schema, graph.categories, graph.codes, ties)
 
 
-def one(folder: Path) -> PublishedRelease:
+def one(folder: Path) -> StudiedRelease:
     """Read one release."""
     release = ktsafe.read(folder)
-    assert isinstance(release, PublishedRelease)
+    assert isinstance(release, StudiedRelease)
     return release
 
 
