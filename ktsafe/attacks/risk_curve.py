@@ -26,8 +26,8 @@ TIES: Final = (0.1, 0.2, 0.4, 0.6, 0.8, 1.0)
 SEEDS: Final = (0.0, 0.01, 0.05)
 DRAWS: Final = 2
 LARGE: Final = 20_000
-"""People above which there is one draw, and fewer rounds: 18 attacks take two minutes at 100,000."""
-LARGE_ROUNDS: Final = 8
+"""People above which there is one draw, with fewer rounds."""
+LARGE_ROUNDS: Final = 15
 
 
 def risk_curve(

@@ -18,6 +18,7 @@ from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.files.verdict import wanting
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
 YARDSTICKS: Final = {"copies": "k_copies"}
@@ -119,6 +120,8 @@ class Secrets(msgspec.Struct, frozen=True):
         out.
     freshness:
         How far it follows the network; None where the audit does not tell.
+    wanting:
+        What it was found wanting in, see `ktsafe.stream.files.verdict.Kind`.
     """
 
     cost: dict[str, int]
@@ -128,6 +131,7 @@ class Secrets(msgspec.Struct, frozen=True):
     worth: dict[str, float | None] = msgspec.field(default_factory=dict)
     attacks: dict[str, Attacked] = msgspec.field(default_factory=dict)
     freshness: FreshnessFigures | None = None
+    wanting: tuple[str, ...] = ()
 
     @property
     def total_cost(self) -> int:
@@ -190,6 +194,7 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         worth=watched_of(audit),
         attacks=attacks_of(audit),
         freshness=freshness_of(audit),
+        wanting=tuple(dict.fromkeys(each.kind for each in wanting(audit))),
     )
 
 
@@ -276,15 +281,18 @@ def safety_in_words(secrets: Mapping[str, Any]) -> str:
     """
     candidates = secrets.get("candidates") or {}
     parts = []
-    if least := candidates.get("sequence") or candidates.get("claimed"):
+    least = candidates.get("sequence") or candidates.get("claimed")
+    real = candidates.get("sequence_real") or candidates.get("real")
+    if real and (least is None or real["least"] != least["least"]):
+        parts.append(f"fewest candidates who are people {real['least']}")
+        parts.append(f"{real['below_k']:,} people with fewer than k of them")
+    if least:
         parts.append(f"fewest candidates {least['least']}")
-    if real := candidates.get("real"):
-        parts.append(f"{real['below_k']:,} people with fewer than k real ones")
     attacks = {n: a for n, a in (secrets.get("attacks") or {}).items() if a["promise"]}
     if attacks:
         name = max(attacks, key=lambda each: attacks[each]["value"] / attacks[each]["promise"])
         found = attacks[name]
-        parts.append(f"{name} finds {found['value']:.3f} where {found['promise']:.3f} is promised")
+        parts.append(f"{name} finds {found['value']:.3f}, bound {found['promise']:.3f}")
     return "; ".join(parts)
 
 

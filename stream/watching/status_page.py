@@ -185,6 +185,8 @@ def _release_row(names: Sequence[str], figures: ReleaseFigures) -> ET.Element:
     slot = rfc3339(figures.nominal_us)
     cells = [slot, f"{figures.vertices:,}", f"{figures.edges:,}", state]
     secrets = figures.secrets
+    if secrets is not None and secrets.wanting:
+        cells[-1] += f"; found wanting: {', '.join(secrets.wanting)}"
     if "cost" in names:
         worth = {} if secrets is None else secrets.worth
         figures_shown = (
