@@ -88,13 +88,24 @@ def risk_curve(
                 guesses = propagate(known, who, rounds=rounds, first=first)
                 others = case.people[~np.isin(case.people, who)]
                 one = share_result(
-                    f"{NAME}.{share:.0%} ties, {of_people:.0%} seeds",
+                    f"{NAME}.{said(share, of_people)}",
                     guesses.chances[others],
                     control=case.by_chance,
                     figures={"ties": share, "seeds": of_people},
                 )
                 found.setdefault((share, of_people), []).append(one)
     return [_together(results) for results in found.values()]
+
+
+def said(ties: float, seeds: float) -> str:
+    """Return what the attacker knows, in words.
+
+    Examples
+    --------
+    >>> said(0.6, 0.01)
+    '60% ties, 1% seeds'
+    """
+    return f"{ties:.0%} ties, {seeds:.0%} seeds"
 
 
 _NOBODY: Final = np.zeros(0, dtype=np.int64)

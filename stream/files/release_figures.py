@@ -13,12 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
+from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
-from ktsafe.stream.files.verdict import wanting
+from ktsafe.stream.files.verdict import risk_points, wanting
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
 YARDSTICKS: Final = {"copies": "k_copies"}
@@ -64,6 +65,7 @@ ATTACKS_TOLD: Final = (
     "membership_of_ties",
     "two_hops",
     "denoised",
+    "risk_curve",
 )
 """The attacks that the service runs on each release, in this order; see `ktsafe.attacks`."""
 HISTORY_MAX: Final = 30
@@ -122,6 +124,8 @@ class Secrets(msgspec.Struct, frozen=True):
         How far it follows the network; None where the audit does not tell.
     wanting:
         What it was found wanting in, see `ktsafe.stream.files.verdict.Kind`.
+    risk:
+        Points of the risk curve, by what the attacker knows: `ktsafe.attacks.risk_curve.said`.
     """
 
     cost: dict[str, int]
@@ -132,6 +136,7 @@ class Secrets(msgspec.Struct, frozen=True):
     attacks: dict[str, Attacked] = msgspec.field(default_factory=dict)
     freshness: FreshnessFigures | None = None
     wanting: tuple[str, ...] = ()
+    risk: dict[str, float] = msgspec.field(default_factory=dict)
 
     @property
     def total_cost(self) -> int:
@@ -195,6 +200,10 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         attacks=attacks_of(audit),
         freshness=freshness_of(audit),
         wanting=tuple(dict.fromkeys(each.kind for each in wanting(audit))),
+        risk={
+            each["attack"].removeprefix(f"{RISK_CURVE}."): each["value"]
+            for each in risk_points(audit)
+        },
     )
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final, Literal
 
 import msgspec
 
+from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.releases_write import AUDIT
 
@@ -121,6 +122,15 @@ def results_of(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
         at(audit, "attacks.results") or at(audit, "best_guesses.results") or []
     )
     return found
+
+
+def risk_points(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the points of the risk curve among what attacks found; empty where nobody is shown."""
+    return [
+        each
+        for each in results_of(audit)
+        if each["attack"].startswith(f"{RISK_CURVE}.") and each["targets"]
+    ]
 
 
 def unfinished(audit: Mapping[str, Any]) -> list[str]:

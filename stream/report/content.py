@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at, share
@@ -23,6 +22,7 @@ from ktsafe.stream.files.verdict import (
     findings,
     guarantees,
     results_of,
+    risk_points,
     unfinished,
     wanting,
 )
@@ -144,12 +144,12 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
         # In one order, as private audits are written with their names sorted.
         "attacks": attacked(audit),
         "attacks_unfinished": unfinished(audit),
-        "risk_curve": risk_curve(results_of(audit)),
+        "risk_curve": risk_curve(audit),
     }
 
 
-def risk_curve(results: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
-    """Return the risk curve that is among results of attacks; None without one.
+def risk_curve(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the risk curve that attacks found; None without one.
 
     Returns
     -------
@@ -157,8 +157,7 @@ def risk_curve(results: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
         `ties` and `seeds`: the shares that are known, ascending. `points`: for each pair of them
         the share of people found. `control`: the greatest of a guess.
     """
-    points = [each for each in results if each["attack"].startswith(f"{RISK_CURVE}.")]
-    points = [each for each in points if each["targets"]]
+    points = risk_points(audit)
     if not points:
         return None
     shares = {

@@ -13,7 +13,7 @@ from ktsafe.audit import trace, usefulness
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.figure_text import cost_in_words, text_of
 from ktsafe.stream.files.releases_read import Release
-from ktsafe.stream.report.measuring import measured
+from ktsafe.stream.study.measuring import measured
 
 AFRESH: Final = AnonymizeOptions(
     strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"

@@ -12,7 +12,7 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import audit_release
 from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
 from ktsafe.stream.report.content import Told, content
-from ktsafe.stream.report.measuring import REPORTED, measured
+from ktsafe.stream.study.measuring import REPORTED, measured
 
 VALUES = {
     "club": ["zebrafish", "yellowtail", "walleye"],
