@@ -13,7 +13,6 @@ from markupsafe import Markup, escape
 
 from ktsafe.stream.figure_text import number, percent, text_of
 from ktsafe.stream.report import charts
-from ktsafe.stream.watching.status_page import STYLE
 
 _FOLDER: Final = importlib.resources.files("ktsafe.stream.report")
 _MARKED: Final = re.compile(r"`([^`]+)`")
@@ -44,7 +43,7 @@ def environment() -> Environment:
     }
     found.globals |= {
         "charts": charts,
-        "style": Markup(STYLE + (_FOLDER / "report.css").read_text("utf-8")),  # noqa: S704 -- ours
+        "style": Markup((_FOLDER / "report.css").read_text("utf-8")),  # noqa: S704 -- ours
     }
     return found
 
