@@ -22,7 +22,7 @@ class NotARelease(KtsafeError):
 
 
 def read(folder: Path | str) -> StudiedRelease | Releases:
-    """Read a release, or all releases of a folder, every file's digest checked.
+    r"""Read a release, or all releases of a folder, every file's digest checked.
 
     Parameters
     ----------
@@ -36,9 +36,16 @@ def read(folder: Path | str) -> StudiedRelease | Releases:
 
     Examples
     --------
-    >>> release = read("releases/000013-20270101T000000Z")  # doctest: +SKIP
-    >>> release.estimate("ties_between", "f", "m", by="gender")  # doctest: +SKIP
-    Estimate(value=4910.0, low=4887.0, high=4933.0, source='tables')
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> files = {"vertices.csv": "id,gender\na,f\nb,m\n", "edges.csv": "source,target\na,b\n"}
+    >>> digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+    >>> schema = {"quasi_identifiers": ["gender"]}
+    >>> manifest = json.dumps({"release_id": "000001", "schema": schema, "sha256": digests})
+    >>> for name, text in {**files, "manifest.json": manifest}.items():
+    ...     _ = (folder / name).write_text(text)
+    >>> read(folder).estimate("ties_between", "f", "m", by="gender")
+    Estimate(value=1.0, low=None, high=None, source='graph')
     """
     folder = Path(folder)
     if (folder / "manifest.json").exists():
@@ -99,6 +106,7 @@ def _tables(content: bytes | None) -> list[StudiedTable]:
             [tuple(cell) for cell in table["cells"]],
             np.array(table["counts"], dtype=np.int64),
             table["scale"][0] / table["scale"][1],
+            table.get("across"),
         )
         for table in json.loads(content)["tables"]
     ]

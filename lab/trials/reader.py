@@ -20,7 +20,8 @@ import numpy as np
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
 from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
-from ktsafe.reader import FIGURES, Releases, StudiedRelease, StudiedTable
+from ktsafe.reader import FIGURES, Estimate, Releases, StudiedRelease, StudiedTable
+from ktsafe.reader.estimates import CHANGES
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded
@@ -29,6 +30,9 @@ from tests.feeds import Slot, slots_of
 RELEASES = 13
 LEAST = 30
 COUNTS = {"ties_between", "people_of"}
+NO_INTERVAL = {"degree_gap_t", *CHANGES.values()}
+T_MAX = 3
+"""Beyond which a reader believes a difference."""
 Asked = tuple[str, tuple[str, ...], str]
 
 
@@ -62,13 +66,14 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
         shown = sequence.released().graph
         secret = SecretBytes(seed.to_bytes(32, "big"), f"{feed} {i}")
         tables = [
-            StudiedTable(t.of, t.by, t.cells, np.array(t.counts), float(t.scale))
+            StudiedTable(t.of, t.by, t.cells, np.array(t.counts), float(t.scale), t.across)
             for t in noisy_tables(graph, shown, micro, secret)
         ]
         told.append(_published(shown, tables))
         true.append(_published(graph, []))
     series, truth = Releases(told), Releases(true)
     held, widths, wrong_trends, n_trends, leans = [], [], 0, 0, []
+    n_t = false_t = 0
     for figure, values, by in _asked(told[-1]):
         try:
             right = [each.value for each in truth.estimate(figure, *values, by=by)]
@@ -76,6 +81,12 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
         except InvalidParams:
             continue
         if figure in COUNTS and min(right) < LEAST:
+            continue
+        if figure == "degree_gap_t":
+            pairs = list(zip(right, found, strict=True))
+            n_t += sum(sure_of(each) for _, each in pairs)
+            false_t += sum(sure_of(each) and abs(exact) <= T_MAX for exact, each in pairs)
+        if figure in NO_INTERVAL:
             continue
         for exact, each in zip(right, found, strict=True):
             assert each.low is not None
@@ -93,9 +104,17 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
     print(
         f"{feed}, seed {seed}: {len(held)} answers, held {np.mean(held):.3f}, "
         f"median width {median(widths):.3f}, trends told {n_trends} of {len(leans)}, "
-        f"false {wrong_trends}; of the last graph alone {np.mean(leans):.2f} wrong by 20%",
+        f"false {wrong_trends}; t beyond {T_MAX} told {n_t}, false {false_t}; "
+        f"of the last graph alone {np.mean(leans):.2f} wrong by 20%",
         flush=True,
     )
+
+
+def sure_of(t: Estimate) -> bool:
+    """Return whether all of an interval of t lies beyond what a reader believes."""
+    assert t.low is not None
+    assert t.high is not None
+    return t.low > T_MAX or t.high < -T_MAX
 
 
 def _published_alone(release: StudiedRelease) -> StudiedRelease:

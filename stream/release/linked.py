@@ -24,6 +24,7 @@ from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
+from ktsafe.noisy_tables import TrueChanges
 from ktsafe.sequence import (
     Changes,
     Released,
@@ -147,9 +148,10 @@ class LinkedReleases:
                 self._engine = self._kind.begin(
                     schema, self._params, self._options, everything, rng, executor
                 )
-            vacated = []
+            vacated, counted = [], None
         else:
-            changes = self._changes(self._engine, snapshot)
+            changes, n_ties = self._changes(self._engine, snapshot)
+            counted = _counted(changes, n_ties, snapshot)
             self._following.prepare(self._engine)
             with self._workers.open() as (executor, work):
                 step = self._engine.advance(changes, rng, executor)
@@ -176,6 +178,7 @@ class LinkedReleases:
             work=work,
             lag=self._lag(),
             planned=self._planned(released),
+            changes=counted,
         )
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
@@ -243,13 +246,13 @@ class LinkedReleases:
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
 
-    def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> Changes:
-        """Return what changed since the last staged release."""
+    def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> tuple[Changes, int]:
+        """Return what changed since the last staged release, and how many ties it had."""
         before = self._snapshot
         if before is not None and before.arrays.lineage is snapshot.arrays.lineage:
-            return changes_since(before.arrays, snapshot.arrays)
+            return changes_since(before.arrays, snapshot.arrays), before.graph.n_edges
         truth, keys = engine.truth()
-        return changes_between(truth, keys, snapshot.graph, snapshot.lives)
+        return changes_between(truth, keys, snapshot.graph, snapshot.lives), truth.n_edges
 
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return an auditor that knows every published release of the sequence.
@@ -304,6 +307,13 @@ class LinkedReleases:
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()
         }
+
+
+def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChanges:
+    """Return the changes in numbers; ties of people who left are not listed, so they follow."""
+    gained = len(changes.ties_added)
+    lost = n_ties + gained - snapshot.graph.n_edges
+    return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
 
 
 def _name(published: int) -> str:
