@@ -182,14 +182,16 @@ def _in_place(
 
 
 def _graph_file(
-    schema: Schema, columns: Mapping[str, list[object]], network: NetworkFile
+    schema: Schema, columns: Mapping[str, list[Any]], network: NetworkFile
 ) -> GraphFile:
-    n = len(network.ids)
-    if isinstance(schema, CompositeSchema):
-        schema, columns = composed(schema, columns)
+    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
     # Of an attribute that nobody has, all vertices lack the value.
-    given = {**dict.fromkeys(schema.attributes, [None] * n), **columns}
-    graph = AttributedGraph.from_columns(schema, given, network.edges)
+    given: dict[str, list[Any]] = {name: [None] * len(network.ids) for name in names}
+    given |= columns
+    if isinstance(schema, CompositeSchema):
+        graph = AttributedGraph.from_columns(*composed(schema, given), network.edges)
+    else:
+        graph = AttributedGraph.from_columns(schema, given, network.edges)
     return GraphFile(graph, network.ids, network.edges_repeated, network.loops)
 
 
@@ -203,7 +205,7 @@ def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[
         If the file cannot be read or lacks a column.
     """
     with _csv_reader(path) as reader:
-        header = next(reader, [])
+        header: list[str] = next(reader, [])
         if missing := [name for name in names if name not in header]:
             msg = f"{path} has no column {missing[0]!r}."
             raise InvalidGraph(msg, hint=_about_header(header, names))
