@@ -24,7 +24,15 @@ ASSESSED: Final = {
     ),
     "Linkability": (
         "Can records of one person be linked, over releases or with other data?",
-        ("changes", "intersection", "age", "arrival", "departure", "membership_of_vertices"),
+        (
+            "changes",
+            "net_changes",
+            "intersection",
+            "age",
+            "arrival",
+            "departure",
+            "membership_of_vertices",
+        ),
     ),
     "Inference": (
         "Can something be learnt about somebody, without finding the person?",
