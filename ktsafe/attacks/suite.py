@@ -18,6 +18,7 @@ from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.membership_of_ties import membership_of_ties
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
+from ktsafe.attacks.net_changes import net_changes
 from ktsafe.attacks.one_hop import one_hop
 from ktsafe.attacks.partial_knowledge import partial_knowledge
 from ktsafe.attacks.risk_curve import risk_curve
@@ -80,6 +81,7 @@ SEQUENCE_ATTACKS: Mapping[str, SequenceAttack] = MappingProxyType(
         "age": age,
         "arrival": lambda history, params, _rng: arrival(history, params),
         "departure": lambda history, params, _rng: departure(history, params),
+        "net_changes": net_changes,
     }
 )
 """Every attack on several releases together, by name."""

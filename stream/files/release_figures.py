@@ -60,6 +60,7 @@ ATTACKS_TOLD: Final = (
     "one_hop",
     "sensitive_inference",
     "changes",
+    "net_changes",
     "departure",
     "membership_of_vertices",
     "membership_of_ties",

@@ -27,6 +27,7 @@ ASSESSED: Final = {
         (
             "risk_curve",
             "changes",
+            "net_changes",
             "intersection",
             "age",
             "arrival",
