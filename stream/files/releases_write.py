@@ -114,6 +114,8 @@ class ReleaseHeader:
     generalized:
         For each attribute and group of values those that may be named (`named_values`). Only groups
         that somebody shows are published.
+    statistics_omitted:
+        Whether the manifest says that they would cost more than is left.
     """
 
     release_id: str
@@ -127,6 +129,7 @@ class ReleaseHeader:
     statistics: Sequence[NoisyTable] = ()
     epsilon_micro: int = 0
     generalized: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
+    statistics_omitted: bool = False
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
@@ -268,6 +271,14 @@ def _edges(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
     return ("source", "target"), iter(sorted((a, b) if a < b else (b, a) for a, b in pairs))
 
 
+def _spent(header: ReleaseHeader) -> dict[str, Any]:
+    """Return what the manifest says of statistics: their cost, or that they are omitted."""
+    if header.statistics_omitted:
+        return {"statistics": {"epsilon_micro": 0, "omitted": True}}
+    spent = header.epsilon_micro
+    return {"statistics": {"epsilon_micro": spent}} if spent else {}
+
+
 def _manifest(
     graph: AttributedGraph, header: ReleaseHeader, hashes: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -292,7 +303,7 @@ def _manifest(
         "unchanged": all(header.before.get(name) == hashes[name] for name in tables),
         **_pairs(graph, header.planned),
         **_generalized(graph, header.generalized),
-        **({"statistics": {"epsilon_micro": spent}} if (spent := header.epsilon_micro) else {}),
+        **_spent(header),
         "sha256": dict(hashes),
     }
 

@@ -30,6 +30,27 @@ Hierarchies = Annotated[
     Path | None,
     typer.Option(help="TOML with [hierarchies]: ways to tell less. Default: the schema file."),
 ]
+VerticesIfAny = Annotated[
+    Path | None,
+    typer.Option(
+        "--vertices",
+        help="CSV with id and attributes (.csv, .csv.gz). Default: whom the file of edges names.",
+    ),
+]
+EdgesOfAnyKind = Annotated[
+    Path,
+    typer.Option(
+        "--edges",
+        help="CSV with source and target, or as networks are published: an edge list with # or %, "
+        ".mtx, .npz, .graphml, .gexf, a folder of OGB; plain or gzipped.",
+    ),
+]
+SchemaIfAny = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", help="TOML with the [attributes] table. Default: nobody has attributes."
+    ),
+]
 FiguresSeed = Annotated[int, typer.Option(min=0, help="Same seed, same figures.")]
 
 Releases = Annotated[
