@@ -8,7 +8,7 @@ from typing import Any
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_in_words
-from ktsafe.stream.files.release_figures import safety_in_words, worth_in_words
+from ktsafe.stream.files.release_figures import budget_in_words, safety_in_words, worth_in_words
 from ktsafe.stream.process.command_line import Config, Json, Wait, say
 
 RELEASES_SHOWN = 5
@@ -78,6 +78,8 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for release in report["releases"][:RELEASES_SHOWN]:
         size = f"{release['vertices']:,} vertices, {release['edges']:,} edges"
         lines.append(f"release   {release['release_id']}: {size}")
+        if budget := release.get("statistics"):
+            lines.append(f"          {budget_in_words(budget)}")
         secrets = release.get("secrets") or {}
         if safety := safety_in_words(secrets):
             lines.append(f"          {safety}")

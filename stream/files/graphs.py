@@ -161,15 +161,39 @@ def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[
     InvalidGraph
         If the file cannot be read or lacks a column.
     """
+    with _csv_reader(path) as reader:
+        header = next(reader, [])
+        if missing := [name for name in names if name not in header]:
+            msg = f"{path} has no column {missing[0]!r}."
+            raise InvalidGraph(msg, hint=_about_header(header, names))
+        indices = [header.index(name) for name in names]
+        yield _selected(path, reader, indices, len(header))
+
+
+def csv_header(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV file.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read.
+    """
+    with _csv_reader(path) as reader:
+        header: list[str] = next(reader, [])
+        return header
+
+
+@contextmanager
+def _csv_reader(path: Path) -> Iterator[Any]:
+    """Give the rows of a CSV file, and say what is wrong with it.
+
+    Raises
+    ------
+    InvalidGraph
+    """
     try:
         with _open(path) as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, [])
-            if missing := [name for name in names if name not in header]:
-                msg = f"{path} has no column {missing[0]!r}."
-                raise InvalidGraph(msg, hint=_about_header(header, names))
-            indices = [header.index(name) for name in names]
-            yield _selected(path, reader, indices, len(header))
+            yield csv.reader(file, strict=True)
     except gzip.BadGzipFile as error:
         msg = f"{path} is no gzip file."
         raise InvalidGraph(msg, hint="A name that ends in .gz promises one.") from error

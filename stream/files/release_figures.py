@@ -146,10 +146,23 @@ class Secrets(msgspec.Struct, frozen=True):
         return max(found, default=None)
 
 
+class StatisticsBudget(msgspec.Struct, frozen=True):
+    """What the statistics of a release cost, and of the 365 days up to it; in millionths.
+
+    No secret: manifests add up to it, but for what is left.
+    """
+
+    epsilon_micro: int
+    spent_micro: int
+    left_micro: int
+    omitted: bool = False
+
+
 class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """One release as operators see it.
 
-    `secrets` is None where the audit is gone, or where the viewer must not see them.
+    `secrets` is None where the audit is gone, or where the viewer must not see them; `statistics`
+    where they have no budget.
     """
 
     release_id: str
@@ -158,6 +171,7 @@ class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     edges: int
     is_published: bool
     secrets: Secrets | None = None
+    statistics: StatisticsBudget | None = None
 
 
 def release_figures(record: ReleaseRecord, audit: Mapping[str, Any] | None) -> ReleaseFigures:
@@ -169,7 +183,34 @@ def release_figures(record: ReleaseRecord, audit: Mapping[str, Any] | None) -> R
         edges=record.n_edges,
         is_published=record.status is Status.PUBLISHED,
         secrets=None if audit is None else secrets_of(audit),
+        statistics=budget_of(audit),
     )
+
+
+def budget_of(audit: Mapping[str, Any] | None) -> StatisticsBudget | None:
+    """Return what a private audit tells of the budget of statistics; None where it does not."""
+    found = at(audit, "statistics")
+    if not found or "spent_micro" not in found:
+        return None
+    return msgspec.convert(found, StatisticsBudget)
+
+
+def budget_in_words(found: Mapping[str, Any]) -> str:
+    """Return the budget in one line.
+
+    Parameters
+    ----------
+    found:
+        `StatisticsBudget` as a mapping, as it comes from a running service.
+
+    Examples
+    --------
+    >>> budget_in_words({"epsilon_micro": 0, "spent_micro": 4_900_000, "left_micro": 100_000})
+    'statistics: none, epsilon 4.9 of a year spent, 0.1 left'
+    """
+    own, spent, left = (found[f"{name}_micro"] / 1e6 for name in ("epsilon", "spent", "left"))
+    told = f"epsilon {own:.3g}" if own else "none"
+    return f"statistics: {told}, epsilon {spent:.3g} of a year spent, {left:.3g} left"
 
 
 def secrets_of(audit: Mapping[str, Any]) -> Secrets:

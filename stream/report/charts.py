@@ -121,6 +121,40 @@ def interval(
     return chart
 
 
+def mixing_chart(
+    cells: Sequence[tuple[tuple[int, int], float, float]], says: str, *, much: float = 0.2
+) -> ET.Element:
+    """Return a square for each two values: filled up to its line, it has as many edges as ties.
+
+    An empty square is not shown; a full one has twice as many edges as ties, or more.
+
+    Parameters
+    ----------
+    cells:
+        Two values, as numbers from 1 in ascending order; true ties, above 0; released edges.
+    says:
+        What the chart shows, in words.
+    much:
+        The relative error beyond which a square is coloured as wrong.
+    """
+    n = max((pair[1] for pair, *_ in cells), default=1)
+    step = (HEIGHT - TOP - BOTTOM) / n
+    chart = _svg(says, WIDTH, HEIGHT, "chart")
+    for (column, row), true, released in cells:
+        x, y = LEFT + (column - 1) * step, TOP + (row - 1) * step
+        side = step * 0.9
+        chart.append(_rect(x, y, side, side, "ground"))
+        height = side * min(released / true, 2.0) / 2
+        is_wrong = abs(released - true) > much * true
+        chart.append(_rect(x, y + side - height, side, height, "off" if is_wrong else "shown"))
+        chart.append(_line(x, y + side / 2, x + side, y + side / 2, "right"))
+    for i in range(n):
+        middle = (i + 0.45) * step
+        chart.append(_text(LEFT - 6, TOP + middle + 4, str(i + 1), "end"))
+        chart.append(_text(LEFT + middle, HEIGHT - 8, str(i + 1), "middle"))
+    return chart
+
+
 def scale_top(values: Sequence[float | None]) -> float:
     """Return a round end for a scale of shares: 1, or less, a little above the greatest."""
     greatest = max((value for value in values if value is not None), default=1.0)

@@ -17,6 +17,7 @@ from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
+from ktsafe.stream.report.misleading import concluded
 from ktsafe.stream.report.score import score
 from ktsafe.stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
 
@@ -81,6 +82,7 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
             "degree_bands": at(audit, "utility.degree_bands"),
             "attribute_mix": None if mix is None else dict(sorted(mix.items())),
         },
+        "conclusions": concluded(audit.get("utility")),
         "least_protected": least_protected(audit),
         "waiting": waiting(audit),
         "freshness": at(audit, "freshness"),

@@ -13,6 +13,9 @@ from ktsafe.stream.report.elements import band, figure, quiet, rows_of, section
 from ktsafe.stream.report.words import KINDS
 from ktsafe.stream.watching.status_html import Child, node
 
+WORST_MAX: Final = 10
+"""Wrong conclusions that are told one by one."""
+
 COST_WORDS: Final = {
     "inserted_vertices": "vertices without a person",
     "deleted_vertices": "people not shown",
@@ -94,6 +97,36 @@ def least_protected(found: Mapping[str, Any], content: Mapping[str, Any]) -> ET.
             ),
         ]
     return section("Who is least protected", *parts, name="least-protected")
+
+
+def conclusions(found: Mapping[str, Any]) -> ET.Element:
+    """Return what readers would conclude wrongly, the worst first, and mixing as a picture."""
+    share = percent(found["wrong_share"])
+    words = f"Of {found['judged']:,} simple conclusions {share} are wrong by more than 20%: people "
+    words += "and ties a person by value, assortativity, ties between two values."
+    parts: list[ET.Element] = [quiet(words)]
+    if found["not_to_conclude"]:
+        items = (node("li", line) for line in found["not_to_conclude"])
+        parts += [node("h3", "What not to conclude"), node("ul", *items)]
+        rows = [
+            [row["says"], number(row["true"], 3), number(row["released"], 3)]
+            for row in found["worst"][:WORST_MAX]
+        ]
+        parts += [
+            node("h3", "Worst first"),
+            rows_of(["conclusion", "true", "released"], rows),
+        ]
+    drawn = []
+    for name, rows in found["mixing"].items():
+        cells = [((row["ranks"][0], row["ranks"][1]), row["true"], row["released"]) for row in rows]
+        title = f"Edges over ties between values of {name}"
+        chart = charts.mixing_chart(cells, title)
+        drawn.append(figure(chart, title, ("shown", "within 20%"), ("off", "wrong")))
+    words = "Filled up to its line, a square has as many edges as ties; an empty one is not shown. "
+    words += "Values are numbered by how frequent they are in the truth; pairs with less than 30 "
+    words += "ties are left out."
+    parts += [node("div", *drawn, class_="charts"), quiet(words)]
+    return section("What readers conclude", *parts, name="conclusions")
 
 
 def waiting(rows: Sequence[Mapping[str, Any]]) -> ET.Element:

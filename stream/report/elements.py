@@ -8,12 +8,11 @@ from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 from ktsafe.stream.watching.status_html import Child, cell, document, node, prose, table
-from ktsafe.stream.watching.status_page import STYLE
 
 NOT_MEASURED: Final = "not measured"
-STYLES: Final = STYLE + (
-    importlib.resources.files("ktsafe.stream.report") / "report.css"
-).read_text("utf-8")
+STYLES: Final = (importlib.resources.files("ktsafe.stream.report") / "report.css").read_text(
+    "utf-8"
+)
 _POLICY: Final = "default-src 'none'; style-src 'unsafe-inline'"
 
 

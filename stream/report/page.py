@@ -10,6 +10,7 @@ from ktsafe.stream.figure_text import number, percent, text_of
 from ktsafe.stream.report import charts
 from ktsafe.stream.report.details import (
     assessment,
+    conclusions,
     cost,
     drift,
     freshness,
@@ -42,6 +43,7 @@ def page(content: Mapping[str, Any]) -> str:
         node("div", _safety(content), _utility(content), class_="sides"),
         _attacks(content["safety"]["attacks"], content["safety"]["attacks_unfinished"]),
         _structure(content["utility"]),
+        *([conclusions(content["conclusions"])] if content["conclusions"] else []),
         least_protected(content["least_protected"], content),
         waiting(content["waiting"]),
         *([freshness(content["freshness"])] if content["freshness"] else []),

@@ -141,8 +141,8 @@ def _insert_places(
 ) -> NDArray[np.int64]:
     """Add inserted places of one class beside so many people, without edges and without cohort.
 
-    As far as alpha leaves room as many are sensitive as among the people: who shows a sensitive
-    value would else be known to be real.
+    As far as alpha leaves room as many are sensitive as among the people: a vertex
+    with a sensitive value would else be known to be real.
     """
     if not count:
         return np.zeros(0, dtype=np.int64)
