@@ -15,7 +15,7 @@ from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence.gate import cost_figures
 from ktsafe.sequence.memory import pages
-from ktsafe.sequence.memory.columns import NOBODY
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State

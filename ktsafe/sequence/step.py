@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence.gate import cohort_certificate, cover
-from ktsafe.sequence.memory.columns import NOBODY
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
+from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
 from ktsafe.sequence.people.frame import Draft, Frame

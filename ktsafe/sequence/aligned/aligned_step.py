@@ -10,7 +10,7 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.aligned.groups import publish_ready
 from ktsafe.sequence.aligned.orbits import following, show_what_is_half_true
 from ktsafe.sequence.gate.cohort_certificate import is_one
-from ktsafe.sequence.memory.columns import NOBODY
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sorted_numbers import distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft, Frame

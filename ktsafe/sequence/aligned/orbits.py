@@ -11,9 +11,9 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.columns import NOBODY
+from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import TRUE
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import hide, relabel, show
 

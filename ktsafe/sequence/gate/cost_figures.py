@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.columns import NEVER, NOBODY
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, INSERTED, REAL, RESIDUAL, TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import COUNTERFEIT, INSERTED, REAL, RESIDUAL, TRUE
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

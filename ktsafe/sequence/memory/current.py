@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import edge_keys
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.sorted_numbers import among
-from ktsafe.sequence.memory.tables import Tie
 
 
 class EdgeList:

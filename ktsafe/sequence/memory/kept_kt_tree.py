@@ -28,13 +28,13 @@ from scipy.sparse import csr_array
 
 from ktsafe.exact.kt_tree import cut_at_border
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence.memory.columns import FREE, Numbers, Table
+from ktsafe.sequence.memory.column_table import FREE, ColumnTable, Numbers
 
 NOWHERE = FREE
 """Class of people who wait no longer; parent of a root; column of a leaf."""
 
 
-class NodeTable(Table):
+class NodeTable(ColumnTable):
     """Nodes of the tree.
 
     Attributes
@@ -60,7 +60,7 @@ class NodeTable(Table):
     apart: Numbers
 
 
-class PivotTable(Table):
+class PivotTable(ColumnTable):
     """The counts of pivots that are not 0: how many neighbours of class `column`."""
 
     name = "kt_pivots"
@@ -70,7 +70,7 @@ class PivotTable(Table):
     count: Numbers
 
 
-class MemberTable(Table):
+class MemberTable(ColumnTable):
     """Who is in which leaf."""
 
     name = "kt_members"

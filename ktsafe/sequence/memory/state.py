@@ -1,7 +1,7 @@
 """What a sequence remembers, as a value: the next release is made of a copy.
 
-Tables share their columns with the copy until they are written (`columns`), and what is derived of
-them is found by sorting. Whoever keeps a state keeps that release; nothing is undone.
+Tables share their columns with the copy until they are written (`column_table`), and what is
+derived of them is found by sorting. To keep a state is to keep that release; nothing is undone.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.sequence.memory.codes import Codes
-from ktsafe.sequence.memory.columns import NEVER, NOBODY, Numbers, Table
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY, ColumnTable, Numbers
 from ktsafe.sequence.memory.current import Current
 from ktsafe.sequence.memory.kept_kt_tree import KeptKtTree
-from ktsafe.sequence.memory.tables import (
+from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
     INSERTED,
     REAL,
@@ -75,7 +75,7 @@ class State:
         return after
 
     @property
-    def tables(self) -> tuple[Table, ...]:
+    def tables(self) -> tuple[ColumnTable, ...]:
         """The tables."""
         of_people = (self.places, self.people, self.edges, self.held, self.former)
         return (*of_people, *self.tree.tables)

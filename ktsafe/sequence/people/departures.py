@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.columns import NOBODY
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.people.frame import Draft
 
 

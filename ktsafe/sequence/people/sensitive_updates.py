@@ -13,8 +13,8 @@ import math
 from collections.abc import Container, Iterable
 
 from ktsafe.graph import MISSING
-from ktsafe.sequence.memory.columns import NOBODY
-from ktsafe.sequence.memory.tables import COUNTERFEIT
+from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT
 from ktsafe.sequence.people.blocks import harmless_codes
 from ktsafe.sequence.people.frame import Draft
 

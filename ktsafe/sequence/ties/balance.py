@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from ktsafe.exact.aims import Cells, Market, Rest, cells_of, priced
 from ktsafe.exact.pair_program import Pair
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import Tie
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import PairOfClasses
 from ktsafe.sequence.ties.renewal import turn

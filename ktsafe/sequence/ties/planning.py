@@ -15,8 +15,8 @@ Should all pairs together cost more than no edges would, the least true are clea
 from __future__ import annotations
 
 from ktsafe.exact.imagined import Edges
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import Tie
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.balance import at_prices
 from ktsafe.sequence.ties.guise import disguise

@@ -11,8 +11,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from ktsafe.exact.aims import cells_of
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import Tie
 
 EARLY = 0.8
 """Share of the greatest age within which all pairs go in turn, so that few are left for the end."""

@@ -15,7 +15,7 @@ from ktsafe.errors import InvalidParams
 from ktsafe.exact.aims import cells_of
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.pages import META
-from ktsafe.sequence.memory.tables import ENDED, TRUE
+from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.step import apply
 from ktsafe.sequence.ties import renewal

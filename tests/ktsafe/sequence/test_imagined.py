@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from ktsafe.exact.imagined import GATHERED_WEIGHT, is_own
 from ktsafe.graph import edge_keys
 from ktsafe.sequence import Sequence
-from ktsafe.sequence.memory.tables import INSERTED, TRUE
+from ktsafe.sequence.memory.sequence_tables import INSERTED, TRUE
 from ktsafe.sequence.ties.pairs import PairOfClasses, with_imagined
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World

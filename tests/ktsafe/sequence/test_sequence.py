@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted
 from ktsafe.sequence.gate import cover
+from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.tables import TRUE
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.step import EXACT
 from ktsafe.sequence.ties.planning import plan_ties

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.sequence.memory import columns
-from ktsafe.sequence.memory.columns import PairTable, Table
+from ktsafe.sequence.memory import column_table
+from ktsafe.sequence.memory.column_table import ColumnTable, PairTable
 from ktsafe.sequence.memory.current import EdgeList
+from ktsafe.sequence.memory.sequence_tables import by_classes
 from ktsafe.sequence.memory.sorted_numbers import among, distinct
-from ktsafe.sequence.memory.tables import by_classes
 
 
 class Pairs(PairTable):
@@ -37,7 +37,7 @@ def column(drawn: list[tuple[int, int]]) -> np.ndarray:
 def test_rows_are_found_by_their_pairs(seed: int, share: int) -> None:
     """After any additions, removals, copies and questions, few or many at once, in any order."""
     rng, table, there = np.random.default_rng(seed), Pairs(), {}
-    threshold, columns.SHARE = columns.SHARE, share
+    threshold, column_table.SHARE = column_table.SHARE, share
     try:
         for _ in range(12):
             new = [p for p in PAIRS if p not in there and rng.random() < 0.2]
@@ -59,7 +59,7 @@ def test_rows_are_found_by_their_pairs(seed: int, share: int) -> None:
             expected = [found for found in both if found[0] in order]
             assert around == sorted(expected, key=lambda found: (order[found[0]], found[1]))
     finally:
-        columns.SHARE = threshold
+        column_table.SHARE = threshold
 
 
 @settings(max_examples=60, deadline=None)
@@ -67,7 +67,7 @@ def test_rows_are_found_by_their_pairs(seed: int, share: int) -> None:
 def test_a_copy_changes_by_itself(seed: int) -> None:
     """As dicts do, with the least free numbers for new rows; whoever is written first."""
     rng = np.random.default_rng(seed)
-    tables: list[tuple[Table, dict[int, tuple[int, ...]]]] = [(Pairs(), {})]
+    tables: list[tuple[ColumnTable, dict[int, tuple[int, ...]]]] = [(Pairs(), {})]
     for _ in range(8):
         table, rows = tables[rng.integers(len(tables))]
         tables.append((table.copy(), dict(rows)))

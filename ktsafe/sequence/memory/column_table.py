@@ -33,7 +33,7 @@ T = TypeVar("T")
 Numbers = NDArray[np.int64]
 
 
-class Table:
+class ColumnTable:
     """Rows of int64; a row is free where its first column is -1.
 
     New rows take the least free numbers: what a table does next depends on its rows alone.
@@ -174,7 +174,7 @@ class Table:
             setattr(self, name, column)
 
 
-class PairTable(Table):
+class PairTable(ColumnTable):
     """Pairs of numbers, ascending, in the first two columns; each pair once.
 
     Which rows hold which numbers is looked up in one array of all pairs, in both directions, and a
@@ -194,7 +194,7 @@ class PairTable(Table):
         return twin
 
     def add(self, count: int, /, **values: int | Numbers) -> Numbers:
-        """Write new rows: see `Table.add`."""
+        """Write new rows: see `ColumnTable.add`."""
         rows = super().add(count, **values)
         self._since.append(rows)
         if sum(map(len, self._since)) * SHARE > self.n:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.columns import FREE, NEVER, NOBODY, Numbers, PairTable, Table
+from ktsafe.sequence.memory.column_table import FREE, NEVER, NOBODY, ColumnTable, Numbers, PairTable
 from ktsafe.sequence.memory.sorted_numbers import ascending, distinct
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ class RowsOfPairs(dict[Tie, Numbers]):
         return np.zeros(0, dtype=np.int64)
 
 
-class PlaceTable(Table):
+class PlaceTable(ColumnTable):
     """Places. None is ever reused: a place is an identity.
 
     Attributes
@@ -94,7 +94,7 @@ class PlaceTable(Table):
         return people
 
 
-class PersonTable(Table):
+class PersonTable(ColumnTable):
     """The true graph's vertices. A row is reused after its person left.
 
     Attributes
