@@ -118,8 +118,8 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
         "attributes": f"Quasi-identifiers: {', '.join(schema['quasi_identifiers'])}; sensitive: "
         f"{schema['sensitive']}. Attributes that are not listed are dropped.",
         "properties": f"Ties a person {text_of(content['mean_ties'], '.1f', 'not known')}; people "
-        f"by kind: see *Who is least protected*; {content['releases']:,} releases.",
-        "attacks": f"An attacker with attributes and {params['hops']} hop(s) of ties; others were "
+        f"by kind: see Who is least protected; {content['releases']:,} releases.",
+        "attacks": f"An attacker with attributes and ties up to {params['hops']} away; others were "
         f"measured: {', '.join(ran) or 'none'}.",
         "risk": f"Greatest, 1 over the fewest candidates who are people: "
         f"{text_of(risk_max, '.3f', 'not known')}. Average over people: "
