@@ -84,6 +84,9 @@ class Manifest(msgspec.Struct, frozen=True):
         None also where there are more than `PAIRS_MAX`.
     statistics:
         What the noisy counts beside the graph cost, or that they are omitted; None without any.
+    generalized:
+        For each attribute the groups of values that are published, and what each stands for; values
+        that few people have are left out.
     """
 
     format: int
@@ -102,6 +105,7 @@ class Manifest(msgspec.Struct, frozen=True):
     dark: list[tuple[int, int]] | None = None
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
+    generalized: dict[str, dict[str, list[str]]] = {}
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
