@@ -15,6 +15,7 @@ from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.neighbours import by_classes
 from ktsafe.sequence.memory.paged_table import NOBODY
+from ktsafe.sequence.memory.sorted_numbers import ascending
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
@@ -113,11 +114,14 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
 def apply(draft: Draft, changes: Changes) -> set[int]:
     """Apply changes to the true graph; nothing changes visibly.
 
+    Newcomers take rows in the order in which they are given, and all else goes by rows: keys tell
+    people apart, and their order, which is that of arrival, is worth nothing.
+
     Returns the cohorts that people left.
     """
     state = draft.state
     _remove_ties(state, changes)
-    departed = [depart(draft, row) for row in _rows(state, changes.left.tolist()).tolist()]
+    departed = [depart(draft, row) for row in np.sort(_rows(state, changes.left.tolist())).tolist()]
     _change(state, changes)
     if not state.people.row_of.keys().isdisjoint(changes.joined.tolist()):
         raise InvalidGraph("Somebody joins who is there already.")
@@ -134,6 +138,12 @@ def _rows(state: State, keys: list[int]) -> NDArray[np.int64]:
         raise InvalidGraph("Changes name a person who is not there.") from None
 
 
+def _ties(state: State, keys: list[int]) -> NDArray[np.int64]:
+    """Return ties as pairs of rows, ascending; `keys` are those of their ends, two by two."""
+    ties = ascending(_rows(state, keys).reshape(-1, 2))
+    return ties[np.lexsort((ties[:, 1], ties[:, 0]))]
+
+
 def _remove_ties(state: State, changes: Changes) -> None:
     """Forget true ties; a released one is known as ended.
 
@@ -141,7 +151,7 @@ def _remove_ties(state: State, changes: Changes) -> None:
     """
     leavers = set(changes.left.tolist())
     keys = [tie for tie in changes.ties_removed.tolist() if leavers.isdisjoint(tie)]
-    ties = _rows(state, [key for tie in keys for key in tie]).reshape(-1, 2)
+    ties = _ties(state, [key for tie in keys for key in tie])
     held = state.held.of.rows_of(ties)
     is_held = held >= 0
     edges = state.edges.adjacent.rows_of(state.people.place[ties[~is_held]])
@@ -155,7 +165,7 @@ def _remove_ties(state: State, changes: Changes) -> None:
 def _change(state: State, changes: Changes) -> None:
     """Note changed values."""
     rows = _rows(state, changes.changed.tolist()).tolist()
-    for row, values in zip(rows, changes.changed_values, strict=True):
+    for row, values in sorted(zip(rows, changes.changed_values, strict=True)):
         cls, state.people.sensitive[row] = state.codes.of(values)
         note_class(state, row, cls)
 
@@ -163,7 +173,7 @@ def _change(state: State, changes: Changes) -> None:
 def _show_values(draft: Draft, changes: Changes) -> None:
     """Show changed sensitive values, where people are by now: no place changes as it is left."""
     state = draft.state
-    rows = _rows(state, changes.changed.tolist())
+    rows = np.sort(_rows(state, changes.changed.tolist()))
     rows = rows[state.people.place[rows] != NOBODY]
     places = state.people.place[rows]
     before = state.places.sensitive[places]
@@ -176,7 +186,7 @@ def _show_values(draft: Draft, changes: Changes) -> None:
 
 def _add_ties(state: State, changes: Changes) -> None:
     """Hide new ties, but for those whose edge is released already."""
-    ties = _rows(state, changes.ties_added.reshape(-1).tolist()).reshape(-1, 2)
+    ties = _ties(state, changes.ties_added.reshape(-1).tolist())
     edges = state.edges.adjacent.rows_of(state.people.place[ties])
     is_true = state.edges.is_true[edges[edges >= 0]] == TRUE
     if is_true.any() or (state.held.of.rows_of(ties) >= 0).any():

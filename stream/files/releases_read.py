@@ -82,6 +82,8 @@ class Manifest(msgspec.Struct, frozen=True):
         None also where there are more than `PAIRS_MAX`.
     statistics:
         What the noisy counts beside the graph cost; None without any.
+    cut:
+        Noise to all but the owner: see `ktsafe.stream.release.sealed_cut`.
     """
 
     format: int
@@ -100,6 +102,7 @@ class Manifest(msgspec.Struct, frozen=True):
     dark: list[tuple[int, int]] | None = None
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
+    cut: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -111,6 +111,8 @@ class ReleaseHeader:
         where releases are not made pair by pair. No more than `PAIRS_MAX` are published.
     statistics, epsilon_micro:
         Noisy counts of the true graph, and what they cost; without cost none are written.
+    cut:
+        Where the feed was cut, sealed (`ktsafe.stream.release.sealed_cut`); None: it is not told.
     """
 
     release_id: str
@@ -123,13 +125,14 @@ class ReleaseHeader:
     planned: Sequence[Planned] | None = None
     statistics: Sequence[NoisyTable] = ()
     epsilon_micro: int = 0
+    cut: str | None = None
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
     """Return `n` distinct random ids of 16 hexadecimal digits, in random order.
 
     They come from the system's CSPRNG, not from the mechanism's generator, so that neither tells
-    of the other. `seed` makes them repeatable, for tests only.
+    of the other. `seed` makes them repeatable: another secret of the series, or that of a test.
     """
     draw = secrets.token_bytes if seed is None else np.random.default_rng([seed, n]).bytes
     drawn: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
@@ -288,6 +291,7 @@ def _manifest(
         "unchanged": all(header.before.get(name) == hashes[name] for name in tables),
         **_pairs(graph, header.planned),
         **({"statistics": {"epsilon_micro": spent}} if (spent := header.epsilon_micro) else {}),
+        **({} if header.cut is None else {"cut": header.cut}),
         "sha256": dict(hashes),
     }
 
