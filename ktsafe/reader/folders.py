@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe.errors import KtsafeError
-from ktsafe.reader.published import PublishedRelease, Table
+from ktsafe.reader.published import StudiedRelease, StudiedTable
 from ktsafe.reader.series import Releases
 
 
@@ -21,8 +21,8 @@ class NotARelease(KtsafeError):
     """A folder holds no intact release."""
 
 
-def read(folder: Path | str) -> PublishedRelease | Releases:
-    """Read a release, or all releases of a folder, every file's digest checked.
+def read(folder: Path | str) -> StudiedRelease | Releases:
+    r"""Read a release, or all releases of a folder, every file's digest checked.
 
     Parameters
     ----------
@@ -36,9 +36,16 @@ def read(folder: Path | str) -> PublishedRelease | Releases:
 
     Examples
     --------
-    >>> release = read("releases/000013-20270101T000000Z")  # doctest: +SKIP
-    >>> release.estimate("ties_between", "f", "m", by="gender")  # doctest: +SKIP
-    Estimate(value=4910.0, low=4887.0, high=4933.0, source='tables')
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> files = {"vertices.csv": "id,gender\na,f\nb,m\n", "edges.csv": "source,target\na,b\n"}
+    >>> digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+    >>> schema = {"quasi_identifiers": ["gender"]}
+    >>> manifest = json.dumps({"release_id": "000001", "schema": schema, "sha256": digests})
+    >>> for name, text in {**files, "manifest.json": manifest}.items():
+    ...     _ = (folder / name).write_text(text)
+    >>> read(folder).estimate("ties_between", "f", "m", by="gender")
+    Estimate(value=1.0, low=None, high=None, source='graph')
     """
     folder = Path(folder)
     if (folder / "manifest.json").exists():
@@ -52,7 +59,7 @@ def read(folder: Path | str) -> PublishedRelease | Releases:
     return Releases([_read_one(path.parent) for path in manifests])
 
 
-def _read_one(folder: Path) -> PublishedRelease:
+def _read_one(folder: Path) -> StudiedRelease:
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         digests: Mapping[str, str] = manifest["sha256"]
@@ -76,7 +83,7 @@ def _read_one(folder: Path) -> PublishedRelease:
     except (OSError, ValueError, LookupError, StopIteration) as error:
         msg = "This folder holds no intact release."
         raise NotARelease(msg, hint="Get the release again.") from error
-    return PublishedRelease(
+    return StudiedRelease(
         manifest,
         np.array(ids, dtype=np.str_),
         {name: np.array(c, dtype=np.str_) for name, c in zip(names, columns, strict=True)},
@@ -89,16 +96,17 @@ def _rows(content: bytes) -> Any:
     return csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
 
 
-def _tables(content: bytes | None) -> list[Table]:
+def _tables(content: bytes | None) -> list[StudiedTable]:
     if content is None:
         return []
     return [
-        Table(
+        StudiedTable(
             table["of"],
             table["by"],
             [tuple(cell) for cell in table["cells"]],
             np.array(table["counts"], dtype=np.int64),
             table["scale"][0] / table["scale"][1],
+            table.get("across"),
         )
         for table in json.loads(content)["tables"]
     ]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
+from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
@@ -81,7 +83,10 @@ class Manifest(msgspec.Struct, frozen=True):
         For pairs of `classes` how many releases ago what they show, or showed last, was chosen;
         None also where there are more than `PAIRS_MAX`.
     statistics:
-        What the noisy counts beside the graph cost; None without any.
+        What the noisy counts beside the graph cost, or that they are omitted; None without any.
+    generalized:
+        For each attribute the groups of values that are published, and what each stands for; values
+        that few people have are left out.
     cut:
         Noise to all but the owner: see `ktsafe.stream.release.sealed_cut`.
     """
@@ -102,6 +107,7 @@ class Manifest(msgspec.Struct, frozen=True):
     dark: list[tuple[int, int]] | None = None
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
+    generalized: dict[str, dict[str, list[str]]] = {}
     cut: str | None = None
 
 
@@ -202,6 +208,17 @@ def release_folders(folders: Iterable[Path]) -> list[Path]:
     return found
 
 
+def manifest_sha256(folder: Path) -> str:
+    """Return the SHA-256 of a release's manifest, which has those of all other files.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If there is none.
+    """
+    return hashlib.sha256(read_regular(folder / MANIFEST, MANIFEST_BYTES_MAX)).hexdigest()
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Return the manifest of a release folder.
 
@@ -293,24 +310,31 @@ def _statistics(
     folder: Path, manifest: Manifest, columns: Mapping[str, list[str]]
 ) -> Statistics | None:
     """Return the statistics; refuse what is not accounted for, or names unpublished values."""
-    if (manifest.statistics is None) != (STATISTICS not in manifest.sha256):
+    spent = manifest.statistics
+    stated = spent is not None and spent.epsilon_micro > 0
+    if stated != (STATISTICS in manifest.sha256) or (spent is not None and stated == spent.omitted):
         raise ReleaseUnreadable(f"The manifest in {folder} does not say what {STATISTICS} costs.")
-    if manifest.statistics is None:
+    if spent is None or not stated:
         return None
     path = folder / STATISTICS
     try:
         found = read_statistics(path)
     except (OSError, ValueError) as error:
         raise ReleaseUnreadable(f"{path} holds no statistics of this version.") from error
-    if found.epsilon_micro != manifest.statistics.epsilon_micro:
+    if found.epsilon_micro != spent.epsilon_micro:
         raise ReleaseUnreadable(f"{path} and the manifest do not say the same of its cost.")
+    known = manifest.schema.quasi_identifiers
     for table in found.tables:
-        if table.by is None:
+        names = table.attributes(known)
+        if not set(names) <= set(known):
+            raise ReleaseUnreadable(f"{path} has a table of no quasi-identifier.")
+        if not names:
             continue
-        is_known = table.by in manifest.schema.quasi_identifiers
-        published = {None, *columns[table.by]} if is_known else set()
-        if not {value for cell in table.cells for value in cell} <= published:
-            raise ReleaseUnreadable(f"{path} names a value that no published vertex has.")
+        if {len(cell) for cell in table.cells} != {len(names)}:
+            raise ReleaseUnreadable(f"{path} has cells of another number of values.")
+        for name, values in zip(names, zip(*table.cells, strict=True), strict=True):
+            if not set(values) <= {None, *columns[name]}:
+                raise ReleaseUnreadable(f"{path} names a value that no published vertex has.")
     return found
 
 

@@ -27,7 +27,7 @@ class FreshReleases:
     Attributes
     ----------
     workers:
-        Who works on parts; they change the time alone.
+        They work on parts, and change the time alone.
     """
 
     params: PrivacyParams

@@ -113,7 +113,7 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
     left, step_us = list(ids), 0
     store.ledger.drop_cut()
     while left:
-        # Events ahead of their feed move no clock: of whoever has some, the deletion is ahead too.
+        # Events ahead of their feed move no clock: so is the deletion of their person.
         _erase_at(store, left, time_us + step_us)
         still = store.gone(left, ALL_LIVES)
         left = [person for person, is_gone in zip(left, still, strict=True) if not is_gone]

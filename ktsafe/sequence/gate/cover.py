@@ -1,4 +1,4 @@
-"""The change attack: who visibly changes must not be alone in how.
+"""The change attack: a vertex that visibly changes must not be alone in how.
 
 D(v) is what v visibly gains and loses from one release to the next: two multisets of classes.
 Source: k_delta in the definition of a sequence's guarantee. Here v's whole cohort, which is part of
@@ -59,7 +59,8 @@ def check_cover(state: State) -> None:
     starts = np.flatnonzero(is_first)
     # All members have the cell, and all the same number in it.
     n_changed = np.diff(np.append(starts, len(counts)))
-    sizes = np.array([len(state.places.members[label]) for label in cohort[starts].tolist()])
+    members = state.places.members
+    sizes = np.array([len(members[label]) for label in cohort[starts].tolist()])
     is_even = np.minimum.reduceat(counts, starts) == np.maximum.reduceat(counts, starts)
     if (n_changed != sizes).any() or not is_even.all():
         raise NotKTSafe(

@@ -13,12 +13,12 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, Result, ids_removed, run
+from ktsafe.generalization.quick_release import afresh
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from ktsafe.stream.release import attacker
 from ktsafe.stream.release.attacker import Attacker, AttackSettings, Shown
-from ktsafe.stream.study.worth import afresh
 from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
 
@@ -83,6 +83,21 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
     service.settle(staged=False)
     assert told("s") == both
     assert told("another") == set()
+
+
+def test_net_changes_are_attacked_since_the_last_release_but_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two staged releases of the sequence must go before, and older ones are forgotten."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("net_changes",))
+    service = Attacker(PATIENT)
+
+    def told() -> list[str]:
+        found = service.attack(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
+        service.settle(staged=True)
+        return [result["attack"] for result in found]
+
+    assert [told() for _ in range(4)] == [[], [], ["net_changes.two"], ["net_changes.two"]]
 
 
 def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
