@@ -39,12 +39,12 @@ class VertexTable:
         self.n_lives = 0  # given so far
         self.n_ended = 0  # lives that ended so far
         self.codes = [array("i") for _ in schema.attributes]
-        self.categories = [[MISSING] for _ in schema.attributes]
+        self.categories = [[schema.category(name, None)] for name in schema.attributes]
         self._schema = schema
         self._secret = secret
         self._absent: dict[bytes, int] = {}
         self._free: list[int] = []
-        self._code_of: list[dict[str, int]] = [{MISSING: 0} for _ in schema.attributes]
+        self._code_of: list[dict[str, int]] = [{texts[0]: 0} for texts in self.categories]
         self._memos: list[dict[str, int]] = [{} for _ in schema.attributes]
 
     @property
@@ -62,12 +62,16 @@ class VertexTable:
         number = self.numbers.get(vertex_id)
         # Hashing is worth while only if somebody is remembered by a hash.
         if number is None and self._absent:
-            return self._absent.get(keyed_hash(self._secret, vertex_id))
+            return self._absent.get(self.alias(vertex_id))
         return number
+
+    def alias(self, vertex_id: str) -> bytes:
+        """Return the keyed hash under which a person is remembered who does not exist."""
+        return keyed_hash(self._secret, vertex_id)
 
     def allocate(self, vertex_id: str) -> int:
         """Give the smallest free number to a person of whom nothing is remembered."""
-        label = keyed_hash(self._secret, vertex_id)
+        label = self.alias(vertex_id)
         if self._free:
             number = heapq.heappop(self._free)
             self.labels[number] = label
@@ -110,7 +114,7 @@ class VertexTable:
         vertex_id = self.labels[number]
         assert isinstance(vertex_id, str)
         del self.numbers[vertex_id]
-        label = keyed_hash(self._secret, vertex_id)
+        label = self.alias(vertex_id)
         self.labels[number] = label
         self._absent[label] = number
         self.exists[number] = False

@@ -8,7 +8,8 @@ import gzip
 import io
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -17,7 +18,9 @@ import msgspec
 import numpy as np
 
 from ktsafe import AttributedGraph, Schema
+from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
+from ktsafe.generalization.levels import Declared
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.plain_words import plain_words
 
@@ -36,8 +39,9 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quasi_identifiers: list[str]
     sensitive: str | list[str]
     sensitive_values: list[str] | dict[str, list[str]]
-    buckets: dict[str, list[float]] = {}
+    buckets: dict[str, list[float | str]] = {}
     expect_absent: list[str] = []
+    groups: dict[str, dict[str, list[str]]] = {}
 
     def to_schema(self) -> Schema:
         """Return the schema that the table describes.
@@ -52,10 +56,10 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         names = tuple(self.quasi_identifiers)
         match self.sensitive, self.sensitive_values:
             case str() as sensitive, list() as values:
-                return Schema(names, sensitive, frozenset(values), buckets, absent)
+                return Schema(names, sensitive, frozenset(values), buckets, absent, self.groups)
             case list() as parts, dict() as by_part:
                 made = composite_schema(self.quasi_identifiers, parts, by_part, buckets)
-                return dataclasses.replace(made, expect_absent=absent)
+                return dataclasses.replace(made, expect_absent=absent, groups=self.groups)
         msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
         raise InvalidGraph(msg, hint="docs/files.md shows one.")
 
@@ -71,12 +75,15 @@ class GraphFile:
     edges_repeated, loops:
         Lines of the edge file that were passed over, because they repeat an edge (in either
         direction) or join a vertex to itself.
+    people:
+        For each attribute with groups how many people have each value that may be in one.
     """
 
     graph: AttributedGraph
     ids: list[str]
     edges_repeated: int
     loops: int
+    people: Mapping[str, Counter[str]] = dataclasses.field(default_factory=dict)
 
 
 def read_schema(path: Path) -> Schema:
@@ -104,11 +111,17 @@ def read_schema(path: Path) -> Schema:
         raise InvalidGraph(f"{path}: {error}.", hint="docs/files.md shows one.") from error
 
 
-def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
-    """Return the graph in two CSV files.
+NO_ATTRIBUTES: Final = Schema((), "none", frozenset(), expect_absent=frozenset({"none"}))
+"""The schema of a network whose people are told by nothing but their ties."""
 
-    `vertices` has a column `id` and one per attribute of the schema (others are passed over),
-    `edges` has the columns `source` and `target`.
+
+def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
+    """Return the graph in a file of vertices and one of edges.
+
+    `vertices` has a column `id` and one per attribute of the schema (others are passed over). Where
+    it is None the vertices are those that the file of edges names, with the attributes it has.
+    `edges` is any file that `ktsafe.datasets.read_network` reads, such as a CSV file with the
+    columns `source` and `target`.
 
     Raises
     ------
@@ -118,17 +131,14 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
     AbsentFromGraph
         If the schema names what nobody has.
     """
-    position: dict[str, int] = {}
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
-    columns: dict[str, list[str]] = {name: [] for name in names}
-    with csv_rows(vertices, ["id", *names]) as rows:
-        for line, (vertex, *values) in rows:
-            if not vertex or vertex in position:
-                what = "no id" if not vertex else "an id for the second time"
-                raise InvalidGraph(f"{vertices}, line {line}: {what}.")
-            position[vertex] = len(position)
-            for name, value in zip(names, values, strict=True):
-                columns[name].append(value)
+    if vertices is None:
+        found = read_network(edges)
+        return _graph_file(schema, found.columns, found)
+    position, columns = _read_vertices(vertices, names)
+    if not edges.name.endswith((".csv", ".csv.gz")):
+        found = _in_place(read_network(edges), position, edges, vertices)
+        return _graph_file(schema, columns, found)
     pairs: set[tuple[int, int]] = set()
     loops = repeated = 0
     with csv_rows(edges, ["source", "target"]) as rows:
@@ -145,11 +155,87 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
             pairs.add((u, v) if u < v else (v, u))
             repeated += len(pairs) == before
     array = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return _graph_file(schema, columns, NetworkFile(list(position), {}, array, repeated, loops))
+
+
+def _read_vertices(
+    vertices: Path, names: Sequence[str]
+) -> tuple[dict[str, int], dict[str, list[object]]]:
+    """Return the position of each id, and the columns of the named attributes."""
+    position: dict[str, int] = {}
+    columns: dict[str, list[object]] = {name: [] for name in names}
+    with csv_rows(vertices, ["id", *names]) as rows:
+        for line, (vertex, *values) in rows:
+            if not vertex or vertex in position:
+                what = "no id" if not vertex else "an id for the second time"
+                raise InvalidGraph(f"{vertices}, line {line}: {what}.")
+            position[vertex] = len(position)
+            for name, value in zip(names, values, strict=True):
+                columns[name].append(value)
+    return position, columns
+
+
+def _in_place(
+    network: NetworkFile, position: Mapping[str, int], edges: Path, vertices: Path
+) -> NetworkFile:
+    """Return a network with its vertices at the positions of a file that lists more of them."""
+    places = np.array([position.get(name, -1) for name in network.ids], dtype=np.int64)
+    if (places < 0).any():
+        msg = f"{edges} names {int((places < 0).sum())} vertices that {vertices} does not list."
+        raise InvalidGraph(msg)
+    ends = np.sort(places[network.edges], axis=1)
+    return dataclasses.replace(network, ids=list(position), edges=ends)
+
+
+def _graph_file(
+    schema: Schema, columns: Mapping[str, list[Any]], network: NetworkFile
+) -> GraphFile:
+    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
+    # Of an attribute that nobody has, all vertices lack the value.
+    given: dict[str, list[Any]] = {name: [None] * len(network.ids) for name in names}
+    given |= columns
     if isinstance(schema, CompositeSchema):
-        graph = AttributedGraph.from_columns(*composed(schema, columns), array)
+        graph = AttributedGraph.from_columns(*composed(schema, given), network.edges)
     else:
-        graph = AttributedGraph.from_columns(schema, columns, array)
-    return GraphFile(graph, list(position), repeated, loops)
+        graph = AttributedGraph.from_columns(schema, given, network.edges)
+    ungrouped = dataclasses.replace(schema, groups={})
+    people = {
+        name: Counter(ungrouped.category(name, value) for value in given[name])
+        for name in schema.groups
+    }
+    return GraphFile(graph, network.ids, network.edges_repeated, network.loops, people)
+
+
+def read_levels(path: Path) -> dict[str, list[Declared]]:
+    """Return the `[hierarchies]` table of a TOML file: ways to tell attributes, the finest first.
+
+    A file without that table has none.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read, or the table is no list of levels for each attribute.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("hierarchies", {})
+        return msgspec.convert(table, dict[str, list[list[float | str] | dict[str, list[str]]]])
+    except OSError as error:
+        raise InvalidGraph(f"{path} cannot be read ({error.strerror}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        msg = f"{path}: its [hierarchies] are no lists of levels."
+        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
+
+
+def declared_beside(schema: Schema) -> dict[str, Any]:
+    """Return what an `[attributes]` table says of sensitive attributes and absent values."""
+    found: dict[str, Any]
+    if isinstance(schema, CompositeSchema):
+        by_part = {name: sorted(values) for name, values in schema.parts.items()}
+        found = {"sensitive": list(schema.parts), "sensitive_values": by_part}
+    else:
+        values = sorted(schema.sensitive_values)
+        found = {"sensitive": schema.sensitive, "sensitive_values": values}
+    return {**found, "expect_absent": sorted(schema.expect_absent)}
 
 
 @contextmanager
@@ -162,7 +248,7 @@ def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[
         If the file cannot be read or lacks a column.
     """
     with _csv_reader(path) as reader:
-        header = next(reader, [])
+        header: list[str] = next(reader, [])
         if missing := [name for name in names if name not in header]:
             msg = f"{path} has no column {missing[0]!r}."
             raise InvalidGraph(msg, hint=_about_header(header, names))

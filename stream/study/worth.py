@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe import AttributedGraph, Schema
 from ktsafe.audit import trace, usefulness
-from ktsafe.audit.utility import utility_figures
+from ktsafe.generalization.quick_release import afresh
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.figure_text import cost_in_words, text_of
 from ktsafe.stream.files.releases_read import Release
-
-AFRESH: Final = AnonymizeOptions(
-    strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
-)
-"""How a release is made that has no past."""
+from ktsafe.stream.study.measuring import measured
 
 
 def worth(
-    truth: GraphSnapshot, release: Release, owners: Mapping[str, str | None], *, seed: int = 0
+    truth: GraphSnapshot,
+    release: Release,
+    owners: Mapping[str, str | None],
+    audit: Mapping[str, Any],
+    *,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Return JSON-ready figures of a release; they are private.
 
@@ -32,6 +33,8 @@ def worth(
         The true graph at the time of the release.
     owners:
         The person behind each released id, None for an inserted vertex.
+    audit:
+        The private audit of the release: attacks that it tells of are not run again.
     seed:
         The same graphs and seed give the same figures.
 
@@ -39,23 +42,26 @@ def worth(
     -------
     dict
         `release_id`; `usefulness`, see `ktsafe.audit.usefulness`; `utility`, see
-        `ktsafe.audit.utility.utility_figures`; `afresh`, the usefulness of a release of the same
-        true graph that has no past, and under `without` of one without each quasi-identifier.
+        `ktsafe.audit.utility.utility_figures`; `attacks` as in audits; `afresh`, the usefulness of
+        a release of the same true graph that has no past, and under `without` of one without each
+        quasi-identifier.
 
     Raises
     ------
     InvalidGraph
         If graphs and mapping do not fit each other.
     """
-    schema = dataclasses.replace(truth.graph.schema, buckets={}).expecting_nothing()
+    schema = dataclasses.replace(truth.graph.schema, buckets={}, groups={}).expecting_nothing()
     released = AttributedGraph.from_columns(schema, release.columns, release.edges)
     position = {name: v for v, name in enumerate(truth.ids)}
     behind = [position.get(owners.get(name) or "", -1) for name in release.ids]
     traced = trace(truth.graph, released, np.array(behind, dtype=np.int64))
+    told = measured(audit, truth.graph, released, traced.behind, release.params, seed=seed)
     return {
         "release_id": release.manifest.release_id,
         "usefulness": usefulness(traced).to_mapping(),
-        "utility": utility_figures(traced, rng=np.random.default_rng(seed)),
+        "utility": told["utility"],
+        "attacks": told["attacks"],
         "afresh": afresh(truth.graph, release.params, seed=seed),
         "without": {
             name: afresh(without_attributes(truth.graph, [name]), release.params, seed=seed)
@@ -109,23 +115,13 @@ def _shares(overlap: Mapping[str, Any]) -> str:
     )
 
 
-def afresh(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Return the usefulness of a release of a graph that has no past, quickly made."""
-    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
-    return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
-
-
 def without(schema: Schema, left_out: Sequence[str]) -> Schema:
     """Return the schema without some of its quasi-identifiers."""
     return dataclasses.replace(
         schema,
         quasi_identifiers=tuple(q for q in schema.quasi_identifiers if q not in left_out),
         buckets={name: edges for name, edges in schema.buckets.items() if name not in left_out},
+        groups={name: groups for name, groups in schema.groups.items() if name not in left_out},
     )
 
 
