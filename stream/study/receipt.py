@@ -113,8 +113,8 @@ def describe_receipt(found: Mapping[str, Any]) -> str:
             ),
         ]
     lines.append(
-        f"chance of a guess by an attacker that links all releases: {found['risk']:.3f} at most, 1 over "
-        f"{found['fewest_people']:,} people; a tie shown may be invented, a true one hidden"
+        "chance of a guess by an attacker that links all releases: "
+        f"{found['risk']:.3f} at most, 1 over {found['fewest_people']:,} people; a tie shown may be invented, a true one hidden"
     )
     return "\n".join(lines)
 
