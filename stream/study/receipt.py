@@ -114,7 +114,8 @@ def describe_receipt(found: Mapping[str, Any]) -> str:
         ]
     lines.append(
         "chance of a guess by an attacker that links all releases: "
-        f"{found['risk']:.3f} at most, 1 over {found['fewest_people']:,} people; a tie shown may be invented, a true one hidden"
+        f"{found['risk']:.3f} at most, 1 over {found['fewest_people']:,} people; a tie shown may "
+        "be invented, a true one hidden"
     )
     return "\n".join(lines)
 
