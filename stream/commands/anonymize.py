@@ -249,7 +249,7 @@ def _figures(
 ) -> dict[str, Any]:
     """Return the figures of the private audit, with those of a report if there is to be one."""
     from ktsafe.audit import audit_release
-    from ktsafe.stream.report.measuring import measured
+    from ktsafe.stream.study.measuring import measured
 
     figures = audit_release(
         source.graph,
