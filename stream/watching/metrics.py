@@ -190,8 +190,9 @@ class PrometheusMetrics(Observer):
     def release_audited(self, figures: ReleaseFigures) -> None:
         """Show the budget of statistics, and the secrets of the release if they are shown."""
         for of in BUDGET:
-            found = figures.statistics and getattr(figures.statistics, f"{of}_micro")
-            self._budget.labels(of).set(UNKNOWN if found is None else found / MICRO)
+            budget = figures.statistics
+            found = UNKNOWN if budget is None else getattr(budget, f"{of}_micro") / MICRO
+            self._budget.labels(of).set(found)
         if self._secrets is not None and figures.secrets is not None:
             self._secrets.show(figures.secrets)
 
