@@ -144,7 +144,7 @@ def _remove_ties(state: State, changes: Changes) -> None:
     edges = state.edges.rows_of(state.people.place[ties[~is_held]])
     if (edges < 0).any() or (state.edges.is_true[edges] != TRUE).any():
         raise InvalidGraph("A tie is removed that is not there.")
-    state.held.unhold(held[is_held])
+    state.held.free(held[is_held])
     _note_ties(state, ties[is_held])
     state.edges.label(edges, ENDED)
 
@@ -154,8 +154,6 @@ def _change(state: State, changes: Changes) -> None:
     rows = _rows(state, changes.changed)
     cls, sensitive = state.codes.of_all(changes.changed_values)
     state.people.write(rows, cls=cls, sensitive=sensitive)
-    # Whoever waits has them among their neighbours.
-    state.current.moved.update(rows.tolist(), state.held.around(rows)[1].tolist())
 
 
 def _show_values(draft: Draft, changes: Changes) -> None:
@@ -182,7 +180,6 @@ def _add_ties(state: State, changes: Changes) -> None:
         raise InvalidGraph("A tie is added that is there already.")
     _note_ties(state, ties)
     state.held.hold(ties[~is_shown], state.current.number)
-    state.current.moved.update(ties.reshape(-1).tolist())
     relabel(state, edges[is_shown], state.current.number)
 
 

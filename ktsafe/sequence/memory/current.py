@@ -58,9 +58,6 @@ class Current:
         Remembered, as the tables are; forgotten once it is older than the sequence may show.
     opened:
         Two classes between which somebody's ties were published in this release.
-    moved:
-        Rows of people who came, left, were published or withheld, or whose ties that are held back
-        or whose neighbours' classes changed: the kept kt-tree looks at them anew.
     """
 
     def __init__(self, number: int, stale: dict[Tie, int], planned: dict[Tie, int]) -> None:
@@ -72,7 +69,6 @@ class Current:
         self.returned: set[Tie] = set()
         self.touched: set[int] = set()
         self.opened: set[Tie] = set()
-        self.moved: set[int] = set()
 
     def following(self) -> Current:
         """Return the next release, of which nothing is known yet."""

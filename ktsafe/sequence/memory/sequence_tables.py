@@ -269,12 +269,6 @@ class HeldTieTable(TableOfState):
         first, second = ascending(ties).T
         since = self._state.current.number
         self.add(len(ties), first=first, second=second, since=since, began=began)
-        self._state.current.moved.update(ties.reshape(-1).tolist())
-
-    def unhold(self, rows: Numbers) -> None:
-        """Hold ties back no longer."""
-        self._state.current.moved.update(self.pairs(rows).reshape(-1).tolist())
-        self.free(rows)
 
     def open(self, people: Numbers) -> None:
         """Note that the ties of people who were published can be shown, from now on."""

@@ -15,7 +15,6 @@ from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY, ColumnTable, Numbers
 from ktsafe.sequence.memory.current import Current
-from ktsafe.sequence.memory.kept_kt_tree import KeptKtTree
 from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
     INSERTED,
@@ -28,6 +27,7 @@ from ktsafe.sequence.memory.sequence_tables import (
     PlaceTable,
     ReleasedEdgeTable,
 )
+from ktsafe.sequence.memory.waiting_tree import KtTree
 
 
 class State:
@@ -43,7 +43,7 @@ class State:
         Who is published, the true graph's vertices, what is released, true ties that are not, and
         what was released before a pair of classes was cleared.
     tree:
-        The kt-tree of people who wait.
+        The kt-tree of people who wait, as the current release asked it. It is not saved.
     counts:
         Private figures over the whole sequence.
     n_cohorts:
@@ -58,7 +58,7 @@ class State:
         self.edges = ReleasedEdgeTable(self)
         self.held = HeldTieTable(self)
         self.former = FormerEdgeTable(self)
-        self.tree = KeptKtTree()
+        self.tree = KtTree({})
         self.counts: dict[str, int] = {}
         self.n_cohorts = 0
 
@@ -70,15 +70,14 @@ class State:
         after.places, after.people = self.places.copy(), self.people.copy()
         after.edges, after.held = self.edges.of(after), self.held.of(after)
         after.former = self.former.of(after)
-        after.tree = self.tree.copy()
+        after.tree = self.tree
         after.counts, after.n_cohorts = dict(self.counts), self.n_cohorts
         return after
 
     @property
     def tables(self) -> tuple[ColumnTable, ...]:
         """The tables."""
-        of_people = (self.places, self.people, self.edges, self.held, self.former)
-        return (*of_people, *self.tree.tables)
+        return (self.places, self.people, self.edges, self.held, self.former)
 
     def count(self, what: str, times: int = 1) -> None:
         """Count a private figure over the whole sequence."""
@@ -100,7 +99,6 @@ class State:
         """Take what `meta` returned, beside the tables."""
         self.counts, self.n_cohorts = meta["counts"], meta["n_cohorts"]
         self.codes = Codes(meta["classes"], meta["categories"])
-        self.tree.index()
         # Of older pages nobody knows; ages count from the release at which they are read.
         planned = meta.get("planned", [[*c, meta["release"]] for c in self.edges.between])
         stale = {(a, b): n for a, b, n in meta["stale"]}
@@ -128,16 +126,14 @@ class State:
     def join(self, keys: Numbers, cls: Numbers, sensitive: Numbers) -> None:
         """Add withheld people."""
         since = self.current.number
-        rows = self.people.add(
+        self.people.add(
             len(keys), key=keys, place=NOBODY, cls=cls, sensitive=sensitive, since=since
         )
-        self.current.moved.update(rows.tolist())
 
     def settle(self, rows: Numbers, places: Numbers) -> None:
         """Give places to people."""
         self.people.write(rows, place=places)
         self.places.write(places, owner=rows, kind=REAL)
-        self.current.moved.update(rows.tolist())
         self.held.open(rows)
 
     def vacate(self, rows: Numbers) -> Numbers:
@@ -154,15 +150,13 @@ class State:
         began = self.edges.began[edges[first]]
         self.people.write(rows, place=NOBODY, since=number)
         self.places.write(places, owner=NOBODY, kind=COUNTERFEIT, left=number)
-        self.current.moved.update(rows.tolist())
         self.edges.label(edges[first], RESIDUAL)
         self.held.hold(pairs, began)
         return places
 
     def remove_people(self, rows: Numbers) -> None:
         """Forget withheld people and all ties held back."""
-        self.held.unhold(np.unique(self.held.around(rows)[2]))
-        self.current.moved.update(rows.tolist())
+        self.held.free(np.unique(self.held.around(rows)[2]))
         self.people.free(rows)
 
     # -- places ----------------------------------------------------------------------------------

@@ -228,7 +228,7 @@ def _show(state: State, ends: NDArray[np.int64], held: NDArray[np.int64]) -> Non
     is_true = held != NOBODY
     began = np.full(len(ends), NEVER)
     began[is_true] = state.held.began[held[is_true]]
-    state.held.unhold(held[is_true])
+    state.held.free(held[is_true])
     state.edges.show(ends, began)
 
 
