@@ -41,7 +41,9 @@ class Difference:
         self._added = dump.edges
         if base is None:
             pairs = zip(self._ids, dump.values, strict=True)
-            self._upserted = [(name, _given(dump.columns, values)) for name, values in pairs]
+            self._upserted: list[Change] = [
+                (name, _given(dump.columns, values)) for name, values in pairs
+            ]
         else:
             self._base_ids = list(base.position)
             self._deleted = [name for name in self._base_ids if name not in dump.position]
@@ -49,8 +51,8 @@ class Difference:
             self._compare_edges(base, dump)
 
     def __len__(self) -> int:
-        parts = (self._deleted, self._upserted, self._removed, self._added)
-        return sum(map(len, parts))
+        people = len(self._deleted) + len(self._upserted)
+        return people + len(self._removed) + len(self._added)
 
     def event(self, index: int) -> bytes:
         """Return one event as JSON, 0 <= index < len."""

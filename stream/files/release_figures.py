@@ -13,11 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
+from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.files.verdict import risk_points, wanting
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
 YARDSTICKS: Final = {"copies": "k_copies"}
@@ -58,11 +60,13 @@ ATTACKS_TOLD: Final = (
     "one_hop",
     "sensitive_inference",
     "changes",
+    "net_changes",
     "departure",
     "membership_of_vertices",
     "membership_of_ties",
     "two_hops",
     "denoised",
+    "risk_curve",
 )
 """The attacks that the service runs on each release, in this order; see `ktsafe.attacks`."""
 HISTORY_MAX: Final = 30
@@ -119,6 +123,10 @@ class Secrets(msgspec.Struct, frozen=True):
         out.
     freshness:
         How far it follows the network; None where the audit does not tell.
+    wanting:
+        What it was found wanting in, see `ktsafe.stream.files.verdict.Kind`.
+    risk:
+        Points of the risk curve, by what the attacker knows: `ktsafe.attacks.risk_curve.said`.
     """
 
     cost: dict[str, int]
@@ -128,6 +136,8 @@ class Secrets(msgspec.Struct, frozen=True):
     worth: dict[str, float | None] = msgspec.field(default_factory=dict)
     attacks: dict[str, Attacked] = msgspec.field(default_factory=dict)
     freshness: FreshnessFigures | None = None
+    wanting: tuple[str, ...] = ()
+    risk: dict[str, float] = msgspec.field(default_factory=dict)
 
     @property
     def total_cost(self) -> int:
@@ -231,6 +241,11 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         worth=watched_of(audit),
         attacks=attacks_of(audit),
         freshness=freshness_of(audit),
+        wanting=tuple(dict.fromkeys(each.kind for each in wanting(audit))),
+        risk={
+            each["attack"].removeprefix(f"{RISK_CURVE}."): each["value"]
+            for each in risk_points(audit)
+        },
     )
 
 
@@ -317,15 +332,18 @@ def safety_in_words(secrets: Mapping[str, Any]) -> str:
     """
     candidates = secrets.get("candidates") or {}
     parts = []
-    if least := candidates.get("sequence") or candidates.get("claimed"):
+    least = candidates.get("sequence") or candidates.get("claimed")
+    real = candidates.get("sequence_real") or candidates.get("real")
+    if real and (least is None or real["least"] != least["least"]):
+        parts.append(f"fewest candidates who are people {real['least']}")
+        parts.append(f"{real['below_k']:,} people with fewer than k of them")
+    if least:
         parts.append(f"fewest candidates {least['least']}")
-    if real := candidates.get("real"):
-        parts.append(f"{real['below_k']:,} people with fewer than k real ones")
     attacks = {n: a for n, a in (secrets.get("attacks") or {}).items() if a["promise"]}
     if attacks:
         name = max(attacks, key=lambda each: attacks[each]["value"] / attacks[each]["promise"])
         found = attacks[name]
-        parts.append(f"{name} finds {found['value']:.3f} where {found['promise']:.3f} is promised")
+        parts.append(f"{name} finds {found['value']:.3f}, bound {found['promise']:.3f}")
     return "; ".join(parts)
 
 

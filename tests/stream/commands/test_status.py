@@ -54,8 +54,8 @@ def test_safety_stands_beside_the_size() -> None:
     }
     told = release(Secrets({}, {}, candidates, {}, {}, attacks))
     text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
-    assert "fewest candidates 10; 1,234 people with fewer than k real ones" in text
-    assert "changes finds 0.090 where 0.100 is promised" in text
+    assert "people 7; 1,234 people with fewer than k of them; fewest candidates 10" in text
+    assert "changes finds 0.090, bound 0.100" in text
     told = release(Secrets({}, {}, {}, {}))
     text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
     assert "candidates" not in text

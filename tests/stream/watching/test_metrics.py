@@ -331,7 +331,7 @@ def test_secrets_are_marked_and_nothing_else_is() -> None:
         _, body = told(secrets=secrets).exposition()
         help_of[secrets] = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
     added = help_of[True].keys() - help_of[False].keys()
-    assert len(added) == 9
+    assert len(added) == 10
     assert {name for name, text in help_of[True].items() if "SECRET" in text} == added
 
 
