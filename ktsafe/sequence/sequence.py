@@ -249,6 +249,8 @@ class Sequence:
             fixed["schema"]["sensitive"],
             frozenset(fixed["schema"]["sensitive_values"]),
             fixed["schema"]["buckets"],
+            # Sequences that an older version began have none.
+            groups=fixed["schema"].get("groups", {}),
         )
         params = PrivacyParams.from_mapping(fixed["params"])
         sequence = cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
@@ -268,6 +270,7 @@ class Sequence:
                 "sensitive": schema.sensitive,
                 "sensitive_values": sorted(schema.sensitive_values),
                 "buckets": schema.buckets,
+                **({"groups": schema.groups} if schema.groups else {}),
             },
             "params": self.params.to_mapping(),
             "options": self.options.to_mapping(),
