@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence.gate import cost_figures
+from ktsafe.sequence import cost_figures
 from ktsafe.sequence.memory import pages
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes

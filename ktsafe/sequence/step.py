@@ -10,15 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.sequence.gate import cohort_certificate, cover
+from ktsafe.sequence import gate
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
-from ktsafe.sequence.people.departures import depart, retire_hollow
+from ktsafe.sequence.people.departures import depart, move_groups, rebirth, retire_hollow
 from ktsafe.sequence.people.frame import Draft, Frame
-from ktsafe.sequence.people.qi_changes import move_groups, rebirth
 from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
@@ -70,7 +69,7 @@ class Recipe(NamedTuple):
     check: Callable[[State, Frame, Iterable[int]], None]
 
 
-EXACT = Recipe(move_groups, publish_ready, plan_ties, cohort_certificate.check)
+EXACT = Recipe(move_groups, publish_ready, plan_ties, gate.check)
 """Permanent cohorts whose members have equal rows: no vertex sees who is beside it."""
 
 
@@ -97,7 +96,7 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     recipe.plan(draft)
     # Step 4: the gate.
     recipe.check(state, draft.frame, state.current.touched)
-    cover.check_cover(state)
+    gate.check_cover(state)
     gained, lost = state.current.gained.array(), state.current.lost.array()
     # Edges between two vertices that appeared with them are births, no gains.
     gained = gained[(gained < first_born).any(axis=1)]

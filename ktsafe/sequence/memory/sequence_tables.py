@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.column_table import FREE, NEVER, NOBODY, ColumnTable, Numbers, PairTable
-from ktsafe.sequence.memory.sorted_numbers import ascending, distinct
+from ktsafe.sequence.memory.column_table import (
+    FREE,
+    NEVER,
+    NOBODY,
+    ColumnTable,
+    Numbers,
+    PairTable,
+    ascending,
+    distinct,
+)
 
 if TYPE_CHECKING:
     from ktsafe.sequence.memory.state import State

@@ -11,7 +11,7 @@ from itertools import compress
 
 import numpy as np
 
-from ktsafe.sequence.memory.sorted_numbers import distinct
+from ktsafe.sequence.memory.column_table import distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.blocks import in_classes, neighbour_counts, publish_block
 from ktsafe.sequence.people.frame import Draft

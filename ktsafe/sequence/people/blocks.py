@@ -17,7 +17,7 @@ from scipy.sparse import csr_array
 from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of_class
 from ktsafe.graph import MISSING
-from ktsafe.sequence.memory.sorted_numbers import among, distinct
+from ktsafe.sequence.memory.column_table import among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 

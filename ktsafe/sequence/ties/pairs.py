@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from ktsafe.exact.imagined import GATHERED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory.column_table import NEVER, NOBODY
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, INSERTED, RESIDUAL, TRUE, Tie
-from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.memory.state import State
 
 

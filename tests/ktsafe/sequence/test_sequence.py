@@ -8,8 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
-from ktsafe.sequence import Changes, Sequence, SequenceCorrupted
-from ktsafe.sequence.gate import cover
+from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, gate
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
@@ -181,7 +180,7 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_plan(
     with monkeypatch.context() as patched:
         ungated = EXACT._replace(plan=careless, check=lambda *_: None)
         patched.setattr(Sequence, "recipe", ungated)
-        patched.setattr(cover, "check_cover", lambda *_: None)
+        patched.setattr(gate, "check_cover", lambda *_: None)
         sequence.advance(world.change(ties=1), np.random.default_rng(0))
     history.append(naive.published(sequence))
     cohorts = naive.cohorts_by_id(sequence)
