@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence import gate
-from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence.memory.column_table import NOBODY, ascending
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
-from ktsafe.sequence.memory.sorted_numbers import ascending
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, move_groups, rebirth, retire_hollow
@@ -138,7 +137,8 @@ def _rows(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def _ties(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return ties as pairs of rows, ascending."""
     ties = ascending(_rows(state, keys))
-    return ties[np.lexsort((ties[:, 1], ties[:, 0]))]
+    ordered: NDArray[np.int64] = ties[np.lexsort((ties[:, 1], ties[:, 0]))]
+    return ordered
 
 
 def _remove_ties(state: State, changes: Changes) -> None:
