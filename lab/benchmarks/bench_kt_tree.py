@@ -19,7 +19,7 @@ import numpy as np
 from scipy.sparse import csr_array
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence.memory.waiting_tree import KtTree
+from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 PER_CLASS = 10_000
 TIES = 10
@@ -37,7 +37,7 @@ def main() -> int:
     rng = np.random.default_rng(0)
     rows = rng.poisson(TIES / a.columns, (n, a.columns)).astype(np.int32)
     classes = list(enumerate(np.array_split(np.arange(n), max(n // PER_CLASS, 1))))
-    tree = KtTree({})
+    tree = WaitingTree({})
     for what in ("grown", "followed"):
         began = time.process_time()
         tree = tree.following(classes, csr_array(rows), PrivacyParams())

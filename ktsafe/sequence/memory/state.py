@@ -27,7 +27,7 @@ from ktsafe.sequence.memory.sequence_tables import (
     ReleasedEdgeTable,
     Tie,
 )
-from ktsafe.sequence.memory.waiting_tree import KtTree
+from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 
 class EdgeList:
@@ -140,7 +140,7 @@ class State:
         self.edges = ReleasedEdgeTable(self)
         self.held = HeldTieTable(self)
         self.former = FormerEdgeTable(self)
-        self.tree = KtTree({})
+        self.tree = WaitingTree({})
         self.counts: dict[str, int] = {}
         self.n_cohorts = 0
 

@@ -78,7 +78,7 @@ class Branch(NamedTuple):
         )
 
 
-class KtTree(NamedTuple):
+class WaitingTree(NamedTuple):
     """The tree of one release.
 
     Attributes
@@ -95,7 +95,7 @@ class KtTree(NamedTuple):
 
     def following(
         self, classes: list[tuple[int, Numbers]], counts: csr_array, params: PrivacyParams
-    ) -> KtTree:
+    ) -> WaitingTree:
         """Return the tree of the next release.
 
         Parameters
@@ -119,4 +119,4 @@ class KtTree(NamedTuple):
             else:
                 branches[cls] = Branch.of(people, own, params)
                 n_computed += len(branches[cls].pivots)
-        return KtTree(branches, n_kept, n_computed)
+        return WaitingTree(branches, n_kept, n_computed)

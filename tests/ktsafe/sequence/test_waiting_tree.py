@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from ktsafe import PrivacyParams
 from ktsafe.exact.kt_tree import cut_at_border
-from ktsafe.sequence.memory.waiting_tree import KtTree
+from ktsafe.sequence.memory.waiting_tree import WaitingTree
 
 CLASSES = 3
 PARAMS = PrivacyParams(k=3)
@@ -23,7 +23,7 @@ histories = st.lists(st.dictionaries(st.integers(0, 30), person, max_size=25), m
 """What people become, release by release; None: they leave."""
 
 
-def follow(tree: KtTree, people: People, changes: dict[int, tuple | None]) -> KtTree:
+def follow(tree: WaitingTree, people: People, changes: dict[int, tuple | None]) -> WaitingTree:
     """Change people, and return the tree that follows."""
     for number, what in changes.items():
         people.pop(number, None)
@@ -42,7 +42,7 @@ def follow(tree: KtTree, people: People, changes: dict[int, tuple | None]) -> Kt
 @given(histories)
 def test_the_tree_is_what_it_says_after_any_history(history) -> None:
     """Sizes, pivots and distances are those that everybody's rows give, however it was reached."""
-    tree, people = KtTree({}), {}
+    tree, people = WaitingTree({}), {}
     for changes in history:
         tree = follow(tree, people, changes)
     assert set(tree.branches) == {cls for cls, _ in people.values()}
@@ -57,7 +57,7 @@ def test_the_tree_is_what_it_says_after_any_history(history) -> None:
             assert pivot.tolist() == median[table.any(axis=0)].tolist()
             apart += int(np.abs(inside - median).sum())
         assert (branch.apart, branch.ties) == (apart, table.sum())
-    anew = follow(KtTree({}), dict(people), {})
+    anew = follow(WaitingTree({}), dict(people), {})
     for cls, branch in tree.branches.items():
         assert branch.leaf.tolist() == anew.branches[cls].leaf.tolist()
 
@@ -66,7 +66,7 @@ def test_the_tree_is_what_it_says_after_any_history(history) -> None:
 @given(histories, st.dictionaries(st.integers(0, 30), person, max_size=3))
 def test_pivots_are_kept_while_nobody_of_a_class_moves(history, last) -> None:
     """Other classes are the same objects as before, and all leaves are kept or computed."""
-    tree, people = KtTree({}), {}
+    tree, people = WaitingTree({}), {}
     for changes in history:
         tree = follow(tree, people, changes)
     before = dict(people)
