@@ -53,7 +53,7 @@ class AbsentFromGraph(InvalidGraph):
 
 
 class SeveralFaults(InvalidGraph):
-    """The input has several faults, of which each is told.
+    """The input has several faults; the message tells each.
 
     Parameters
     ----------
@@ -61,9 +61,10 @@ class SeveralFaults(InvalidGraph):
         An error for each.
     """
 
-    def __init__(self, faults: Sequence[InvalidGraph]) -> None:
-        lines = "".join(f"\n- {fault}" for fault in faults)
-        super().__init__(f"The graph has {len(faults)} faults:{lines}")
+    def __init__(
+        self, message: str, *, hint: str = "", faults: Sequence[InvalidGraph] = ()
+    ) -> None:
+        super().__init__(message, hint=hint)
         self.faults = tuple(faults)
 
 

@@ -55,4 +55,5 @@ def raise_together(faults: Sequence[InvalidGraph]) -> None:
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        raise SeveralFaults(faults)
+        told = "".join(f"\n- {each}" for each in faults)
+        raise SeveralFaults(f"The graph has {len(faults)} faults:{told}", faults=faults)

@@ -207,7 +207,7 @@ def _anonymized(
         figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
         write_private(audit_room, source.ids, result, ids, figures)
     if places.report is not None:
-        _write_report(places.report, release, figures)
+        _write_report(places.report, places.out, release, figures)
     return {
         "release": str(places.out),
         "audit": str(places.audit),
@@ -273,13 +273,15 @@ def _figures(
         )
 
 
-def _write_report(path: Path, release: Release, figures: dict[str, Any]) -> None:
+def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:
+    from ktsafe.stream.files.releases_read import manifest_sha256
     from ktsafe.stream.report.content import Told, content
     from ktsafe.stream.report.page import page
     from ktsafe.stream.report.writing import now
 
     with new_file(path) as file:
-        file.write(page(content([Told(release.manifest, figures)], now())))
+        told = Told(release.manifest, figures, manifest_sha256(folder))
+        file.write(page(content([told], now())))
 
 
 def _print(report: dict[str, Any]) -> None:

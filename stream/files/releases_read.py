@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
+from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
@@ -201,6 +203,17 @@ def release_folders(folders: Iterable[Path]) -> list[Path]:
         # A folder without any release is handed on, to be refused with its name.
         found.extend(children or [folder])
     return found
+
+
+def manifest_sha256(folder: Path) -> str:
+    """Return the SHA-256 of a release's manifest, which has those of all other files.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If there is none.
+    """
+    return hashlib.sha256(read_regular(folder / MANIFEST, MANIFEST_BYTES_MAX)).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:
