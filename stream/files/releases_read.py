@@ -87,6 +87,8 @@ class Manifest(msgspec.Struct, frozen=True):
     generalized:
         For each attribute the groups of values that are published, and what each stands for; values
         that few people have are left out.
+    cut:
+        Noise to all but the owner: see `ktsafe.stream.release.sealed_cut`.
     """
 
     format: int
@@ -106,6 +108,7 @@ class Manifest(msgspec.Struct, frozen=True):
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
     generalized: dict[str, dict[str, list[str]]] = {}
+    cut: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
