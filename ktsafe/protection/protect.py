@@ -21,7 +21,7 @@ from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
 from ktsafe.protection.input_faults import raise_together, value_faults
-from ktsafe.protection.protected import Origins, PrivateMapping, Protected
+from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
 from ktsafe.strategies import Progress, check_strategy, default_strategy
 from ktsafe.verify import verify_graph
 
@@ -156,8 +156,8 @@ def protect(
     mapping = {published: seen.ids[owner] for published, owner in owners if owner >= 0}
     ignored = {"repeated edges": seen.edges_repeated, "self-loops": seen.loops}
     named = _named(seen, told, params.k)
-    origins = Origins(truth, told, made, seen.ids, advice, named, ignored)
-    found = Protected(seen.written(made.graph), params, PrivateMapping(mapping), named, origins)
+    provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored)
+    found = Protected(seen.written(made.graph), params, PrivateMapping(mapping), named, provenance)
     _check_worth(found, min_f1)
     return found
 
@@ -256,7 +256,7 @@ def _check_worth(found: Protected, min_f1: float) -> None:
     shown = ties.f1 if ties.true else people.recall
     if shown is None or shown >= min_f1:
         return
-    advice = found.origins.advice or _advice(found.origins.given, found.params)
+    advice = found.provenance.advice or _advice(found.provenance.given, found.params)
     said = f"F1 of ties is {shown:.2f}, min_f1 is {min_f1:g}. {advice}"
-    how = "" if found.origins.advice else ' generalize="auto" does that.'
+    how = "" if found.provenance.advice else ' generalize="auto" does that.'
     raise Worthless("below_min_f1", hint=said + how)

@@ -49,7 +49,7 @@ class PrivateMapping(Mapping[int, Hashable]):
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Origins:
+class Provenance:
     """Where a release comes from; private.
 
     Attributes
@@ -95,7 +95,7 @@ class Protected:
     generalized:
         For each attribute that is told in groups of values the groups, with the values that at
         least k people have: for readers.
-    origins:
+    provenance:
         Where it comes from; private.
     """
 
@@ -103,20 +103,20 @@ class Protected:
     params: PrivacyParams
     private_mapping: PrivateMapping
     generalized: Named
-    origins: Origins
+    provenance: Provenance
 
     @cached_property
     def utility(self) -> Usefulness:
         """How many ties and people are true: precision, recall, F1, cost."""
-        made = self.origins.made
-        return usefulness(trace(self.origins.told, made.graph, made.origin))
+        made = self.provenance.made
+        return usefulness(trace(self.provenance.told, made.graph, made.origin))
 
     def verify(self) -> Verdict:
         """Let the strict verifier judge the release once more.
 
         Its counts are by vertex, in the order of the release.
         """
-        made = self.origins.made
+        made = self.provenance.made
         return verify_graph(made.graph, self.params, certificate=made.shift)
 
     def advise(
@@ -147,7 +147,7 @@ class Protected:
             left -= what == "released"
             return left >= 0
 
-        lattice = Lattice.of(self.origins.given, self.params.k)
+        lattice = Lattice.of(self.provenance.given, self.params.k)
         return advised(lattice, self.params, list(other_ks), go_on, keep=keep, seed=seed)
 
     def attack(self, attacks: Iterable[str] | None = None, *, seed: int = 0) -> list[Any]:
@@ -166,14 +166,14 @@ class Protected:
         """
         from ktsafe.attacks import ATTACKS, Case, run  # noqa: PLC0415 -- loads slowly
 
-        told, made = self.origins.told, self.origins.made
+        told, made = self.provenance.told, self.provenance.made
         case = Case(told, made.graph, made.origin.astype(np.int64))
         chosen = ATTACKS if attacks is None else attacks
         return run(case, self.params, np.random.default_rng(seed), attacks=chosen)
 
     def audit(self) -> dict[str, Any]:
         """Return the private audit: cost, privacy and utility, see `ktsafe.audit`."""
-        told, made = self.origins.told, self.origins.made
+        told, made = self.provenance.told, self.provenance.made
         return audit_release(
             told, made.graph, self.params, original_of=made.origin, certificate=made.shift
         )
@@ -211,7 +211,7 @@ class Protected:
         return "\n".join(f"{name:9} {text}" for name, text in self._lines())
 
     def __repr__(self) -> str:
-        released = self.origins.made.graph
+        released = self.provenance.made.graph
         f1 = self.utility.edges.f1
         worth = "" if f1 is None else f", F1 of ties {f1:.2f}"
         return (
@@ -220,7 +220,7 @@ class Protected:
         )
 
     def _repr_html_(self) -> str:
-        if self.origins.told.n_edges <= PAGE_TIES_MAX:
+        if self.provenance.told.n_edges <= PAGE_TIES_MAX:
             # The page has its own styles and dark colours, which are not to leak into a notebook.
             page = html.escape(self._page, quote=True)
             return f'<iframe srcdoc="{page}" style="width:100%;height:34em;border:0"></iframe>'
@@ -244,9 +244,9 @@ class Protected:
         yield "ties", _compared(utility.edges)
         if (share := utility.edges.cost_share) is not None:
             yield "cost", f"{share:.2f} of the true ties; 1.00 would be to publish none"
-        if self.origins.advice is not None:
-            yield "told", str(self.origins.advice)
-        if said := ", ".join(f"{n:,} {what}" for what, n in self.origins.ignored.items() if n):
+        if self.provenance.advice is not None:
+            yield "told", str(self.provenance.advice)
+        if said := ", ".join(f"{n:,} {what}" for what, n in self.provenance.ignored.items() if n):
             yield "ignored", said
 
 

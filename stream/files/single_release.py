@@ -30,9 +30,9 @@ def save(protected: Protected, out: Path, audit: Path) -> None:
         header = ReleaseHeader(
             out.name, "single", None, protected.params, generalized=protected.generalized
         )
-        made = protected.origins.made
+        made = protected.provenance.made
         _, _, ids = written_and_verified(release_room, made, header, shown=True)
-        names = [str(name) for name in protected.origins.ids]
+        names = [str(name) for name in protected.provenance.ids]
         write_private(audit_room, names, made, ids, protected.audit())
 
 

@@ -16,7 +16,7 @@ from ktsafe.stream.study.measuring import measured
 
 def page_of(protected: Protected) -> str:
     """Return the page: see `Protected.to_html`."""
-    told, made = protected.origins.told, protected.origins.made
+    told, made = protected.provenance.told, protected.provenance.made
     with tempfile.TemporaryDirectory() as room:
         header = ReleaseHeader("release", "single", None, protected.params)
         release, _, _ = written_and_verified(Path(room) / "release", made, header, shown=True)

@@ -331,7 +331,7 @@ def test_a_worthless_release_is_refused_with_the_advice() -> None:
     assert safe.generalized["town"].keys() == told
     assert all(values == [] for values in safe.generalized["town"].values())
     assert safe.verify().is_safe
-    assert safe.origins.advice is not None
+    assert safe.provenance.advice is not None
     assert safe.advise(keep=["town"]).best.kept == ("town",)
 
 
