@@ -24,6 +24,7 @@ from ktsafe.datasets import social_feed
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import MalformedEvent
+from tests import sealed
 from tests.bad_input import BAD, EARLY, LATE
 from tests.stream.files.test_releases_write import small
 
@@ -135,6 +136,16 @@ def test_manifests_are_valid_and_tell_nothing_else(tmp_path: Path, guarantee: An
     for missing in manifest:
         rest = {name: value for name, value in manifest.items() if name != missing}
         assert not schema("release-manifest").is_valid(rest)
+
+
+def test_sealed_manifests_are_valid(tmp_path: Path) -> None:
+    """Signed or not, first or later; and a seal has no other fields."""
+    signed = sealed.sealed_releases(tmp_path / "signed", 2, sealed.signer(tmp_path))
+    for folder in [*signed, *sealed.sealed_releases(tmp_path / "unsigned", 1)]:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        schema("release-manifest").validate(manifest)
+        told = manifest | {"seal": manifest["seal"] | {"made_at": 5}}
+        assert not schema("release-manifest").is_valid(told)
 
 
 def test_markers_are_valid() -> None:

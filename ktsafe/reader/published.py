@@ -22,6 +22,7 @@ from ktsafe.reader.estimates import (
     estimate_of,
     laplace,
 )
+from ktsafe.seals import Signature
 
 if TYPE_CHECKING:
     import igraph
@@ -60,6 +61,9 @@ class PublishedRelease:
         int64, shape (m, 2): positions.
     tables:
         Noisy counts of the true network; empty without statistics.json.
+    signature:
+        "unsigned", "not checked" (no key was given), "valid", or "vouched for": a later release
+        with a valid signature names this one.
     """
 
     manifest: Mapping[str, Any]
@@ -67,6 +71,7 @@ class PublishedRelease:
     columns: Mapping[str, NDArray[np.str_]]
     edges: NDArray[np.int64]
     tables: Sequence[Table] = ()
+    signature: Signature = "not checked"
 
     @property
     def release_id(self) -> str:

@@ -62,6 +62,30 @@ class StatedGuarantee(msgspec.Struct, frozen=True):
     cover: bool = False
 
 
+class StatedLog(msgspec.Struct, frozen=True):
+    """The `log` part of a seal."""
+
+    size: int
+    root: str
+
+
+class StatedVerdict(msgspec.Struct, frozen=True):
+    """The `verdict` part of a seal: see `ktsafe.verify.Verdict.digest`."""
+
+    evidence: str
+    sha256: str | None
+
+
+class ManifestSeal(msgspec.Struct, frozen=True):
+    """The `seal` part of a manifest."""
+
+    before: str | None
+    log: StatedLog
+    verdict: StatedVerdict
+    key: str
+    signature: str
+
+
 class Manifest(msgspec.Struct, frozen=True):
     """manifest.json; unknown fields are passed over, so that formats may grow.
 
@@ -82,6 +106,8 @@ class Manifest(msgspec.Struct, frozen=True):
         None also where there are more than `PAIRS_MAX`.
     statistics:
         What the noisy counts beside the graph cost; None without any.
+    seal:
+        What ties the release to those before it and to its owner; see `ktsafe.seals`.
     """
 
     format: int
@@ -100,6 +126,7 @@ class Manifest(msgspec.Struct, frozen=True):
     dark: list[tuple[int, int]] | None = None
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
+    seal: ManifestSeal | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
