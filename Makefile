@@ -108,7 +108,7 @@ broker-start: $(STAMP) java ## start a Kafka broker on loopback, data in ./var/b
 broker-stop: $(STAMP) ## stop that broker
 	$(RUN) ops/broker/broker.py stop
 
-screenshots: $(STAMP) ## picture the status page, dashboards and reports in ./docs; DATA=folder: a report of it, too
+screenshots: $(STAMP) ## picture dashboards and reports in ./docs; DATA=folder: a report of it, too
 	$(RUN) -m tests.ops.screenshots docs/screenshots
 	$(RUN) -m tests.ops.report_screenshots docs/screenshots $(DATA)
 	$(RUN) -m tests.ops.before_after docs/images

@@ -42,7 +42,7 @@ class KafkaSettings(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_
     ssl_ca_file, ssl_check_hostname:
         TLS; without `ssl_ca_file` the system's authorities are trusted.
     ssl_cert_file, ssl_key_file, ssl_key_password_file, ssl_key_password_env:
-        The certificate by which this client shows who it is, its key, and where the password of an
+        The certificate by which this client authenticates, its key, and where the password of an
         encrypted key is.
     request_timeout_s:
         Wait for one answer.

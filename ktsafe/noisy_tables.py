@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Mapping, Sequence
+import itertools
+from collections.abc import Iterator, Mapping, Sequence
 from fractions import Fraction
 from typing import Final
 
@@ -22,6 +23,11 @@ MICRO: Final = 1_000_000
 """Epsilon is counted in millionths, so that it adds up without rounding."""
 VALUES_MAX: Final = 100
 """An attribute with more published values has no table of ties: it would be mostly noise."""
+CELLS_MAX: Final = 5_000
+"""Of a table of classes, or of ties across two attributes: with more it would be mostly noise."""
+SHARES_OF_TIES: Final = {"ties": 4, "across": 2, "degrees": 4, "changes of ties": 2}
+SHARES_OF_PEOPLE: Final = {"people": 2, "classes": 2, "changes of people": 1}
+"""How tables share the epsilon of a release: each has its share of the sum over all that it has."""
 DEGREE_BINS: Final = (0, *(2**i for i in range(20)))
 """The least degree of each bin. They do not depend on the data."""
 
@@ -36,15 +42,19 @@ class NoisyTable:
     Attributes
     ----------
     of:
-        "people", "ties" or "degrees".
+        "people", "classes", "ties", "across", "degrees", "changes of ties", "changes of people".
     by:
-        The attribute; None for degrees, whose cells are the bins of `DEGREE_BINS`.
+        The attribute; None for classes, changes, and degrees, whose cells are the bins of
+        `DEGREE_BINS`.
     cells:
-        What each count is of: a value, or a pair of values in order, None last.
+        What each count is of: a value, all values of a class, or two values; None last.
     counts:
         Noisy, so a small count may be negative.
     scale:
         Of the noise: P(x) is proportional to exp(-|x| / scale).
+    across:
+        Of "across", the second attribute: counted is how often somebody with a value of the first
+        has a neighbour with a value of the second. So each tie counts twice.
     """
 
     of: str
@@ -52,6 +62,20 @@ class NoisyTable:
     cells: Sequence[Cell]
     counts: Sequence[int]
     scale: Fraction
+    across: str | None = None
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class TrueChanges:
+    """What began and ended in a true graph since the release before, in numbers.
+
+    A person who left and came back counts as both, and so do the ties.
+    """
+
+    ties_gained: int
+    ties_lost: int
+    people_joined: int
+    people_left: int
 
 
 class SecretBytes:
@@ -120,60 +144,114 @@ def _is_exp(numerator: int, denominator: int, source: SecretBytes) -> bool:
 
 
 def noisy_tables(
-    truth: AttributedGraph, published: AttributedGraph, epsilon_micro: int, source: SecretBytes
+    truth: AttributedGraph,
+    published: AttributedGraph,
+    epsilon_micro: int,
+    source: SecretBytes,
+    changes: TrueChanges | None = None,
 ) -> list[NoisyTable]:
     """Return noisy counts of a true graph, by the values that a published graph shows.
 
     All tables of ties and degrees together cost `epsilon_micro` for one tie; all tables of people
-    together cost as much for whether one person is counted with a value.
+    together cost as much for whether one person is counted with its values.
 
     Parameters
     ----------
     published:
-        Names the cells. Its values are public, so the cells tell nothing.
+        Names the cells. Its values and classes are public, so the cells tell nothing.
     epsilon_micro:
         At least 1, in millionths of epsilon.
+    changes:
+        Since the release before; None: there is no such table.
     """
-    names = truth.schema.quasi_identifiers
+    exact = [*_of_people(truth, published), *_of_ties(truth, published)]
+    if changes is not None:
+        for of, cells, counts in (
+            ("changes of people", ("joined", "left"), (changes.people_joined, changes.people_left)),
+            ("changes of ties", ("gained", "lost"), (changes.ties_gained, changes.ties_lost)),
+        ):
+            # Who left and came back is in both counts.
+            exact.append(_Exact(of, None, [(cell,) for cell in cells], np.array(counts), 2))
     epsilon = Fraction(epsilon_micro, MICRO)
-    values = {name: _values(published, j) for j, name in enumerate(names)}
-    of_ties = [name for name in names if len(values[name]) <= VALUES_MAX]
-    tables: list[NoisyTable] = []
+    tables = []
+    for shares in (SHARES_OF_PEOPLE, SHARES_OF_TIES):
+        own = [table for table in exact if table.of in shares]
+        whole = sum(shares[table.of] for table in own)
+        for table in own:
+            scale = table.moved * Fraction(whole, shares[table.of]) / epsilon
+            counts = [n + discrete_laplace(scale, source) for n in table.counts.tolist()]
+            told = NoisyTable(table.of, table.by, table.cells, counts, scale, table.across)
+            tables.append(told)
+    return tables
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _Exact:
+    """A table without noise; `moved` bounds how far one tie, or one person, moves its counts."""
+
+    of: str
+    by: str | None
+    cells: Sequence[Cell]
+    counts: NDArray[np.integer]
+    moved: int
+    across: str | None = None
+
+
+def _of_people(truth: AttributedGraph, published: AttributedGraph) -> Iterator[_Exact]:
+    """Yield people by each value, and by class where that says more."""
+    names = truth.schema.quasi_identifiers
     for j, name in enumerate(names):
-        at = _places(truth, j, values[name])
-        cells: list[Cell] = [(value,) for value in (*values[name], None)]
-        true = np.bincount(at, minlength=len(cells))
-        scale = len(names) / epsilon
-        tables.append(_with_noise("people", name, cells, true, scale, source))
-        if name not in of_ties:
-            continue
-        low, high = np.triu_indices(len(cells))
-        ends = np.sort(at[truth.edges], axis=1)
-        square = np.zeros((len(cells), len(cells)), dtype=np.int64)
+        values = _values(published, j)
+        at = _places(truth, j, values)
+        cells: list[Cell] = [(value,) for value in (*values, None)]
+        yield _Exact("people", name, cells, np.bincount(at, minlength=len(cells)), 1)
+    classes = sorted(set(_classes(published)))
+    if len(names) > 1 and len(classes) <= CELLS_MAX:
+        place = {each: i for i, each in enumerate(classes)}
+        of_vertex = [place.get(each, len(classes)) for each in _classes(truth)]
+        cells = [*classes, (None,) * len(names)]
+        yield _Exact("classes", None, cells, np.bincount(of_vertex, minlength=len(cells)), 1)
+
+
+def _of_ties(truth: AttributedGraph, published: AttributedGraph) -> Iterator[_Exact]:
+    """Yield ties between the values of each attribute, across each two, and degrees."""
+    names = truth.schema.quasi_identifiers
+    values = {name: _values(published, j) for j, name in enumerate(names)}
+    at = {name: _places(truth, j, values[name]) for j, name in enumerate(names)}
+    told = [name for name in names if len(values[name]) <= VALUES_MAX]
+    for name in told:
+        known = (*values[name], None)
+        low, high = np.triu_indices(len(known))
+        ends = np.sort(at[name][truth.edges], axis=1)
+        square = np.zeros((len(known), len(known)), dtype=np.int64)
         np.add.at(square, (ends[:, 0], ends[:, 1]), 1)
-        pairs: list[Cell] = [(cells[a][0], cells[b][0]) for a, b in zip(low, high, strict=True)]
-        # One tie is in one cell of each table.
-        scale = (len(of_ties) + 1) / epsilon
-        tables.append(_with_noise("ties", name, pairs, square[low, high], scale, source))
+        pairs: list[Cell] = [(known[a], known[b]) for a, b in zip(low, high, strict=True)]
+        yield _Exact("ties", name, pairs, square[low, high], 1)
+    both = np.concatenate((truth.edges, truth.edges[:, ::-1]))
+    for first, second in itertools.combinations(told, 2):
+        rows, columns = (*values[first], None), (*values[second], None)
+        if len(rows) * len(columns) > CELLS_MAX:
+            continue
+        square = np.zeros((len(rows), len(columns)), dtype=np.int64)
+        np.add.at(square, (at[first][both[:, 0]], at[second][both[:, 1]]), 1)
+        pairs = list(itertools.product(rows, columns))
+        # A tie is counted from either end.
+        yield _Exact("across", first, pairs, square.reshape(-1), 2, second)
     # One tie moves two people from a bin to another: four counts, by one each.
     degrees = np.bincount(truth.edges.reshape(-1), minlength=truth.n_vertices)
     bins = np.searchsorted(DEGREE_BINS, degrees, side="right") - 1
-    true = np.bincount(bins, minlength=len(DEGREE_BINS))
     bounds: list[Cell] = [(str(least),) for least in DEGREE_BINS]
-    scale = 4 * (len(of_ties) + 1) / epsilon
-    return [*tables, _with_noise("degrees", None, bounds, true, scale, source)]
+    yield _Exact("degrees", None, bounds, np.bincount(bins, minlength=len(bounds)), 4)
 
 
-def _with_noise(
-    of: str,
-    by: str | None,
-    cells: Sequence[Cell],
-    true: NDArray[np.integer],
-    scale: Fraction,
-    source: SecretBytes,
-) -> NoisyTable:
-    counts = [count + discrete_laplace(scale, source) for count in true.tolist()]
-    return NoisyTable(of, by, cells, counts, scale)
+def _classes(graph: AttributedGraph) -> list[tuple[str, ...]]:
+    """Return the quasi-identifiers of each vertex, as texts."""
+    names = graph.schema.quasi_identifiers
+    columns = [
+        np.array(graph.categories[j], dtype=object)[graph.codes[:, j]].tolist()
+        for j in range(len(names))
+    ]
+    return list(zip(*columns, strict=True))
 
 
 def _values(graph: AttributedGraph, column: int) -> list[str]:

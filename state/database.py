@@ -3,7 +3,7 @@
 rocksdict raises bare `Exception` for everything; nothing outside this module sees one. Limits of
 version 0.3.29 that shape it:
 
-- an iterator that meets a damaged block may just end: whoever scans knows how many rows to expect;
+- an iterator that meets a damaged block may just end: a scan knows how many rows to expect;
 - a handle of a column family keeps the lock after `close`: all of them are dropped first;
 - an iterator over a snapshot sees later writes: no snapshot is used, checkpoints are.
 """
@@ -204,7 +204,7 @@ class Database:
 def _mirror(path: Path) -> TemporaryDirectory[str]:
     """Return a folder with links to the files of a database on a disk that is read-only.
 
-    Whoever opens a database, even for reading, rocksdict writes a file and RocksDB a log beside it.
+    Where a database is opened, even for reading, rocksdict writes a file, RocksDB a log beside it.
     Nothing changes on such a disk, so that the links stay true.
     """
     mirror = TemporaryDirectory(prefix="ktsafe-look-")

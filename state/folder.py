@@ -201,7 +201,7 @@ def mark_made(folder: Path) -> None:
 
 
 def drop_frozen(folder: Path) -> None:
-    """Remove the frozen states of a store, all at once for whoever copies one.
+    """Remove the frozen states of a store, all at once for a copy that is being made.
 
     What cannot be removed now is removed at the next start.
     """

@@ -12,7 +12,7 @@
 While a vertex exists its record holds the person's id; else only the alias, a keyed hash of it. So
 no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given
 anew after they are freed; a life is a number that is never given again, one per person and
-existence: whoever is deleted and comes back has another one.
+existence: a person who is deleted and comes back has another one.
 A mark is [time_us, origin, offset], the origin a position in `origins`.
 """
 

@@ -3,7 +3,7 @@
 <path>/STORE         written last when a store is made: its format
 <path>/db/           RocksDB, with the column families of `ktsafe.state.keys`
 <path>/cuts/<slot>/  RocksDB checkpoint of the pending release cut, while there is one
-<path>/frozen/<x>/   a second store like this one, for whoever copies it (`freeze`)
+<path>/frozen/<x>/   a second store like this one, for a reader that copies it (`freeze`)
 """
 
 from __future__ import annotations
@@ -197,7 +197,7 @@ class RocksDBStore(GraphStore):
         with self._lock:
             self._check_usable()
             n_ended = self._graph.vertices.n_ended
-            # Who copies a frozen state right now begins again, without the deleted.
+            # A copy that is being made begins again, without the deleted.
             drop_frozen(self._path)
             self._database.scrub()
             with self._all_or_closed("scrub"):

@@ -71,7 +71,7 @@ class GraphStore(abc.ABC):
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
         """Return for each person whether no life among the first `n_lives` goes on.
 
-        With the `n_lives` of a release: whether the one who stands in it was deleted since, even
+        With the `n_lives` of a release: whether its person was deleted since, even
         if a person of the same id exists again.
         """
         return self._graph.vertices.gone(ids, n_lives)
@@ -121,7 +121,7 @@ class GraphStore(abc.ABC):
     def freeze(self) -> Path:
         """Make a second store of the state as of now, of hard links mostly; return its folder.
 
-        Whoever asked for it removes it; so does `scrub`, and whoever opens this store next.
+        The caller removes it; so does `scrub`, and the next opening of this store.
 
         Raises
         ------

@@ -22,7 +22,7 @@ MEMO_MAX: Final = 1 << 14
 
 
 class VertexTable:
-    """Who every number is.
+    """The person of every number.
 
     Parameters
     ----------

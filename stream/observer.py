@@ -1,7 +1,7 @@
 """What the service reports to its observers; processing code never imports a metrics library.
 
 The base class ignores everything. `ktsafe.stream.watching.metrics` implements it with Prometheus,
-`ktsafe.stream.watching.board` for the status page. Names and counts only: no id of a person and no
+`ktsafe.stream.watching.board` for `ktsafe status`. Names and counts only: no id of a person and no
 attribute value ever passes through here, and edit statistics in `release_audited` alone.
 """
 

@@ -31,6 +31,9 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
         "anonymize": Place("anonymize", "anonymize_files"),
         "advise": Place("advise", "advise"),
     },
+    "One graph again and again": {
+        "next": Place("next_release", "next_release"),
+    },
     "The service": {
         "demo": Place("demo", "demo"),
         "run": Place("run", "run"),

@@ -83,9 +83,8 @@ def all_commands(group=PROGRAM, name=()):
 
 
 def test_the_library_example_runs():
-    """The Python block runs as it stands; its own assertions hold."""
-    (code,) = blocks("python")
-    assert "assert " in code
+    """The one Python block that asserts anything runs as it stands; the others need releases."""
+    (code,) = [block for block in blocks("python") if "assert " in block]
     exec(compile(code, "guide", "exec"), {})  # noqa: S102 -- our own text
 
 

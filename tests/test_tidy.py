@@ -19,7 +19,7 @@ TEXTS = sorted(
     for folder in (*PACKAGES, "ops", "tests", "lab", ".ci")
     for path in (ROOT / folder).rglob("*")
     if path.is_file() and "__pycache__" not in path.parts and path != Path(__file__)
-) + [path for path in sorted(ROOT.iterdir()) if path.is_file()]
+) + [path for path in sorted(ROOT.iterdir()) if path.is_file() and path.name != ".git"]
 
 MODULE_LINES_MAX = 500
 FUNCTION_LINES_MAX = 70

@@ -64,9 +64,9 @@ class FileSource:
         Wait for more lines at the end of plain files instead of ending there. Compressed files are
         always final.
     record_bytes_max:
-        A longer line is handed over as its first `record_bytes_max + 1` bytes (so that whoever
-        applies the same bound refuses it), with the headers `ktsafe.truncated` (full length) and
-        `ktsafe.sha256` (of the whole); no more of it is held in memory.
+        A longer line is handed over as its first `record_bytes_max + 1` bytes (so that a
+        reader with the same bound refuses it), with the headers `ktsafe.truncated` (full length)
+        and `ktsafe.sha256` (of the whole); no more of it is held in memory.
     """
 
     def __init__(

@@ -26,7 +26,7 @@ class LineReader:
     """Reads lines from a stream of bytes.
 
     A line of more than `line_bytes_max` bytes is given as its first `line_bytes_max + 1` bytes,
-    so that whoever applies the same bound still sees that it is too long; the rest is hashed and
+    so that a reader with the same bound still sees that it is too long; the rest is hashed and
     dropped. Held in memory: one block and one such prefix.
 
     Parameters

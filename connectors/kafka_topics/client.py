@@ -36,7 +36,7 @@ _TOPIC_REFUSES: Final = {
     kafka_errors.InvalidTimestampError: "Raise its message.timestamp.after.max.ms.",
     # What a broker of version 4 says of a timestamp ahead of its clock.
     kafka_errors.InvalidRecordError: "Raise its message.timestamp.after.max.ms; do not compact it.",
-    kafka_errors.PolicyViolationError: "Ask whoever set the cluster's policy.",
+    kafka_errors.PolicyViolationError: "Ask the administrator of the cluster for its policy.",
 }
 """What would be refused again and again, and what helps."""
 

@@ -126,7 +126,7 @@ class _Conversation:
 
 
 def _authenticate(conversation: _Conversation, options: dict[str, Any]) -> None:
-    """Say who we are, as `options` have it.
+    """Authenticate by the mechanism of `options`.
 
     Raises
     ------

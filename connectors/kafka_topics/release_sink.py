@@ -47,7 +47,7 @@ class KafkaReleaseSink:
     Any failure gives the producer up, so that the next attempt begins at step 1.
 
     A broker that stood still may carry out what we asked for long after we gave it up, step 1 too.
-    Whoever came since is fenced off then, even if that is our own next producer: for a while after
+    A later producer is fenced off then, even if that is our own next producer: for a while after
     a failure being fenced off does not tell that another instance is there, and is tried again.
 
     Parameters

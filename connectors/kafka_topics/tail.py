@@ -21,7 +21,7 @@ POLL_MS: Final = 20
 def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None:
     """Return the last release whose marker is committed.
 
-    Waits until no transaction is open, so that the answer is final: whoever asks has fenced off
+    Waits until no transaction is open, so that the answer is final: the caller has fenced off
     the producer that may have left one.
 
     Raises

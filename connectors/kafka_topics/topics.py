@@ -172,7 +172,7 @@ def _problems(
     if not configs:
         problems.append(
             "this user may not read its settings, so nothing is known of them: change none. Grant "
-            "DESCRIBE_CONFIGS to whoever checks; the service does not need it."
+            "DESCRIBE_CONFIGS to the user that checks; the service does not need it."
         )
         return problems
     if configs.get("cleanup.policy") != "delete":

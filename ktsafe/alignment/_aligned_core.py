@@ -31,9 +31,9 @@ COUNT_MASK = (1 << COUNT_BITS) - 1
 
 
 class Seating(NamedTuple):
-    """Who stands where.
+    """The place of each vertex.
 
-    `group[v]` and `position[v]` place vertex v; `occupant[g * m + p]` is who stands there or
+    `group[v]` and `position[v]` place vertex v; `occupant[g * m + p]` is the vertex there or
     `EMPTY`. The groups of class c are `first[c]:first[c + 1]`. `caps` is (m, the most sensitive
     vertices that a group may have), and `sensitive` counts those of each group.
     """
@@ -204,7 +204,7 @@ def is_allowed(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> boo
 
 @inner_kernel
 def settle_counts(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> None:
-    """Count who is sensitive in two positions' groups after their occupants changed for good."""
+    """Count the sensitive in two positions' groups after their occupants changed for good."""
     m = plan.caps[0]
     g = slot_1 // m
     h = slot_2 // m

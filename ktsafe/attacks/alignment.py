@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.spatial import cKDTree
 from scipy.stats import rankdata
 
 from ktsafe.attacks.common.case import Case
@@ -24,6 +23,8 @@ from ktsafe.graph import AttributedGraph
 
 DEPTH = 2
 ROUNDS = 60
+CELLS_MAX = 1 << 22
+"""Distances that are compared at a time: it bounds the memory."""
 
 
 def alignment(case: Case) -> list[Result]:
@@ -35,7 +36,7 @@ def alignment(case: Case) -> list[Result]:
         `alignment.features`: the share of people whose nearest place by features is their own.
         `alignment.propagated`: the share found after propagation from the first links.
     """
-    first, chances = _first_links(case)
+    first, chances = first_links(case, place_features(case))
     nobody = np.zeros(0, dtype=np.int64)
     guesses = propagate(case, nobody, rounds=ROUNDS, first=first)
     found = {"features": chances, "propagated": guesses.chances}
@@ -50,15 +51,25 @@ def alignment(case: Case) -> list[Result]:
     ]
 
 
-def _first_links(case: Case) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+def place_features(case: Case) -> NDArray[np.float64]:
+    """Return the features of every released vertex, shape (released vertices, features)."""
+    return _features(case.released, case.tuples[1], case.tuples[2])
+
+
+def first_links(
+    case: Case, seen: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
     """Return links of pairs that are each other's nearest, and the chance of each nearest guess.
 
     Both have shape (original vertices,).
+
+    Parameters
+    ----------
+    seen:
+        `place_features` of the release.
     """
     true, shown, size = case.tuples
     known = _features(case.original, true, size)
-    seen = _features(case.released, shown, size)
-    own = case.own_place
     link = np.full(len(true), NOBODY, dtype=np.int64)
     chances = np.zeros(len(true))
     classes = case.published_tuple
@@ -66,20 +77,39 @@ def _first_links(case: Case) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         people, places = np.flatnonzero(classes == each), np.flatnonzero(shown == each)
         if not len(places):
             continue
-        of_known, of_seen = cKDTree(known[people]), cKDTree(seen[places])
-        distance, nearest = of_seen.query(known[people])
-        back = of_known.query(seen[places])[1]
+        # Equal vertices, isolated ones for example, are equally near: one of each kind is asked.
+        kinds, some, kind, count = np.unique(
+            seen[places], axis=0, return_index=True, return_inverse=True, return_counts=True
+        )
+        nearest, back = _nearest(known[people], kinds)
         mutual = back[nearest] == np.arange(len(people))
-        link[people[mutual]] = places[nearest[mutual]]
-        # Equal vertices, isolated ones for example, are equally near.
-        reach = distance * (1 + 1e-9) + 1e-12
-        tied = of_seen.query_ball_point(known[people], reach, return_length=True)
-        published = own[people] != NOBODY
-        to_own = np.full(len(people), np.inf)
-        gap = known[people[published]] - seen[own[people[published]]]
-        to_own[published] = np.sqrt((gap**2).sum(axis=1))
-        chances[people] = np.where(to_own <= reach, 1 / np.maximum(tied, 1), 0.0)
+        link[people[mutual]] = places[some[nearest[mutual]]]
+        own = np.full(len(shown), NOBODY)
+        own[places] = kind.reshape(-1)
+        at = case.own_place[people]
+        is_right = (at != NOBODY) & (own[at] == nearest)
+        chances[people] = np.where(is_right, 1 / count[nearest], 0.0)
     return link, chances
+
+
+def _nearest(
+    known: NDArray[np.float64], seen: NDArray[np.float64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the nearest row of `seen` to each of `known`, and the reverse."""
+    lengths = (seen**2).sum(axis=1)
+    nearest = np.zeros(len(known), dtype=np.int64)
+    back, least = np.zeros(len(seen), dtype=np.int64), np.full(len(seen), np.inf)
+    step = max(CELLS_MAX // len(seen), 1)
+    for begin in range(0, len(known), step):
+        rows = known[begin : begin + step]
+        squares = lengths - 2 * rows @ seen.T  # less the row's own length, the same for all
+        nearest[begin : begin + step] = squares.argmin(axis=1)
+        squares += (rows**2).sum(axis=1)[:, None]
+        first = squares.argmin(axis=0)
+        found = squares[first, np.arange(len(seen))]
+        closer = found < least
+        back[closer], least[closer] = begin + first[closer], found[closer]
+    return nearest, back
 
 
 def _features(graph: AttributedGraph, tuples: NDArray[np.int64], size: int) -> NDArray[np.float64]:

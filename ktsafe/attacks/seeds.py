@@ -35,7 +35,7 @@ def seeds(case: Case, rng: np.random.Generator) -> list[Result]:
     """
     results = []
     for name, share in SHARES.items():
-        known = _drawn(case, share, rng)
+        known = drawn(case, share, rng)
         guesses = propagate(case, known, rounds=ROUNDS)
         is_other = ~np.isin(case.people, known)
         linked = np.setdiff1d(np.flatnonzero(guesses.link >= 0), known)
@@ -53,7 +53,8 @@ def seeds(case: Case, rng: np.random.Generator) -> list[Result]:
     return results
 
 
-def _drawn(case: Case, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+def drawn(case: Case, share: float, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return so many published people, drawn uniformly; at least one if there is anybody."""
     published = case.original_of[case.published]
     n = len(published)
     drawn: NDArray[np.int64] = rng.choice(

@@ -18,8 +18,10 @@ from ktsafe.attacks.intersection import intersection
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.membership_of_ties import membership_of_ties
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
+from ktsafe.attacks.net_changes import net_changes
 from ktsafe.attacks.one_hop import one_hop
 from ktsafe.attacks.partial_knowledge import partial_knowledge
+from ktsafe.attacks.risk_curve import risk_curve
 from ktsafe.attacks.seeds import seeds
 from ktsafe.attacks.sensitive_inference import sensitive_inference
 from ktsafe.attacks.two_hops import two_hops
@@ -45,6 +47,7 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         ),
         "seeds": lambda case, _params, rng, _another: seeds(case, rng),
         "alignment": lambda case, _params, _rng, _another: alignment(case),
+        "risk_curve": lambda case, _params, rng, _another: risk_curve(case, rng),
     }
 )
 """Every attack by name, the cheap ones first."""
@@ -59,6 +62,7 @@ WORK: Mapping[str, float] = MappingProxyType(
         "partial_knowledge": 2.0,
         "seeds": 20.0,
         "alignment": 25.0,
+        "risk_curve": 200.0,
     }
 )
 """What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""
@@ -77,6 +81,7 @@ SEQUENCE_ATTACKS: Mapping[str, SequenceAttack] = MappingProxyType(
         "age": age,
         "arrival": lambda history, params, _rng: arrival(history, params),
         "departure": lambda history, params, _rng: departure(history, params),
+        "net_changes": net_changes,
     }
 )
 """Every attack on several releases together, by name."""

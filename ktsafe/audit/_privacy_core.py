@@ -91,7 +91,7 @@ def known_candidates(
     sizes: NDArray[np.int64],
     tolerance: tuple[int, int, int, int],
 ) -> NDArray[np.int64]:
-    """Count for each asked vertex who contains its true neighbours: anywhere, and inside its PS.
+    """Count for each asked vertex those with its true neighbours: anywhere, and inside its PS.
 
     `row_of` says which row of `want` is that of a vertex. The rows of `have` are in the order of
     the candidates, so that a scan reads memory in sequence. `tolerance` is (numerator of t, its

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.audit.distributions import assortativity
+from ktsafe.audit.distributions import VALUES_MAX, assortativity
 from ktsafe.graph import AttributedGraph
 
 WRONG = 0.2
@@ -23,6 +23,8 @@ PEOPLE_MIN = 20
 TIES_MIN = 30
 ASSORTATIVITY_MIN = 0.02
 """Fewer true people of a value, ties between two, or less assortativity are not judged."""
+
+WORST_MAX = 100
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -35,14 +37,26 @@ class Conclusion:
         Attribute, what is counted, and values.
     true, released:
         The figure in either graph; the true one is not 0.
-    is_cell:
-        Whether it counts the ties between two values.
+    of:
+        What is counted: "ties a person", "share of people", "assortativity", or "ties" between two
+        values.
+    by:
+        The attribute; None for all people.
+    ranks:
+        The values, each as how many are more frequent in the truth, from 1: no value is named.
     """
 
     name: str
     true: float
     released: float
-    is_cell: bool = False
+    of: str = "ties a person"
+    by: str | None = None
+    ranks: tuple[int, ...] = ()
+
+    @property
+    def is_cell(self) -> bool:
+        """Whether it counts the ties between two values."""
+        return self.of == "ties"
 
     @property
     def error(self) -> float:
@@ -88,9 +102,15 @@ def summary(found: Sequence[Conclusion]) -> dict[str, Any]:
         `conclusions` and `cells`: how many of all, and of ties between two values; `wrong_share`:
         the share with an error above 20%; `median_error`; `cells_empty`: cells with ties, and no
         edge; `mixing_error`: the mean error of cells, each at most 1. Means of nothing are None.
+        `mixing`: by attribute, the cells of its most frequent values; `worst`: what is wrong, the
+        worst first. Their rows have `of`, `by`, `ranks`, `true` and `released`; a rank is the
+        place of a value among those of its attribute, the most frequent in the truth first.
     """
     errors = np.array([one.error for one in found])
     cells = [one for one in found if one.is_cell]
+    wrong = [one for one in found if one.error > WRONG]
+    # Of figures that are equally wrong, the one of most ties comes first.
+    wrong.sort(key=lambda one: (-one.error, -one.true, one.name))
     return {
         "conclusions": len(found),
         "wrong_share": round(float((errors > WRONG).mean()), 6) if found else None,
@@ -100,7 +120,17 @@ def summary(found: Sequence[Conclusion]) -> dict[str, Any]:
         "mixing_error": (
             round(float(np.mean([min(one.error, 1.0) for one in cells])), 6) if cells else None
         ),
+        "mixing": {
+            name: [_row(one) for one in cells if one.by == name and max(one.ranks) <= VALUES_MAX]
+            for name in dict.fromkeys(one.by for one in cells if one.by is not None)
+        },
+        "worst": [_row(one) for one in wrong[:WORST_MAX]],
     }
+
+
+def _row(one: Conclusion) -> dict[str, Any]:
+    row = {"of": one.of, "by": one.by, "ranks": list(one.ranks)}
+    return {**row, "true": round(one.true, 6), "released": round(one.released, 6)}
 
 
 def _of_values(
@@ -116,15 +146,19 @@ def _of_values(
             (truth.degrees, released.degrees),
         )
     )
+    ranks = _ranks(truth, j)
     for value, n in people[0].items():
         if n < PEOPLE_MIN:
             continue
         shown = people[1].get(value, 0.0)
         share = shown / max(released.n_vertices, 1)
-        yield Conclusion(f"{name}={value}: share of people", n / truth.n_vertices, share)
+        which = (name, (ranks[value],))
+        said = f"{name}={value}: share of people"
+        yield Conclusion(said, n / truth.n_vertices, share, "share of people", *which)
         if ends[0][value]:
             each = ends[1].get(value, 0.0) / max(shown, 1)
-            yield Conclusion(f"{name}={value}: ties a person", ends[0][value] / n, each)
+            said = f"{name}={value}: ties a person"
+            yield Conclusion(said, ends[0][value] / n, each, "ties a person", *which)
 
 
 def _of_assortativity(
@@ -132,17 +166,26 @@ def _of_assortativity(
 ) -> Iterator[Conclusion]:
     true = assortativity(truth, j)
     if true is not None and abs(true) >= ASSORTATIVITY_MIN:
-        yield Conclusion(f"{name}: assortativity", true, assortativity(released, j) or 0.0)
+        shown = assortativity(released, j) or 0.0
+        yield Conclusion(f"{name}: assortativity", true, shown, "assortativity", name)
 
 
 def _of_cells(
     truth: AttributedGraph, released: AttributedGraph, j: int, name: str
 ) -> Iterator[Conclusion]:
-    shown = _cells(released, j)
+    shown, ranks = _cells(released, j), _ranks(truth, j)
     for (first, second), n in _cells(truth, j).items():
         if n >= TIES_MIN:
             edges = shown.get((first, second), 0)
-            yield Conclusion(f"{name}: ties {first}|{second}", n, edges, is_cell=True)
+            which = tuple(sorted((ranks[first], ranks[second])))
+            yield Conclusion(f"{name}: ties {first}|{second}", n, edges, "ties", name, which)
+
+
+def _ranks(truth: AttributedGraph, j: int) -> dict[str, int]:
+    """Return the place of each value, as in `ktsafe.audit.distributions.attribute_mix`."""
+    people = _by_value(truth, j, np.ones(truth.n_vertices))
+    ordered = sorted(people, key=lambda text: (-people[text], text))
+    return {text: i for i, text in enumerate(ordered, start=1)}
 
 
 def _by_value(graph: AttributedGraph, j: int, weights: NDArray[Any]) -> dict[str, float]:

@@ -1,5 +1,6 @@
-"""Synthetic graphs and feeds, each a function of its random generator alone."""
+"""Synthetic graphs and feeds, functions of their random generator; and published network files."""
 
+from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.datasets.social_feed import life, social_feed
 from ktsafe.datasets.social_network import SOCIAL_FEED_SCHEMA, FeedRates, SocialNetwork
 from ktsafe.datasets.synthetic import SYNTHETIC_SCHEMA, uniform
@@ -8,8 +9,10 @@ __all__ = [
     "SOCIAL_FEED_SCHEMA",
     "SYNTHETIC_SCHEMA",
     "FeedRates",
+    "NetworkFile",
     "SocialNetwork",
     "life",
+    "read_network",
     "social_feed",
     "uniform",
 ]

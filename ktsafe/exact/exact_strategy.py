@@ -116,7 +116,7 @@ def undisguised(request: Request, *, aim: Aim = "cost", price: float = 1.0) -> E
 def resembled(
     graph: AttributedGraph, inserted: NDArray[np.int32], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Draw for each inserted vertex a person of its class, who is counted in its place.
+    """Draw for each inserted vertex a person of its class, counted in its place.
 
     Parameters
     ----------

@@ -2,7 +2,7 @@
 
 Without ties of their own, inserted members count as people whom nobody knows: their cohorts would
 show nothing, and stand out by their low degrees. So each is given the ties of some person of its
-cohort, with the same neighbours: ends chosen in another way would tell who is inserted. An edge
+cohort, with the same neighbours: ends chosen in another way would tell which are inserted. An edge
 that it shows already is one of them, so that its ties stay from release to release.
 
 All members of a cohort get equally many edges, so that of less than one tie a member none is shown.
@@ -51,7 +51,7 @@ def imagined_ties(
     pair:
         The pair of classes; its candidates are the true ties.
     is_inserted:
-        bool, shape (n,): who is inserted.
+        bool, shape (n,): whether each is inserted.
     last:
         The edges that the pair showed last.
     share:
@@ -102,7 +102,7 @@ def _resembled(
 def _copied(
     pair: Pair, like: NDArray[np.int64], side: int, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return who is given a tie, ascending, and with whom; those of each are in random order."""
+    """Return the ends that are given a tie, ascending, and the others, in random order for each."""
     near, far = pair.edges[:, side], pair.edges[:, 1 - side]
     if pair.is_one:
         near, far = np.concatenate((near, far)), np.concatenate((far, near))

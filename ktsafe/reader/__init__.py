@@ -8,7 +8,7 @@ Estimate(value=0.257, low=0.243, high=0.271, source='tables')
 
 from ktsafe.reader.estimates import FIGURES, Estimate
 from ktsafe.reader.folders import NotARelease, Withdrawn, read
-from ktsafe.reader.published import PublishedRelease, Table
+from ktsafe.reader.published import StudiedRelease, StudiedTable
 from ktsafe.reader.series import Change, Releases
 
 __all__ = [
@@ -16,9 +16,9 @@ __all__ = [
     "Change",
     "Estimate",
     "NotARelease",
-    "PublishedRelease",
     "Releases",
-    "Table",
+    "StudiedRelease",
+    "StudiedTable",
     "Withdrawn",
     "read",
 ]

@@ -41,7 +41,7 @@ class Estimate:
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Counts:
+class FigureCounts:
     """What figures are computed from, once or in many draws.
 
     Attributes
@@ -55,6 +55,13 @@ class Counts:
         diagonal ties within a value, once.
     degrees:
         float64, shape (draws, bins), or None; bins begin at `bins`.
+    across:
+        Values of a second attribute; then `mixing` counts, for each value of the first, neighbours
+        of each of these, shape (draws, values, values of the second).
+    spread:
+        Standard deviation of the degrees of the published graph.
+    changes:
+        float64, shape (draws,), by figure: what began and ended since the release before.
     """
 
     names: tuple[str | None, ...]
@@ -62,6 +69,9 @@ class Counts:
     mixing: Floats
     bins: NDArray[np.int64]
     degrees: Floats | None
+    spread: float = 1.0
+    across: tuple[str | None, ...] | None = None
+    changes: Mapping[str, Floats] = dataclasses.field(default_factory=dict)
 
     @property
     def ties(self) -> Floats:
@@ -75,14 +85,15 @@ class Counts:
         ends: Floats = self.mixing.sum(axis=2) + np.einsum("dii->di", self.mixing)
         return ends
 
-    def at(self, value: str | None) -> int:
+    def at(self, value: str | None, names: tuple[str | None, ...] | None = None) -> int:
         """Return where a value is; a value that no vertex has raises KeyError."""
-        if value is None or value not in self.names:
+        names = self.names if names is None else names
+        if value is None or value not in names:
             raise KeyError(value)
-        return self.names.index(value)
+        return names.index(value)
 
 
-def _assortativity(counts: Counts, _: tuple[str, ...]) -> Floats:
+def _assortativity(counts: FigureCounts, _: tuple[str, ...]) -> Floats:
     ends = counts.ends
     total = np.maximum(ends.sum(axis=1), 1.0)
     inside = 2 * np.einsum("dii->d", counts.mixing) / total
@@ -91,11 +102,62 @@ def _assortativity(counts: Counts, _: tuple[str, ...]) -> Floats:
     return excess
 
 
+def _modularity(counts: FigureCounts, _: tuple[str, ...]) -> Floats:
+    ends = counts.ends
+    total = np.maximum(ends.sum(axis=1), 1.0)
+    expected = ((ends / total[:, None]) ** 2).sum(axis=1)
+    excess: Floats = 2 * np.einsum("dii->d", counts.mixing) / total - expected
+    return excess
+
+
+def _between(counts: FigureCounts, values: tuple[str, ...]) -> Floats:
+    """Return ties between two values; across two attributes, neighbours of either end."""
+    second = counts.at(values[1], counts.across)
+    ties: Floats = counts.mixing[:, counts.at(values[0]), second]
+    return ties
+
+
+def _of_neighbours(counts: FigureCounts, values: tuple[str, ...]) -> Floats:
+    ties = _between(counts, values)
+    if counts.across is not None:
+        return _ratio(ties, counts.mixing[:, counts.at(values[0])].sum(axis=1))
+    return _ratio(ties * (1 + (values[0] == values[1])), counts.ends[:, counts.at(values[0])])
+
+
+def _degree_gap(counts: FigureCounts, values: tuple[str, ...]) -> Floats:
+    first, second = (FIGURES["mean_degree_of"][1](counts, (value,)) for value in values)
+    return first - second
+
+
+def _degree_gap_t(counts: FigureCounts, values: tuple[str, ...]) -> Floats:
+    of = (np.maximum(counts.people[:, counts.at(value)], 1.0) for value in values)
+    error = counts.spread * np.sqrt(sum(1 / people for people in of))
+    t: Floats = _degree_gap(counts, values) / np.maximum(error, 1e-9)
+    return t
+
+
+def _changed(of: str) -> Callable[[FigureCounts, tuple[str, ...]], Floats]:
+    def figure(counts: FigureCounts, _: tuple[str, ...]) -> Floats:
+        nothing: Floats = np.full(len(counts.people), np.nan)
+        return counts.changes.get(of, nothing)
+
+    return figure
+
+
+CHANGES: Mapping[tuple[str, str], str] = {
+    ("changes of ties", "gained"): "ties_gained",
+    ("changes of ties", "lost"): "ties_lost",
+    ("changes of people", "joined"): "people_joined",
+    ("changes of people", "left"): "people_left",
+}
+"""Figures of what changed since the release before, by table and cell."""
+
+
 def _ratio(above: Floats, below: Floats) -> Floats:
     return above / np.maximum(below, 1.0)
 
 
-FIGURES: Mapping[str, tuple[int, Callable[[Counts, tuple[str, ...]], Floats]]] = {
+FIGURES: Mapping[str, tuple[int, Callable[[FigureCounts, tuple[str, ...]], Floats]]] = {
     "people": (0, lambda c, _: c.people.sum(axis=1)),
     "ties": (0, lambda c, _: c.ties),
     "mean_degree": (0, lambda c, _: _ratio(2 * c.ties, c.people.sum(axis=1))),
@@ -105,6 +167,7 @@ FIGURES: Mapping[str, tuple[int, Callable[[Counts, tuple[str, ...]], Floats]]] =
     ),
     "isolated_share": (0, lambda c, _: _tail(c, 0, below=1)),
     "assortativity": (0, _assortativity),
+    "modularity": (0, _modularity),
     "share_of_ties_within": (0, lambda c, _: _ratio(np.einsum("dii->d", c.mixing), c.ties)),
     "people_of": (1, lambda c, v: c.people[:, c.at(v[0])]),
     "share_of_people": (1, lambda c, v: _ratio(c.people[:, c.at(v[0])], c.people.sum(axis=1))),
@@ -113,22 +176,28 @@ FIGURES: Mapping[str, tuple[int, Callable[[Counts, tuple[str, ...]], Floats]]] =
         1,
         lambda c, v: _ratio(2 * c.mixing[:, c.at(v[0]), c.at(v[0])], c.ends[:, c.at(v[0])]),
     ),
-    "ties_between": (2, lambda c, v: c.mixing[:, c.at(v[0]), c.at(v[1])]),
-    "share_of_neighbours": (
-        2,
-        lambda c, v: _ratio(
-            c.mixing[:, c.at(v[0]), c.at(v[1])] * (1 + (v[0] == v[1])), c.ends[:, c.at(v[0])]
-        ),
-    ),
+    "degree_gap": (2, _degree_gap),
+    "degree_gap_t": (2, _degree_gap_t),
+    "ties_between": (2, _between),
+    "share_of_neighbours": (2, _of_neighbours),
+    **{name: (0, _changed(name)) for name in CHANGES.values()},
 }
-"""Figures by name, and how many values each is of. All but the first four and `isolated_share` need
-an attribute; `share_of_neighbours` is the share of the second value among neighbours of the first.
+"""Figures by name, and how many values each is of.
+
+All need an attribute but `WITHOUT_ATTRIBUTE`. `share_of_neighbours` is the share of the second
+value among neighbours of the first; it and `ties_between` also go across two attributes.
+`modularity` is the share of ties within values, less that by chance. `degree_gap` is the difference
+of two mean degrees, `degree_gap_t` the t of that, with the spread of degrees in the graph: a little
+narrower than in truth, so that t is a little too great.
 """
 
-WITHOUT_ATTRIBUTE = frozenset({"people", "ties", "mean_degree", "density", "isolated_share"})
+ACROSS = frozenset({"ties_between", "share_of_neighbours"})
+WITHOUT_ATTRIBUTE = frozenset(
+    {"people", "ties", "mean_degree", "density", "isolated_share", *CHANGES.values()}
+)
 
 
-def _tail(counts: Counts, least: int, *, below: int) -> Floats:
+def _tail(counts: FigureCounts, least: int, *, below: int) -> Floats:
     """Return the share of people with a degree from `least` up to `below`; NaN without a table."""
     if counts.degrees is None:
         return np.full(len(counts.people), np.nan)

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from ktsafe.errors import KtsafeError
-from ktsafe.reader.published import PublishedRelease, Table
+from ktsafe.reader.published import StudiedRelease, StudiedTable
 from ktsafe.reader.series import Releases
 from ktsafe.seals import WITHDRAWN, SealCheck, check_seals, public_key, reason_of
 
@@ -30,8 +30,8 @@ class Withdrawn(NotARelease):
 
 def read(
     folder: Path | str, *, key: Path | str | None = None, withdrawn: bool = False
-) -> PublishedRelease | Releases:
-    """Read a release, or all releases of a folder, every file's digest checked.
+) -> StudiedRelease | Releases:
+    r"""Read a release, or all releases of a folder, every file's digest checked.
 
     Parameters
     ----------
@@ -56,9 +56,16 @@ def read(
 
     Examples
     --------
-    >>> release = read("releases/000013-20270101T000000Z")  # doctest: +SKIP
-    >>> release.estimate("ties_between", "f", "m", by="gender")  # doctest: +SKIP
-    Estimate(value=4910.0, low=4887.0, high=4933.0, source='tables')
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp())
+    >>> files = {"vertices.csv": "id,gender\na,f\nb,m\n", "edges.csv": "source,target\na,b\n"}
+    >>> digests = {name: hashlib.sha256(text.encode()).hexdigest() for name, text in files.items()}
+    >>> schema = {"quasi_identifiers": ["gender"]}
+    >>> manifest = json.dumps({"release_id": "000001", "schema": schema, "sha256": digests})
+    >>> for name, text in {**files, "manifest.json": manifest}.items():
+    ...     _ = (folder / name).write_text(text)
+    >>> read(folder).estimate("ties_between", "f", "m", by="gender")
+    Estimate(value=1.0, low=None, high=None, source='graph')
     """
     folder = Path(folder)
     is_one = (folder / "manifest.json").exists()
@@ -99,7 +106,7 @@ def _checked(folders: Sequence[Path], key: Path | str | None) -> list[SealCheck]
     return checks
 
 
-def _read_one(folder: Path) -> PublishedRelease:
+def _read_one(folder: Path) -> StudiedRelease:
     try:
         manifest = json.loads((folder / "manifest.json").read_bytes())
         digests: Mapping[str, str] = manifest["sha256"]
@@ -123,7 +130,7 @@ def _read_one(folder: Path) -> PublishedRelease:
     except (OSError, ValueError, LookupError, StopIteration) as error:
         msg = "This folder holds no intact release."
         raise NotARelease(msg, hint="Get the release again.") from error
-    return PublishedRelease(
+    return StudiedRelease(
         manifest,
         np.array(ids, dtype=np.str_),
         {name: np.array(c, dtype=np.str_) for name, c in zip(names, columns, strict=True)},
@@ -136,16 +143,17 @@ def _rows(content: bytes) -> Any:
     return csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
 
 
-def _tables(content: bytes | None) -> list[Table]:
+def _tables(content: bytes | None) -> list[StudiedTable]:
     if content is None:
         return []
     return [
-        Table(
+        StudiedTable(
             table["of"],
             table["by"],
             [tuple(cell) for cell in table["cells"]],
             np.array(table["counts"], dtype=np.int64),
             table["scale"][0] / table["scale"][1],
+            table.get("across"),
         )
         for table in json.loads(content)["tables"]
     ]

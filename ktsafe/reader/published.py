@@ -13,11 +13,13 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
 from ktsafe.reader.estimates import (
+    ACROSS,
+    CHANGES,
     DRAWS,
     FIGURES,
     WITHOUT_ATTRIBUTE,
-    Counts,
     Estimate,
+    FigureCounts,
     Floats,
     estimate_of,
     laplace,
@@ -35,18 +37,19 @@ RAKES = 100
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Table:
-    """Noisy counts of the true network: `of` "people", "ties" or "degrees", by an attribute."""
+class StudiedTable:
+    """Noisy counts of the true network, see `ktsafe.noisy_tables.NoisyTable`."""
 
     of: str
     by: str | None
     cells: Sequence[tuple[str | None, ...]]
     counts: NDArray[np.int64]
     scale: float
+    across: str | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class PublishedRelease:
+class StudiedRelease:
     """A release: its graph, and what it tells of the network behind it.
 
     Attributes
@@ -70,7 +73,7 @@ class PublishedRelease:
     ids: NDArray[np.str_]
     columns: Mapping[str, NDArray[np.str_]]
     edges: NDArray[np.int64]
-    tables: Sequence[Table] = ()
+    tables: Sequence[StudiedTable] = ()
     signature: Signature = "not checked"
 
     @property
@@ -119,7 +122,9 @@ class PublishedRelease:
         vertices = pd.DataFrame(dict(self.columns), index=pd.Index(self.ids, name="id"))
         return vertices, pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
 
-    def estimate(self, figure: str, *values: str, by: str | None = None) -> Estimate:
+    def estimate(
+        self, figure: str, *values: str, by: str | None = None, across: str | None = None
+    ) -> Estimate:
         """Return a figure of the true network.
 
         Parameters
@@ -130,6 +135,8 @@ class PublishedRelease:
             As many values of the attribute as the figure takes.
         by:
             The attribute. Figures of the whole network need none.
+        across:
+            The attribute of the second value, for the figures in `ACROSS`.
 
         Raises
         ------
@@ -138,34 +145,63 @@ class PublishedRelease:
 
         Examples
         --------
-        >>> release.estimate("ties_between", "f", "m", by="gender")  # doctest: +SKIP
-        Estimate(value=4910.0, low=4887.0, high=4933.0, source='tables')
+        >>> people, edges = np.array(["a", "b", "c"]), np.array([[0, 1], [1, 2]])
+        >>> manifest = {"schema": {"quasi_identifiers": ["gender"]}}
+        >>> release = StudiedRelease(manifest, people, {"gender": np.array(["f", "m", "f"])}, edges)
+        >>> release.estimate("ties_between", "f", "m", by="gender")
+        Estimate(value=2.0, low=None, high=None, source='graph')
         """
-        check_asked(figure, values, by)
-        drawn = self.drawn(figure, values, by)
+        check_asked(figure, values, by, across)
+        drawn = self.drawn(figure, values, by, across)
         if len(drawn) == 1:
             return Estimate(float(drawn[0]), None, None, "graph")
         return estimate_of(drawn)
 
-    def drawn(self, figure: str, values: tuple[str, ...], by: str | None) -> Floats:
+    def people_of_class(self, *values: str) -> Estimate:
+        """Return how many people have these values, one of each attribute in their order.
+
+        Raises
+        ------
+        InvalidParams
+            If no published vertex has them.
+        """
+        table = next((table for table in self.tables if table.of == "classes"), None)
+        rows = list(zip(*(self.columns[name].tolist() for name in self.attributes), strict=True))
+        if len(self.attributes) == 1:
+            return self.estimate("people_of", *values, by=self.attributes[0])
+        if values not in rows:
+            raise InvalidParams("No vertex has these values.", hint="Give one of each attribute.")
+        if table is None:
+            return Estimate(float(rows.count(values)), None, None, "graph")
+        return estimate_of(_with_noise(table)[:, list(table.cells).index(values)])
+
+    def drawn(
+        self, figure: str, values: tuple[str, ...], by: str | None, across: str | None = None
+    ) -> Floats:
         """Return the figure of the tables, and of 2,000 with noise again; else of the graph."""
         if by is None:
             # The fewer cells are added up, the less noise.
             by = min(self.attributes, key=lambda name: len(np.unique(self.columns[name])))
-        if by not in self.attributes:
-            msg = f"There is no quasi-identifier {by!r}."
-            raise InvalidParams(msg, hint=f"Known: {', '.join(self.attributes)}.")
+        for name in (by, by if across is None else across):
+            if name not in self.attributes:
+                msg = f"There is no quasi-identifier {name!r}."
+                raise InvalidParams(msg, hint=f"Known: {', '.join(self.attributes)}.")
+        counts = self._counts[by] if across in {None, by} else self._across(by, str(across))
         try:
-            return FIGURES[figure][1](self._counts[by], values)
+            return FIGURES[figure][1](counts, values)
         except KeyError as unknown:
             msg = f"No vertex has the value {unknown.args[0]!r} of {by}."
             raise InvalidParams(msg, hint="Only published values can be asked for.") from None
 
+    @property
+    def _spread(self) -> float:
+        return float(np.bincount(self.edges.reshape(-1), minlength=max(len(self.ids), 1)).std())
+
     @cached_property
-    def _counts(self) -> dict[str, Counts]:
+    def _counts(self) -> dict[str, FigureCounts]:
         return {name: self.counts(name) for name in self.attributes}
 
-    def counts(self, by: str) -> Counts:
+    def counts(self, by: str) -> FigureCounts:
         """Return the counts by an attribute: of the tables and draws of them, else of the graph."""
         of = {(table.of, table.by): table for table in self.tables}
         if ("people", by) not in of or ("ties", by) not in of:
@@ -177,13 +213,40 @@ class PublishedRelease:
         mixing = np.zeros((len(ties), len(values), len(values)))
         for (a, b), column in zip(of["ties", by].cells, ties.T, strict=True):
             mixing[:, place[a], place[b]] = mixing[:, place[b], place[a]] = column
-        degrees = of.get(("degrees", None))
-        if degrees is None:
-            return Counts(values, people, mixing, np.zeros(0, dtype=np.int64), None)
-        bins = np.array([int(least or 0) for (least,) in degrees.cells], dtype=np.int64)
-        return Counts(values, people, mixing, bins, _with_noise(degrees))
+        changes = {
+            CHANGES[table.of, str(what)]: column
+            for table in self.tables
+            if table.of.startswith("changes")
+            for (what,), column in zip(table.cells, _with_noise(table).T, strict=True)
+        }
+        bins, told = np.zeros(0, dtype=np.int64), None
+        if (degrees := of.get(("degrees", None))) is not None:
+            bins = np.array([int(least or 0) for (least,) in degrees.cells], dtype=np.int64)
+            told = _with_noise(degrees)
+        return FigureCounts(values, people, mixing, bins, told, self._spread, changes=changes)
 
-    def shown(self, by: str) -> Counts:
+    def _across(self, by: str, across: str) -> FigureCounts:
+        """Return neighbours of the values of another attribute, of the tables or of the graph."""
+        counts = self._counts[by]
+        for table in self.tables:
+            if table.of == "across" and {table.by, table.across} == {by, across}:
+                rows, columns = (
+                    tuple(dict.fromkeys(cell[i] for cell in table.cells)) for i in (0, 1)
+                )
+                mixing = _with_noise(table).reshape(-1, len(rows), len(columns))
+                if table.by != by:
+                    rows, columns, mixing = columns, rows, mixing.transpose(0, 2, 1)
+                return dataclasses.replace(counts, names=rows, mixing=mixing, across=columns)
+        names, first = np.unique(self.columns[by], return_inverse=True)
+        others, second = np.unique(self.columns[across], return_inverse=True)
+        square = np.zeros((1, len(names), len(others)))
+        source, target = self.edge_index
+        np.add.at(square[0], (first[source], second[target]), 1)
+        return dataclasses.replace(
+            counts, names=tuple(names.tolist()), mixing=square, across=tuple(others.tolist())
+        )
+
+    def shown(self, by: str) -> FigureCounts:
         """Return the counts of the published graph, one draw."""
         names, of_vertex = np.unique(self.columns[by], return_inverse=True)
         n = len(names) + 1
@@ -195,7 +258,7 @@ class PublishedRelease:
         degrees = np.bincount(self.edges.reshape(-1), minlength=len(self.ids))
         bins = np.arange(degrees.max(initial=0) + 1)
         of_degree = np.bincount(degrees, minlength=len(bins))[None].astype(np.float64)
-        return Counts((*names.tolist(), None), people, square, bins, of_degree)
+        return FigureCounts((*names.tolist(), None), people, square, bins, of_degree, self._spread)
 
     def mixing(self, by: str) -> list[dict[str, Any]]:
         """Return, for each two values, ties as estimated and edges as shown.
@@ -214,6 +277,10 @@ class PublishedRelease:
                 {"values": pair, "ties": estimate, "edges": n_edges, "is_shown": n_edges > 0}
             )
         return rows
+
+    def not_shown(self, by: str) -> list[tuple[str, str]]:
+        """Return pairs of values that both have people and no edge: a gap, not a zero."""
+        return [row["values"] for row in self.mixing(by) if not row["is_shown"]]
 
     @cached_property
     def weights(self) -> Floats:
@@ -240,7 +307,9 @@ class PublishedRelease:
         return weights
 
 
-def check_asked(figure: str, values: Sequence[str], by: str | None) -> None:
+def check_asked(
+    figure: str, values: Sequence[str], by: str | None, across: str | None = None
+) -> None:
     """Raise InvalidParams if no such figure can be asked for."""
     if figure not in FIGURES:
         msg = f"There is no figure {figure!r}."
@@ -249,9 +318,12 @@ def check_asked(figure: str, values: Sequence[str], by: str | None) -> None:
     if len(values) != wanted or (by is None and figure not in WITHOUT_ATTRIBUTE):
         msg = f"Figure {figure!r} takes {wanted} values of an attribute."
         raise InvalidParams(msg, hint=f"Such as: estimate({figure!r}{', value' * wanted}, by=...).")
+    if across is not None and figure not in ACROSS:
+        msg = f"Figure {figure!r} is of one attribute."
+        raise InvalidParams(msg, hint=f"Across two: {', '.join(sorted(ACROSS))}.")
 
 
-def _with_noise(table: Table) -> Floats:
+def _with_noise(table: StudiedTable) -> Floats:
     """Return the counts, and draws of them with noise of the same law again; always the same."""
     seed = np.abs(table.counts) if len(table.counts) else [0]
     rng = np.random.default_rng([*np.asarray(seed).tolist(), len(table.cells)])

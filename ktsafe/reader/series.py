@@ -10,7 +10,7 @@ import numpy as np
 
 from ktsafe.errors import InvalidParams
 from ktsafe.reader.estimates import Estimate, Floats, estimate_of
-from ktsafe.reader.published import PublishedRelease, check_asked
+from ktsafe.reader.published import StudiedRelease, check_asked
 
 SURE = 3.29
 """Standard deviations of the noise beyond which a direction is told: readers ask for dozens, and of
@@ -34,26 +34,29 @@ class Change(Estimate):
 class Releases:
     """Releases in the order of their publication."""
 
-    releases: Sequence[PublishedRelease]
+    releases: Sequence[StudiedRelease]
 
     def __len__(self) -> int:
         return len(self.releases)
 
-    def __getitem__(self, i: int) -> PublishedRelease:
+    def __getitem__(self, i: int) -> StudiedRelease:
         return self.releases[i]
 
-    def __iter__(self) -> Iterator[PublishedRelease]:
+    def __iter__(self) -> Iterator[StudiedRelease]:
         return iter(self.releases)
 
-    def estimate(self, figure: str, *values: str, by: str | None = None) -> list[Estimate]:
+    def estimate(
+        self, figure: str, *values: str, by: str | None = None, across: str | None = None
+    ) -> list[Estimate]:
         """Return the figure of every release; parameters are those of a single release."""
-        return [release.estimate(figure, *values, by=by) for release in self.releases]
+        return [each.estimate(figure, *values, by=by, across=across) for each in self.releases]
 
     def difference(
         self,
         figure: str,
         *values: str,
         by: str | None = None,
+        across: str | None = None,
         first: int = 0,
         last: int = -1,
     ) -> Change:
@@ -61,21 +64,25 @@ class Releases:
 
         The noise of each release is drawn afresh, so the interval is that of both together.
         """
-        before, after = self._drawn(figure, values, by)[[first, last]]
+        before, after = self._drawn(figure, values, by, across)[[first, last]]
         return _change(after - before)
 
-    def trend(self, figure: str, *values: str, by: str | None = None) -> Change:
+    def trend(
+        self, figure: str, *values: str, by: str | None = None, across: str | None = None
+    ) -> Change:
         """Return how much the figure changes from release to release, by least squares."""
-        drawn = self._drawn(figure, values, by)
+        drawn = self._drawn(figure, values, by, across)
         if len(drawn) < 2:
             raise InvalidParams("A trend needs two releases.", hint="Read a folder of releases.")
         times = np.arange(len(drawn)) - (len(drawn) - 1) / 2
         return _change(times @ drawn / (times @ times))
 
-    def _drawn(self, figure: str, values: tuple[str, ...], by: str | None) -> Floats:
+    def _drawn(
+        self, figure: str, values: tuple[str, ...], by: str | None, across: str | None
+    ) -> Floats:
         """Return the figure in draws of every release: float64, shape (releases, draws)."""
-        check_asked(figure, values, by)
-        rows = [release.drawn(figure, values, by) for release in self.releases]
+        check_asked(figure, values, by, across)
+        rows = [release.drawn(figure, values, by, across) for release in self.releases]
         # Without its tables a release tells no interval, nor does what it is compared with.
         n = min(map(len, rows))
         return np.array([row[:n] for row in rows])

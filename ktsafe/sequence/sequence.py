@@ -1,4 +1,4 @@
-"""A sequence of releases that stays kt-safe for whoever links all of them (w = all)."""
+"""A sequence of releases that stays kt-safe if all of them are linked (w = all)."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class PlannedPair(NamedTuple):
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Released:
-    """A release and, privately, who is who.
+    """A release and, privately, the people behind its vertices.
 
     Attributes
     ----------
@@ -54,7 +54,7 @@ class Released:
     planned:
         For each pair of classes that shows edges the release in which they were planned afresh,
         no further back than `SequenceOptions.max_age`; edges that came later were added to them.
-        In ascending order. Whoever has all releases sees as much.
+        In ascending order. A reader of all releases sees as much.
     dark:
         Likewise for each pair that shows none now: the release in which what it showed last was
         planned, if that is not further back. What it showed last still stands for it.

@@ -205,7 +205,7 @@ def unmatched_bound(first: Rooted, second: Rooted, state: Matching) -> int:
     Edits of edges fall into three kinds. Between matched vertices they are known. Between a matched
     and an unmatched one there is at least one for each unmatched vertex that finds none with the
     same matched neighbours. Between unmatched ones there are half the differences in degree, at
-    least, and sorting minimizes their sum. And whoever finds no partner equal in both respects has
+    least, and sorting minimizes their sum. A vertex without a partner equal in both respects has
     part in an edit, which has two ends. Equal hashes of unequal sets only lower the bound.
     """
     near_1, both_1, rest_1 = unmatched(first, state.image, state.placed_1, state.met_1)

@@ -51,7 +51,7 @@ def profile_rows(
                 for i in range(seen, level_stop):
                     for a in range(columns.shape[1]):
                         profiles.counts[v, base + columns[members[i], a]] += 1
-        # Whoever is beyond n - 1 hops has a higher number, so each edge is met from its near end.
+        # A vertex beyond n - 1 hops has a higher number, so each edge is met from its near end.
         edges = 0
         for i in range(filled if reach.extent[1] else inner):
             for y in reach.indices[reach.indptr[members[i]] : reach.indptr[members[i] + 1]]:

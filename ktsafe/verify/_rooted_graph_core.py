@@ -27,7 +27,7 @@ class Rooted(NamedTuple):
 
     `level` is the distance from the root. `colour[r]` are the hashes after r rounds of refinement.
     `twin[v]` is the next lower vertex with the same neighbours (v and it aside), or -1. `order`
-    begins with the root and goes on with whoever has most neighbours before it.
+    begins with the root and goes on with the vertex of most neighbours before it.
     """
 
     indptr: NDArray[np.int64]
@@ -132,7 +132,7 @@ def twins(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.i
 
 @inner_kernel
 def anchored_order(indptr: NDArray[np.int64], indices: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Order the vertices: the root, then whoever has most neighbours before it, then most at all.
+    """Order the vertices: the root, then that of most neighbours before it, then of most at all.
 
     The more matched neighbours a vertex has, the fewer images it can have.
     """

@@ -17,8 +17,10 @@ from statistics import mean
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from ktsafe import AttributedGraph
+from ktsafe.attacks.net_changes import NetChange, guessed
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.graph import edge_keys
 from ktsafe.sequence import Released, Sequence
@@ -26,8 +28,6 @@ from ktsafe.sequence_audit.persistence import EdgeAges
 
 Numbers = NDArray[np.int64]
 AGES = (1, 4, 8)
-PRIOR = 4.0
-"""Members by which the rate of a kind of change is drawn towards that of all kinds."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -165,37 +165,24 @@ class History:
 def net_guess(before: Slot, after: Slot) -> tuple[float, int]:
     """Return how many people are named by their net changes, on average, and how many changed."""
     there = sorted(before.published.keys() & after.published.keys())
-    where = {key: after.published[key] for key in there}
-    classes = {code: i for i, code in enumerate(sorted({code for _, code in where.values()}))}
-    cls = np.array([classes[where[key][1]] for key in there], dtype=np.int64)
-    score_parts = []
-    for one, other in ((before, after), (after, before)):
-        true = _changes(other.truth - one.truth, there, cls, len(classes))
-        seen = _changes(other.shown - one.shown, there, cls, len(classes))
-        score_parts.append((true, _log_rates(true, seen, cls), seen))
-    groups: defaultdict[int, list[int]] = defaultdict(list)
-    for i, key in enumerate(there):
-        groups[where[key][0]].append(i)
-    found, n_changed = 0.0, 0
-    for members in groups.values():
-        for v in members:
-            if not any(true[v].any() for true, _, _ in score_parts):
-                continue
-            score = np.zeros(len(members))
-            for true, rates, seen in score_parts:
-                known = rates[true[v].astype(int), :, cls[v], np.arange(len(classes))]
-                score += np.where(seen[members], known[:, 1], known[:, 0]).sum(axis=1)
-                blank = rates[0, :, cls[v]]
-                score -= np.where(seen[members], blank[1], blank[0]).sum(axis=1)
-            is_best = score >= score.max() - 1e-9
-            n_changed += 1
-            found += is_best[members.index(v)] / is_best.sum()
-    return found, n_changed
+    where = [after.published[key] for key in there]
+    classes = {code: i for i, code in enumerate(sorted({code for _, code in where}))}
+    cls = np.array([classes[code] for _, code in where], dtype=np.int64)
+    cohorts = np.array([cohort for cohort, _ in where], dtype=np.int64)
+    changes = [
+        NetChange(
+            _changes(other.truth - one.truth, there, cls, len(classes)),
+            _changes(other.shown - one.shown, there, cls, len(classes)),
+        )
+        for one, other in ((before, after), (after, before))
+    ]
+    targets = np.flatnonzero(sum(np.diff(each.true.indptr) for each in changes))
+    return float(guessed(changes, cls, cohorts, targets).sum()), len(targets)
 
 
 def _changes(
     ties: frozenset[int], people: list[int], cls: Numbers, n_classes: int
-) -> NDArray[np.bool_]:
+) -> sparse.csr_matrix:
     """Return whether each person has such a tie to each class: (people, classes)."""
     at = {key: i for i, key in enumerate(people)}
     changed = np.zeros((len(people), n_classes), dtype=np.bool_)
@@ -203,28 +190,7 @@ def _changes(
         u, v = at.get(tie >> 32), at.get(tie & 0xFFFFFFFF)
         if u is not None and v is not None:
             changed[u, cls[v]] = changed[v, cls[u]] = True
-    return changed
-
-
-def _log_rates(
-    true: NDArray[np.bool_], seen: NDArray[np.bool_], cls: Numbers
-) -> NDArray[np.float64]:
-    """Return the log chance that a change is seen or not: (truly there, seen, class, to class).
-
-    The attacker is given the rates of this very sequence.
-    """
-    n_classes = true.shape[1]
-    rates = np.zeros((2, 2, n_classes, n_classes))
-    overall = (true & seen).sum() / max(true.sum(), 1)
-    for c in np.unique(cls).tolist():
-        members = cls == c
-        for is_there in (0, 1):
-            chosen = true[members] == bool(is_there)
-            prior = overall if is_there else seen[members].mean(axis=0)
-            n_seen = (chosen & seen[members]).sum(axis=0) + PRIOR * np.clip(prior, 0.001, 0.999)
-            rate = np.clip(n_seen / (chosen.sum(axis=0) + PRIOR), 1e-4, 1 - 1e-4)
-            rates[is_there, 0, c], rates[is_there, 1, c] = np.log(1 - rate), np.log(rate)
-    return rates
+    return sparse.csr_matrix(changed)
 
 
 def _rate(found: Iterable[tuple[float, int]]) -> float | None:

@@ -20,7 +20,8 @@ import numpy as np
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
 from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
-from ktsafe.reader import FIGURES, PublishedRelease, Releases, Table
+from ktsafe.reader import FIGURES, Estimate, Releases, StudiedRelease, StudiedTable
+from ktsafe.reader.estimates import CHANGES
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded
@@ -29,6 +30,9 @@ from tests.feeds import Slot, slots_of
 RELEASES = 13
 LEAST = 30
 COUNTS = {"ties_between", "people_of"}
+NO_INTERVAL = {"degree_gap_t", *CHANGES.values()}
+T_MAX = 3
+"""Beyond which a reader believes a difference."""
 Asked = tuple[str, tuple[str, ...], str]
 
 
@@ -62,13 +66,14 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
         shown = sequence.released().graph
         secret = SecretBytes(seed.to_bytes(32, "big"), f"{feed} {i}")
         tables = [
-            Table(t.of, t.by, t.cells, np.array(t.counts), float(t.scale))
+            StudiedTable(t.of, t.by, t.cells, np.array(t.counts), float(t.scale), t.across)
             for t in noisy_tables(graph, shown, micro, secret)
         ]
         told.append(_published(shown, tables))
         true.append(_published(graph, []))
     series, truth = Releases(told), Releases(true)
     held, widths, wrong_trends, n_trends, leans = [], [], 0, 0, []
+    n_t = false_t = 0
     for figure, values, by in _asked(told[-1]):
         try:
             right = [each.value for each in truth.estimate(figure, *values, by=by)]
@@ -76,6 +81,12 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
         except InvalidParams:
             continue
         if figure in COUNTS and min(right) < LEAST:
+            continue
+        if figure == "degree_gap_t":
+            pairs = list(zip(right, found, strict=True))
+            n_t += sum(sure_of(each) for _, each in pairs)
+            false_t += sum(sure_of(each) and abs(exact) <= T_MAX for exact, each in pairs)
+        if figure in NO_INTERVAL:
             continue
         for exact, each in zip(right, found, strict=True):
             assert each.low is not None
@@ -93,17 +104,25 @@ def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
     print(
         f"{feed}, seed {seed}: {len(held)} answers, held {np.mean(held):.3f}, "
         f"median width {median(widths):.3f}, trends told {n_trends} of {len(leans)}, "
-        f"false {wrong_trends}; of the last graph alone {np.mean(leans):.2f} wrong by 20%",
+        f"false {wrong_trends}; t beyond {T_MAX} told {n_t}, false {false_t}; "
+        f"of the last graph alone {np.mean(leans):.2f} wrong by 20%",
         flush=True,
     )
 
 
-def _published_alone(release: PublishedRelease) -> PublishedRelease:
+def sure_of(t: Estimate) -> bool:
+    """Return whether all of an interval of t lies beyond what a reader believes."""
+    assert t.low is not None
+    assert t.high is not None
+    return t.low > T_MAX or t.high < -T_MAX
+
+
+def _published_alone(release: StudiedRelease) -> StudiedRelease:
     """Return a release without its tables."""
-    return PublishedRelease(release.manifest, release.ids, release.columns, release.edges)
+    return StudiedRelease(release.manifest, release.ids, release.columns, release.edges)
 
 
-def _published(graph: AttributedGraph, tables: list[Table]) -> PublishedRelease:
+def _published(graph: AttributedGraph, tables: list[StudiedTable]) -> StudiedRelease:
     """Return a graph as its reader has it."""
     names = graph.schema.quasi_identifiers
     columns = {
@@ -112,10 +131,10 @@ def _published(graph: AttributedGraph, tables: list[Table]) -> PublishedRelease:
     }
     ids = np.arange(graph.n_vertices).astype(np.str_)
     manifest = {"release_id": "", "schema": {"quasi_identifiers": list(names)}}
-    return PublishedRelease(manifest, ids, columns, graph.edges.astype(np.int64), tables)
+    return StudiedRelease(manifest, ids, columns, graph.edges.astype(np.int64), tables)
 
 
-def _asked(release: PublishedRelease) -> Iterator[Asked]:
+def _asked(release: StudiedRelease) -> Iterator[Asked]:
     """Yield every figure of every attribute, value and pair of values."""
     for by in release.attributes:
         values = np.unique(release.columns[by]).tolist()

@@ -23,7 +23,7 @@ from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.after_install import compile_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.figure_text import cost_in_words, number
-from ktsafe.stream.process.command_line import Edges, Json, SchemaFile, Vertices
+from ktsafe.stream.process.command_line import EdgesOfAnyKind, Json, SchemaIfAny, VerticesIfAny
 from ktsafe.stream.report.writing import check_page, new_file
 from ktsafe.stream.watching.progress import phases
 from ktsafe.stream.workers.pool import Workers
@@ -50,11 +50,11 @@ F1_POOR = 0.3
 
 
 def anonymize_files(
-    vertices: Vertices,
-    edges: Edges,
-    schema: SchemaFile,
+    edges: EdgesOfAnyKind,
     out: Annotated[Path, typer.Option(help="New folder for the release.")],
     audit: Annotated[Path, typer.Option(help="New folder for the private audit.")],
+    vertices: VerticesIfAny = None,
+    schema: SchemaIfAny = None,
     k: Annotated[int, typer.Option(help="Least number of candidates.")] = 10,
     t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0.1",
     distance: Annotated[
@@ -107,6 +107,9 @@ def anonymize_files(
         over_alpha=over_alpha,
     )
     check_strategy(options.strategy, params)
+    if vertices is not None and schema is None:
+        msg = "--vertices needs --schema."
+        raise InvalidGraph(msg, hint="It says which of the attributes are published, and how.")
     _check_folders(out, audit)
     if report is not None:
         check_page(report)
@@ -122,11 +125,11 @@ def anonymize_files(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paths:
-    """Where the command reads from and writes to; `report` is None if none was asked for."""
+    """Where the command reads from and writes to; None where none was given or asked for."""
 
-    vertices: Path
+    vertices: Path | None
     edges: Path
-    schema: Path
+    schema: Path | None
     out: Path
     audit: Path
     report: Path | None
@@ -160,9 +163,9 @@ def _anonymized(
 
     from ktsafe import anonymize
     from ktsafe.stream.files.beside import written_beside
-    from ktsafe.stream.files.graphs import read_graph, read_schema
+    from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
 
-    declared = read_schema(places.schema)
+    declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared)
     compile_first(options.strategy)
     started = time.perf_counter()
@@ -246,7 +249,7 @@ def _figures(
 ) -> dict[str, Any]:
     """Return the figures of the private audit, with those of a report if there is to be one."""
     from ktsafe.audit import audit_release
-    from ktsafe.stream.report.measuring import measured
+    from ktsafe.stream.study.measuring import measured
 
     figures = audit_release(
         source.graph,
@@ -315,8 +318,8 @@ def _hint(report: dict[str, Any], places: Paths) -> None:
     """Say how to learn what fewer or broader attributes would give, where few ties are shown."""
     few = "Few ties are shown" if report["vertices"] else "Nobody is shown"
     ties = report["figures"]["usefulness"]["edges"]
-    if ties["true"] and (ties["f1"] or 0) < F1_POOR:
-        files = (places.vertices, places.edges, places.schema)
+    files = (places.vertices, places.edges, places.schema)
+    if None not in files and ties["true"] and (ties["f1"] or 0) < F1_POOR:
         words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
         typer.echo(
             f"{few}: the quasi-identifiers make too many kinds of people for this k. "

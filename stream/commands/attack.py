@@ -33,9 +33,9 @@ def attack(
 ) -> int:
     """Attack releases as known attackers would, and say how many people each of them finds.
 
-    Every figure stands beside its control, an attacker without that knowledge, and beside the
-    promise that it concerns, if there is one; ! marks figures surely above it. They are figures,
-    not a verdict, which `ktsafe verify` and `ktsafe audit` give.
+    Every figure stands beside its baseline, an attacker without that knowledge, and beside its
+    bound, if there is one; ! marks figures surely above it. They are figures, not a verdict,
+    which `ktsafe verify` and `ktsafe audit` give.
 
     What it prints is private.
     """
@@ -61,7 +61,7 @@ def _print(title: str, results: list[dict[str, Any]]) -> None:
     """Print a table of results, one line each."""
     typer.echo(title)
     width = max(len(result["attack"]) for result in results)
-    typer.echo(f"  {'attack':{width}}  {'of':>7}  figure (95%)          control  promise")
+    typer.echo(f"  {'attack':{width}}  {'of':>7}  figure (95%)         baseline    bound")
     for result in results:
         targets = f"  {result['attack']:{width}}  {result['targets']:>7}"
         if not result["targets"]:
@@ -69,9 +69,9 @@ def _print(title: str, results: list[dict[str, Any]]) -> None:
             continue
         low, high = result["interval"]
         word = "auc  " if result["measure"] == "auc" else "share"
-        promise = text_of(result["promise"], ".3f", "none")
+        bound = text_of(result["promise"], ".3f", "none")
         mark = " !" if result["is_broken"] else ""
         typer.echo(
             f"{targets}  {word} {result['value']:.3f} ({low:.3f}-{high:.3f})  "
-            f"{result['control']:7.3f}  {promise:>7}{mark}"
+            f"{result['control']:8.3f}  {bound:>7}{mark}"
         )

@@ -220,14 +220,15 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
             snapshot = store.snapshot()
         finally:
             store.close()
-        found = worth(snapshot, release, owners, seed=seed)
+        progress("what attackers find in it", 0.5)
+        found = worth(snapshot, release, owners, audits[-1], seed=seed)
         return {**found, "over_time": over_releases(audits)}
 
 
 def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     """Write the report of all releases, in place of an earlier one, and say where it is."""
     from ktsafe.stream.config import places
-    from ktsafe.stream.report.content import content
+    from ktsafe.stream.report.content import content, describe_risk
     from ktsafe.stream.report.page import page
     from ktsafe.stream.report.sources import told_of
     from ktsafe.stream.report.writing import new_file, now
@@ -235,11 +236,16 @@ def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
 
     releases = Path(places.by_name(settings)["releases"])
     history = told_of(Sources((releases,), places.audit_folder(settings)))
-    audit = {**history[-1].audit, "utility": found["utility"]}
+    audit = {**history[-1].audit, "utility": found["utility"], "attacks": found["attacks"]}
     told = content([*history[:-1], dataclasses.replace(history[-1], audit=audit)], now())
     path.unlink(missing_ok=True)
     with new_file(path) as file:
         file.write(page(told))
     score = told["utility"]["score"]
     word = "unknown" if score is None else f"{100 * score:.0f} of 100"
-    return f"report    {path}: safety, and utility (score {word}); private"
+    safety = told["safety"]
+    return (
+        f"{describe_risk(safety['risk_curve'])}\n"
+        f"safety    {safety['title']}\n"
+        f"report    {path}: safety, and utility (score {word}); private"
+    )

@@ -5,10 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import msgspec
+
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_in_words
-from ktsafe.stream.files.release_figures import safety_in_words, worth_in_words
+from ktsafe.stream.files.release_figures import budget_in_words, safety_in_words, worth_in_words
+from ktsafe.stream.files.verdict import found_wanting
 from ktsafe.stream.process.command_line import Config, Json, Wait, say
 
 RELEASES_SHOWN = 5
@@ -34,6 +37,8 @@ def status(
     running = report is not None
     if report is None:
         report = _at_rest(private)
+    found = found_wanting(places.audit_folder(settings))
+    report["found_wanting"] = msgspec.to_builtins(found)
     say(report, "\n".join(_lines(report)), as_json=as_json)
     return Exit.OK if running else Exit.UNAVAILABLE
 
@@ -78,6 +83,8 @@ def _lines(report: dict[str, Any]) -> list[str]:
     for release in report["releases"][:RELEASES_SHOWN]:
         size = f"{release['vertices']:,} vertices, {release['edges']:,} edges"
         lines.append(f"release   {release['release_id']}: {size}")
+        if budget := release.get("statistics"):
+            lines.append(f"          {budget_in_words(budget)}")
         secrets = release.get("secrets") or {}
         if safety := safety_in_words(secrets):
             lines.append(f"          {safety}")
@@ -91,7 +98,15 @@ def _lines(report: dict[str, Any]) -> list[str]:
     if withheld := report.get("withheld"):
         reasons = ", ".join(f"{n:,} {reason}" for reason, n in withheld.items())
         lines.append(f"withheld  {reasons}; the last release stands")
+    lines += _wanting(report.get("found_wanting", {}))
     for problem in report["problems"]:
         lines.append(f"wrong     {problem['says']}")
         lines.append(f"          {problem['do']}")
     return lines
+
+
+def _wanting(found: dict[str, list[dict[str, str]]]) -> list[str]:
+    """Return the releases that were found wanting, in what, and what to do about each kind."""
+    lines = [f"wanting   {name}: {each['says']}" for name, told in found.items() for each in told]
+    do = dict.fromkeys(each["do"] for told in found.values() for each in told)
+    return [*lines, *(f"          {words}" for words in do)]

@@ -1,4 +1,4 @@
-"""The kinds of connectors that come with the program: files and Kafka.
+"""The kinds of connectors that come with the program: files, snapshots and Kafka.
 
 Connectors are imported when a table makes one: a configuration is checked without Kafka.
 """
@@ -86,6 +86,46 @@ class KafkaSourceTable(SourceTable, frozen=True, kw_only=True, tag="kafka"):
         from ktsafe.connectors.kafka_topics import KafkaSource
 
         return KafkaSource(site.cluster, self.topic)
+
+
+class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshots"):
+    """`[source] kind = "snapshots"`: a folder of dated dumps of the whole network.
+
+    `attributes` are the columns to read, by default all; `loss_max` is the share of the people or
+    ties of a dump that may be gone in the next one.
+    """
+
+    folder: str
+    topic: Name = "snapshots"
+    attributes: list[str] | None = None
+    loss_max: Annotated[float, msgspec.Meta(ge=0, le=1)] = 0.5
+
+    def __post_init__(self) -> None:
+        """Refuse to unwrap events that the program makes itself."""
+        if self.event_format != "plain":
+            raise ValueError('event_format must be "plain"')
+
+    def place(self, site: Site) -> str:
+        """Return the folder."""
+        return str(site.path(self.folder))
+
+    def source(self, site: Site, *, record_bytes_max: int) -> Source:
+        """Return a source that compares each dump with the one before."""
+        from ktsafe.connectors.snapshots import SnapshotSource
+        from ktsafe.stream.files.tables import OwnTables
+
+        return SnapshotSource(
+            site.path(self.folder),
+            OwnTables(),
+            topic=self.topic,
+            attributes=self.attributes,
+            loss_max=self.loss_max,
+        )
+
+    def missing(self, site: Site) -> list[str]:
+        """Return the folder, if it is not there."""
+        folder = site.path(self.folder)
+        return [] if folder.is_dir() else [str(folder)]
 
 
 class FilesSinkTable(SinkTable, frozen=True, tag="files"):
@@ -232,7 +272,7 @@ def _base64(data: bytes | None) -> str | None:
 
 
 BUILT_IN: Final[dict[str, tuple[type[ConnectorTable], ...]]] = {
-    "source": (FilesSourceTable, KafkaSourceTable),
+    "source": (FilesSourceTable, KafkaSourceTable, SnapshotsSourceTable),
     "sink": (FilesSinkTable, KafkaSinkTable),
     "dead_letters": (FilesDeadLettersTable, KafkaDeadLettersTable),
     "signing": (FileSigningTable,),

@@ -135,7 +135,7 @@ class IngestTable(Section, frozen=True):
 
 
 class MetricsTable(Section, frozen=True):
-    """`[metrics]`: where status page, metrics and health are served; loopback by default.
+    """`[metrics]`: where status, metrics and health are served; loopback by default.
 
     `figures` admits the secrets of releases there; by default where readers show a token. On
     loopback "local users" admits every user of this machine without one.

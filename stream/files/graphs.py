@@ -8,7 +8,7 @@ import gzip
 import io
 import tomllib
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -17,6 +17,7 @@ import msgspec
 import numpy as np
 
 from ktsafe import AttributedGraph, Schema
+from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.plain_words import plain_words
@@ -104,11 +105,17 @@ def read_schema(path: Path) -> Schema:
         raise InvalidGraph(f"{path}: {error}.", hint="docs/files.md shows one.") from error
 
 
-def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
-    """Return the graph in two CSV files.
+NO_ATTRIBUTES: Final = Schema((), "none", frozenset(), expect_absent=frozenset({"none"}))
+"""The schema of a network whose people are told by nothing but their ties."""
 
-    `vertices` has a column `id` and one per attribute of the schema (others are passed over),
-    `edges` has the columns `source` and `target`.
+
+def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
+    """Return the graph in a file of vertices and one of edges.
+
+    `vertices` has a column `id` and one per attribute of the schema (others are passed over). Where
+    it is None the vertices are those that the file of edges names, with the attributes it has.
+    `edges` is any file that `ktsafe.datasets.read_network` reads, such as a CSV file with the
+    columns `source` and `target`.
 
     Raises
     ------
@@ -118,17 +125,14 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
     AbsentFromGraph
         If the schema names what nobody has.
     """
-    position: dict[str, int] = {}
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
-    columns: dict[str, list[str]] = {name: [] for name in names}
-    with csv_rows(vertices, ["id", *names]) as rows:
-        for line, (vertex, *values) in rows:
-            if not vertex or vertex in position:
-                what = "no id" if not vertex else "an id for the second time"
-                raise InvalidGraph(f"{vertices}, line {line}: {what}.")
-            position[vertex] = len(position)
-            for name, value in zip(names, values, strict=True):
-                columns[name].append(value)
+    if vertices is None:
+        found = read_network(edges)
+        return _graph_file(schema, found.columns, found)
+    position, columns = _read_vertices(vertices, names)
+    if not edges.name.endswith((".csv", ".csv.gz")):
+        found = _in_place(read_network(edges), position, edges, vertices)
+        return _graph_file(schema, columns, found)
     pairs: set[tuple[int, int]] = set()
     loops = repeated = 0
     with csv_rows(edges, ["source", "target"]) as rows:
@@ -145,11 +149,50 @@ def read_graph(vertices: Path, edges: Path, schema: Schema) -> GraphFile:
             pairs.add((u, v) if u < v else (v, u))
             repeated += len(pairs) == before
     array = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
+    return _graph_file(schema, columns, NetworkFile(list(position), {}, array, repeated, loops))
+
+
+def _read_vertices(
+    vertices: Path, names: Sequence[str]
+) -> tuple[dict[str, int], dict[str, list[object]]]:
+    """Return the position of each id, and the columns of the named attributes."""
+    position: dict[str, int] = {}
+    columns: dict[str, list[object]] = {name: [] for name in names}
+    with csv_rows(vertices, ["id", *names]) as rows:
+        for line, (vertex, *values) in rows:
+            if not vertex or vertex in position:
+                what = "no id" if not vertex else "an id for the second time"
+                raise InvalidGraph(f"{vertices}, line {line}: {what}.")
+            position[vertex] = len(position)
+            for name, value in zip(names, values, strict=True):
+                columns[name].append(value)
+    return position, columns
+
+
+def _in_place(
+    network: NetworkFile, position: Mapping[str, int], edges: Path, vertices: Path
+) -> NetworkFile:
+    """Return a network with its vertices at the positions of a file that lists more of them."""
+    places = np.array([position.get(name, -1) for name in network.ids], dtype=np.int64)
+    if (places < 0).any():
+        msg = f"{edges} names {int((places < 0).sum())} vertices that {vertices} does not list."
+        raise InvalidGraph(msg)
+    ends = np.sort(places[network.edges], axis=1)
+    return dataclasses.replace(network, ids=list(position), edges=ends)
+
+
+def _graph_file(
+    schema: Schema, columns: Mapping[str, list[Any]], network: NetworkFile
+) -> GraphFile:
+    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
+    # Of an attribute that nobody has, all vertices lack the value.
+    given: dict[str, list[Any]] = {name: [None] * len(network.ids) for name in names}
+    given |= columns
     if isinstance(schema, CompositeSchema):
-        graph = AttributedGraph.from_columns(*composed(schema, columns), array)
+        graph = AttributedGraph.from_columns(*composed(schema, given), network.edges)
     else:
-        graph = AttributedGraph.from_columns(schema, columns, array)
-    return GraphFile(graph, list(position), repeated, loops)
+        graph = AttributedGraph.from_columns(schema, given, network.edges)
+    return GraphFile(graph, network.ids, network.edges_repeated, network.loops)
 
 
 @contextmanager
@@ -161,15 +204,39 @@ def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[
     InvalidGraph
         If the file cannot be read or lacks a column.
     """
+    with _csv_reader(path) as reader:
+        header: list[str] = next(reader, [])
+        if missing := [name for name in names if name not in header]:
+            msg = f"{path} has no column {missing[0]!r}."
+            raise InvalidGraph(msg, hint=_about_header(header, names))
+        indices = [header.index(name) for name in names]
+        yield _selected(path, reader, indices, len(header))
+
+
+def csv_header(path: Path) -> list[str]:
+    """Return the names of the columns of a CSV file.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read.
+    """
+    with _csv_reader(path) as reader:
+        header: list[str] = next(reader, [])
+        return header
+
+
+@contextmanager
+def _csv_reader(path: Path) -> Iterator[Any]:
+    """Give the rows of a CSV file, and say what is wrong with it.
+
+    Raises
+    ------
+    InvalidGraph
+    """
     try:
         with _open(path) as file:
-            reader = csv.reader(file, strict=True)
-            header = next(reader, [])
-            if missing := [name for name in names if name not in header]:
-                msg = f"{path} has no column {missing[0]!r}."
-                raise InvalidGraph(msg, hint=_about_header(header, names))
-            indices = [header.index(name) for name in names]
-            yield _selected(path, reader, indices, len(header))
+            yield csv.reader(file, strict=True)
     except gzip.BadGzipFile as error:
         msg = f"{path} is no gzip file."
         raise InvalidGraph(msg, hint="A name that ends in .gz promises one.") from error

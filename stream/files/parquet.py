@@ -48,7 +48,7 @@ def table_bytes(header: Sequence[str], rows: Iterable[Sequence[str]]) -> bytes:
     ------
     ParquetMissing
     """
-    arrow, parquet = _pyarrow()
+    arrow, parquet = pyarrow_modules()
     columns: list[list[str]] = [[] for _ in header]
     for row in rows:
         for column, text in zip(columns, row, strict=True):
@@ -87,7 +87,7 @@ def compare(path: Path, header: Sequence[str], rows: Sequence[Sequence[str]]) ->
     A small file may claim billions of rows, or unfold into gigabytes. So its own account of itself
     is compared first, and the rest is read in steps, as long as it is what it must be.
     """
-    arrow, parquet = _pyarrow()
+    arrow, parquet = pyarrow_modules()
     try:
         with open_regular(path) as opened, parquet.ParquetFile(opened) as file:
             told = file.metadata
@@ -121,7 +121,13 @@ def _parts(told: Any) -> Iterator[Any]:
             yield told.row_group(group).column(column)
 
 
-def _pyarrow() -> tuple[Any, Any]:
+def pyarrow_modules() -> tuple[Any, Any]:
+    """Return pyarrow and pyarrow.parquet.
+
+    Raises
+    ------
+    ParquetMissing
+    """
     try:
         import pyarrow  # noqa: PLC0415 -- an optional extra, and slow to import
         import pyarrow.parquet  # noqa: PLC0415

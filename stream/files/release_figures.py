@@ -13,11 +13,13 @@ from typing import Any, Final
 
 import msgspec
 
+from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.files.verdict import risk_points, wanting
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
 YARDSTICKS: Final = {"copies": "k_copies"}
@@ -58,11 +60,13 @@ ATTACKS_TOLD: Final = (
     "one_hop",
     "sensitive_inference",
     "changes",
+    "net_changes",
     "departure",
     "membership_of_vertices",
     "membership_of_ties",
     "two_hops",
     "denoised",
+    "risk_curve",
 )
 """The attacks that the service runs on each release, in this order; see `ktsafe.attacks`."""
 HISTORY_MAX: Final = 30
@@ -119,6 +123,10 @@ class Secrets(msgspec.Struct, frozen=True):
         out.
     freshness:
         How far it follows the network; None where the audit does not tell.
+    wanting:
+        What it was found wanting in, see `ktsafe.stream.files.verdict.Kind`.
+    risk:
+        Points of the risk curve, by what the attacker knows: `ktsafe.attacks.risk_curve.said`.
     """
 
     cost: dict[str, int]
@@ -128,6 +136,8 @@ class Secrets(msgspec.Struct, frozen=True):
     worth: dict[str, float | None] = msgspec.field(default_factory=dict)
     attacks: dict[str, Attacked] = msgspec.field(default_factory=dict)
     freshness: FreshnessFigures | None = None
+    wanting: tuple[str, ...] = ()
+    risk: dict[str, float] = msgspec.field(default_factory=dict)
 
     @property
     def total_cost(self) -> int:
@@ -146,10 +156,23 @@ class Secrets(msgspec.Struct, frozen=True):
         return max(found, default=None)
 
 
+class StatisticsBudget(msgspec.Struct, frozen=True):
+    """What the statistics of a release cost, and of the 365 days up to it; in millionths.
+
+    No secret: manifests add up to it, but for what is left.
+    """
+
+    epsilon_micro: int
+    spent_micro: int
+    left_micro: int
+    omitted: bool = False
+
+
 class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     """One release as operators see it.
 
-    `secrets` is None where the audit is gone, or where the viewer must not see them.
+    `secrets` is None where the audit is gone, or where the viewer must not see them; `statistics`
+    where they have no budget.
     """
 
     release_id: str
@@ -158,6 +181,7 @@ class ReleaseFigures(msgspec.Struct, frozen=True, kw_only=True):
     edges: int
     is_published: bool
     secrets: Secrets | None = None
+    statistics: StatisticsBudget | None = None
 
 
 def release_figures(record: ReleaseRecord, audit: Mapping[str, Any] | None) -> ReleaseFigures:
@@ -169,7 +193,34 @@ def release_figures(record: ReleaseRecord, audit: Mapping[str, Any] | None) -> R
         edges=record.n_edges,
         is_published=record.status is Status.PUBLISHED,
         secrets=None if audit is None else secrets_of(audit),
+        statistics=budget_of(audit),
     )
+
+
+def budget_of(audit: Mapping[str, Any] | None) -> StatisticsBudget | None:
+    """Return what a private audit tells of the budget of statistics; None where it does not."""
+    found = at(audit, "statistics")
+    if not found or "spent_micro" not in found:
+        return None
+    return msgspec.convert(found, StatisticsBudget)
+
+
+def budget_in_words(found: Mapping[str, Any]) -> str:
+    """Return the budget in one line.
+
+    Parameters
+    ----------
+    found:
+        `StatisticsBudget` as a mapping, as it comes from a running service.
+
+    Examples
+    --------
+    >>> budget_in_words({"epsilon_micro": 0, "spent_micro": 4_900_000, "left_micro": 100_000})
+    'statistics: none, epsilon 4.9 of a year spent, 0.1 left'
+    """
+    own, spent, left = (found[f"{name}_micro"] / 1e6 for name in ("epsilon", "spent", "left"))
+    told = f"epsilon {own:.3g}" if own else "none"
+    return f"statistics: {told}, epsilon {spent:.3g} of a year spent, {left:.3g} left"
 
 
 def secrets_of(audit: Mapping[str, Any]) -> Secrets:
@@ -190,6 +241,11 @@ def secrets_of(audit: Mapping[str, Any]) -> Secrets:
         worth=watched_of(audit),
         attacks=attacks_of(audit),
         freshness=freshness_of(audit),
+        wanting=tuple(dict.fromkeys(each.kind for each in wanting(audit))),
+        risk={
+            each["attack"].removeprefix(f"{RISK_CURVE}."): each["value"]
+            for each in risk_points(audit)
+        },
     )
 
 
@@ -276,15 +332,18 @@ def safety_in_words(secrets: Mapping[str, Any]) -> str:
     """
     candidates = secrets.get("candidates") or {}
     parts = []
-    if least := candidates.get("sequence") or candidates.get("claimed"):
+    least = candidates.get("sequence") or candidates.get("claimed")
+    real = candidates.get("sequence_real") or candidates.get("real")
+    if real and (least is None or real["least"] != least["least"]):
+        parts.append(f"fewest candidates who are people {real['least']}")
+        parts.append(f"{real['below_k']:,} people with fewer than k of them")
+    if least:
         parts.append(f"fewest candidates {least['least']}")
-    if real := candidates.get("real"):
-        parts.append(f"{real['below_k']:,} people with fewer than k real ones")
     attacks = {n: a for n, a in (secrets.get("attacks") or {}).items() if a["promise"]}
     if attacks:
         name = max(attacks, key=lambda each: attacks[each]["value"] / attacks[each]["promise"])
         found = attacks[name]
-        parts.append(f"{name} finds {found['value']:.3f} where {found['promise']:.3f} is promised")
+        parts.append(f"{name} finds {found['value']:.3f}, bound {found['promise']:.3f}")
     return "; ".join(parts)
 
 

@@ -105,7 +105,7 @@ class Manifest(msgspec.Struct, frozen=True):
         For pairs of `classes` how many releases ago what they show, or showed last, was chosen;
         None also where there are more than `PAIRS_MAX`.
     statistics:
-        What the noisy counts beside the graph cost; None without any.
+        What the noisy counts beside the graph cost, or that they are omitted; None without any.
     seal:
         What ties the release to those before it and to its owner; see `ktsafe.seals`.
     """
@@ -317,24 +317,31 @@ def _statistics(
     folder: Path, manifest: Manifest, columns: Mapping[str, list[str]]
 ) -> Statistics | None:
     """Return the statistics; refuse what is not accounted for, or names unpublished values."""
-    if (manifest.statistics is None) != (STATISTICS not in manifest.sha256):
+    spent = manifest.statistics
+    stated = spent is not None and spent.epsilon_micro > 0
+    if stated != (STATISTICS in manifest.sha256) or (spent is not None and stated == spent.omitted):
         raise ReleaseUnreadable(f"The manifest in {folder} does not say what {STATISTICS} costs.")
-    if manifest.statistics is None:
+    if spent is None or not stated:
         return None
     path = folder / STATISTICS
     try:
         found = read_statistics(path)
     except (OSError, ValueError) as error:
         raise ReleaseUnreadable(f"{path} holds no statistics of this version.") from error
-    if found.epsilon_micro != manifest.statistics.epsilon_micro:
+    if found.epsilon_micro != spent.epsilon_micro:
         raise ReleaseUnreadable(f"{path} and the manifest do not say the same of its cost.")
+    known = manifest.schema.quasi_identifiers
     for table in found.tables:
-        if table.by is None:
+        names = table.attributes(known)
+        if not set(names) <= set(known):
+            raise ReleaseUnreadable(f"{path} has a table of no quasi-identifier.")
+        if not names:
             continue
-        is_known = table.by in manifest.schema.quasi_identifiers
-        published = {None, *columns[table.by]} if is_known else set()
-        if not {value for cell in table.cells for value in cell} <= published:
-            raise ReleaseUnreadable(f"{path} names a value that no published vertex has.")
+        if {len(cell) for cell in table.cells} != {len(names)}:
+            raise ReleaseUnreadable(f"{path} has cells of another number of values.")
+        for name, values in zip(names, zip(*table.cells, strict=True), strict=True):
+            if not set(values) <= {None, *columns[name]}:
+                raise ReleaseUnreadable(f"{path} names a value that no published vertex has.")
     return found
 
 

@@ -111,6 +111,8 @@ class ReleaseHeader:
         where releases are not made pair by pair. No more than `PAIRS_MAX` are published.
     statistics, epsilon_micro:
         Noisy counts of the true graph, and what they cost; without cost none are written.
+    statistics_omitted:
+        Whether the manifest says that they would cost more than is left.
     """
 
     release_id: str
@@ -123,6 +125,7 @@ class ReleaseHeader:
     planned: Sequence[Planned] | None = None
     statistics: Sequence[NoisyTable] = ()
     epsilon_micro: int = 0
+    statistics_omitted: bool = False
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
@@ -268,6 +271,14 @@ def _edges(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
     return ("source", "target"), iter(sorted((a, b) if a < b else (b, a) for a, b in pairs))
 
 
+def _spent(header: ReleaseHeader) -> dict[str, Any]:
+    """Return what the manifest says of statistics: their cost, or that they are omitted."""
+    if header.statistics_omitted:
+        return {"statistics": {"epsilon_micro": 0, "omitted": True}}
+    spent = header.epsilon_micro
+    return {"statistics": {"epsilon_micro": spent}} if spent else {}
+
+
 def _manifest(
     graph: AttributedGraph, header: ReleaseHeader, hashes: Mapping[str, str]
 ) -> dict[str, Any]:
@@ -291,7 +302,7 @@ def _manifest(
         "lag": "none" if lag is None else lag,
         "unchanged": all(header.before.get(name) == hashes[name] for name in tables),
         **_pairs(graph, header.planned),
-        **({"statistics": {"epsilon_micro": spent}} if (spent := header.epsilon_micro) else {}),
+        **_spent(header),
         "sha256": dict(hashes),
     }
 

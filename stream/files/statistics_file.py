@@ -2,12 +2,14 @@
 
 {"format": 1, "epsilon_micro": 185185, "protects": "...", "tables": [
 {"of": "ties", "by": "gender", "scale": [3, 1], "cells": [["f", "f"], ...], "counts": [...]}]}
+
+A table of "across", ties between the values of two attributes, has the second one as `across`.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from pathlib import Path
 from typing import Annotated, Final
@@ -31,9 +33,13 @@ Positive = Annotated[int, msgspec.Meta(ge=1)]
 
 
 class Spent(msgspec.Struct, frozen=True):
-    """The `statistics` part of a manifest: what the file costs, in millionths of epsilon."""
+    """The `statistics` part of a manifest: what the file costs, in millionths of epsilon.
 
-    epsilon_micro: Positive
+    With `omitted` there is no file, since it would have cost more than was left of the year.
+    """
+
+    epsilon_micro: Annotated[int, msgspec.Meta(ge=0)]
+    omitted: bool = False
 
 
 class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -44,6 +50,17 @@ class Table(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     scale: tuple[Positive, Positive]
     cells: list[list[str | None]]
     counts: list[int]
+    across: str | None = None
+
+    def attributes(self, quasi_identifiers: Sequence[str]) -> Sequence[str]:
+        """Return of which attribute each value of a cell is; nothing if cells have no values."""
+        if self.of == "classes":
+            return quasi_identifiers
+        if self.by is None:
+            return ()
+        if self.of == "people":
+            return (self.by,)
+        return (self.by, self.by if self.across is None else self.across)
 
 
 class Statistics(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -65,6 +82,7 @@ def statistics_text(tables: Iterable[NoisyTable], epsilon_micro: int) -> str:
                 "scale": [table.scale.numerator, table.scale.denominator],
                 "cells": table.cells,
                 "counts": table.counts,
+                **({} if table.across is None else {"across": table.across}),
             }
         )
         for table in tables

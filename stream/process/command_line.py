@@ -22,6 +22,27 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Vertices = Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")]
 Edges = Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")]
 SchemaFile = Annotated[Path, typer.Option(help="TOML with the [attributes] table.")]
+VerticesIfAny = Annotated[
+    Path | None,
+    typer.Option(
+        "--vertices",
+        help="CSV with id and attributes (.csv, .csv.gz). Default: whom the file of edges names.",
+    ),
+]
+EdgesOfAnyKind = Annotated[
+    Path,
+    typer.Option(
+        "--edges",
+        help="CSV with source and target, or as networks are published: an edge list with # or %, "
+        ".mtx, .npz, .graphml, .gexf, a folder of OGB; plain or gzipped.",
+    ),
+]
+SchemaIfAny = Annotated[
+    Path | None,
+    typer.Option(
+        "--schema", help="TOML with the [attributes] table. Default: nobody has attributes."
+    ),
+]
 FiguresSeed = Annotated[int, typer.Option(min=0, help="Same seed, same figures.")]
 
 Releases = Annotated[

@@ -1,7 +1,8 @@
 """The service attacks each release before it is published, at low priority and within a budget.
 
 The figures are private. What an attack does not end within the budget is left out: no release waits
-longer than that for it. The release before is kept in memory, so that what changed is attacked too.
+longer than that for it. The two releases before are kept in memory, so that what changed is
+attacked, too.
 Last of all, the release of a sequence is compared with one of the same true graph that has no past.
 """
 
@@ -20,6 +21,7 @@ from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.attacks.coming_and_going import departure
 from ktsafe.attacks.known_changes import changes
+from ktsafe.attacks.net_changes import net_changes
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
@@ -30,6 +32,8 @@ log = get_logger(__name__)
 NICENESS: Final = 10
 """Of the thread that attacks, above that of the process."""
 ASKED_EVERY_S: Final = 0.1
+KEPT: Final = 2
+"""Releases that are kept in memory: net changes are those since the last but one."""
 HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
 
 
@@ -81,7 +85,7 @@ class Attacker:
 
     def __init__(self, settings: AttackSettings) -> None:
         self._settings = settings
-        self._before: Shown | None = None
+        self._before: tuple[Shown, ...] = ()
         self._last: Shown | None = None
 
     def attack(
@@ -121,12 +125,14 @@ class Attacker:
 
     def settle(self, *, staged: bool) -> None:
         """The release attacked last is staged for good, or is none."""
-        if staged:
-            self._before = self._last
+        if staged and self._last is not None:
+            self._before = (*self._before, self._last)[-KEPT:]
         self._last = None
 
 
-def _each(shown: Shown, before: Shown | None, params: PrivacyParams) -> Iterator[tuple[str, Any]]:
+def _each(
+    shown: Shown, before: tuple[Shown, ...], params: PrivacyParams
+) -> Iterator[tuple[str, Any]]:
     """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
     single = run_each(
@@ -139,27 +145,31 @@ def _each(shown: Shown, before: Shown | None, params: PrivacyParams) -> Iterator
         yield AFRESH, afresh(shown.case.original, params)
 
 
-def _since(before: Shown | None, shown: Shown) -> History | None:
-    """Return the release before and this one, if they can be linked."""
-    if before is None or before.sequence_id != shown.sequence_id:
+def _since(before: tuple[Shown, ...], shown: Shown) -> History | None:
+    """Return the releases before and this one, as far as they can be linked."""
+    linked = [each for each in before if each.sequence_id == shown.sequence_id]
+    if not linked:
         return None
-    both = (before, shown)
-    ids = np.unique(np.concatenate([each.ids for each in both]), return_inverse=True)[1]
-    lives = np.unique(np.concatenate([each.lives for each in both]), return_inverse=True)[1]
+    each_one = (*linked, shown)
+    ids = np.unique(np.concatenate([each.ids for each in each_one]), return_inverse=True)[1]
+    lives = np.unique(np.concatenate([each.lives for each in each_one]), return_inverse=True)[1]
     return History(
-        [each.case for each in both],
-        np.split(ids.astype(np.int64), [len(before.ids)]),
-        np.split(lives.astype(np.int64), [len(before.lives)]),
+        [each.case for each in each_one],
+        np.split(ids.astype(np.int64), np.cumsum([len(each.ids) for each in linked])),
+        np.split(lives.astype(np.int64), np.cumsum([len(each.lives) for each in linked])),
     )
 
 
 def _linked(name: str, history: History | None, params: PrivacyParams) -> list[Result]:
-    """Attack what changed since the release before: ties, or who left."""
+    """Attack what changed since the releases before: ties, or who left."""
     if history is None:
         return []
+    if name == "net_changes":
+        return net_changes(history, params, np.random.default_rng(0), spans=("two",))
+    last = history.last(2)
     if name == "changes":
-        return changes(history, params, spans=("consecutive",))
-    return [result for result in departure(history, params) if result.promise is not None]
+        return changes(last, params, spans=("consecutive",))
+    return [result for result in departure(last, params) if result.promise is not None]
 
 
 class _Work:

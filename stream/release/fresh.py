@@ -29,7 +29,7 @@ class FreshReleases:
     Attributes
     ----------
     workers:
-        Who works on parts; they change the time alone.
+        They work on parts, and change the time alone.
     seed:
         Fixed only for tests; None draws from the system's CSPRNG.
     """

@@ -24,6 +24,7 @@ from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
+from ktsafe.noisy_tables import TrueChanges
 from ktsafe.sequence import (
     Changes,
     Released,
@@ -80,7 +81,7 @@ class LinkedReleases:
     audit_dir:
         Where the private mappings of past releases are.
     workers:
-        Who works on parts; they change the time alone.
+        They work on parts, and change the time alone.
     """
 
     def __init__(
@@ -150,9 +151,10 @@ class LinkedReleases:
                 self._engine = self._kind.begin(
                     schema, self._params, self._options, everything, rng, executor
                 )
-            vacated = []
+            vacated, counted = [], None
         else:
-            changes = self._changes(self._engine, snapshot)
+            changes, n_ties = self._changes(self._engine, snapshot)
+            counted = _counted(changes, n_ties, snapshot)
             self._following.prepare(self._engine)
             with self._workers.open() as (executor, work):
                 step = self._engine.advance(changes, rng, executor)
@@ -179,6 +181,7 @@ class LinkedReleases:
             work=work,
             lag=self._lag(),
             planned=self._planned(released),
+            changes=counted,
         )
 
     def judge(
@@ -249,19 +252,19 @@ class LinkedReleases:
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
 
-    def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> Changes:
-        """Return what changed since the last staged release."""
+    def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> tuple[Changes, int]:
+        """Return what changed since the last staged release, and how many ties it had."""
         before = self._snapshot
         if before is not None and before.arrays.lineage is snapshot.arrays.lineage:
-            return changes_since(before.arrays, snapshot.arrays)
+            return changes_since(before.arrays, snapshot.arrays), before.graph.n_edges
         truth, keys = engine.truth()
-        return changes_between(truth, keys, snapshot.graph, snapshot.lives)
+        return changes_between(truth, keys, snapshot.graph, snapshot.lives), truth.n_edges
 
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return an auditor that knows every published release of the sequence.
 
-        Owners are lives. Whoever left since is nobody in former releases too, as in the mappings
-        once they are blanked.
+        Owners are lives. A person who left since is nobody in former releases too, as in the
+        mappings once they are blanked.
         """
         auditor = SequenceAuditor(Promise("all", cover=True), workers=self._workers.n_threads)
         wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
@@ -312,6 +315,13 @@ class LinkedReleases:
         }
 
 
+def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChanges:
+    """Return the changes in numbers; ties of people who left are not listed, so they follow."""
+    gained = len(changes.ties_added)
+    lost = n_ties + gained - snapshot.graph.n_edges
+    return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
+
+
 def _name(published: int) -> str:
     """Return a published id as it stands in releases."""
     return f"{published:016x}"
@@ -320,8 +330,9 @@ def _name(published: int) -> str:
 def _raise_if_broken(violations: Iterable[Violation]) -> None:
     """Refuse what breaks the promise, which speaks of published ids; report what goes beyond it.
 
-    Who follows a person over several ids intersects their histories. Refusing such a release would
-    refuse every later one, and leave a new sequence as the only way out, which gives away more.
+    An attacker who follows a person over several ids intersects their histories. Refusing such a
+    release would refuse every later one, and leave a new sequence as the only way out, which gives
+    away more.
 
     Raises
     ------

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
+from ktsafe.noisy_tables import TrueChanges
 from ktsafe.state.ledger import (
     NO_PAGES,
     Ledger,
@@ -71,6 +72,8 @@ class Built:
         What was done in parts, if it was counted.
     lag, planned:
         See `ktsafe.stream.files.releases_write.ReleaseHeader`.
+    changes:
+        What began and ended in the true graph since the release before; None if nobody counted.
     """
 
     graph: AttributedGraph
@@ -83,6 +86,7 @@ class Built:
     work: WorkInParts | None = None
     lag: int | None = None
     planned: Sequence[Planned] | None = None
+    changes: TrueChanges | None = None
 
 
 class Mechanism(Protocol):

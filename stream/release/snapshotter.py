@@ -27,7 +27,11 @@ from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import write_certificate
-from ktsafe.stream.files.release_figures import ReleaseFigures, release_figures
+from ktsafe.stream.files.release_figures import (
+    ReleaseFigures,
+    StatisticsBudget,
+    release_figures,
+)
 from ktsafe.stream.files.releases_read import Release, read_manifest, read_release
 from ktsafe.stream.files.sealing import seal
 from ktsafe.stream.observer import Observer
@@ -175,8 +179,9 @@ class Snapshotter:
         if built.work is not None:
             self._observer.release_parts(built.work)
         with self._phase("stage", timings):
-            cost, spent = self._statistics_cost(due)
-            files = self._write(due, built, release_id, cost)
+            budget = self._statistics_budget(due)
+            cost = budget.epsilon_micro if budget else 0
+            files = self._write(due, built, release_id, budget)
         with self._phase("verify", timings):
             release = _read_back(self.staging_folder(release_id), self._settings.params)
             verdict, judged = self._mechanism.judge(built, release, due.snapshot)
@@ -194,9 +199,8 @@ class Snapshotter:
         with self._phase("audit", timings):
             figures = self._figures(built, traced, judged)
             figures |= {"release_id": release_id, "nominal_time": rfc3339(due.cut.slot_us)}
-            if per_year := self._settings.epsilon_per_year_micro:
-                left = per_year - spent - cost
-                figures["statistics"] = {"epsilon_micro": cost, "left_micro": left}
+            if budget:
+                figures["statistics"] = msgspec.to_builtins(budget)
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
             self._write_audit(due, built, release_id, figures)
         record = ReleaseRecord(
@@ -223,20 +227,24 @@ class Snapshotter:
         """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
         shutil.rmtree(self.staging_folder(release_id), ignore_errors=True)
 
-    def _statistics_cost(self, due: DueRelease) -> tuple[int, int]:
-        """Return what the statistics of a release cost, 0 without any, and those of a year before.
+    def _statistics_budget(self, due: DueRelease) -> StatisticsBudget | None:
+        """Return what the statistics of a release cost; None without any.
 
         Without a secret everybody could compute their noise.
         """
         per_year, slots = self._settings.epsilon_per_year_micro, self._settings.slots
         if not per_year or slots is None or self._ledger is None or not due.series.secret:
-            return 0, 0
+            return None
         share = share_micro(per_year, slots, due.cut.slot_us)
-        spent = spent_micro(self._ledger.releases(), due.cut.slot_us)
-        return (share if spent + share <= per_year else 0), spent
+        before = spent_micro(self._ledger.releases(), due.cut.slot_us)
+        omitted = not 0 < share <= per_year - before
+        if omitted:
+            log.warning("no statistics: they would cost more than is left of the year")
+        cost = 0 if omitted else share
+        return StatisticsBudget(cost, before + cost, per_year - before - cost, omitted)
 
     def _write(
-        self, due: DueRelease, built: Built, release_id: str, epsilon_micro: int
+        self, due: DueRelease, built: Built, release_id: str, budget: StatisticsBudget | None
     ) -> dict[str, str]:
         """Stage the bytes of a release; return the sha256 of each file."""
         folder = self.staging_folder(release_id)
@@ -244,10 +252,12 @@ class Snapshotter:
         shutil.rmtree(folder, ignore_errors=True)
         settings, guarantee = self._settings, self._mechanism.guarantee
         tables: list[NoisyTable] = []
+        epsilon_micro = budget.epsilon_micro if budget else 0
         if epsilon_micro:
             secret = bytes.fromhex(due.series.secret)
             source = SecretBytes(secret, f"statistics/{due.index}/{due.cut.slot_us}")
-            tables = noisy_tables(due.snapshot.graph, built.graph, epsilon_micro, source)
+            truth = due.snapshot.graph
+            tables = noisy_tables(truth, built.graph, epsilon_micro, source, built.changes)
         header = releases_write.ReleaseHeader(
             release_id,
             due.series.sequence_id,
@@ -259,6 +269,7 @@ class Snapshotter:
             planned=built.planned,
             statistics=tables,
             epsilon_micro=epsilon_micro,
+            statistics_omitted=budget is not None and budget.omitted,
         )
         return releases_write.write_release(
             folder, built.graph, built.ids, header, settings.formats

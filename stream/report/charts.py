@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from typing import Final
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 from ktsafe.stream.watching.status_html import node
@@ -17,6 +17,9 @@ LABELS_MAX: Final = 9
 
 DOTS_MAX: Final = 60
 """Moments of a line that get a dot each: more would be a thick line, and a large file."""
+
+SERIES: Final = ("true", "shown", "third")
+"""Classes of the lines of a chart, in order."""
 
 Pair = tuple[str, float | None, float | None]
 
@@ -41,7 +44,9 @@ def columns(rows: Sequence[Pair], says: str) -> ET.Element:
             if value is not None:
                 height = y(0.0) - y(value)
                 chart.append(_rect(x, y(value), wide, height, of))
-    _labels(chart, [label for label, *_ in rows], LEFT + step / 2, step)
+    _labels(
+        chart, [label for label, *_ in rows], [LEFT + (i + 0.5) * step for i in range(len(rows))]
+    )
     return chart
 
 
@@ -52,8 +57,9 @@ def lines(
     *,
     level: float | None = None,
     percent: bool = False,
+    places: Sequence[float] | None = None,
 ) -> ET.Element:
-    """Return lines over equally spaced moments, at most three; None leaves a gap.
+    """Return lines over moments, at most three; None leaves a gap.
 
     Parameters
     ----------
@@ -65,26 +71,53 @@ def lines(
         A value to compare with, drawn dashed.
     percent:
         Whether the values are shares.
+    places:
+        Where the moments lie, from 0 to 1; by default they are equally spaced.
     """
     known = [v for _, values in series for v in (*values, level) if v is not None]
     chart, y = _frame(says, min(0.0, *known, 0.0), max(known, default=1.0) or 1.0, percent=percent)
-    step = (WIDTH - LEFT - RIGHT - 8) / max(len(labels) - 1, 1)
+    wide, last = WIDTH - LEFT - RIGHT - 8, max(len(labels) - 1, 1)
+    at = [i / last for i in range(len(labels))] if places is None else places
+    x = [LEFT + 4 + wide * place for place in at]
     if level is not None:
         chart.append(_line(LEFT, y(level), WIDTH - RIGHT, y(level), "level"))
     for of, values in series:
         run: list[str] = []
         for i, value in enumerate([*values, None]):
             if value is not None:
-                run.append(f"{LEFT + 4 + i * step:.1f},{y(value):.1f}")
+                run.append(f"{x[i]:.1f},{y(value):.1f}")
             elif run:
                 chart.append(node("polyline", points=" ".join(run), class_=of))
                 run = []
         for i, value in enumerate(values if len(values) <= DOTS_MAX else ()):
             if value is not None:
-                x, height = f"{LEFT + 4 + i * step:.1f}", f"{y(value):.1f}"
-                chart.append(node("circle", cx=x, cy=height, r="2", class_=of))
-    _labels(chart, labels, LEFT + 4, step)
+                cx, height = f"{x[i]:.1f}", f"{y(value):.1f}"
+                chart.append(node("circle", cx=cx, cy=height, r="2", class_=of))
+    _labels(chart, labels, x)
     return chart
+
+
+def risk_curve(found: Mapping[str, Any]) -> ET.Element:
+    """Return people found by the share of ties known, a line for each share of seeds.
+
+    Parameters
+    ----------
+    found:
+        As in `ktsafe.stream.report.content.risk_curve`.
+    """
+    values = [
+        (style, [each["value"] for each in found["points"] if each["seeds"] == seeds])
+        for style, seeds in zip(SERIES, found["seeds"], strict=False)
+    ]
+    labels = [f"{ties:.0%}" for ties in found["ties"]]
+    says = "Share of people found by the share of the true ties that the attacker knows; dashed: "
+    says += f"the baseline, {found['control']:.3f}"
+    return lines(values, labels, says, level=found["control"], percent=True, places=found["ties"])
+
+
+def band(row: Mapping[str, Any]) -> str:
+    """Return the bounds of a band as text."""
+    return f"{row['from']}" if row["from"] == row["to"] else f"{row['from']}-{row['to']}"
 
 
 def meter(value: float, says: str) -> ET.Element:
@@ -100,24 +133,58 @@ def interval(
     low: float,
     high: float,
     control: float,
-    promise: float | None,
+    bound: float | None,
     says: str,
     *,
     top: float = 1.0,
 ) -> ET.Element:
     """Return a figure with its interval on a scale from 0 to `top`.
 
-    A thin mark is the control, a dashed one the promise.
+    A thin mark is the control, a dashed one the bound.
     """
     chart = _svg(says, 100, 12, "meter")
     x = [min(max(each / top, 0.0), 1.0) * 98 + 1 for each in (low, high, value, control)]
     chart.append(_rect(0, 5, 100, 2, "ground"))
     chart.append(_rect(x[0], 3, max(x[1] - x[0], 0.5), 6, "spread"))
     chart.append(_line(x[3], 1, x[3], 11, "control"))
-    if promise is not None:
-        at = min(promise / top, 1.0) * 98 + 1
-        chart.append(_line(at, 0, at, 12, "promise"))
+    if bound is not None:
+        at = min(bound / top, 1.0) * 98 + 1
+        chart.append(_line(at, 0, at, 12, "bound"))
     chart.append(_rect(x[2] - 0.75, 1, 1.5, 10, "true"))
+    return chart
+
+
+def mixing_chart(
+    cells: Sequence[tuple[tuple[int, int], float, float]], says: str, *, much: float = 0.2
+) -> ET.Element:
+    """Return a square for each two values: filled up to its line, it has as many edges as ties.
+
+    An empty square is not shown; a full one has twice as many edges as ties, or more.
+
+    Parameters
+    ----------
+    cells:
+        Two values, as numbers from 1 in ascending order; true ties, above 0; released edges.
+    says:
+        What the chart shows, in words.
+    much:
+        The relative error beyond which a square is coloured as wrong.
+    """
+    n = max((pair[1] for pair, *_ in cells), default=1)
+    step = (HEIGHT - TOP - BOTTOM) / n
+    chart = _svg(says, WIDTH, HEIGHT, "chart")
+    for (column, row), true, released in cells:
+        x, y = LEFT + (column - 1) * step, TOP + (row - 1) * step
+        side = step * 0.9
+        chart.append(_rect(x, y, side, side, "ground"))
+        height = side * min(released / true, 2.0) / 2
+        is_wrong = abs(released - true) > much * true
+        chart.append(_rect(x, y + side - height, side, height, "off" if is_wrong else "shown"))
+        chart.append(_line(x, y + side / 2, x + side, y + side / 2, "right"))
+    for i in range(n):
+        middle = (i + 0.45) * step
+        chart.append(_text(LEFT - 6, TOP + middle + 4, str(i + 1), "end"))
+        chart.append(_text(LEFT + middle, HEIGHT - 8, str(i + 1), "middle"))
     return chart
 
 
@@ -160,13 +227,13 @@ def _round_step(least: float) -> float:
     return next(power * each for each in (1, 2, 5, 10) if power * each >= least * (1 - 1e-9))
 
 
-def _labels(chart: ET.Element, labels: Sequence[str], first: float, step: float) -> None:
-    """Write some of the labels under a chart, evenly chosen."""
+def _labels(chart: ET.Element, labels: Sequence[str], x: Sequence[float]) -> None:
+    """Write some of the labels under a chart, each at its place, evenly chosen."""
     longest = max(map(len, labels), default=0)
     room = LABELS_MAX if longest <= 4 else 6 if longest <= 7 else 4
     stride = -(-len(labels) // room) or 1
     for i in range(0, len(labels), stride):
-        chart.append(_text(first + i * step, HEIGHT - 8, labels[i], "middle"))
+        chart.append(_text(x[i], HEIGHT - 8, labels[i], "middle"))
 
 
 def _svg(says: str, width: int, height: int, of: str) -> ET.Element:

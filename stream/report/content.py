@@ -8,19 +8,37 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from fractions import Fraction
 from typing import Any, Final
 
 import msgspec
 
+from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.release_figures import sharpest, watched_of
 from ktsafe.stream.files.releases_read import Manifest
+from ktsafe.stream.files.verdict import (
+    fewest_people,
+    findings,
+    guarantees,
+    results_of,
+    risk_points,
+    unfinished,
+    wanting,
+)
+from ktsafe.stream.report.misleading import concluded
 from ktsafe.stream.report.score import score
 from ktsafe.stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+
+GOOD: Final = "Every guarantee is kept for everybody, and no attack exceeds its bound"
+TITLES: Final = {
+    "guarantee": "NOT safe: a guarantee is broken",
+    "attack": "An attack finds more than its bound",
+    "open": "Guarantees are kept; attacks are missing",
+}
+"""By the gravest kind of finding; of the others the finding itself is the title."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -62,18 +80,23 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
     """
     last = history[-1]
     audit = last.audit
-    # In one order, as private audits are written with their names sorted.
-    attacks, mix = attacked(audit), at(audit, "utility.attribute_mix")
+    mix = at(audit, "utility.attribute_mix")
+    judged = safety(audit, covers_changes=last.manifest.guarantee.cover)
     return {
         **last.heading("private"),
         "written": written,
         "releases": len(history),
         "size": audit["size"],
-        "safety": {
-            **kept(audit, covers_changes=last.manifest.guarantee.cover),
-            "attacks": attacks,
-            "attacks_unfinished": at(audit, "attacks.unfinished") or [],
-        },
+        "safety": judged,
+        "found_wanting": [
+            {
+                "release_id": told.manifest.release_id,
+                "nominal_time": told.manifest.nominal_time,
+                "findings": msgspec.to_builtins(found),
+            }
+            for told in history[:-1]
+            if (found := wanting(told.audit))
+        ],
         "utility": {
             "usefulness": audit["usefulness"],
             "f1_afresh": at(audit, "afresh.edges.f1"),
@@ -81,82 +104,94 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
             "degree_bands": at(audit, "utility.degree_bands"),
             "attribute_mix": None if mix is None else dict(sorted(mix.items())),
         },
+        "conclusions": concluded(audit.get("utility")),
         "least_protected": least_protected(audit),
         "waiting": waiting(audit),
         "freshness": at(audit, "freshness"),
         "over_time": worth_over_time([watched_of(told.audit) for told in history]),
         "drift": [_drift(told) for told in history] if len(history) > 1 else [],
         "cost": cost(audit),
-        "assessment": assessment(attacks),
+        "assessment": assessment(judged["attacks"]),
         "not_covered": list(NOT_COVERED),
     }
 
 
-def kept(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[str, Any]:
-    """Return what was promised, for how many it holds, and which program verified it.
+def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[str, Any]:
+    """Return how safe a release is: what it guarantees, what attacks found, and what is wrong.
 
     Parameters
     ----------
     covers_changes:
-        Whether it is promised that at least k change alike.
+        Whether it is guaranteed that at least k change alike.
 
     Returns
     -------
     dict
-        `holds`: whether every promise is kept for everybody. `promises`: `promise`, `worst`
-        figure, `bound`, share `kept` of those it concerns, `by` whom it was verified.
+        `verdict`: "good", "short" (of people, or of attacks that were run) or "broken", and its
+        `title`. `findings` as in `ktsafe.stream.files.verdict`. `guarantees`: see there. `people`:
+        how many candidates are people. `attacks`, `attacks_unfinished`, `risk_curve`.
     """
-    k, alpha = (audit["params"][name] for name in ("k", "alpha"))
-    people = at(audit, "privacy.all.vertices")
-    strict = "strict verifier, by the published bytes"
-    auditor = "independent auditor, over all releases of the sequence"
-    rows = [
-        ("Candidates for everybody in this release", "privacy.all.k_claimed", people, k, strict),
-        ("Candidates over all releases", "audit.figures.published.candidates", None, k, auditor),
-    ]
-    if covers_changes:
-        changes = "audit.figures.changes"
-        told = "k_delta_all" if at(audit, f"{changes}.k_delta_all") else "k_delta"
-        rows.append(("Candidates that change alike", f"{changes}.{told}", None, k, auditor))
-    promises: list[dict[str, Any]] = []
-    for words, path, asked, bound, by in rows:
-        if (found := at(audit, path)) and found.get("min") is not None:
-            whole = found.get("vertices", asked)
-            promises.append(_promise(words, found["min"], bound, found["below_k"], whole, by))
-    sensitive = at(audit, "privacy.all.alpha")
-    if sensitive and sensitive["max"] is not None:
-        promises.append(
-            _promise(
-                "Sensitive share of anybody's candidates",
-                sensitive["max"],
-                round(float(Fraction(alpha)), 6),
-                sensitive["above_alpha"],
-                people,
-                strict,
-            )
-        )
-    judged = at(audit, "audit.safe")
+    found = findings(audit, covers_changes=covers_changes)
+    title = TITLES.get(found[0].kind, found[0].says) if found else GOOD
+    broken = bool(found) and found[0].is_broken
     return {
-        "holds": all(row["kept"] == 1 for row in promises) and judged is not False,
+        "verdict": "broken" if broken else "short" if found else "good",
+        "title": title.rstrip("."),
+        "findings": msgspec.to_builtins(found),
+        "guarantees": guarantees(audit, covers_changes=covers_changes),
         "decided_by": at(audit, "audit.checked.alpha_by"),
-        "promises": promises,
+        "people": fewest_people(audit),
+        # In one order, as private audits are written with their names sorted.
+        "attacks": attacked(audit),
+        "attacks_unfinished": unfinished(audit),
+        "risk_curve": risk_curve(audit),
     }
 
 
-def _promise(
-    words: str, worst: float, bound: float, broken: int, whole: int | None, by: str
-) -> dict[str, Any]:
-    found = 1.0 if not broken else share((whole or 0) - broken, whole)
-    return {"promise": words, "worst": worst, "bound": bound, "kept": found, "by": by}
+def risk_curve(audit: Mapping[str, Any]) -> dict[str, Any] | None:
+    """Return the risk curve that attacks found; None without one.
+
+    Returns
+    -------
+    dict
+        `ties` and `seeds`: the shares that are known, ascending. `points`: for each pair of them
+        the share of people found. `control`: the greatest of a guess.
+    """
+    points = risk_points(audit)
+    if not points:
+        return None
+    shares = {
+        name: sorted({each["figures"][name] for each in points}) for name in ("ties", "seeds")
+    }
+    return {
+        **shares,
+        "control": max(each["control"] for each in points),
+        "points": [
+            {**each["figures"], **{name: each[name] for name in ("targets", "value", "interval")}}
+            for each in points
+        ],
+    }
+
+
+def describe_risk(curve: Mapping[str, Any] | None) -> str:
+    """Return a risk curve in a few lines."""
+    if curve is None:
+        return "risk      not measured: nobody is shown"
+    heads = "".join(f"{ties:>7.0%}" for ties in curve["ties"])
+    lines = [f"risk      people found by an attacker that knows of the true ties {heads}"]
+    for seeds in curve["seeds"]:
+        shares = [each["value"] for each in curve["points"] if each["seeds"] == seeds]
+        whom = f"and {seeds:.0%} of the people" if seeds else "and nobody"
+        lines.append(f"          {whom:<55}{''.join(f'{share:>7.2f}' for share in shares)}")
+    return "\n".join([*lines, f"          a guess among those of one kind: {curve['control']:.3f}"])
 
 
 def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return what the attacks in an audit found, each by its sharpest variant."""
-    results = at(audit, "attacks.results") or at(audit, "best_guesses.results") or []
     names = ("measure", "targets", "value", "interval", "control", "promise", "is_broken")
     return [
         {"attack": name, "variant": result["attack"], **{each: result[each] for each in names}}
-        for name, result in sharpest(results).items()
+        for name, result in sharpest(results_of(audit)).items()
     ]
 
 
@@ -238,15 +273,25 @@ def cost(audit: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def assessment(attacks: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the three questions of an impact assessment, each with the attacks that ask it."""
+    """Return the three questions of an impact assessment, each with what attacks answer."""
     return [
         {
             "risk": risk,
             "question": question,
             "attacks": [each["attack"] for each in attacks if each["attack"] in names],
+            "answers": [answer(each) for each in attacks if each["attack"] in names],
         }
         for risk, (question, names) in ASSESSED.items()
     ]
+
+
+def answer(attack: Mapping[str, Any]) -> str:
+    """Return what an attack found, beside its baseline and its bound, in words."""
+    bound = text_of(attack["promise"], ".3f", "none")
+    return (
+        f"{attack['variant']} {attack['value']:.3f} (baseline {attack['control']:.3f}, "
+        f"bound {bound})"
+    )
 
 
 def _drift(told: Told) -> dict[str, Any]:

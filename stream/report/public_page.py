@@ -15,10 +15,8 @@ import numpy as np
 
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.report.content import Told
-from ktsafe.stream.report.details import limits, parameters
-from ktsafe.stream.report.elements import quiet, report_page, rows_of, section
+from ktsafe.stream.report.rendering import rendered
 from ktsafe.stream.report.words import NOT_COVERED
-from ktsafe.stream.watching.status_html import node
 
 COUNT_MIN: Final = 1_000
 """Of fewer ties or vertices no share is told: a tenth would be few people."""
@@ -71,31 +69,13 @@ def public_content(told: Told, *, rng: np.random.Generator | None = None) -> dic
 
 def page(content: Mapping[str, Any]) -> str:
     """Return the page of the public edition."""
-    noise, size = content["noise"], content["size"]
+    noise = content["noise"]
     rows = [
-        ["ties shown that are true", _told(noise["shown_ties_true"])],
-        ["true ties that are shown", _told(noise["true_ties_shown"])],
-        ["vertices that are people", _told(noise["vertices_people"])],
+        ("ties shown that are true", _told(noise["shown_ties_true"])),
+        ("true ties that are shown", _told(noise["true_ties_shown"])),
+        ("vertices that are people", _told(noise["vertices_people"])),
     ]
-    time = f" as of {content['nominal_time']}" if content["nominal_time"] else ""
-    shown = f"{size['vertices']:,} vertices, {size['edges']:,} ties"
-    body = [
-        node(
-            "header",
-            node("h1", "How to read this release"),
-            node("span", f"{content['release_id']}{time}; {shown}", class_="quiet"),
-        ),
-        section(
-            "What noise to expect",
-            rows_of(["what", "about"], rows),
-            quiet("Rounded to 10% after adding noise; omitted below 1,000 ties or vertices."),
-            node("ul", *(node("li", line) for line in content["how_to_read"])),
-            name="noise",
-        ),
-        parameters(content),
-        limits(content["not_covered"]),
-    ]
-    return report_page(f"ktsafe: {content['release_id']}", body)
+    return rendered("public.html", content=content, rows=rows)
 
 
 def _tenths(part: float, whole: float) -> int | None:

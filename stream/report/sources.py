@@ -16,8 +16,8 @@ from ktsafe.stream.files.private_audits import place_of, read_audit, read_declar
 from ktsafe.stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.report.content import Told
-from ktsafe.stream.report.measuring import measured
 from ktsafe.stream.study.audits import Truth, case_of
+from ktsafe.stream.study.measuring import measured
 from ktsafe.stream.study.sequence_report import Sources
 
 Progress = Callable[[str, float], None]

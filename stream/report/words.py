@@ -8,23 +8,32 @@ from typing import Any, Final
 
 NOT_COVERED: Final = (
     "Whether a tie that is shown is true, and whether a vertex is a person.",
-    "An attacker that knows all true ties and a few identities. Structure finds most others.",
+    "An attacker that knows most true ties, or many and a few identities: see the risk curve.",
     "An attacker that knows your true ties exactly and drops what looks inserted.",
     "Net changes over several releases, such as between the first and the last.",
     "Releases of another sequence, or other publications of the same network.",
     "An attacker that creates many accounts.",
     "Groups of people instead of single ones, and what follows from belonging to one.",
-    "Differential privacy: kt-safety is another promise, and does not imply it.",
+    "Differential privacy: kt-safety is another guarantee, and does not imply it.",
 )
 
 ASSESSED: Final = {
     "Singling out": (
         "Can somebody be told from everybody else?",
-        ("one_hop", "two_hops", "denoised", "partial_knowledge", "sybils", "alignment", "seeds"),
+        ("one_hop", "two_hops", "denoised", "partial_knowledge", "sybils", "risk_curve"),
     ),
     "Linkability": (
         "Can records of one person be linked, over releases or with other data?",
-        ("changes", "intersection", "age", "arrival", "departure", "membership_of_vertices"),
+        (
+            "risk_curve",
+            "changes",
+            "net_changes",
+            "intersection",
+            "age",
+            "arrival",
+            "departure",
+            "membership_of_vertices",
+        ),
     ),
     "Inference": (
         "Can something be learnt about somebody, without finding the person?",
@@ -38,6 +47,46 @@ KINDS: Final = {
     "by_class_size": ("of a kind", "how many people have their quasi-identifiers"),
 }
 """Kinds of people: where the private audit tells of them, and by what they are told apart."""
+
+DRIFT: Final = (
+    (
+        "Ties",
+        "F1, precision and recall of ties by release",
+        (
+            ("true", "f1", "F1"),
+            ("shown", "precision", "precision"),
+            ("third", "recall", "recall"),
+        ),
+    ),
+    (
+        "What changed lately",
+        "Shares of recent changes that readers see, by release",
+        (
+            ("true", "new_ties_shown", "new ties shown"),
+            ("shown", "ended_ties_shown", "ended ties still shown"),
+            ("third", "newcomers_shown", "newcomers shown"),
+        ),
+    ),
+    (
+        "Cost of ties; dashed: publishing nothing",
+        "Edge cost over true ties by release; dashed: 1, publishing nothing",
+        (("true", "edge_cost_share", ""),),
+    ),
+    (
+        "People",
+        "Shares of people with fewer than k real candidates, and not shown, by release",
+        (
+            ("true", "below_k_real", "fewer than k real candidates"),
+            ("shown", "people_not_shown", "not shown"),
+        ),
+    ),
+    (
+        "Size",
+        "Released vertices and ties by release",
+        (("true", "vertices", "vertices"), ("shown", "edges", "ties")),
+    ),
+)
+"""Charts over the releases: title, what is drawn, and for each line style, figure and word."""
 
 
 def parameters(params: Mapping[str, Any], window: str | int | None) -> list[dict[str, str]]:
@@ -83,7 +132,7 @@ def _reach(hops: int) -> str:
 
 def _window(window: str | int) -> str:
     if window == "all":
-        return "The promise holds for an attacker that links all releases of the sequence"
+        return "The guarantee holds for an attacker that links all releases of the sequence"
     if window == 1:
-        return "The promise holds for this release by itself, not for several linked ones"
-    return f"The promise holds for an attacker that links {window} successive releases"
+        return "The guarantee holds for this release by itself, not for several linked ones"
+    return f"The guarantee holds for an attacker that links {window} successive releases"

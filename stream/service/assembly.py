@@ -125,7 +125,7 @@ def _stand_by(settings: Settings, stopping: threading.Event) -> GraphStore | Non
 
 
 def status(board: StatusBoard) -> dict[str, Any]:
-    """Return the report of a board, JSON-ready. Who may read the state may see its secrets."""
+    """Return the report of a board, JSON-ready. A reader of the state may see its secrets."""
     report: dict[str, Any] = msgspec.to_builtins(board.report(secrets=True))
     return report
 
@@ -145,7 +145,7 @@ def mechanism(settings: Settings) -> Mechanism:
 
 
 def workers(settings: Settings) -> Workers:
-    """Return who works on the parts of releases."""
+    """Return the workers on the parts of releases."""
     table = settings.config.workers
     folder = settings.path(table.folder) if table.folder else private_folder(settings) / TASKS
     return Workers(table.threads, table.dask, folder)

@@ -1,6 +1,6 @@
 """The control socket: commands of an operator to a running service.
 
-    <private>/control.sock    mode 0600: who may read the state may command the service
+    <private>/control.sock    mode 0600: a user that may read the state may command the service
 
 A connection carries one question and its answer: see `ktsafe.stream.service.control_wire`.
 
@@ -60,7 +60,7 @@ class Operator(Protocol):
 
 
 def stopping() -> Refused:
-    """Return the error of whoever asks a service that stops."""
+    """Return the error for a question to a service that stops."""
     return Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
 
 
@@ -109,7 +109,7 @@ class Control(Listener):
         super().__init__(server, "ktsafe-control")
 
     def close(self) -> None:
-        """Tell whoever waits that the service stops; remove the socket. Safe to call twice."""
+        """Tell waiting clients that the service stops; remove the socket. Safe to call twice."""
         with self._lock:
             was_open, self._is_open = self._is_open, False
             left, self._tasks = self._tasks, []

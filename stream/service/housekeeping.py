@@ -1,4 +1,4 @@
-"""What the loop does beside slots: it measures, erases who was deleted, and forgets tombstones."""
+"""What the loop does beside slots: it measures, erases the deleted, and forgets tombstones."""
 
 from __future__ import annotations
 

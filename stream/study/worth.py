@@ -10,10 +10,10 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import trace, usefulness
-from ktsafe.audit.utility import utility_figures
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.figure_text import cost_in_words, text_of
 from ktsafe.stream.files.releases_read import Release
+from ktsafe.stream.study.measuring import measured
 
 AFRESH: Final = AnonymizeOptions(
     strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
@@ -22,7 +22,12 @@ AFRESH: Final = AnonymizeOptions(
 
 
 def worth(
-    truth: GraphSnapshot, release: Release, owners: Mapping[str, str | None], *, seed: int = 0
+    truth: GraphSnapshot,
+    release: Release,
+    owners: Mapping[str, str | None],
+    audit: Mapping[str, Any],
+    *,
+    seed: int = 0,
 ) -> dict[str, Any]:
     """Return JSON-ready figures of a release; they are private.
 
@@ -32,6 +37,8 @@ def worth(
         The true graph at the time of the release.
     owners:
         The person behind each released id, None for an inserted vertex.
+    audit:
+        The private audit of the release: attacks that it tells of are not run again.
     seed:
         The same graphs and seed give the same figures.
 
@@ -39,8 +46,9 @@ def worth(
     -------
     dict
         `release_id`; `usefulness`, see `ktsafe.audit.usefulness`; `utility`, see
-        `ktsafe.audit.utility.utility_figures`; `afresh`, the usefulness of a release of the same
-        true graph that has no past, and under `without` of one without each quasi-identifier.
+        `ktsafe.audit.utility.utility_figures`; `attacks` as in audits; `afresh`, the usefulness of
+        a release of the same true graph that has no past, and under `without` of one without each
+        quasi-identifier.
 
     Raises
     ------
@@ -52,10 +60,12 @@ def worth(
     position = {name: v for v, name in enumerate(truth.ids)}
     behind = [position.get(owners.get(name) or "", -1) for name in release.ids]
     traced = trace(truth.graph, released, np.array(behind, dtype=np.int64))
+    told = measured(audit, truth.graph, released, traced.behind, release.params, seed=seed)
     return {
         "release_id": release.manifest.release_id,
         "usefulness": usefulness(traced).to_mapping(),
-        "utility": utility_figures(traced, rng=np.random.default_rng(seed)),
+        "utility": told["utility"],
+        "attacks": told["attacks"],
         "afresh": afresh(truth.graph, release.params, seed=seed),
         "without": {
             name: afresh(without_attributes(truth.graph, [name]), release.params, seed=seed)

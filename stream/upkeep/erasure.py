@@ -111,7 +111,7 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
     time_us = max((clock for clock in clocks if clock is not None), default=0)
     left, step_us = list(ids), 0
     while left:
-        # Events ahead of their feed move no clock: of whoever has some, the deletion is ahead too.
+        # Events ahead of their feed move no clock: so is the deletion of their person.
         stamp = Stamp(time_us + step_us, ERASE_TOPIC, 0, 0)
         store.commit([VertexDelete(stamp, person) for person in left], {})
         still = store.gone(left, ALL_LIVES)

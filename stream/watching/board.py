@@ -1,4 +1,4 @@
-"""Keeps what the status page shows: the counts of this run, the last hour, the last releases.
+"""Keeps what `ktsafe status` shows: the counts of this run, the last hour, the last releases.
 
 An observer like the metrics, but with a memory: trends and what went wrong last. All of it is
 bounded. Reports are taken by other threads than those that tell.

@@ -1,7 +1,7 @@
 """Problems of a running service: the alerts that the service itself can decide at any time.
 
 Alerts in Prometheus see more (a stopped process, the trend of a day) and should page the operator.
-The problems found here are for the status page. Their names are those of the alerts.
+The problems found here are for `ktsafe status`. Their names are those of the alerts.
 """
 
 from __future__ import annotations

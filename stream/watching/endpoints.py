@@ -1,7 +1,7 @@
 """What the paths of the HTTP endpoints answer. None of it depends on more than path and header.
 
-`/` and `/runbook` are pages for people, `/status.json` the same for programs, `/metrics` for
-Prometheus. `/healthz` and `/readyz` tell nothing but a word, and need no token: probes have none.
+`/status.json` tells what `ktsafe status` shows, `/metrics` is for Prometheus. `/healthz` and
+`/readyz` tell nothing but a word, and need no token: probes have none.
 """
 
 from __future__ import annotations
@@ -14,23 +14,20 @@ import msgspec
 from ktsafe.stream.watching.access import CHALLENGE, LOOPBACK, Gate
 from ktsafe.stream.watching.board import StatusBoard
 from ktsafe.stream.watching.metrics import PrometheusMetrics
-from ktsafe.stream.watching.status_page import POLICY, runbook_page, status_page
 
 TEXT: Final = "text/plain; charset=utf-8"
-HTML: Final = "text/html; charset=utf-8"
 JSON: Final = "application/json"
 PROBES: Final = ("/healthz", "/readyz")
-GUARDED: Final = ("/", "/runbook", "/status.json", "/metrics")
+GUARDED: Final = ("/status.json", "/metrics")
 NOT_FOUND: Final = f"not found; there are {', '.join((*GUARDED, *PROBES))}\n"
 
 
 class HttpAnswer(NamedTuple):
-    """One answer; `policy` is its Content-Security-Policy, `challenge` asks for a token."""
+    """One answer; `challenge` asks for a token."""
 
     code: HTTPStatus
     content_type: str
     body: bytes
-    policy: str = "default-src 'none'; frame-ancestors 'none'"
     challenge: str | None = None
 
 
@@ -40,11 +37,11 @@ class Endpoints:
     Parameters
     ----------
     board:
-        What pages show; None: there are none.
+        What `/status.json` tells; None: there is no such path.
     gate:
-        Access to guarded pages; None: any client that names this machine in its request.
+        Access to guarded paths; None: any client that names this machine in its request.
     secrets:
-        Whether pages show true sizes and the secrets of releases.
+        Whether `/status.json` tells true sizes and the secrets of releases.
     healthy_within_s:
         `/healthz` fails when the main loop has been silent for longer.
     """
@@ -83,15 +80,8 @@ class Endpoints:
             return HttpAnswer(HTTPStatus.OK, content_type, body)
         if self._board is None:
             return HttpAnswer(HTTPStatus.NOT_FOUND, TEXT, NOT_FOUND.encode())
-        return self._page(self._board, path)
-
-    def _page(self, board: StatusBoard, path: str) -> HttpAnswer:
-        if path == "/runbook":
-            return HttpAnswer(HTTPStatus.OK, HTML, runbook_page().encode(), POLICY)
-        report = board.report(secrets=self._secrets)
-        if path == "/status.json":
-            return HttpAnswer(HTTPStatus.OK, JSON, msgspec.json.encode(report) + b"\n")
-        return HttpAnswer(HTTPStatus.OK, HTML, status_page(report).encode(), POLICY)
+        report = self._board.report(secrets=self._secrets)
+        return HttpAnswer(HTTPStatus.OK, JSON, msgspec.json.encode(report) + b"\n")
 
     def _health(self) -> HttpAnswer:
         silence_s = self._metrics.silence_s()

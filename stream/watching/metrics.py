@@ -25,6 +25,7 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.process_collector import ProcessCollector
 
 from ktsafe import PrivacyParams
+from ktsafe.noisy_tables import MICRO
 from ktsafe.stream.files.release_figures import ReleaseFigures
 from ktsafe.stream.ingest.events import EVENT_TYPES, REASONS
 from ktsafe.stream.observer import Observer
@@ -68,6 +69,8 @@ PAIRS: Final = {
 }
 """What decided pairs of people in the kt-tree, and what the mechanism calls it."""
 RESIDUAL_AGE: Final = "residual_age_max"
+BUDGET: Final = ("epsilon", "spent", "left")
+UNKNOWN: Final = float("nan")
 GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
 
 _STEP_BUCKETS_S: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
@@ -185,7 +188,10 @@ class PrometheusMetrics(Observer):
         self._phase_s.labels(_listed(phase, PHASES)).observe(seconds)
 
     def release_audited(self, figures: ReleaseFigures) -> None:
-        """Show the secrets of the release, if they are shown at all."""
+        """Show the budget of statistics, and the secrets of the release if they are shown."""
+        for of in BUDGET:
+            found = figures.statistics and getattr(figures.statistics, f"{of}_micro")
+            self._budget.labels(of).set(UNKNOWN if found is None else found / MICRO)
         if self._secrets is not None and figures.secrets is not None:
             self._secrets.show(figures.secrets)
 
@@ -325,6 +331,14 @@ class PrometheusMetrics(Observer):
             "Size of the last release as published, which the release itself shows.",
             element=("vertices", "edges"),
         )
+        self._budget = self._gauge(
+            "ktsafe_statistics_epsilon",
+            "What the statistics of the last release cost one tie (epsilon), those of the 365 days "
+            "up to it (spent), and what is left of the budget; NaN without one.",
+            of=BUDGET,
+        )
+        for of in BUDGET:
+            self._budget.labels(of).set(UNKNOWN)
         self._nominal_timestamp = self._gauge(
             "ktsafe_release_verified_nominal_timestamp_seconds",
             "Slot of the last verified and published release; 0 before the first of this process.",

@@ -12,6 +12,7 @@ from typing import Final
 
 from prometheus_client import CollectorRegistry, Gauge
 
+from ktsafe.attacks.risk_curve import SEEDS, TIES, said
 from ktsafe.stream.files.freshness_figures import (
     CHANGED,
     FRESHNESS,
@@ -30,6 +31,10 @@ from ktsafe.stream.files.release_figures import (
 )
 
 UNKNOWN: Final = float("nan")
+RISK_HELP: Final = (
+    "SECRET: share of people found by an attacker that knows everybody's attributes, and these "
+    "shares of the true ties and of the people (the risk curve)."
+)
 ATTACK_FIGURES: Final = ("value", "low", "high", "control", "promise")
 
 
@@ -86,6 +91,8 @@ class SecretMetrics:
             ["attack", "figure"],
             registry=registry,
         )
+        labels = ["ties", "seeds"]
+        self._risk = Gauge("ktsafe_release_risk_ratio", RISK_HELP, labels, registry=registry)
         self._freshness = Gauge(
             "ktsafe_release_freshness_ratio",
             "SECRET: how far the last release follows what changed, by age in releases: new ties "
@@ -102,6 +109,7 @@ class SecretMetrics:
             registry,
         )
         self._show_attacks({})
+        self._show_risk({})
         self._show_freshness(None)
 
     def show(self, secrets: Secrets) -> None:
@@ -119,6 +127,7 @@ class SecretMetrics:
         for name in SENSITIVE:
             _set(self._sensitive.labels(name), secrets.sensitive.get(name))
         self._show_attacks(secrets.attacks)
+        self._show_risk(secrets.risk)
         self._show_freshness(secrets.freshness)
 
     def _show_freshness(self, found: FreshnessFigures | None) -> None:
@@ -134,6 +143,12 @@ class SecretMetrics:
             for figure in ATTACK_FIGURES:
                 value = getattr(found[attack], figure) if attack in found else None
                 _set(self._attacks.labels(attack, figure), value)
+
+    def _show_risk(self, found: Mapping[str, float]) -> None:
+        for ties in TIES:
+            for seeds in SEEDS:
+                gauge = self._risk.labels(f"{ties:.0%}", f"{seeds:.0%}")
+                _set(gauge, found.get(said(ties, seeds)))
 
 
 def _gauge(

@@ -1,4 +1,4 @@
-"""What a service says of itself: the status page, `/status.json` and `ktsafe status` show this."""
+"""What a service says of itself: `/status.json` and `ktsafe status` show this."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""HTTP for operators: status page, metrics, health. Private plane; loopback by default.
+"""HTTP for operators: status, metrics, health. Private plane; loopback by default.
 
 What is answered is in `ktsafe.stream.watching.endpoints`; here is the server, bounded in clients
 and time.
@@ -142,7 +142,7 @@ class _Handler(BaseHTTPRequestHandler):
         self.send_header("Content-Type", answer.content_type)
         self.send_header("Content-Length", str(len(answer.body)))
         self.send_header("Cache-Control", "no-store")
-        self.send_header("Content-Security-Policy", answer.policy)
+        self.send_header("Content-Security-Policy", "default-src 'none'; frame-ancestors 'none'")
         self.send_header("Cross-Origin-Resource-Policy", "same-origin")
         self.send_header("Referrer-Policy", "no-referrer")
         self.send_header("X-Content-Type-Options", "nosniff")

@@ -10,7 +10,7 @@ from tests import bad_input, feeds, running
 from tests.bad_input import BAD, Bad, vertex
 from tests.stream.service.simulation import event
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 
 RECORDS_MS = 40_000
 """The timestamp of every record, which bounds how far ahead its event may be."""

@@ -14,7 +14,7 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from tests.integration.cluster import Cluster
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs/operators.md").read_text(encoding="utf-8")

@@ -27,7 +27,7 @@ from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType  # isort
 from kafka.admin import ResourcePattern, ResourcePatternFilter, ResourceType  # isort: skip
 from kafka.admin import ACLResourcePatternType  # isort: skip
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.integration
 
 PASSWORD = secrets.token_hex(12)
 USER = "User:ktsafe"

@@ -21,7 +21,7 @@ from tests import running, services
 from tests.integration.cluster import close_refused_sockets
 from tests.integration.conftest import ROOT, new_broker
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 
 PASSWORD = secrets.token_hex(12)
 WRONG = secrets.token_hex(12)

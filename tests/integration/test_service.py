@@ -9,7 +9,7 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from tests import feeds, running, services
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.integration
 
 
 def kafka_site(tmp_path, partitions, cluster):

@@ -10,7 +10,7 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from tests import feeds, running, services
 
-pytestmark = [pytest.mark.integration, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.integration
 
 
 @pytest.fixture

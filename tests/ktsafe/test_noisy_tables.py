@@ -9,7 +9,14 @@ import pytest
 
 from ktsafe import AttributedGraph
 from ktsafe.datasets import uniform
-from ktsafe.noisy_tables import DEGREE_BINS, MICRO, SecretBytes, discrete_laplace, noisy_tables
+from ktsafe.noisy_tables import (
+    DEGREE_BINS,
+    MICRO,
+    SecretBytes,
+    TrueChanges,
+    discrete_laplace,
+    noisy_tables,
+)
 
 SECRET = bytes(range(32))
 
@@ -68,11 +75,46 @@ def test_one_tie_changes_tables_by_no_more_than_the_noise_is_for():
 
 
 def test_with_hardly_any_noise_the_counts_are_true():
-    """All tables of ties add up to all ties, those of people to all people."""
+    """Tables add up to all ties, across attributes to both ends of them, or to all people."""
     graph = uniform(60, 150, n_tuples=4, rng=np.random.default_rng(1))
+    m, found = graph.n_edges, set()
     for table in noisy_tables(graph, graph, 10**12, SecretBytes(SECRET, "x")):
-        assert sum(table.counts) == {"ties": graph.n_edges}.get(table.of, graph.n_vertices)
+        found.add(table.of)
+        assert sum(table.counts) == {"ties": m, "across": 2 * m}.get(table.of, graph.n_vertices)
+        if table.of == "classes":
+            assert sorted(table.counts)[1:] == sorted(np.bincount(graph.qi_classes).tolist())
+        if table.of == "across":
+            assert table.by is not None
+            assert table.across is not None
+            columns = [graph.schema.attributes.index(name) for name in (table.by, table.across)]
+            texts = [[graph.categories[j][c] for c in graph.codes[:, j]] for j in columns]
+            steps = [*graph.edges.tolist(), *graph.edges[:, ::-1].tolist()]
+            expected = Counter((texts[0][u], texts[1][v]) for u, v in steps)
+            assert dict(zip(table.cells, table.counts, strict=True)).items() >= expected.items()
         if table.of == "degrees":
             degrees = np.bincount(graph.edges.reshape(-1), minlength=graph.n_vertices)
             assert table.counts[0] == (degrees == 0).sum()
             assert len(table.counts) == len(DEGREE_BINS)
+    assert found == {"people", "classes", "ties", "across", "degrees"}
+
+
+def test_one_person_changes_tables_by_no_more_than_the_noise_is_for():
+    """The tables of people together, for everybody without ties; what began and ended likewise."""
+    graph = uniform(60, 0, n_tuples=4, rng=np.random.default_rng(1))
+    changes = TrueChanges(5, 4, 3, 2)
+
+    def tables(truth, changes):
+        return noisy_tables(truth, graph, 700_000, SecretBytes(SECRET, "x"), changes)
+
+    full = tables(graph, changes)
+    for v in range(20):
+        less = graph.subgraph(np.delete(np.arange(60), v))
+        costs = dict.fromkeys(("people", "ties"), Fraction(0))
+        # Whoever left and came back is counted twice; so is a tie of such a person.
+        for a, b in zip(full, tables(less, TrueChanges(4, 3, 2, 1)), strict=True):
+            moved = sum(abs(x - y) for x, y in zip(a.counts, b.counts, strict=True))
+            of_people = a.of in {"people", "classes", "changes of people"}
+            # Bins of degrees follow from ties, given who there is.
+            costs["people" if of_people else "ties"] += (a.of != "degrees") * moved / a.scale
+        assert 0 < costs["people"] <= Fraction(700_000, MICRO)
+        assert 0 < costs["ties"] <= Fraction(700_000, MICRO)

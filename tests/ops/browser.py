@@ -132,3 +132,26 @@ def _address(process: subprocess.Popen[bytes], log: Path) -> str:
         assert process.poll() is None, log.read_text()
         assert time.monotonic() < deadline, log.read_text()
         time.sleep(0.1)
+
+
+# The contrast of two computed colours, as WCAG 2.2 defines it.
+CONTRAST = """(() => {
+  const light = colour => {
+    const [r, g, b] = colour.match(/[0-9.]+/g).slice(0, 3).map(v => v / 255)
+      .map(v => v <= 0.04045 ? v / 12.92 : ((v + 0.055) / 1.055) ** 2.4);
+    return 0.2126 * r + 0.7152 * g + 0.0722 * b;
+  };
+  const ground = node => {
+    for (; node; node = node.parentElement) {
+      const colour = getComputedStyle(node).backgroundColor;
+      if (colour !== 'rgba(0, 0, 0, 0)') return colour;
+    }
+    return 'rgb(255, 255, 255)';
+  };
+  return [...document.querySelectorAll('body, body *')]
+    .filter(node => [...node.childNodes].some(c => c.nodeType === 3 && c.data.trim()))
+    .map(node => {
+      const [a, b] = [light(getComputedStyle(node).color), light(ground(node))];
+      return [(Math.max(a, b) + 0.05) / (Math.min(a, b) + 0.05), node.outerHTML.slice(0, 80)];
+    });
+})()"""

@@ -1,6 +1,7 @@
-"""Draw the four pictures of docs/concepts.md: `python -m tests.ops.concepts docs/images`.
+"""Draw the pictures of the documentation: `python -m tests.ops.concepts docs/images`.
 
-Protection sets are computed by the definition for one hop; the other pictures are drawn by hand.
+Protection sets are computed by the definition for one hop, the risk curve is that of the table in
+docs/attacks.md; the other pictures are drawn by hand.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ circle{stroke:#fff;stroke-width:1.5}.you{fill:#333}.a{fill:#3567b0}.b{fill:#4b9d
 .empty{fill:none;stroke:#8a8f98}.ill{stroke:#c0392b;stroke-width:3}
 rect{fill:none;stroke:#aaa;rx:10}.area{fill:#3567b0;opacity:.13;stroke:none;rx:0}
 @media(prefers-color-scheme:dark){text{fill:#ddd}.small{fill:#999}circle{stroke:#222}.you{fill:#eee}}
+"""
+CURVES = """
+polyline{fill:none!important;stroke-width:2}polyline.you{stroke:#333}polyline.a{stroke:#3567b0}
+polyline.b{stroke:#4b9d6b}@media(prefers-color-scheme:dark){polyline.you{stroke:#eee}}
 """
 EPSILON, T = 5, Fraction(1, 10)
 PEOPLE = {"Ada": (2, 1), "Bea": (3, 1), "Cleo": (2, 0)}
@@ -150,6 +155,41 @@ def cover() -> str:
     return picture("Cover: a whole cohort changes alike", 810, 170, drawn)
 
 
+def risk_rows() -> list[list[float]]:
+    """Return the rows of the table: the share of ties known, and people found by known people."""
+    page = (Path(__file__).parents[2] / "docs/attacks.md").read_text(encoding="utf-8")
+    table = page.partition("| of the ties |")[2].partition("\n\n")[0].splitlines()[2:]
+    cells = [[cell.split("(")[0] for cell in row.strip("| ").split("|")] for row in table]
+    return [[float(ties.strip(" %")) / 100, *map(float, found)] for ties, *found in cells]
+
+
+def risk_curve() -> str:
+    """People found by the share of the true ties that the attacker knows."""
+    left, bottom, wide, high = 60, 270, 560, 240
+    rows = risk_rows()
+
+    def at(ties: float, found: float) -> tuple[float, float]:
+        return left + wide * ties, bottom - high * found
+
+    drawn = [f"<style>{CURVES}</style>"]
+    for tenths in range(0, 11, 2):
+        share = tenths / 10
+        drawn.append(line(at(0, share), at(1, share), "axis"))
+        drawn.append(text(18, at(0, share)[1] + 4, f"{share:.0%}", "small"))
+        drawn.append(text(at(share, 0)[0] - 12, bottom + 20, f"{share:.0%}", "small"))
+    drawn.append(text(left, 16, "people found", "small"))
+    drawn.append(text(left + wide / 2 - 90, bottom + 40, "share of the true ties known", "small"))
+    words = ("nobody known", "1% of the people known", "5% of the people known")
+    for column, (name, says) in enumerate(zip(("you", "a", "b"), words, strict=True), 1):
+        points = [at(row[0], row[column]) for row in rows]
+        joined = " ".join(f"{x:.0f},{y:.0f}" for x, y in points)
+        drawn.append(f'<polyline class="{name} curve" points="{joined}"/>')
+        drawn += [dot(*point, name, 4) for point in points]
+        y = 60 + 26 * column
+        drawn += [dot(660, y, name, 5), text(674, y + 5, says, "small")]
+    return picture("People found by the share of the true ties known", 840, 320, drawn)
+
+
 def picture(title: str, width: int, height: int, drawn: Sequence[str]) -> str:
     """Return a file of SVG that needs nothing else."""
     return (
@@ -160,7 +200,7 @@ def picture(title: str, width: int, height: int, drawn: Sequence[str]) -> str:
 
 def main() -> int:
     """Write the pictures into a folder."""
-    for draw in (cohort, protection_set, sequence, cover):
+    for draw in (cohort, protection_set, sequence, cover, risk_curve):
         name = draw.__name__.replace("_", "-")
         (Path(sys.argv[1]) / f"{name}.svg").write_text(draw(), encoding="utf-8")
     return 0

@@ -1,4 +1,4 @@
-"""Pictures of the status page and of the dashboards' data, from a real run of some minutes.
+"""Pictures of the dashboards' data, from a real run of some minutes.
 
     python -m tests.ops.screenshots FOLDER
 
@@ -23,7 +23,7 @@ from tests.ops.service import RunningService
 PEOPLE, DAYS = 900, 365
 PORTIONS = 90
 PAUSE_S = 2.0
-DESKTOP, PHONE = (1200, 900), (390, 844)
+DESKTOP = (1200, 900)
 
 
 def main(folder: Path) -> None:
@@ -50,14 +50,6 @@ def take(
     window: Browser, service: RunningService, server: Prometheus, span: Span, folder: Path
 ) -> None:
     """Write every picture."""
-    for name, size, colours in (
-        ("status", DESKTOP, "light"),
-        ("status-dark", DESKTOP, "dark"),
-        ("status-phone", PHONE, "light"),
-    ):
-        window.look(*size, colours)  # type: ignore[arg-type]
-        window.open(service.url + "/")
-        window.screenshot(folder / f"{name}.png", whole=name != "status-phone")
     window.look(*DESKTOP)
     for dashboard in dashboards.dashboards():
         page = Path(tempfile.gettempdir()) / f"{dashboard['uid']}.html"

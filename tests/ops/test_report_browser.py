@@ -11,8 +11,7 @@ import pytest
 from ktsafe.stream.report.page import page
 from ktsafe.stream.report.public_page import page as public_page
 from ktsafe.stream.report.public_page import public_content
-from tests.ops.browser import Browser, browser
-from tests.ops.test_status_browser import CONTRAST
+from tests.ops.browser import CONTRAST, Browser, browser
 from tests.stream.report.examples import private, told
 
 LOOKS = {

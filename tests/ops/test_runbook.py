@@ -33,7 +33,7 @@ def test_every_alert_has_a_row(alert):
     assert f"| `{alert}` |" in RUNBOOK
 
 
-def test_rows_and_the_status_page_say_the_same():
+def test_rows_and_the_status_say_the_same():
     """The remedies in the service are those of the runbook, word by word and in its order."""
     rows = re.findall(r"^\| `(Ktsafe\w+)` \| (.*) \| (.*) \|$", RUNBOOK, re.MULTILINE)
     assert rows == [(name, *remedy) for name, remedy in REMEDIES.items()]

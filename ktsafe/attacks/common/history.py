@@ -57,6 +57,10 @@ class History:
                 if len(numbers) != graph.n_vertices or len(np.unique(numbers)) != len(numbers):
                     raise InvalidGraph("There must be one number of its own for every vertex.")
 
+    def last(self, n: int) -> History:
+        """Return the last n releases alone."""
+        return History(self.cases[-n:], self.ids[-n:], self.persons[-n:], self.vacated[-n:])
+
     @cached_property
     def n_ids(self) -> int:
         """One more than the greatest number of a published id."""

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from scipy import sparse
 
 from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.common_neighbours import adjacency
+from ktsafe.graph import AttributedGraph
 
 PATHS_MAX = 1 << 22
 """Pairs that are scored at a time: it bounds the memory."""
@@ -72,11 +73,12 @@ def propagate(
     taken = np.zeros(n_shown, dtype=np.bool_)
     taken[own[seeds]] = True
     chances = np.zeros(n_true)
+    classes = _classes(case)
     for _ in range(rounds):
         chances = np.zeros(n_true)
         best_of_true, best_of_shown = np.zeros(n_true), np.zeros(n_shown)
         choice = np.full(n_true, NOBODY, dtype=np.int64)
-        for people, places, scores in _scored(case, link):
+        for people, places, scores in _scored(classes, link, case):
             free = ~is_seed[people] & ~taken[places]
             v, u, score = people[free], places[free], scores[free]
             if not len(v):
@@ -101,24 +103,51 @@ def propagate(
     return Guesses(chances, link)
 
 
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Class:
+    """The true vertices and the places of one published tuple, and their ties by weight."""
+
+    people: NDArray[np.int64]
+    places: NDArray[np.int64]
+    reach: sparse.csr_matrix
+    beyond: sparse.csr_matrix
+    path_max: int
+    """Most places of the class beside any place."""
+
+
+def _classes(case: Case) -> list[_Class]:
+    """Return the classes: scored one by one, paths to places of others are never walked."""
+    _, shown, _ = case.tuples
+    known = sparse.diags(_rare(case.original)) @ adjacency(case.original).astype(np.float64)
+    seen = adjacency(case.released).astype(np.float64) @ sparse.diags(_rare(case.released))
+    found = []
+    for each in np.intersect1d(case.published_tuple, shown):
+        people = np.flatnonzero(case.published_tuple == each)
+        places = np.flatnonzero(shown == each)
+        beyond = seen[:, places]
+        path_max = int(np.diff(beyond.indptr).max(initial=0))
+        found.append(_Class(people, places, known[people], beyond, path_max))
+    return found
+
+
+def _rare(graph: AttributedGraph) -> NDArray[np.float64]:
+    return np.maximum(graph.degrees, 1) ** -0.25
+
+
 def _scored(
-    case: Case, link: NDArray[np.int64]
+    classes: Sequence[_Class], link: NDArray[np.int64], case: Case
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
     """Yield pairs of true vertices and places of one class with their scores, by true vertex."""
-    true, shown, _ = case.tuples
-    classes = case.published_tuple
-    rare_true = np.maximum(case.original.degrees, 1) ** -0.25
-    rare_shown = np.maximum(case.released.degrees, 1) ** -0.25
     linked = np.flatnonzero(link >= 0)
-    worth = rare_true[linked] * rare_shown[link[linked]]
-    bridge = sparse.csr_matrix((worth, (linked, link[linked])), shape=(len(true), len(shown)))
-    reach = sparse.diags(rare_true) @ adjacency(case.original).astype(np.float64) @ bridge
-    beyond = adjacency(case.released).astype(np.float64) @ sparse.diags(rare_shown)
-    paths = (reach != 0).astype(np.float64) @ case.released.degrees
-    part = (np.cumsum(paths) // PATHS_MAX).astype(np.int64)
-    cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(true)]
-    for begin, end in itertools.pairwise(cuts):
-        scores = (reach[begin:end] @ beyond).tocoo()
-        people, places = scores.row.astype(np.int64) + begin, scores.col.astype(np.int64)
-        same = classes[people] == shown[places]
-        yield people[same], places[same], scores.data[same]
+    worth = _rare(case.original)[linked] * _rare(case.released)[link[linked]]
+    shape = (len(link), case.released.n_vertices)
+    bridge = sparse.csr_matrix((worth, (linked, link[linked])), shape=shape)
+    for one in classes:
+        reach = one.reach @ bridge
+        # Parts of rows with so many paths at most, or of one row.
+        part = reach.indptr[1:].astype(np.int64) * one.path_max // PATHS_MAX
+        cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(one.people)]
+        for begin, end in itertools.pairwise(cuts):
+            rows = reach if len(cuts) == 2 else reach[begin:end]
+            scores = (rows @ one.beyond).tocoo()
+            yield one.people[scores.row + begin], one.places[scores.col], scores.data

@@ -1,4 +1,4 @@
-"""A sequence of releases that stays safe at any radius, for whoever links all of them.
+"""A sequence of releases that stays safe at any radius, also if all of them are linked.
 
 Everybody has a place in a group of m places, for ever; the places of a group appear together, in
 one class. Every release is mapped onto itself by the same shift of all groups, so the members of a

@@ -1,4 +1,4 @@
-"""Groups: who is published together for the first time, and which place each gets for ever.
+"""Groups: people published together for the first time, and the place each gets for ever.
 
 A newcomer waits until a whole group can be filled with people of one class, or, where inserted
 places may fill it, for `birth_wait_max` releases. Within the groups that appear together people

@@ -1,4 +1,4 @@
-"""The change attack: who visibly changes must not be alone in how.
+"""The change attack: a vertex that visibly changes must not be alone in how.
 
 D(v) is what v visibly gains and loses from one release to the next: two multisets of classes.
 Source: k_delta in the definition of a sequence's guarantee. Here v's whole cohort, which is part of

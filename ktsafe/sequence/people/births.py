@@ -128,7 +128,7 @@ def _are_alike(state: State, cls: int) -> bool:
 
 
 def _follow(draft: Draft) -> None:
-    """Let the kt-tree follow whoever moved: it holds those who wait, by their true ties."""
+    """Update the kt-tree of waiting people, by their true ties, where people moved."""
     state = draft.state
     moved = list(state.current.moved)
     classes = zip(moved, state.people.cls[moved].tolist(), strict=True)

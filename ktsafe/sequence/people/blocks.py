@@ -139,8 +139,8 @@ def draw_published(draft: Draft, count: int) -> NDArray[np.int64]:
 def _insert_places(draft: Draft, cls: int, count: int, people: int, sensitive: int) -> list[int]:
     """Add inserted places of one class beside so many people, without edges and without cohort.
 
-    As far as alpha leaves room as many are sensitive as among the people: who shows a sensitive
-    value would else be known to be real.
+    As far as alpha leaves room as many are sensitive as among the people: a vertex
+    with a sensitive value would else be known to be real.
     """
     alpha = draft.frame.forming.alpha
     room = (people + count) * alpha.numerator // alpha.denominator - sensitive

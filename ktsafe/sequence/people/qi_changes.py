@@ -37,8 +37,8 @@ def rebirth(draft: Draft) -> set[int]:
 def move_groups(draft: Draft) -> set[int]:
     """Publish groups anew that may move to a new class; return the cohorts that were left.
 
-    At least m members of one cohort move to one class together and become one cohort there: whoever
-    links both lives still finds the whole group.
+    At least m members of one cohort move to one class together and become one cohort there: an
+    attacker who links both lives still finds the whole group.
     """
     state = draft.state
     left: set[int] = set()

@@ -7,11 +7,25 @@ from typing import Any, Final
 
 from ktsafe.stream.figure_text import number, percent
 from ktsafe.stream.report import charts
-from ktsafe.stream.report.elements import figure, quiet, report_page, rows_of, section
 from ktsafe.stream.report.page import PRIVATE
-from ktsafe.stream.watching.status_html import node
+from ktsafe.stream.report.rendering import environment
 
 Row = Mapping[str, Any]
+
+PAGE: Final = """\
+{% extends "base.html" %}
+{% import "parts.html" as part %}
+{% block title %}ktsafe: parameters compared{% endblock %}
+{% block body %}
+<header><h1>Which parameters?</h1><span class="quiet">{{ about }}</span></header>
+<p class="private">{{ private }}</p>
+<div class="charts">{{ part.figure(chart, "By number of the combination", keys) }}</div>
+{% for title, names, rows in tables %}
+<section id="{{ title | lower }}"><h2>{{ title }}</h2>{{ part.table(names, rows) }}</section>
+{% endfor %}
+{{ part.quiet("Nothing was published. Combinations that are not kt-safe are not in the chart.") }}
+{% endblock %}
+"""
 
 SAFETY: Final = (
     ("unsafe", "unsafe_vertices", number),
@@ -56,34 +70,30 @@ def comparison_page(rows: Sequence[Row], parameters: Sequence[str], written: str
     def begin(i: int, row: Row) -> list[str]:
         return [str(i), *(str(row[name]) for name in varied), row["outcome"]]
 
-    parts = [
-        section(
+    tables = [
+        (
             title,
-            rows_of(
-                [*head, *(name for name, _, _ in columns)],
-                [
-                    [*begin(i, row), *(show(row.get(key)) for _, key, show in columns)]
-                    for i, row in numbered
-                ],
-            ),
-            name=title.lower(),
+            [*head, *(name for name, _, _ in columns)],
+            [
+                [*begin(i, row), *(show(row.get(key)) for _, key, show in columns)]
+                for i, row in numbered
+            ],
         )
         for title, columns in (("Safety", SAFETY), ("Utility", UTILITY))
     ]
-    chart = charts.columns(pairs, "F1 of ties, and people with k real candidates, by combination")
-    keys = (("true", "F1 of ties"), ("shown", "people with k real candidates"))
-    body = [
-        node(
-            "header",
-            node("h1", "Which parameters?"),
-            node("span", f"{size}; {alike}; written {written}", class_="quiet"),
-        ),
-        node("p", PRIVATE, class_="private"),
-        node("div", figure(chart, "By number of the combination", *keys), class_="charts"),
-        *parts,
-        quiet("Nothing was published. Combinations that are not kt-safe are not in the chart."),
-    ]
-    return report_page("ktsafe: parameters compared", body)
+    return (
+        environment()
+        .from_string(PAGE)
+        .render(
+            about=f"{size}; {alike}; written {written}",
+            private=PRIVATE,
+            chart=charts.columns(
+                pairs, "F1 of ties, and people with k real candidates, by combination"
+            ),
+            keys=[("true", "F1 of ties"), ("shown", "people with k real candidates")],
+            tables=tables,
+        )
+    )
 
 
 def _is_safe(row: Row) -> bool:

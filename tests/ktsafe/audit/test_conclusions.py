@@ -48,3 +48,18 @@ def test_an_empty_truth_has_no_conclusions():
     """There is nothing to conclude, and no share of it."""
     found = conclusions(graph_of([0], [False], []), graph_of([0], [False], []))
     assert summary(found)["wrong_share"] is None
+
+
+def test_the_worst_comes_first_and_no_value_is_named():
+    """Errors descend; values are numbered, the most frequent is 1."""
+    graph = two_kinds(30)
+    told = summary(conclusions(graph, two_kinds(0)))
+    first, errors = (
+        told["worst"][0],
+        [abs(row["released"] - row["true"]) / row["true"] for row in told["worst"]],
+    )
+    assert errors == sorted(errors, reverse=True)
+    assert min(errors) > 0.2
+    assert (first["of"], first["by"], first["released"]) == ("assortativity", "kind", 1.0)
+    assert "kind0" not in str(told)
+    assert [row["ranks"] for row in told["mixing"]["kind"]] == [[1, 1], [1, 2], [2, 2]]

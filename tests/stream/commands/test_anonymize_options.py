@@ -84,6 +84,21 @@ def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
     assert "advise" not in said
 
 
+def test_edges_alone_are_a_network(files, tmp_path, capsys) -> None:
+    """Without vertices and schema the people are those of the edges, and have no attributes."""
+    lines = (tmp_path / "e.csv").read_text().splitlines()[1:]
+    snap = "\n".join(["# Undirected graph", *(line.replace(",", "\t") for line in lines)])
+    (tmp_path / "net.txt").write_text(snap + "\n")
+    rest = ["--edges", str(tmp_path / "net.txt"), *files[6:]]
+    assert run_command(["anonymize", *rest, "--json"]) == Exit.OK
+    figures = json.loads(capsys.readouterr().out)["figures"]
+    assert figures["usefulness"]["vertices"]["true"] == 48
+    assert figures["usefulness"]["edges"]["true"] == len({frozenset(x.split(",")) for x in lines})
+    assert {tuple(row)[1:] for row in released(tmp_path)} == {("none",)}
+    assert run_command(["anonymize", *files[:2], *rest]) == Exit.USAGE
+    assert "--vertices needs --schema" in capsys.readouterr().err
+
+
 def test_withheld_people_are_in_no_file(files, tmp_path, capsys) -> None:
     """Neither the release nor the mapping names them, and the audit counts them."""
     assert run_command(["anonymize", *files, "--json"]) == Exit.OK

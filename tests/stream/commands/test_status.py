@@ -6,7 +6,13 @@ import msgspec
 
 from ktsafe.stream.commands.status import _lines
 from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
-from ktsafe.stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
+from ktsafe.stream.files.release_figures import (
+    Attacked,
+    CandidateFigures,
+    ReleaseFigures,
+    Secrets,
+    StatisticsBudget,
+)
 
 
 def release(secrets: Secrets | None) -> dict[str, object]:
@@ -16,6 +22,15 @@ def release(secrets: Secrets | None) -> dict[str, object]:
     )
     built: dict[str, object] = msgspec.to_builtins(figures)
     return built
+
+
+def test_the_budget_of_statistics_stands_beside_the_size() -> None:
+    """What the last file cost, the year, and what is left; nothing where there is no budget."""
+    told = {**release(None), "statistics": msgspec.to_builtins(StatisticsBudget(350_000, 10**6, 0))}
+    text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
+    assert "statistics: epsilon 0.35, epsilon 1 of a year spent, 0 left" in text
+    text = "\n".join(_lines({"state": "x", "releases": [release(None)], "problems": []}))
+    assert "statistics" not in text
 
 
 def test_usefulness_stands_beside_the_size() -> None:
@@ -39,8 +54,8 @@ def test_safety_stands_beside_the_size() -> None:
     }
     told = release(Secrets({}, {}, candidates, {}, {}, attacks))
     text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
-    assert "fewest candidates 10; 1,234 people with fewer than k real ones" in text
-    assert "changes finds 0.090 where 0.100 is promised" in text
+    assert "people 7; 1,234 people with fewer than k of them; fewest candidates 10" in text
+    assert "changes finds 0.090, bound 0.100" in text
     told = release(Secrets({}, {}, {}, {}))
     text = "\n".join(_lines({"state": "ready", "releases": [told], "problems": []}))
     assert "candidates" not in text

@@ -161,3 +161,15 @@ def test_mismatched_sensitive_attributes_are_refused(tmp_path, old, new, words):
     (tmp_path / "schema.toml").write_text(text)
     with pytest.raises(InvalidGraph, match=words):
         read_schema(tmp_path / "schema.toml")
+
+
+def test_published_networks_beside_a_file_of_vertices(tmp_path):
+    """Edges of another kind of file are placed among the vertices that are listed."""
+    (tmp_path / "v.csv").write_text(VERTICES)
+    (tmp_path / "net.txt").write_text("# tab separated\np,3\tp2\np2\tp1\n")
+    found = read_graph(tmp_path / "v.csv", tmp_path / "net.txt", SCHEMA)
+    assert found.ids == ["p1", "p2", "p,3"]
+    assert found.graph.edges.tolist() == [[0, 1], [1, 2]]
+    (tmp_path / "net.txt").write_text("p1 p9\n")
+    with pytest.raises(InvalidGraph, match="1 vertices that"):
+        read_graph(tmp_path / "v.csv", tmp_path / "net.txt", SCHEMA)

@@ -85,6 +85,21 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
     assert told("another") == set()
 
 
+def test_net_changes_are_attacked_since_the_last_release_but_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Two staged releases of the sequence must go before, and older ones are forgotten."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("net_changes",))
+    service = Attacker(PATIENT)
+
+    def told() -> list[str]:
+        found = service.attack(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
+        service.settle(staged=True)
+        return [result["attack"] for result in found]
+
+    assert [told() for _ in range(4)] == [[], [], ["net_changes.two"], ["net_changes.two"]]
+
+
 def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.MonkeyPatch) -> None:
     """A release whose vertices and people are numbered anew shows no change at all."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("changes",))

@@ -1,15 +1,20 @@
 """Statistics beside releases: accounted for, the same after a crash, refused when they lie."""
 
+import datetime
 import hashlib
 import json
 from fractions import Fraction
 
+import numpy as np
 import pytest
 
+from ktsafe.datasets import uniform
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.ledger import ReleaseRecord, Status
 from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_manifest, read_release
-from ktsafe.stream.files.statistics_file import STATISTICS, epsilon_spent
+from ktsafe.stream.files.releases_write import ReleaseHeader, write_release
+from ktsafe.stream.files.statistics_file import STATISTICS, Spent, epsilon_spent
+from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.statistics_budget import YEAR_US, share_micro, spent_micro
 from ktsafe.stream.slots import parse_slots
 from tests.memory_connectors import Crash
@@ -53,6 +58,65 @@ def test_what_manifests_add_up_to_is_what_the_ledger_knows(tmp_path):
     assert [each["left_micro"] for each in told] == [
         PER_YEAR - i * PER_RELEASE for i in range(1, 6)
     ]
+    assert [each["spent_micro"] for each in told] == [i * PER_RELEASE for i in range(1, 6)]
+
+
+def test_from_manifests_alone_any_year_costs_no_more_than_the_budget(tmp_path, monkeypatch):
+    """Plain json and calendar: no code of the project adds up here. Beyond it a release says so."""
+    year = datetime.timedelta(days=365)
+    for name, per_year in (("whole", PER_YEAR), ("short", 2 * PER_RELEASE)):
+        # Shares are as large in both, as after the budget was lowered.
+        monkeypatch.setattr(snapshotter, "share_micro", lambda *_: PER_RELEASE)
+        world = world_of(tmp_path / name, per_year)
+        world.run()
+        spent = []
+        for folder in folders(world, tmp_path / name / "read"):
+            manifest = json.loads((folder / "manifest.json").read_text())
+            cost = manifest["statistics"]["epsilon_micro"]
+            told = folder / "statistics.json"
+            assert told.exists() == (cost > 0)
+            assert manifest["statistics"].get("omitted", False) == (cost == 0)
+            assert cost == (json.loads(told.read_text())["epsilon_micro"] if cost else 0)
+            at = datetime.datetime.fromisoformat(manifest["nominal_time"])
+            spent.append((at, cost))
+            assert read_release(folder).manifest.statistics.epsilon_micro == cost
+        for end, _ in spent:
+            assert sum(cost for at, cost in spent if end - year < at <= end) <= per_year
+        wanted = [PER_RELEASE] * 5 if name == "whole" else [*[PER_RELEASE] * 2, 0, 0, 0]
+        assert [cost for _, cost in spent] == wanted
+
+
+def test_a_release_that_would_overspend_omits_the_file_and_says_so(tmp_path):
+    """The manifest says that it is omitted; one that says neither that nor a cost is refused."""
+    header = ReleaseHeader("000001-x", "s", None, PARAMS, statistics_omitted=True)
+    graph = uniform(30, 60, n_tuples=1, rng=np.random.default_rng(0))
+    write_release(tmp_path / "r", graph, [f"{i:016x}" for i in range(30)], header)
+    assert read_manifest(tmp_path / "r").statistics == Spent(0, omitted=True)
+    assert read_release(tmp_path / "r").statistics is None
+    manifest = json.loads((tmp_path / "r" / "manifest.json").read_text())
+    manifest["statistics"] = {"epsilon_micro": 0}
+    (tmp_path / "r" / "manifest.json").write_text(json.dumps(manifest))
+    with pytest.raises(ReleaseUnreadable):
+        read_release(tmp_path / "r")
+
+
+def test_gains_and_losses_are_those_of_the_true_graph(tmp_path):
+    """With hardly any noise the tables of changes say what the feed did between releases."""
+    world = world_of(tmp_path, PER_YEAR * 10**9)
+    world.run()
+    there = folders(world, tmp_path / "read")
+    totals = []
+    for folder in there:
+        tables = {t.of: t for t in read_release(folder).statistics.tables if t.across is None}
+        totals.append((sum(tables["people"].counts), sum(tables["ties"].counts)))
+        assert ("changes of ties" in tables) == (folder != there[0])
+    for i, folder in enumerate(there[1:], start=1):
+        tables = {t.of: t.counts for t in read_release(folder).statistics.tables}
+        (joined, left), (gained, lost) = tables["changes of people"], tables["changes of ties"]
+        assert totals[i][0] - totals[i - 1][0] == joined - left
+        assert totals[i][1] - totals[i - 1][1] == gained - lost
+        assert min(joined, left, gained, lost) >= 0
+    assert len({n_ties for _, n_ties in totals}) > 1
 
 
 def test_without_a_budget_nothing_is_added(tmp_path):

@@ -12,7 +12,7 @@ import pytest
 
 from ktsafe.audit.freshness import RECENT
 from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
-from ktsafe.stream.report.content import Told, attacked, content, kept
+from ktsafe.stream.report.content import Told, attacked, content, safety
 from ktsafe.stream.report.page import page
 from ktsafe.stream.report.public_page import COUNT_MIN, public_content
 from ktsafe.stream.report.words import parameters
@@ -40,13 +40,13 @@ def test_figures_are_those_of_the_audit() -> None:
     assert json.loads(json.dumps(found, allow_nan=False)) == found
 
 
-def test_a_safe_release_keeps_every_promise() -> None:
-    """Each promise is kept for everybody, and the worst figure is within its bound."""
-    safety = private()["safety"]
-    assert safety["holds"]
-    assert {row["kept"] for row in safety["promises"]} == {1.0}
-    assert safety["promises"][0]["worst"] >= PARAMS.k
-    assert safety["promises"][-1]["worst"] <= PARAMS.alpha
+def test_a_safe_release_keeps_every_guarantee() -> None:
+    """Each guarantee is kept for everybody, and the worst figure is within its bound."""
+    found = private()["safety"]
+    assert found["verdict"] != "broken"
+    assert {row["kept"] for row in found["guarantees"]} == {1.0}
+    assert found["guarantees"][0]["worst"] >= PARAMS.k
+    assert found["guarantees"][-1]["worst"] <= PARAMS.alpha
 
 
 def followed(index: int = 1, came: int = 7) -> Told:
@@ -93,14 +93,14 @@ def test_a_sequence_is_worth_its_mean_and_follows_by_age() -> None:
 )
 def test_one_person_less_and_it_is_not_safe(path: str, value: Any) -> None:
     """Safety has no degrees."""
-    assert not kept(changed(path, value))["holds"]
+    assert safety(changed(path, value))["title"].startswith("NOT safe")
 
 
-def test_changes_are_a_promise_only_where_they_are_promised() -> None:
+def test_changes_are_guaranteed_only_where_that_is_said() -> None:
     """Without cover, changes with few candidates break nothing."""
     audit = changed("audit.figures.changes.k_delta", {"vertices": 4, "min": 1, "below_k": 4})
-    assert kept(audit)["holds"]
-    assert not kept(audit, covers_changes=True)["holds"]
+    assert safety(audit)["verdict"] != "broken"
+    assert safety(audit, covers_changes=True)["verdict"] == "broken"
 
 
 def test_the_sharpest_variant_of_an_attack_is_told() -> None:
@@ -136,7 +136,8 @@ def test_an_old_audit_without_measurements_has_a_report() -> None:
     assert found["utility"]["score"] is None
     assert found["utility"]["degree_bands"] is None
     assert found["safety"]["attacks"] == []
-    assert found["safety"]["holds"]
+    assert found["safety"]["risk_curve"] is None
+    assert found["safety"]["verdict"] == "short"
 
 
 def test_drift_has_a_row_per_release() -> None:

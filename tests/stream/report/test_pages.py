@@ -66,26 +66,23 @@ def test_the_scale_of_a_chart_is_that_of_its_head() -> None:
     assert text.count('<rect class="true" x="49.2"') >= len(aucs)
 
 
-def test_a_broken_promise_is_seen_at_once() -> None:
-    """The first words say so, and which attack exceeds its promise."""
-    content = private()
-    content["safety"]["holds"] = False
-    content["safety"]["attacks"][0]["is_broken"] = True
-    words = Page(page(content)).words
-    assert "NOT safe" in words
-    assert content["safety"]["attacks"][0]["attack"] in words
-    assert "every promise is kept" not in words
-
-
 def test_the_first_screen_answers_both_questions() -> None:
     """Safety and utility come first, side by side, then who is least protected."""
     found = Page(page(private()))
     names = [value for name, value in found.attributes if name == "id"]
     assert names[:2] == ["safety", "utility"]
-    wanted = {"attacks", "structure", "least-protected", "waiting", "cost", "parameters"}
+    wanted = {
+        "risk-curve",
+        "attacks",
+        "structure",
+        "least-protected",
+        "waiting",
+        "cost",
+        "parameters",
+    }
     assert wanted | {"assessment", "limits"} <= set(names)
     assert "drift" not in names
-    assert "every promise is kept" in found.words
+    assert "guarantee" in found.words
 
 
 def test_hostile_names_stay_text() -> None:

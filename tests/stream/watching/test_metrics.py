@@ -12,7 +12,13 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
 from ktsafe.stream.files.freshness_figures import FRESHNESS, FRESHNESS_AGES, FreshnessFigures
-from ktsafe.stream.files.release_figures import Attacked, CandidateFigures, ReleaseFigures, Secrets
+from ktsafe.stream.files.release_figures import (
+    Attacked,
+    CandidateFigures,
+    ReleaseFigures,
+    Secrets,
+    StatisticsBudget,
+)
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.watching.metrics import (
     DEAD_LETTER_REASONS,
@@ -69,8 +75,15 @@ SECRETS = Secrets(
         {"came": 8, "gone": 3, "came_true": 6},
     ),
 )
+BUDGET = StatisticsBudget(350_000, 4_900_000, 100_000)
 AUDITED = ReleaseFigures(
-    release_id="r1", nominal_us=0, vertices=12, edges=34, is_published=False, secrets=SECRETS
+    release_id="r1",
+    nominal_us=0,
+    vertices=12,
+    edges=34,
+    is_published=False,
+    secrets=SECRETS,
+    statistics=BUDGET,
 )
 
 
@@ -150,6 +163,9 @@ def test_every_hook_is_implemented() -> None:
         ("ktsafe_erasure_overdue_seconds", {}, 60),
         ("ktsafe_sequence_residual_releases", {}, 9),
         ("ktsafe_retries_total", {"op": "publish"}, 1),
+        ("ktsafe_statistics_epsilon", {"of": "epsilon"}, 0.35),
+        ("ktsafe_statistics_epsilon", {"of": "spent"}, 4.9),
+        ("ktsafe_statistics_epsilon", {"of": "left"}, 0.1),
         ("ktsafe_ready", {}, 1),
     ],
 )
@@ -192,7 +208,8 @@ def test_figures_of_the_next_release_replace_those_before() -> None:
     metrics.release_audited(msgspec.structs.replace(AUDITED, secrets=fewer))
     assert math.isnan(value(metrics, "ktsafe_release_candidates_min", of="real"))
     before = value(metrics, "ktsafe_release_cost_elements", part="inserted_edges")
-    metrics.release_audited(msgspec.structs.replace(AUDITED, secrets=None))
+    metrics.release_audited(msgspec.structs.replace(AUDITED, secrets=None, statistics=None))
+    assert math.isnan(value(metrics, "ktsafe_statistics_epsilon", of="left"))
     assert value(metrics, "ktsafe_release_cost_elements", part="inserted_edges") == before
     metrics.release_audited(
         msgspec.structs.replace(AUDITED, secrets=msgspec.structs.replace(SECRETS, freshness=None))
@@ -322,7 +339,7 @@ def test_secrets_are_marked_and_nothing_else_is() -> None:
         _, body = told(secrets=secrets).exposition()
         help_of[secrets] = dict(re.findall(r"^# HELP (\S+) (.*)$", body.decode(), re.MULTILINE))
     added = help_of[True].keys() - help_of[False].keys()
-    assert len(added) == 9
+    assert len(added) == 10
     assert {name for name, text in help_of[True].items() if "SECRET" in text} == added
 
 

@@ -20,10 +20,8 @@ from ktsafe.stream.watching.board import StatusBoard
 from ktsafe.stream.watching.diagnosis import Circumstances
 from ktsafe.stream.watching.endpoints import GUARDED, NOT_FOUND, PROBES, Endpoints, HttpAnswer
 from ktsafe.stream.watching.metrics import PrometheusMetrics
-from ktsafe.stream.watching.remedies import REMEDIES
 from ktsafe.stream.watching.report import Report
 from ktsafe.stream.watching.status import ANSWERS_MAX, CONNECTIONS_MAX, StatusServer
-from ktsafe.stream.watching.status_page import POLICY
 from ktsafe.stream.watching.summary import Counts
 
 
@@ -111,32 +109,20 @@ def test_other_paths_are_not_found(server: StatusServer, path: str) -> None:
     assert body == NOT_FOUND
 
 
-def test_without_a_board_there_is_no_page(metrics: PrometheusMetrics) -> None:
+def test_without_a_board_there_is_no_status(metrics: PrometheusMetrics) -> None:
     """Where nobody remembers anything, metrics and health are served alone."""
     with StatusServer(Endpoints(metrics), port=0) as bare:
-        assert [ask(bare, path)[0] for path in ("/", "/status.json", "/metrics")] == [404, 404, 200]
+        assert [ask(bare, path)[0] for path in ("/status.json", "/metrics")] == [404, 200]
 
 
-def test_the_page_and_its_twin_tell_the_same(server: StatusServer, board: StatusBoard) -> None:
-    """/ shows and /status.json encodes one report; both may be read by programs, and neither kept.
-
-    The page may load nothing but its own style sheet.
-    """
+def test_the_status_is_one_report(server: StatusServer, board: StatusBoard) -> None:
+    """/status.json encodes the report; it loads nothing and is not kept."""
     board.ready(is_ready=True)
-    code, headers, page = ask(server, "/")
-    assert (code, headers["Content-Type"]) == (200, "text/html; charset=utf-8")
-    assert headers["Content-Security-Policy"] == POLICY
-    assert headers["Cache-Control"] == "no-store"
-    assert '<span class="state ready">ready</span>' in page
     code, headers, body = ask(server, "/status.json")
     assert (code, headers["Content-Type"]) == (200, "application/json")
+    assert headers["Content-Security-Policy"] == "default-src 'none'; frame-ancestors 'none'"
+    assert headers["Cache-Control"] == "no-store"
     assert msgspec.json.decode(body, type=Report).state == "ready"
-
-
-def test_the_runbook_has_a_place_for_every_problem(server: StatusServer) -> None:
-    """Links of the page lead to the remedy."""
-    _, _, page = ask(server, "/runbook")
-    assert [name for name in REMEDIES if f'<tr id="{name}">' not in page] == []
 
 
 TOKEN = "correct horse battery"  # noqa: S105 -- of this test only

@@ -1,0 +1,249 @@
+"""A dump: two tables in a folder named after its date, which hold the whole network at that date.
+
+    dumps/
+      2026-01-01/  vertices.csv  edges.csv
+      2026-02-01/  vertices.csv.gz  edges.parquet
+
+Hidden folders are passed over: write a dump under a name that begins with a dot, then rename it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import itertools
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.regular_files import digest_regular
+
+VERTICES: Final = "vertices"
+EDGES: Final = "edges"
+SUFFIXES: Final = (".csv", ".csv.gz", ".parquet")
+ENDS: Final = ["source", "target"]
+_NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
+"""So that names sort as their dates do."""
+_MILLISECOND: Final = datetime.timedelta(milliseconds=1)
+_EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+_READ: Final = "read dump"
+
+
+class TableReader(Protocol):
+    """Reads tables of texts, whatever the kind of file.
+
+    Both methods raise `Misconfigured` if the file is not a whole table of its kind.
+    """
+
+    def header(self, path: Path) -> list[str]:
+        """Return the names of the columns."""
+
+    def rows(self, path: Path, names: Sequence[str]) -> Iterator[Sequence[str | None]]:
+        """Yield the values of the named columns of each row; None or "" where one is missing."""
+
+
+@dataclass(frozen=True, slots=True)
+class DumpPlace:
+    """Where a dump lies.
+
+    Attributes
+    ----------
+    name:
+        Its date, as the folder is named.
+    time_ms:
+        The date, epoch milliseconds.
+    """
+
+    name: str
+    time_ms: int
+    vertices: Path
+    edges: Path
+
+    def digest(self) -> str:
+        """Return what tells the bytes of this dump from others.
+
+        Raises
+        ------
+        Misconfigured
+            If a file cannot be read.
+        """
+        try:
+            return digest_regular(self.vertices) + digest_regular(self.edges)
+        except OSError as error:
+            hint = f"it cannot be read ({error.strerror}). Write the dump again."
+            raise Misconfigured(_READ, self.name, hint) from error
+
+
+@dataclass(frozen=True, eq=False, slots=True)
+class Dump:
+    """The whole network at one date; n vertices, m edges.
+
+    Attributes
+    ----------
+    columns:
+        The attributes, in the order of the file.
+    position:
+        The row of each vertex, 0..n-1, by id.
+    values:
+        The attributes of each row; None where one is missing.
+    edges:
+        int64, shape (m,), ascending: smaller row << 32 | greater row.
+    edges_repeated, loops:
+        Rows of edges that were passed over.
+    """
+
+    place: DumpPlace
+    digest: str
+    columns: tuple[str, ...]
+    position: dict[str, int]
+    values: list[tuple[str | None, ...]]
+    edges: NDArray[np.int64]
+    edges_repeated: int
+    loops: int
+
+
+def places(folder: Path) -> list[DumpPlace]:
+    """Return the dumps in a folder by date.
+
+    Raises
+    ------
+    Misconfigured
+        If the folder cannot be read, a name in it is no date, two names are the same date, or a
+        dump lacks one of its files or has one twice.
+    """
+    try:
+        names = sorted(entry.name for entry in folder.iterdir() if entry.name[0] != ".")
+    except OSError as error:
+        hint = f"it cannot be read ({error.strerror}). Name the folder of dumps."
+        raise Misconfigured("list dumps", str(folder), hint) from error
+    found = sorted((place_of(folder / name) for name in names), key=lambda place: place.time_ms)
+    for earlier, later in itertools.pairwise(found):
+        if earlier.time_ms == later.time_ms:
+            hint = f"it is of the same moment as {earlier.name}. Remove one of them."
+            raise Misconfigured("list dumps", later.name, hint)
+    return found
+
+
+def place_of(folder: Path) -> DumpPlace:
+    """Return the dump in a folder, which may be a hidden one.
+
+    Raises
+    ------
+    Misconfigured
+        If its name is no date, or one of its files is not there.
+    """
+    name = folder.name.removeprefix(".")
+    return DumpPlace(name, _time_ms(name), _file(folder, VERTICES), _file(folder, EDGES))
+
+
+def _time_ms(name: str) -> int:
+    """Return the moment that a folder is named after: a date, or a moment in UTC."""
+    try:
+        if _NAME.fullmatch(name) is None:
+            raise ValueError
+        moment = datetime.datetime.fromisoformat(name)
+    except ValueError:
+        hint = "a dump is named after its date, 2026-01-31 or 2026-01-31T0600Z. Rename it."
+        raise Misconfigured("list dumps", name, hint) from None
+    return (moment.replace(tzinfo=datetime.UTC) - _EPOCH) // _MILLISECOND
+
+
+def _file(folder: Path, of: str) -> Path:
+    """Return the one file of a dump that holds its vertices, or its edges."""
+    found = [path for suffix in SUFFIXES if (path := folder / f"{of}{suffix}").is_file()]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        hint = f"{found[0].name} and {found[1].name} both lie there. Remove one of them."
+    else:
+        hint = (
+            f"it has no {of}.csv, {of}.csv.gz or {of}.parquet: it is half-written. Write a dump "
+            "under a name that begins with a dot, and rename it when it is whole."
+        )
+    raise Misconfigured(_READ, folder.name.removeprefix("."), hint)
+
+
+def read_dump(place: DumpPlace, tables: TableReader, attributes: Sequence[str] | None) -> Dump:
+    """Read a dump whole, and check that it is.
+
+    Parameters
+    ----------
+    attributes:
+        The columns of vertices to read; by default all but `id`.
+
+    Raises
+    ------
+    Misconfigured
+        If it is half-written, was changed meanwhile, lacks a column, repeats an id, or an edge ends
+        at a vertex that is not in it. The row is named, its content is not repeated.
+    """
+    digest = place.digest()
+    header = tables.header(place.vertices)
+    columns = [name for name in header if name != "id"] if attributes is None else attributes
+    if missing := [name for name in ("id", *columns) if name not in header]:
+        raise _refused(place, f"{place.vertices.name} has no column {missing[0]!r}")
+    position: dict[str, int] = {}
+    values: list[tuple[str | None, ...]] = []
+    for row, (name, *texts) in enumerate(tables.rows(place.vertices, ["id", *columns]), 1):
+        if not name or name in position:
+            what = "an id for the second time" if name else "no id"
+            raise _refused(place, f"{place.vertices.name}, row {row}: {what}")
+        position[name] = len(position)
+        values.append(tuple(text or None for text in texts))
+    edges, loops = _edges(place, tables, position)
+    if place.digest() != digest:
+        raise _refused(place, "it was changed while it was read")
+    once = np.unique(edges)
+    repeated = len(edges) - len(once)
+    return Dump(place, digest, tuple(columns), position, values, once, repeated, loops)
+
+
+def _edges(
+    place: DumpPlace, tables: TableReader, position: dict[str, int]
+) -> tuple[NDArray[np.int64], int]:
+    """Return the keys of all edges as they come, and the number of loops."""
+    keys: list[int] = []
+    loops = 0
+    for row, (source, target) in enumerate(tables.rows(place.edges, ENDS), 1):
+        u, v = position.get(source or ""), position.get(target or "")
+        if u is None or v is None:
+            what = f"{place.edges.name}, row {row}: names a vertex that is not in the dump"
+            raise _refused(place, what)
+        if u == v:
+            loops += 1
+        else:
+            keys.append(u << 32 | v if u < v else v << 32 | u)
+    return np.array(keys, dtype=np.int64), loops
+
+
+def check_follows(base: Dump | None, dump: Dump, loss_max: float) -> None:
+    """Refuse a dump that cannot be the one after `base`.
+
+    Raises
+    ------
+    Misconfigured
+        If its columns are others, or more people or ties are gone than may be lost at once.
+    """
+    if base is None:
+        return
+    if sorted(base.columns) != sorted(dump.columns):
+        changed = min(set(base.columns) ^ set(dump.columns))
+        what = f"its header changed: column {changed!r} is not in both {base.place.name} and it"
+        raise _refused(dump.place, what)
+    counts = (("people", base.values, dump.values), ("ties", base.edges, dump.edges))
+    for what, before, now in counts:
+        if len(now) < (1 - loss_max) * len(before):
+            hint = (
+                f"more than {loss_max:.0%} of the {what} of {base.place.name} are gone: it is "
+                "half-written. Write it again; if it is right, raise source.loss_max."
+            )
+            raise Misconfigured(_READ, dump.place.name, hint)
+
+
+def _refused(place: DumpPlace, what: str) -> Misconfigured:
+    return Misconfigured(_READ, place.name, f"{what}. Write the dump again.")

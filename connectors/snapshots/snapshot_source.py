@@ -1,0 +1,295 @@
+"""A folder of dated dumps as a source: one partition of the events that lead from dump to dump.
+
+        dump 1            dump 2              dump 3
+    0 ........... end 1 ........ end 2 ............... end 3     offsets
+      everything        what changed      what changed
+
+An offset is a position in this series, which depends on the dumps alone. The identity of the source
+holds the end and the digest of every dump that was begun, so that a new start needs two dumps only:
+the last one that was read whole, and the one after it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from ktsafe.connectors.base import Record, TopicPartition
+from ktsafe.connectors.errors import OffsetLost, SourceMismatch
+from ktsafe.connectors.snapshots.difference import Difference
+from ktsafe.connectors.snapshots.dumps import (
+    Dump,
+    DumpPlace,
+    TableReader,
+    check_follows,
+    place_of,
+    places,
+    read_dump,
+)
+
+_WAIT_S: Final = 0.2
+"""Pause between looks at a folder that has nothing new."""
+_OPEN: Final = "open source"
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A dump that was begun: where its events end, and what its bytes were."""
+
+    name: str
+    end: int
+    digest: str
+
+
+class SnapshotSource:
+    """Reads dated dumps as events. Implements `ktsafe.connectors.base.Source`.
+
+    All events of a dump are of its date, which is the timestamp of their records. What came and
+    went between two dumps is in neither, and so is no event.
+
+    Parameters
+    ----------
+    folder:
+        Holds one folder per dump, see `ktsafe.connectors.snapshots.dumps`.
+    tables:
+        Reads the files.
+    topic:
+        Name the events carry as their topic.
+    attributes:
+        The columns of vertices to read; by default all but `id`.
+    loss_max:
+        A dump that lacks more of the people or ties of the one before, as a share, is refused.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        tables: TableReader,
+        *,
+        topic: str = "snapshots",
+        attributes: Sequence[str] | None = None,
+        loss_max: float = 0.5,
+    ) -> None:
+        self._folder = folder
+        self._tables = tables
+        self._attributes = attributes
+        self._loss_max = loss_max
+        self._at = TopicPartition(topic, 0)
+        self._known: list[_Known] = []
+        self._dump: Dump | None = None  # The current one: the last that was begun.
+        self._events: Difference | None = None
+        self._start = self._next = 0
+        self._paused = False
+
+    def checked(self, folder: Path, base: DumpPlace | None) -> Dump:
+        """Return the dump in a folder of any name, if it is whole and can follow `base`.
+
+        Raises
+        ------
+        Misconfigured
+        """
+        dump = read_dump(place_of(folder), self._tables, self._attributes)
+        if base is not None:
+            before = read_dump(base, self._tables, self._attributes)
+            check_follows(before, dump, self._loss_max)
+        return dump
+
+    def open(self, positions: Mapping[TopicPartition, int], identity: Mapping[str, str]) -> None:
+        """Check that the dumps are those that the position belongs to, and go there."""
+        for partition in sorted(set(positions) - {self._at}):
+            hint = "the stored state has read it, and it is no folder of dumps of this name."
+            raise SourceMismatch(_OPEN, f"{partition.topic}/{partition.partition}", hint)
+        # Names sort as their dates do.
+        self._known = [_decoded(self._at.topic, *entry) for entry in sorted(identity.items())]
+        self._seek(positions.get(self._at, 0))
+
+    def identity(self) -> dict[str, str]:
+        """Return for each dump that was begun where its events end, and its digest."""
+        topic = self._at.topic
+        return {f"{topic}/{known.name}": f"{known.end} {known.digest}" for known in self._known}
+
+    def partitions(self) -> list[TopicPartition]:
+        """Return the one partition."""
+        return [self._at]
+
+    def poll(self, timeout_s: float, records_max: int) -> list[Record]:
+        """Return next records, all of one dump.
+
+        Raises
+        ------
+        Misconfigured
+            If the next dump is half-written, or its header is another one.
+        SourceMismatch
+            If a dump appeared out of order.
+        """
+        deadline = time.monotonic() + timeout_s
+        while True:
+            if not self._paused and (records := list(self._take(records_max))):
+                return records
+            remaining_s = deadline - time.monotonic()
+            if remaining_s <= 0:
+                return []
+            time.sleep(min(_WAIT_S, remaining_s))
+
+    def pause(self, partition: TopicPartition, at_offset: int) -> None:
+        """Stop at `at_offset`."""
+        assert partition == self._at
+        self._paused = True
+        if self._start <= at_offset <= self._end:
+            self._next = at_offset
+        else:
+            self._seek(at_offset)
+
+    def resume(self, partition: TopicPartition) -> None:
+        """Go on."""
+        assert partition == self._at
+        self._paused = False
+
+    def at_end(self, partition: TopicPartition) -> bool:
+        """Whether all events of all dumps that are there now were returned."""
+        assert partition == self._at
+        return self._next == self._end and self._following() is None
+
+    def lag(self) -> dict[TopicPartition, int | None]:
+        """Return how many events follow; None while a dump waits to be compared."""
+        return {self._at: None if self._following() is not None else self._end - self._next}
+
+    def ends(self) -> dict[TopicPartition, int]:
+        """Return the number of events of all dumps, which reads those that were not read yet."""
+        other = SnapshotSource(
+            self._folder,
+            self._tables,
+            topic=self._at.topic,
+            attributes=self._attributes,
+            loss_max=self._loss_max,
+        )
+        other.open({self._at: self._next}, self.identity())
+        while not other.at_end(self._at):
+            other._next = other._end
+            other._advance()
+        return {self._at: other._end}
+
+    def acknowledge(self, positions: Mapping[TopicPartition, int]) -> None:
+        """Do nothing: dumps keep no offsets."""
+
+    def close(self) -> None:
+        """Forget the dumps in memory. What was read of the identity stays."""
+        self._dump = self._events = None
+
+    @property
+    def _end(self) -> int:
+        """The offset after the events of the current dump."""
+        return self._start + (0 if self._events is None else len(self._events))
+
+    def _take(self, count: int) -> Iterator[Record]:
+        while self._next == self._end:
+            if not self._advance():
+                return
+        assert self._events is not None
+        assert self._dump is not None
+        time_ms = self._dump.place.time_ms
+        topic, index = self._at
+        stop = min(self._next + count, self._end)
+        for offset in range(self._next, stop):
+            event = self._events.event(offset - self._start)
+            yield Record(topic, index, offset, time_ms, None, event)
+        self._next = stop
+
+    def _following(self) -> DumpPlace | None:
+        """Return the dump after the current one, if it is there.
+
+        Raises
+        ------
+        SourceMismatch
+            If one appeared that lies before the current one.
+        """
+        last = "" if self._dump is None else self._dump.place.name
+        return next((place for place in self._places() if place.name > last), None)
+
+    def _places(self) -> list[DumpPlace]:
+        """Return the dumps that are there, each of which is known or later than all known ones."""
+        found = places(self._folder)
+        names = {known.name for known in self._known}
+        last = max(names, default="")
+        for place in found:
+            if place.name < last and place.name not in names:
+                hint = (
+                    f"it is out of order: {last} was read already, and a dump before it would "
+                    "change what was released. Remove it."
+                )
+                raise SourceMismatch("read dump", place.name, hint)
+        return found
+
+    def _advance(self) -> bool:
+        """Go on to the next dump, if there is one; its events begin where the last ones end."""
+        place = self._following()
+        if place is None:
+            return False
+        self._begin(place, self._dump, self._end)
+        return True
+
+    def _begin(self, place: DumpPlace, base: Dump | None, start: int) -> None:
+        """Compare a dump with the one before it."""
+        dump = self._read(place)
+        check_follows(base, dump, self._loss_max)
+        self._dump, self._events = dump, Difference(base, dump)
+        self._start = self._next = start
+        known = _Known(place.name, self._end, dump.digest)
+        stored = next((one for one in self._known if one.name == place.name), None)
+        if stored is None:
+            self._known.append(known)
+        elif stored != known:
+            raise _changed(place.name)
+
+    def _read(self, place: DumpPlace) -> Dump:
+        """Read a dump, which must be what it was if it was read before."""
+        stored = next((one for one in self._known if one.name == place.name), None)
+        if stored is not None and stored.digest != place.digest():
+            raise _changed(place.name)
+        return read_dump(place, self._tables, self._attributes)
+
+    def _seek(self, offset: int) -> None:
+        """Go to an offset, from the dump before the one that it lies in.
+
+        Raises
+        ------
+        SourceMismatch
+            If one of the two is gone or changed.
+        OffsetLost
+            If no dump holds the offset.
+        """
+        by_name = {place.name: place for place in self._places()}
+        self._dump = self._events = None
+        whole = [known for known in self._known if known.end <= offset]
+        self._start = self._next = whole[-1].end if whole else 0
+        if whole:
+            name = whole[-1].name
+            if name not in by_name:
+                hint = "it was removed, and what comes next is compared with it. Restore it."
+                raise SourceMismatch(_OPEN, name, hint)
+            self._dump = self._read(by_name[name])
+        begun = next((known.name for known in self._known if known.end > offset), None)
+        if begun is not None and begun not in by_name:
+            raise SourceMismatch(_OPEN, begun, "it was removed half read. Restore it.")
+        while self._end < offset:
+            self._next = self._end
+            if not self._advance():
+                hint = "the stored state has read more than the dumps hold. Restore them."
+                raise OffsetLost(_OPEN, str(self._folder), hint)
+        self._next = offset
+
+
+def _decoded(topic: str, key: str, value: str) -> _Known:
+    end, _, digest = value.partition(" ")
+    of, _, name = key.rpartition("/")
+    if of != topic or not end.isdecimal():
+        raise SourceMismatch(_OPEN, key, "the stored state has read another source.")
+    return _Known(name, int(end), digest)
+
+
+def _changed(name: str) -> SourceMismatch:
+    hint = "it was changed after it was read: the next one is compared with it. Restore it."
+    return SourceMismatch(_OPEN, name, hint)
