@@ -80,7 +80,8 @@ def merkle_root(entries: Sequence[bytes]) -> bytes:
 
 def prefix_roots(entries: Sequence[bytes]) -> list[bytes]:
     """Return the Merkle tree hash of the first 0, 1, 2, ... and of all entries."""
-    roots, peaks = [hashlib.sha256(b"").digest()], []
+    roots = [hashlib.sha256(b"").digest()]
+    peaks: list[bytes] = []
     for count, entry in enumerate(entries, start=1):
         node, height = hashlib.sha256(b"\0" + entry).digest(), count
         # Full trees of one height become one of the next.
@@ -157,7 +158,8 @@ def public_key(pem: bytes) -> bytes:
     if not isinstance(key, ed25519.Ed25519PublicKey):
         hint = "Make it of the private key: openssl pkey -in signing-key.pem -pubout"
         raise InvalidParams("The key is no Ed25519 public key in PEM.", hint=hint)
-    return key.public_bytes_raw()
+    raw: bytes = key.public_bytes_raw()
+    return raw
 
 
 def is_signed_by(manifest: bytes, seal: Seal) -> bool:

@@ -197,15 +197,16 @@ def configuration_type(
     ConfigError
         If an installed kind cannot be loaded.
     """
-    fields = []
+    fields: list[Any] = []
     for name, tables in built_in.items():
         table = document.get(name)
         kind = table.get("kind") if isinstance(table, dict) else None
         known = {each.__struct_config__.tag for each in tables}
         more = () if kind in known else _installed(name, kind)
-        kinds = Union[(*tables, *more)]
-        is_optional = name in base.__struct_fields__ and name not in _needed(base)
-        fields.append((name, kinds | None, None) if is_optional else (name, kinds))
+        if name in _needed(base):
+            fields.append((name, Union[(*tables, *more)]))
+        else:
+            fields.append((name, Union[(*tables, *more, None)], None))
     return msgspec.defstruct(
         base.__name__, fields, bases=(base,), frozen=True, kw_only=True, forbid_unknown_fields=True
     )
