@@ -207,7 +207,7 @@ def test_headers_are_those_of_the_program() -> None:
     release = chunks.part("r", 0, chunks.CHUNK, b"").headers()
     assert [name for name, _ in release] == shown["releaseHeaders"]["required"]
     kinds = shown["releaseHeaders"]["properties"]["kind"]["enum"]
-    assert kinds == [chunks.CHUNK, chunks.MANIFEST, chunks.MARKER]
+    assert kinds == [chunks.CHUNK, chunks.MANIFEST, chunks.MARKER, chunks.WITHDRAWN]
     letter = DeadLetter(Record("t", 0, 0, 1, None, None), "late")
     headers = {f"{PREFIX}{name}" for name in error_fields(letter)}
     assert set(shown["errorHeaders"]["required"]) <= headers
