@@ -9,7 +9,8 @@ from __future__ import annotations
 import bisect
 import dataclasses
 import itertools
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
 
@@ -25,6 +26,15 @@ if TYPE_CHECKING:
 MISSING = "-"
 """The value of an attribute that nobody gave: an ordinary category of its own."""
 
+Border = float | str
+"""Where a bucket begins: a number, or a date as text."""
+
+Groups = Mapping[str, Sequence[str]]
+"""The name of each group of values, and the values."""
+
+_DATE = re.compile(r"\d{4}-\d{2}(-\d{2}.*)?")
+"""Dates in this form ascend as texts do."""
+
 
 @dataclasses.dataclass(frozen=True)
 class Schema:
@@ -39,16 +49,21 @@ class Schema:
     sensitive_values:
         Those of its values that count as sensitive.
     buckets:
-        For numeric attributes the ascending bucket edges; a value x falls into "<e0",
-        "e0..<e1" and so on up to ">=eN". Attributes without an entry are categorical as they are.
+        For numbers and dates the ascending bucket edges; a value x falls into "<e0",
+        "e0..<e1" and so on up to ">=eN". Those of dates are texts such as "2020-01-01".
+        Attributes without an entry are categorical as they are.
     expect_absent:
         Attributes and sensitive values that need not occur. Any other that no vertex has is taken
         for a misspelling, see `AttributedGraph.check_present`.
+    groups:
+        For quasi-identifiers the groups that values are told as: the name of each group, and the
+        values (buckets, if the attribute has any) that it stands for. Others stay as they are.
 
     Raises
     ------
     InvalidGraph
-        If a text stands for a collection, names clash or are no names, or buckets do not ascend.
+        If a text stands for a collection, names clash or are no names, buckets do not ascend, or a
+        value is in two groups.
 
     Examples
     --------
@@ -59,8 +74,9 @@ class Schema:
     quasi_identifiers: tuple[str, ...]
     sensitive: str
     sensitive_values: frozenset[str]
-    buckets: Mapping[str, tuple[float, ...]] = dataclasses.field(default_factory=dict)
+    buckets: Mapping[str, tuple[Border, ...]] = dataclasses.field(default_factory=dict)
     expect_absent: frozenset[str] = frozenset()
+    groups: Mapping[str, Groups] = dataclasses.field(default_factory=dict)
 
     def __post_init__(self) -> None:
         names = check_texts("quasi_identifiers", self.quasi_identifiers)
@@ -82,9 +98,14 @@ class Schema:
             if name not in names:
                 msg = f"Buckets are declared for {name!r}, which the schema does not list."
                 raise InvalidGraph(msg)
-            if not edges or any(not a < b for a, b in itertools.pairwise(edges)):
+            kinds = {isinstance(edge, str) for edge in edges}
+            if len(kinds) != 1 or any(not a < b for a, b in itertools.pairwise(edges)):  # type: ignore[operator]
                 msg = f"The bucket edges of {name!r} must ascend."
                 raise InvalidGraph(msg)
+            if any(isinstance(edge, str) and not _DATE.fullmatch(edge) for edge in edges):
+                msg = f"A bucket edge of {name!r} is no date."
+                raise InvalidGraph(msg, hint="Write dates such as 2020-01-31.")
+        object.__setattr__(self, "groups", _checked_groups(self.groups, self.quasi_identifiers))
 
     @property
     def attributes(self) -> tuple[str, ...]:
@@ -102,14 +123,27 @@ class Schema:
     def category(self, attribute: str, value: object) -> str:
         """Return the category under which `value` is coded and published.
 
-        None and the empty text are `MISSING`; numbers of a bucketed attribute become their bucket.
+        None and the empty text are `MISSING`; numbers and dates of a bucketed attribute become
+        their bucket, and what is in a group becomes that group.
 
         Raises
         ------
         InvalidGraph
-            If a bucketed attribute holds no number, or another one NaN. The value itself is not
-            repeated.
+            If a bucketed attribute holds no number or date, or another one NaN. The value itself is
+            not repeated.
         """
+        text = self._bucket(attribute, value)
+        return self._group_of.get(attribute, {}).get(text, text)
+
+    @cached_property
+    def _group_of(self) -> dict[str, dict[str, str]]:
+        """For each attribute the group of each value."""
+        return {
+            name: {value: group for group, values in groups.items() for value in values}
+            for name, groups in self.groups.items()
+        }
+
+    def _bucket(self, attribute: str, value: object) -> str:
         if value is None or (isinstance(value, str) and value in {"", MISSING}):
             return MISSING
         edges = self.buckets.get(attribute)
@@ -118,19 +152,65 @@ class Schema:
                 msg = f"Attribute {attribute!r} holds NaN, which is no category."
                 raise InvalidGraph(msg, hint="Give None where a value is missing.")
             return str(value)
+        if _is_nan(value):
+            return MISSING
+        if isinstance(edges[0], str):
+            return bucket_text(edges, _date(attribute, value))
         try:
             number = float(value)  # type: ignore[arg-type]
         except (TypeError, ValueError) as error:
             msg = f"Attribute {attribute!r} is bucketed but holds something that is no number."
             raise InvalidGraph(msg) from error
-        if number != number:  # noqa: PLR0124 -- NaN means missing
-            return MISSING
-        position = bisect.bisect_right(edges, number)
-        if position == 0:
-            return f"<{edges[0]:g}"
-        if position == len(edges):
-            return f">={edges[-1]:g}"
-        return f"{edges[position - 1]:g}..<{edges[position]:g}"
+        return MISSING if _is_nan(number) else bucket_text(edges, number)
+
+
+def bucket_text(edges: Sequence[Border], value: Border) -> str:
+    """Return the bucket of a number, or of a date as text.
+
+    Examples
+    --------
+    >>> bucket_text((18, 65), 20), bucket_text(("2020-01-01",), "2021-05-09")
+    ('18..<65', '>=2020-01-01')
+    """
+    position = bisect.bisect_right(edges, value)  # type: ignore[type-var]
+    texts = [edge if isinstance(edge, str) else f"{edge:g}" for edge in edges]
+    if position == 0:
+        return f"<{texts[0]}"
+    if position == len(edges):
+        return f">={texts[-1]}"
+    return f"{texts[position - 1]}..<{texts[position]}"
+
+
+def date_of(value: object) -> str | None:
+    """Return a date as text that ascends with time; None for what is no date."""
+    text = str(value)
+    return text if _DATE.fullmatch(text) else None
+
+
+def _date(attribute: str, value: object) -> str:
+    text = date_of(value)
+    if text is None:
+        msg = f"Attribute {attribute!r} has buckets of dates but holds something that is no date."
+        raise InvalidGraph(msg, hint="Write dates such as 2020-01-31.")
+    return text
+
+
+def _checked_groups(
+    groups: Mapping[str, Groups], quasi_identifiers: Collection[str]
+) -> dict[str, dict[str, tuple[str, ...]]]:
+    found: dict[str, dict[str, tuple[str, ...]]] = {}
+    for name, of_name in groups.items():
+        if name not in quasi_identifiers:
+            msg = f"Groups are declared for {name!r}, which is no quasi-identifier."
+            raise InvalidGraph(msg)
+        found[name] = {
+            group: check_texts(f"A group of {name!r}", values) for group, values in of_name.items()
+        }
+        values = [value for values in found[name].values() for value in values]
+        if len(set(values)) != len(values) or "" in found[name]:
+            msg = f"The groups of {name!r} share a value, or one has no name."
+            raise InvalidGraph(msg)
+    return found
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -9,6 +9,7 @@ from ktsafe.errors import InvalidParams
 
 Effort = Literal["fast", "balanced", "thorough"]
 Aim = Literal["balanced", "f1", "cost"]
+Generalize = Literal["none", "auto"]
 RareQi = Literal["withhold", "suppress", "pad"]
 OverAlpha = Literal["suppress", "pad"]
 

@@ -68,7 +68,11 @@ def schema_digest(schema: Schema) -> str:
         "quasi_identifiers": schema.quasi_identifiers,
         "sensitive": schema.sensitive,
         "sensitive_values": sorted(schema.sensitive_values),
-        "buckets": {name: list(map(float, edges)) for name, edges in schema.buckets.items()},
+        "buckets": {
+            name: [edge if isinstance(edge, str) else float(edge) for edge in edges]
+            for name, edges in schema.buckets.items()
+        },
+        **({"groups": schema.groups} if schema.groups else {}),
     }
     return hashlib.sha256(json.dumps(said, sort_keys=True).encode()).hexdigest()
 

@@ -39,12 +39,12 @@ class VertexTable:
         self.n_lives = 0  # given so far
         self.n_ended = 0  # lives that ended so far
         self.codes = [array("i") for _ in schema.attributes]
-        self.categories = [[MISSING] for _ in schema.attributes]
+        self.categories = [[schema.category(name, None)] for name in schema.attributes]
         self._schema = schema
         self._secret = secret
         self._absent: dict[bytes, int] = {}
         self._free: list[int] = []
-        self._code_of: list[dict[str, int]] = [{MISSING: 0} for _ in schema.attributes]
+        self._code_of: list[dict[str, int]] = [{texts[0]: 0} for texts in self.categories]
         self._memos: list[dict[str, int]] = [{} for _ in schema.attributes]
 
     @property

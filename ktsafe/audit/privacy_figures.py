@@ -220,9 +220,13 @@ def _known(
 
 
 def _of_counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
-    """Summarize numbers of candidates; quantiles are lower ones, so that each was seen."""
+    """Summarize numbers of candidates; quantiles are lower ones, so that each was seen.
+
+    `risk_mean` is the mean over people of 1 / candidates, the average risk.
+    """
     if len(values) == 0:
-        return {"min": None, "p1": None, "p5": None, "median": None, "below_k": 0, "share": None}
+        nothing = dict.fromkeys(("min", "p1", "p5", "median", "share", "risk_mean"))
+        return {**nothing, "below_k": 0}
     p1, p5, median = np.quantile(values, [0.01, 0.05, 0.5], method="lower").tolist()
     below = int(np.count_nonzero(values < k))
     return {
@@ -232,6 +236,7 @@ def _of_counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
         "median": median,
         "below_k": below,
         "share": _ratio(below, len(values)),
+        "risk_mean": round(float((1 / np.maximum(values, 1)).mean()), 6),
     }
 
 

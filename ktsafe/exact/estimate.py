@@ -1,9 +1,11 @@
-"""What a release in exact cohorts would cost, in milliseconds and without making one.
+"""What a release in exact cohorts would be worth, in milliseconds and without making one.
 
-Members of a leaf of the kt-tree are brought to their component-wise median. Each unit by which a
-count changes is half an edge, and no pair of classes costs more than its ties. Nothing here is a
-bound: degrees of both sides must fit each other, which costs more, and the swap search of a release
-finds better cohorts, which costs less.
+Members of a leaf of the kt-tree are brought to their mean. A count that exceeds it shows as many
+ties as the mean; what the mean has more is inserted, and a mean between two whole numbers is as
+many of either. Both ends of an edge must agree, so that of a pair of classes the worse side counts.
+As many edges are shown as there are ties, so that the ties shown are the F1. Nothing here is a
+bound: degrees of both sides must fit each other, which shows fewer, and the swap search of a
+release finds better cohorts, which shows more.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
 
 
-def estimated_shares(graph: AttributedGraph, params: PrivacyParams) -> tuple[float, float]:
-    """Return the likely edge cost, as a share of the ties, and the share of people shown.
+def estimated_worth(graph: AttributedGraph, params: PrivacyParams) -> tuple[float, float]:
+    """Return the likely F1 of ties, and the share of people shown.
 
     People of classes that are too small for a cohort are not shown. Whose sensitive value would
     have to be hidden is not looked at.
@@ -32,29 +34,31 @@ def estimated_shares(graph: AttributedGraph, params: PrivacyParams) -> tuple[flo
     --------
     >>> from ktsafe.datasets.synthetic import uniform
     >>> graph = uniform(200, 1000, rng=np.random.default_rng(0), n_tuples=3)
-    >>> cost, people = estimated_shares(graph, PrivacyParams(k=5))
-    >>> 0 < cost < 1, people
+    >>> f1, people = estimated_worth(graph, PrivacyParams(k=5))
+    >>> 0.5 < f1 < 1, people
     (True, 1.0)
     """
     classes, counts = graph.qi_classes, neighbour_counts(graph)
     sizes = np.bincount(classes)
     is_shown = sizes >= params.k
-    n = len(sizes)
-    off = np.zeros((n, n))
+    shown, n = np.flatnonzero(is_shown), int(is_shown.sum())
+    # Classes that are not shown can be very many: they have no place in the table.
+    place = np.full(len(sizes), -1, dtype=np.int64)
+    place[shown] = np.arange(n)
+    ends_shown = np.zeros((n, n))
     nobody = np.zeros(graph.n_vertices, dtype=np.bool_)
     members = np.split(np.argsort(classes, kind="stable"), np.cumsum(sizes)[:-1])
-    for c in np.flatnonzero(is_shown):
+    for c in shown:
         block = counts[members[c]]
         columns = np.unique(block.indices)
+        columns = columns[is_shown[columns]]
         rows = np.ascontiguousarray(block[:, columns].toarray(), dtype=np.int32)
         for leaf in leaves_of(rows, nobody[: len(rows)], params):
             of_leaf = rows[leaf]
-            off[c, columns] += np.abs(of_leaf - np.median(of_leaf, axis=0)).sum(axis=0)
-    ties = np.zeros((n, n))
-    low, high = np.sort(classes[graph.edges], axis=1).T
-    np.add.at(ties, (low, high), 1)
-    changed = (np.triu(off + off.T) - np.diag(np.diag(off))) / 2
-    changed[~is_shown] = changed[:, ~is_shown] = np.inf
-    cost = float(np.minimum(changed, ties).sum())
+            mean = of_leaf.mean(axis=0)
+            least = np.floor(mean)
+            both = np.minimum(of_leaf, least) + (mean - least) * (of_leaf > least)
+            ends_shown[place[c], place[columns]] += both.sum(axis=0)
+    ties = float(np.minimum(ends_shown, ends_shown.T).sum()) / 2
     people = float(sizes[is_shown].sum()) / max(graph.n_vertices, 1)
-    return cost / max(graph.n_edges, 1), people
+    return ties / max(graph.n_edges, 1), people

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Mapping
 from concurrent.futures import Executor
 from typing import Any, ClassVar, NamedTuple, Self
@@ -14,11 +15,10 @@ from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence.gate import cost_figures
 from ktsafe.sequence.memory import pages
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
-from ktsafe.sequence.memory.paged_table import NOBODY
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.frame import Draft, Frame
 from ktsafe.sequence.step import EXACT, Recipe, Step, make_release
 
@@ -100,6 +100,8 @@ class Sequence:
         self.params = params
         self.options = options
         self._frame = Frame.of(schema, params, options)
+        self._saved: dict[str, bytes] = {}
+        self._digests: dict[str, bytes] = {}
 
     @classmethod
     def begin(
@@ -123,14 +125,13 @@ class Sequence:
             If inserted vertices are needed and cannot be non-sensitive.
         """
         sequence = cls(State(len(schema.attributes)), schema, params, options)
-        sequence._make(changes, rng, executor)
-        sequence._state.commit()
+        sequence.advance(changes, rng, executor)
         return sequence
 
     def advance(
         self, changes: Changes, rng: np.random.Generator, executor: Executor | None = None
     ) -> Step:
-        """Make the next release, in place; if that raises, everything is as it was.
+        """Make the next release; if that raises, everything is as it was.
 
         An executor works on parts side by side; the release is the same without.
 
@@ -141,15 +142,10 @@ class Sequence:
         NotKTSafe
             If the release does not satisfy the certificate: it must not be published.
         """
-        state = self._state
-        before = state.meta()
-        try:
-            state.current.begin(state.current.number + 1)
-            step = self._make(changes, rng, executor)
-        except BaseException:
-            state.undo(before)
-            raise
-        state.commit()
+        # The next release is made of a copy, so that the former state is kept until there is one.
+        after = self._state.following()
+        step = make_release(Draft(after, self._frame, rng, executor), changes, self.recipe)
+        self._state, self._digests = after, {}
         return step
 
     @property
@@ -178,13 +174,13 @@ class Sequence:
         found: tuple[list[PlannedPair], list[PlannedPair]] = [], []
         for classes, release in state.current.planned.items():
             first, second = sorted(values[cls] for cls in classes)
-            is_dark = not state.edges.between[classes]
+            is_dark = classes not in state.edges.between
             found[is_dark].append(PlannedPair((first, second), release))
         return tuple(sorted(found[0])), tuple(sorted(found[1]))
 
     def truth(self) -> tuple[AttributedGraph, NDArray[np.int64]]:
         """Return the true graph as of the last changes, and its keys, ascending; a whole scan."""
-        return truth_of(self._state, self._schema)
+        return self._state.truth(self._schema)
 
     def cohorts(self) -> NDArray[np.int64]:
         """Return the cohort of every released vertex, in the order of `released`."""
@@ -225,16 +221,23 @@ class Sequence:
 
     def to_pages(self) -> dict[str, bytes]:
         """Return the whole state as named pages."""
-        return pages.state_pages(self._state, self._fixed(), dirty=False)
+        return dict(pages.state_pages(self._state, self._fixed()))
 
     def changed_pages(self) -> dict[str, bytes]:
         """Return the pages that differ from what was last marked as saved. None ever vanishes."""
-        return pages.state_pages(self._state, self._fixed(), dirty=True)
+        changed, digests = {}, dict[str, bytes]()
+        for name, page in pages.state_pages(self._state, self._fixed()):
+            digests[name] = _digest(page)
+            if digests[name] != self._saved.get(name):
+                changed[name] = page
+        self._digests = digests
+        return changed
 
     def mark_saved(self) -> None:
         """Note that all pages are saved as they are now."""
-        for table in self._state.tables:
-            table.dirty.clear()
+        if not self._digests:
+            self.changed_pages()
+        self._saved = self._digests
 
     @classmethod
     def from_pages(cls, saved: Mapping[str, bytes]) -> Self:
@@ -251,13 +254,13 @@ class Sequence:
             fixed["schema"]["sensitive"],
             frozenset(fixed["schema"]["sensitive_values"]),
             fixed["schema"]["buckets"],
+            # Sequences that an older version began have none.
+            groups=fixed["schema"].get("groups", {}),
         )
         params = PrivacyParams.from_mapping(fixed["params"])
-        return cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
-
-    def _make(self, changes: Changes, rng: np.random.Generator, executor: Executor | None) -> Step:
-        draft = Draft(self._state, self._frame, rng, executor)
-        return make_release(draft, changes, self.recipe)
+        sequence = cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
+        sequence._saved = {name: _digest(page) for name, page in saved.items()}
+        return sequence
 
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""
@@ -272,7 +275,12 @@ class Sequence:
                 "sensitive": schema.sensitive,
                 "sensitive_values": sorted(schema.sensitive_values),
                 "buckets": schema.buckets,
+                **({"groups": schema.groups} if schema.groups else {}),
             },
             "params": self.params.to_mapping(),
             "options": self.options.to_mapping(),
         }
+
+
+def _digest(page: bytes) -> bytes:
+    return hashlib.blake2b(page, digest_size=16).digest()

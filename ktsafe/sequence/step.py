@@ -11,15 +11,14 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence.gate import cohort_certificate, cover
-from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
-from ktsafe.sequence.memory.neighbours import by_classes
-from ktsafe.sequence.memory.paged_table import NOBODY
+from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
 from ktsafe.sequence.people.frame import Draft, Frame
-from ktsafe.sequence.people.qi_changes import move_groups, note_class, rebirth
+from ktsafe.sequence.people.qi_changes import move_groups, rebirth
 from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
@@ -76,7 +75,7 @@ EXACT = Recipe(move_groups, publish_ready, plan_ties, cohort_certificate.check)
 
 
 def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
-    """Turn the current release into the next one; return what is visibly different.
+    """Make of a draft's state, a copy of the former one, the next release; return what differs.
 
     Raises
     ------
@@ -102,9 +101,8 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     gained, lost = state.current.gained.array(), state.current.lost.array()
     # Edges between two vertices that appeared with them are births, no gains.
     gained = gained[(gained < first_born).any(axis=1)]
-    ids = state.places.published[:]
-    places = state.places.used()
-    vacated = ids[places[state.places.left[places] == state.current.number]]
+    ids = state.places.published.copy()
+    vacated = ids[state.places.left == state.current.number]
     # Only now: what cohorts without edges lost in this release was looked at above.
     retired = np.array(_remove_bare(state, left), dtype=np.int64)
     return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired, vacated)
@@ -117,21 +115,21 @@ def apply(draft: Draft, changes: Changes) -> set[int]:
     """
     state = draft.state
     _remove_ties(state, changes)
-    departed = [depart(draft, row) for row in _rows(state, changes.left.tolist()).tolist()]
+    left = depart(draft, _rows(state, changes.left))
     _change(state, changes)
-    if not state.people.row_of.keys().isdisjoint(changes.joined.tolist()):
+    if (state.people.rows_of(changes.joined) != NOBODY).any():
         raise InvalidGraph("Somebody joins who is there already.")
-    state.people.join(changes.joined, *state.codes.of_all(changes.joined_values))
+    state.join(changes.joined, *state.codes.of_all(changes.joined_values))
     _add_ties(state, changes)
-    return {label for label in departed if label is not None}
+    return left
 
 
-def _rows(state: State, keys: list[int]) -> NDArray[np.int64]:
+def _rows(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows of people."""
-    try:
-        return np.array(list(map(state.people.row_of.__getitem__, keys)), dtype=np.int64)
-    except KeyError:
-        raise InvalidGraph("Changes name a person who is not there.") from None
+    rows = state.people.rows_of(keys)
+    if (rows == NOBODY).any():
+        raise InvalidGraph("Changes name a person who is not there.")
+    return rows
 
 
 def _remove_ties(state: State, changes: Changes) -> None:
@@ -139,12 +137,11 @@ def _remove_ties(state: State, changes: Changes) -> None:
 
     Those of people who leave are left to their departure, which makes them residual.
     """
-    leavers = set(changes.left.tolist())
-    keys = [tie for tie in changes.ties_removed.tolist() if leavers.isdisjoint(tie)]
-    ties = _rows(state, [key for tie in keys for key in tie]).reshape(-1, 2)
-    held = state.held.of.rows_of(ties)
+    leaves = np.isin(changes.ties_removed, changes.left).any(axis=1)
+    ties = _rows(state, changes.ties_removed[~leaves])
+    held = state.held.rows_of(ties)
     is_held = held >= 0
-    edges = state.edges.adjacent.rows_of(state.people.place[ties[~is_held]])
+    edges = state.edges.rows_of(state.people.place[ties[~is_held]])
     if (edges < 0).any() or (state.edges.is_true[edges] != TRUE).any():
         raise InvalidGraph("A tie is removed that is not there.")
     state.held.unhold(held[is_held])
@@ -154,16 +151,17 @@ def _remove_ties(state: State, changes: Changes) -> None:
 
 def _change(state: State, changes: Changes) -> None:
     """Note changed values."""
-    rows = _rows(state, changes.changed.tolist()).tolist()
-    for row, values in zip(rows, changes.changed_values, strict=True):
-        cls, state.people.sensitive[row] = state.codes.of(values)
-        note_class(state, row, cls)
+    rows = _rows(state, changes.changed)
+    cls, sensitive = state.codes.of_all(changes.changed_values)
+    state.people.write(rows, cls=cls, sensitive=sensitive)
+    # Whoever waits has them among their neighbours.
+    state.current.moved.update(rows.tolist(), state.held.around(rows)[1].tolist())
 
 
 def _show_values(draft: Draft, changes: Changes) -> None:
     """Show changed sensitive values, where people are by now: no place changes as it is left."""
     state = draft.state
-    rows = _rows(state, changes.changed.tolist())
+    rows = _rows(state, changes.changed)
     rows = rows[state.people.place[rows] != NOBODY]
     places = state.people.place[rows]
     before = state.places.sensitive[places]
@@ -176,18 +174,16 @@ def _show_values(draft: Draft, changes: Changes) -> None:
 
 def _add_ties(state: State, changes: Changes) -> None:
     """Hide new ties, but for those whose edge is released already."""
-    ties = _rows(state, changes.ties_added.reshape(-1).tolist()).reshape(-1, 2)
-    edges = state.edges.adjacent.rows_of(state.people.place[ties])
-    is_true = state.edges.is_true[edges[edges >= 0]] == TRUE
-    if is_true.any() or (state.held.of.rows_of(ties) >= 0).any():
+    ties = _rows(state, changes.ties_added)
+    edges = state.edges.rows_of(state.people.place[ties])
+    is_shown = edges != NOBODY
+    is_true = state.edges.is_true[edges[is_shown]] == TRUE
+    if is_true.any() or (state.held.rows_of(ties) != NOBODY).any():
         raise InvalidGraph("A tie is added that is there already.")
     _note_ties(state, ties)
-    # A tie whose edge is released takes a row and gives it back before the next one is held.
-    starts = np.flatnonzero(edges >= 0) + 1
-    for part, edge in zip(np.split(ties, starts), [*edges[starts - 1].tolist(), -1], strict=True):
-        held = state.held.hold(part, state.current.number)
-        if edge >= 0:
-            relabel(state, int(held[-1]), edge)
+    state.held.hold(ties[~is_shown], state.current.number)
+    state.current.moved.update(ties.reshape(-1).tolist())
+    relabel(state, edges[is_shown], state.current.number)
 
 
 def _note_ties(state: State, ties: NDArray[np.int64]) -> None:
@@ -202,8 +198,9 @@ def _remove_bare(state: State, left: set[int]) -> list[int]:
 
     In a deserted group no tie is true, so it has no edges.
     """
-    gone: list[int] = []
-    for label in state.places.deserted(sorted(state.current.touched | left)):
-        if not any(state.edges.adjacent[place] for place in state.places.members[label]):
-            gone += state.remove_cohort(label)
-    return gone
+    members = state.places.members
+    labels = sorted(label for label in state.current.touched | left if label in members)
+    bare = [label for label in labels if (state.places.owner[members[label]] == NOBODY).all()]
+    places = np.concatenate([np.zeros(0, dtype=np.int64), *(members[label] for label in bare)])
+    shows = set(state.places.cohort[places[state.edges.around(places)[0]]].tolist())
+    return state.remove_cohorts([label for label in bare if label not in shows])

@@ -50,7 +50,7 @@ def main() -> int:
     print(f"{n} people, {len(tree.members)} leaves: grown in {grown:.2f} core s", flush=True)
 
     began = time.process_time()
-    pages = [table.pages() for table in tree.tables]
+    pages = [dict(table.pages()) for table in tree.tables]
     size = sum(len(page) for of_table in pages for page in of_table.values())
     print(f"saved: {size / 2**20:.1f} MiB in {time.process_time() - began:.2f} core s", flush=True)
     began = time.process_time()
@@ -65,9 +65,10 @@ def main() -> int:
         rows[person] = rng.poisson(TIES / a.columns, a.columns)
     began = time.process_time()
     kept.update({person: classes[person] for person in changed}, rows_of, PARAMS)
-    written = [table.pages(table.dirty) for table in kept.tables]
     spent = time.process_time() - began
-    size = sum(len(page) for of_table in written for page in of_table.values())
+    before = {name: page for of_table in pages for name, page in of_table.items()}
+    now = {name: page for table in kept.tables for name, page in table.pages()}
+    size = sum(len(page) for name, page in now.items() if page != before.get(name))
     print(
         f"{len(changed)} rows changed: {kept.moved} people moved, {len(kept.computed)} pivots "
         f"computed, {size / 2**20:.2f} MiB written in {spent:.4f} core s, "
@@ -78,7 +79,7 @@ def main() -> int:
     print(f"{pairs:,} pairs of people of a class: {shares}")
     digest = hashlib.sha256()
     for table in kept.tables:
-        for name, page in sorted(table.pages().items()):
+        for name, page in table.pages():
             digest.update(name.encode() + page)
     print(digest.hexdigest()[:12])
     return 0

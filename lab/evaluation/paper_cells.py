@@ -14,7 +14,7 @@ from scipy.sparse import csgraph
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.anonymization import anonymize_in_order
 from ktsafe.audit import trace, usefulness
-from ktsafe.audit._utility_core import distances, triangles
+from ktsafe.audit.utility import as_igraph, hops_between
 from ktsafe.datasets import uniform
 from ktsafe.strategies import Request, strategy_named
 from ktsafe.verify import verify_graph
@@ -146,10 +146,10 @@ def utility(n: int, graph: AttributedGraph) -> dict[str, Any]:
     first = samples[0]
     sources = rng.integers(n, size=DRAWN // 10)
     targets = (sources[:, np.newaxis] + rng.integers(1, n, size=(len(sources), 10))) % n
-    hops = distances(graph.indptr, graph.indices, sources, targets).reshape(-1)
+    counted = as_igraph(graph)
+    hops = hops_between(counted, sources, targets).reshape(-1)
     found = hops[hops >= 0].astype(np.float64)
-    pairs = degrees * (degrees - 1) / 2
-    closed = triangles(graph.indptr, graph.indices) / np.maximum(pairs, 1)
+    closed = np.array(counted.transitivity_local_undirected(mode="zero"))
     tops = np.append(DEGREE_EDGES, np.inf)
     return {
         "degree_mean": first.mean(),

@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 from typing import Any, Final
 
+from ktsafe.generalization.quick_release import afresh
 from ktsafe.stream.config.settings import Settings
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.service import assembly
-from ktsafe.stream.study.worth import afresh
 
 
 def private_audits(folder: Path) -> list[dict[str, Any]]:

@@ -1,9 +1,10 @@
-"""`ktsafe advise`: which attributes to leave out or tell in broader buckets, and what k costs."""
+"""`ktsafe advise`: how coarsely to tell each attribute, what to leave out, and what k costs."""
 
 from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,16 +18,20 @@ from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.process.command_line import (
     Edges,
     FiguresSeed,
+    Hierarchies,
     Json,
+    Keep,
     SchemaFile,
     Vertices,
     numbers,
+    words_of,
 )
+from ktsafe.stream.report.writing import new_file
 from ktsafe.stream.watching.progress import phases
 
 if TYPE_CHECKING:
-    from ktsafe import Schema
-    from ktsafe.stream.study.advice import ReleaseSetting, Tried
+    from ktsafe.generalization.advice import Advice, Tried
+    from ktsafe.generalization.lattice import Lattice
 
 
 def advise(
@@ -36,25 +41,34 @@ def advise(
     k: Annotated[int, typer.Option(help="Least number of candidates that you want.")] = 10,
     others: Annotated[str, typer.Option("--other-k", help="Other k to try.")] = "5,20",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
+    keep: Keep = "",
+    hierarchies: Hierarchies = None,
+    write: Annotated[
+        Path | None, typer.Option(help="New schema file that tells people as is advised.")
+    ] = None,
     budget: Annotated[
         float, typer.Option(min=0, help="Seconds after which no more releases are made.")
     ] = 60.0,
     seed: FiguresSeed = 1,
     as_json: Json = False,
 ) -> int:
-    """Advise which quasi-identifiers to keep: all settings are estimated, the best are released.
+    """Advise how coarsely to tell each quasi-identifier: estimates of many ways, the best released.
 
-    Nothing is published. What it prints is private.
+    Nothing is published. What it prints, and the schema that it writes, are private.
     """
     ks = numbers(others, "--other-k") if others.strip() else []
+    from ktsafe.generalization.advice import advised
+    from ktsafe.generalization.advice_in_words import attributes_table, corrected, in_words
+    from ktsafe.generalization.lattice import Lattice
     from ktsafe.params import PrivacyParams
-    from ktsafe.stream.files.graphs import read_graph, read_schema
-    from ktsafe.stream.study.advice import advised, in_words, settings_of
+    from ktsafe.stream.files.graphs import declared_beside, read_graph, read_levels, read_schema
 
     params = PrivacyParams(k=k, alpha=alpha)  # type: ignore[arg-type]
     for each in ks:
         _ = PrivacyParams(k=each, alpha=alpha)  # type: ignore[arg-type]
-    graph = read_graph(vertices, edges, read_schema(schema)).graph
+    declared = read_schema(schema)
+    graph = read_graph(vertices, edges, declared).graph
+    lattice = Lattice.of(graph, k, read_levels(hierarchies or schema))
     compile_first()
     started = time.monotonic()
     with phases("trying settings") as progress:
@@ -63,58 +77,58 @@ def advise(
             progress(what, done)
             return time.monotonic() - started < budget
 
-        advice = advised(graph, params, ks, go_on, seed=seed)
+        advice = advised(lattice, params, ks, go_on, keep=words_of(keep), seed=seed)
+    attributes = attributes_table(lattice, advice.best, declared_beside(declared))
     report: dict[str, Any] = {
-        "advice": in_words(advice.base, advice.best),
-        "recommended": advice.best.to_mapping(),
-        "configuration": _configuration(graph.schema, advice.best.setting, alpha),
-        "prices": [one.to_mapping() for one in advice.prices],
-        "front": [one.to_mapping() for one in advice.front],
-        "settings": len(settings_of(graph.schema, (k, *ks))),
+        "advice": in_words(advice),
+        "recommended": advice.best.to_mapping(lattice),
+        "spellings_corrected": corrected(lattice),
+        "configuration": f'{attributes}\n[privacy]\nk = {k}\nalpha = "{alpha}"\n',
+        "prices": [one.to_mapping(lattice) for one in advice.prices],
+        "front": [one.to_mapping(lattice) for one in advice.front],
+        "settings": lattice.size * len({k, *ks}),
+        "tried": advice.n_tried,
         "seconds": round(time.monotonic() - started, 3),
     }
+    if write is not None:
+        with new_file(write) as file:
+            file.write(attributes)
     if as_json:
         typer.echo(json.dumps(report, indent=2))
     else:
-        _print(report, advice.front)
+        _print(report, advice)
+        typer.echo(f"{write}: the schema, private" if write else report["configuration"])
     return Exit.OK
 
 
-def _configuration(schema: Schema, setting: ReleaseSetting, alpha: str) -> str:
-    """Return the lines to paste; those of [attributes] stand in a schema file, too."""
-    from ktsafe.stream.study.advice import broader_buckets
-
-    names = [name for name in schema.quasi_identifiers if name not in setting.dropped]
-    buckets = {
-        name: list(broader_buckets(schema, name) if name in setting.broader else borders)
-        for name, borders in schema.buckets.items()
-        if name not in setting.dropped
-    }
-    told = ", ".join(f"{json.dumps(name)} = {borders}" for name, borders in buckets.items())
-    return (
-        f"[attributes]\nquasi_identifiers = {json.dumps(names)}\n"
-        + (f"buckets = {{ {told} }}\n" if told else "")
-        + f'\n[privacy]\nk = {setting.k}\nalpha = "{alpha}"\n'
-    )
-
-
-def _print(report: dict[str, Any], best: list[Tried]) -> None:
+def _print(report: dict[str, Any], advice: Advice) -> None:
     typer.echo(f"{report['advice']}\n")
-    columns = ("k", "left out", "broader", "precision", "recall", "F1", "people")
+    names = advice.lattice.graph.schema.quasi_identifiers
+    columns = ("k", *names, "F1", "people", "wrong", "guessed")
     table = Table(*columns, box=SIMPLE_HEAD)
-    for one in best:
-        said = [", ".join(names) or "-" for names in (one.setting.dropped, one.setting.broader)]
-        if one.usefulness is not None:
-            ties = one.usefulness["edges"]
-            shares = [ties["precision"], ties["recall"], ties["f1"], one.people]
-            texts = [text_of(share) for share in shares]
-        elif one.is_made:
-            texts = ["no safe release", "", "", ""]
-        else:
-            texts = ["", "", f"~{one.f1:.2f}", f"~{one.people:.2f}"]
-        table.add_row(str(one.setting.k), *said, *texts)
+    for one in advice.front:
+        table.add_row(str(one.setting.k), *_told(advice.lattice, one), *_worth(one))
     Console(highlight=False).print(table)
+    for name, n in report["spellings_corrected"].items():
+        typer.echo(f"{name}: {n} spellings differ from another by case or spaces; taken for it")
     typer.echo(
-        f"Of {report['settings']} settings, those that no other one beats, in "
-        f"{report['seconds']:.0f} s; ~ is an estimate. To paste:\n\n{report['configuration']}"
+        f"Values that each attribute is told in (-: left out), of the {report['tried']} of "
+        f"{report['settings']} settings that were estimated, where no other one is better; in "
+        f"{report['seconds']:.0f} s. ~: an estimate. wrong: the share of simple conclusions that "
+        "are off by more than 20%. guessed: people found by their neighbours.\n"
     )
+
+
+def _told(lattice: Lattice, one: Tried) -> list[str]:
+    return [
+        str(len(levels[level].texts)) if level < len(levels) else "-"
+        for levels, level in zip(lattice.levels, one.setting.levels, strict=True)
+    ]
+
+
+def _worth(one: Tried) -> list[str]:
+    if one.usefulness is not None:
+        return [text_of(share) for share in (one.f1, one.people, one.wrong, one.found)]
+    if one.is_made:
+        return ["no safe release", "", "", ""]
+    return [f"~{one.f1:.2f}", f"~{one.people:.2f}", "", ""]

@@ -8,6 +8,7 @@ import json
 import secrets
 import shlex
 import time
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -16,14 +17,22 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.errors import InvalidGraph
-from ktsafe.options import Aim, AnonymizeOptions, Effort, OverAlpha, RareQi
+from ktsafe.errors import InvalidGraph, InvalidParams
+from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.after_install import compile_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.figure_text import cost_in_words, number
-from ktsafe.stream.process.command_line import EdgesOfAnyKind, Json, SchemaIfAny, VerticesIfAny
+from ktsafe.stream.process.command_line import (
+    EdgesOfAnyKind,
+    Hierarchies,
+    Json,
+    Keep,
+    SchemaIfAny,
+    VerticesIfAny,
+    words_of,
+)
 from ktsafe.stream.report.writing import check_page, new_file
 from ktsafe.stream.watching.progress import phases
 from ktsafe.stream.workers.pool import Workers
@@ -33,6 +42,7 @@ if TYPE_CHECKING:
     from ktsafe.anonymization import Anonymized
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release
+    from ktsafe.stream.files.releases_write import ReleaseHeader
     from ktsafe.verify.kt_safe_verdict import Verdict
 
 USEFULNESS = {
@@ -84,6 +94,11 @@ def anonymize_files(
     over_alpha: Annotated[
         OverAlpha, typer.Option(help="Groups of a greater sensitive share than alpha: what to do.")
     ] = "suppress",
+    generalize: Annotated[
+        Generalize, typer.Option(help="auto: tell quasi-identifiers as `ktsafe advise` would.")
+    ] = "none",
+    keep: Keep = "",
+    hierarchies: Hierarchies = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads; default: one per core.")
     ] = None,
@@ -113,8 +128,11 @@ def anonymize_files(
     _check_folders(out, audit)
     if report is not None:
         check_page(report)
-    places = Paths(vertices, edges, schema, out, audit, report)
-    found = _anonymized(places, params, options, workers, seed)
+    if generalize == "none" and (keep or hierarchies):
+        raise InvalidParams("--keep and --hierarchies need --generalize auto.")
+    places = Paths(vertices, edges, schema, out, audit, report, hierarchies)
+    coarser = None if generalize == "none" else words_of(keep)
+    found = _anonymized(places, params, options, workers, seed, coarser)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
@@ -125,7 +143,10 @@ def anonymize_files(
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Paths:
-    """Where the command reads from and writes to; None where none was given or asked for."""
+    """Where the command reads from and writes to; None where none was given or asked for.
+
+    `hierarchies` is None if they are in the schema file.
+    """
 
     vertices: Path | None
     edges: Path
@@ -133,6 +154,7 @@ class Paths:
     out: Path
     audit: Path
     report: Path | None
+    hierarchies: Path | None
 
 
 def _check_folders(out: Path, audit: Path) -> None:
@@ -157,18 +179,23 @@ def _anonymized(
     options: AnonymizeOptions,
     workers: int | None,
     seed: int | None,
+    keep: list[str] | None,
 ) -> dict[str, Any]:
+    """Make, verify and write a release; `keep` is None where people are told as they are."""
     # Compiled kernels load slowly, so that only commands in need of them pay.
     import numpy as np
 
     from ktsafe import anonymize
+    from ktsafe.generalization.named_values import named_values
     from ktsafe.stream.files.beside import written_beside
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
+    from ktsafe.stream.files.releases_write import ReleaseHeader
 
     declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared)
     compile_first(options.strategy)
     started = time.perf_counter()
+    source, said = (source, None) if keep is None else _generalized(source, places, params, keep)
     rng = np.random.default_rng(secrets.randbits(128) if seed is None else seed)
     with phases("anonymizing") as progress, Workers(workers).open() as (executor, _):
         result = anonymize(
@@ -182,12 +209,19 @@ def _anonymized(
         phases("judging") as progress,
     ):
         progress("verifying", 0.0)
-        release, verdict, ids = _written_and_verified(release_room, declared, result, params, seed)
+        header = ReleaseHeader(
+            places.out.name,
+            "single",
+            None,
+            params,
+            generalized=named_values(source.graph.schema.groups, source.people, params.k),
+        )
+        release, verdict, ids = _written_and_verified(release_room, declared, result, header, seed)
         progress("measuring", 0.5)
         figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
         _write_audit(audit_room, source, result, ids, figures)
     if places.report is not None:
-        _write_report(places.report, release, figures)
+        _write_report(places.report, places.out, release, figures)
     return {
         "release": str(places.out),
         "audit": str(places.audit),
@@ -199,15 +233,37 @@ def _anonymized(
         "seconds": round(seconds, 3),
         "edges_repeated": source.edges_repeated,
         "loops": source.loops,
+        "generalized": said,
         "figures": figures,
     }
+
+
+def _generalized(
+    source: GraphFile, places: Paths, params: PrivacyParams, keep: list[str]
+) -> tuple[GraphFile, str]:
+    """Return the graph told as is advised, and the advice in words."""
+    from ktsafe.generalization.advice import advised
+    from ktsafe.generalization.advice_in_words import in_words
+    from ktsafe.generalization.lattice import Lattice
+    from ktsafe.generalization.named_values import people_of_values
+    from ktsafe.stream.files.graphs import read_levels
+
+    declared = places.hierarchies or places.schema
+    levels = {} if declared is None else read_levels(declared)
+    lattice = Lattice.of(source.graph, params.k, levels)
+    advice = advised(lattice, params, (), lambda _what, _done: False, keep=keep)
+    # Groups that the schema file declares are values here; what is in them is known beside.
+    people = people_of_values(source.graph)
+    people = {name: counts + source.people.get(name, Counter()) for name, counts in people.items()}
+    graph = lattice.at(advice.best.setting.levels)
+    return dataclasses.replace(source, graph=graph, people=people), in_words(advice)
 
 
 def _written_and_verified(
     folder: Path,
     schema: Schema,
     result: Anonymized,
-    params: PrivacyParams,
+    header: ReleaseHeader,
     seed: int | None,
 ) -> tuple[Release, Verdict, list[str]]:
     """Write the release into `folder`, read it again and judge what was read.
@@ -227,7 +283,6 @@ def _written_and_verified(
     from ktsafe.stream.files.releases_read import read_release
 
     ids = releases_write.random_ids(result.graph.n_vertices, seed=seed)
-    header = releases_write.ReleaseHeader(folder.name, "single", None, params)
     shown = result.graph
     if isinstance(schema, CompositeSchema):
         shown = declaring_what_is_shown(shown)
@@ -283,13 +338,15 @@ def _write_audit(
         write_certificate(folder, ids, result.shift)
 
 
-def _write_report(path: Path, release: Release, figures: dict[str, Any]) -> None:
+def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:
+    from ktsafe.stream.files.releases_read import manifest_sha256
     from ktsafe.stream.report.content import Told, content
     from ktsafe.stream.report.page import page
     from ktsafe.stream.report.writing import now
 
     with new_file(path) as file:
-        file.write(page(content([Told(release.manifest, figures)], now())))
+        told = Told(release.manifest, figures, manifest_sha256(folder))
+        file.write(page(content([told], now())))
 
 
 def _print(report: dict[str, Any]) -> None:
@@ -307,6 +364,8 @@ def _print(report: dict[str, Any]) -> None:
     Console(highlight=False).print(table)
     if report["report"] is not None:
         typer.echo(f"{report['report']}: how safe and how useful it is; private")
+    if report["generalized"] is not None:
+        typer.echo(f"generalized: {report['generalized']}")
     if report["edges_repeated"] or report["loops"]:
         typer.echo(
             f"ignored in the edge file: {report['edges_repeated']:,} duplicate edges, "

@@ -17,6 +17,7 @@ from typing import Final
 from ktsafe import AttributedGraph, Schema
 from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.errors import InvalidGraph
+from ktsafe.graph import Border
 
 JOINT: Final = "+"
 """Between the names of the parts, in the name of the composite attribute."""
@@ -45,7 +46,7 @@ def composite_schema(
     quasi_identifiers: list[str],
     sensitive: list[str],
     sensitive_values: Mapping[str, list[str]],
-    buckets: Mapping[str, tuple[float, ...]],
+    buckets: Mapping[str, tuple[Border, ...]],
 ) -> CompositeSchema:
     """Return the schema of what an `[attributes]` table with several sensitive attributes says.
 
@@ -81,8 +82,8 @@ def composed(
         alone = Schema((), part, sensitive, expect_absent=schema.expect_absent)
         AttributedGraph.from_columns(alone, columns, [])
     made, values = composite_sensitive(schema.quasi_identifiers, parts, columns, schema.sensitive)
-    made = dataclasses.replace(made, buckets=schema.buckets, expect_absent=schema.expect_absent)
-    return made, values
+    told = {name: getattr(schema, name) for name in ("buckets", "expect_absent", "groups")}
+    return dataclasses.replace(made, **told), values
 
 
 def declaring_what_is_shown(graph: AttributedGraph) -> AttributedGraph:

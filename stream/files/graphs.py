@@ -8,6 +8,7 @@ import gzip
 import io
 import tomllib
 import zlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,6 +20,7 @@ import numpy as np
 from ktsafe import AttributedGraph, Schema
 from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
+from ktsafe.generalization.levels import Declared
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.plain_words import plain_words
 
@@ -37,8 +39,9 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     quasi_identifiers: list[str]
     sensitive: str | list[str]
     sensitive_values: list[str] | dict[str, list[str]]
-    buckets: dict[str, list[float]] = {}
+    buckets: dict[str, list[float | str]] = {}
     expect_absent: list[str] = []
+    groups: dict[str, dict[str, list[str]]] = {}
 
     def to_schema(self) -> Schema:
         """Return the schema that the table describes.
@@ -53,10 +56,10 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
         names = tuple(self.quasi_identifiers)
         match self.sensitive, self.sensitive_values:
             case str() as sensitive, list() as values:
-                return Schema(names, sensitive, frozenset(values), buckets, absent)
+                return Schema(names, sensitive, frozenset(values), buckets, absent, self.groups)
             case list() as parts, dict() as by_part:
                 made = composite_schema(self.quasi_identifiers, parts, by_part, buckets)
-                return dataclasses.replace(made, expect_absent=absent)
+                return dataclasses.replace(made, expect_absent=absent, groups=self.groups)
         msg = "sensitive and sensitive_values must both be of one attribute, or both of several."
         raise InvalidGraph(msg, hint="docs/files.md shows one.")
 
@@ -72,12 +75,15 @@ class GraphFile:
     edges_repeated, loops:
         Lines of the edge file that were passed over, because they repeat an edge (in either
         direction) or join a vertex to itself.
+    people:
+        For each attribute with groups how many people have each value that may be in one.
     """
 
     graph: AttributedGraph
     ids: list[str]
     edges_repeated: int
     loops: int
+    people: Mapping[str, Counter[str]] = dataclasses.field(default_factory=dict)
 
 
 def read_schema(path: Path) -> Schema:
@@ -192,7 +198,44 @@ def _graph_file(
         graph = AttributedGraph.from_columns(*composed(schema, given), network.edges)
     else:
         graph = AttributedGraph.from_columns(schema, given, network.edges)
-    return GraphFile(graph, network.ids, network.edges_repeated, network.loops)
+    ungrouped = dataclasses.replace(schema, groups={})
+    people = {
+        name: Counter(ungrouped.category(name, value) for value in given[name])
+        for name in schema.groups
+    }
+    return GraphFile(graph, network.ids, network.edges_repeated, network.loops, people)
+
+
+def read_levels(path: Path) -> dict[str, list[Declared]]:
+    """Return the `[hierarchies]` table of a TOML file: ways to tell attributes, the finest first.
+
+    A file without that table has none.
+
+    Raises
+    ------
+    InvalidGraph
+        If the file cannot be read, or the table is no list of levels for each attribute.
+    """
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8")).get("hierarchies", {})
+        return msgspec.convert(table, dict[str, list[list[float | str] | dict[str, list[str]]]])
+    except OSError as error:
+        raise InvalidGraph(f"{path} cannot be read ({error.strerror}).") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
+        msg = f"{path}: its [hierarchies] are no lists of levels."
+        raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
+
+
+def declared_beside(schema: Schema) -> dict[str, Any]:
+    """Return what an `[attributes]` table says of sensitive attributes and absent values."""
+    found: dict[str, Any]
+    if isinstance(schema, CompositeSchema):
+        by_part = {name: sorted(values) for name, values in schema.parts.items()}
+        found = {"sensitive": list(schema.parts), "sensitive_values": by_part}
+    else:
+        values = sorted(schema.sensitive_values)
+        found = {"sensitive": schema.sensitive, "sensitive_values": values}
+    return {**found, "expect_absent": sorted(schema.expect_absent)}
 
 
 @contextmanager

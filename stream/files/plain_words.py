@@ -19,7 +19,7 @@ _KINDS: Final = {
 _WRONG: Final = re.compile(r"Expected `([^`]+)`, got `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _UNKNOWN: Final = re.compile(r"Object contains unknown field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
 _MISSING: Final = re.compile(r"Object missing required field `([^`]+)`(?: - at `\$\.?([^`]*)`)?")
-_INVALID: Final = re.compile(r"Invalid value '([^']+)'(?: - at `\$\.?([^`]*)`)?")
+_INVALID: Final = re.compile(r"Invalid (?:enum )?value '([^']+)'(?: - at `\$\.?([^`]*)`)?")
 
 
 def plain_words(error: msgspec.ValidationError, *tables: type) -> str:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import dataclasses
+import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
+from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
@@ -106,6 +108,9 @@ class Manifest(msgspec.Struct, frozen=True):
         None also where there are more than `PAIRS_MAX`.
     statistics:
         What the noisy counts beside the graph cost, or that they are omitted; None without any.
+    generalized:
+        For each attribute the groups of values that are published, and what each stands for; values
+        that few people have are left out.
     seal:
         What ties the release to those before it and to its owner; see `ktsafe.seals`.
     """
@@ -126,6 +131,7 @@ class Manifest(msgspec.Struct, frozen=True):
     dark: list[tuple[int, int]] | None = None
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
+    generalized: dict[str, dict[str, list[str]]] = {}
     seal: ManifestSeal | None = None
 
 
@@ -224,6 +230,17 @@ def release_folders(folders: Iterable[Path]) -> list[Path]:
         # A folder without any release is handed on, to be refused with its name.
         found.extend(children or [folder])
     return found
+
+
+def manifest_sha256(folder: Path) -> str:
+    """Return the SHA-256 of a release's manifest, which has those of all other files.
+
+    Raises
+    ------
+    ReleaseUnreadable
+        If there is none.
+    """
+    return hashlib.sha256(read_regular(folder / MANIFEST, MANIFEST_BYTES_MAX)).hexdigest()
 
 
 def read_manifest(folder: Path) -> Manifest:

@@ -111,6 +111,9 @@ class ReleaseHeader:
         where releases are not made pair by pair. No more than `PAIRS_MAX` are published.
     statistics, epsilon_micro:
         Noisy counts of the true graph, and what they cost; without cost none are written.
+    generalized:
+        For each attribute and group of values those that may be named (`named_values`). Only groups
+        that somebody shows are published.
     statistics_omitted:
         Whether the manifest says that they would cost more than is left.
     """
@@ -125,6 +128,7 @@ class ReleaseHeader:
     planned: Sequence[Planned] | None = None
     statistics: Sequence[NoisyTable] = ()
     epsilon_micro: int = 0
+    generalized: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
     statistics_omitted: bool = False
 
 
@@ -302,9 +306,28 @@ def _manifest(
         "lag": "none" if lag is None else lag,
         "unchanged": all(header.before.get(name) == hashes[name] for name in tables),
         **_pairs(graph, header.planned),
+        **_generalized(graph, header.generalized),
         **_spent(header),
         "sha256": dict(hashes),
     }
+
+
+def _generalized(
+    graph: AttributedGraph, named: Mapping[str, Mapping[str, Sequence[str]]]
+) -> dict[str, Any]:
+    """Return what a manifest says of groups of values."""
+    shown = {
+        name: {texts[code] for code in np.unique(graph.codes[:, j])}
+        for j, (name, texts) in enumerate(
+            zip(graph.schema.attributes, graph.categories, strict=True)
+        )
+    }
+    found = {
+        name: {group: list(values) for group, values in of_name.items() if group in shown[name]}
+        for name, of_name in named.items()
+    }
+    found = {name: of_name for name, of_name in found.items() if of_name}
+    return {"generalized": found} if found else {}
 
 
 def _pairs(graph: AttributedGraph, planned: Sequence[Planned] | None) -> dict[str, Any]:

@@ -22,6 +22,14 @@ Yes = Annotated[bool, typer.Option("--yes", help="Do not ask.")]
 Vertices = Annotated[Path, typer.Option(help="CSV with id and attributes (.csv, .csv.gz).")]
 Edges = Annotated[Path, typer.Option(help="CSV with source and target (.csv, .csv.gz).")]
 SchemaFile = Annotated[Path, typer.Option(help="TOML with the [attributes] table.")]
+Keep = Annotated[
+    str,
+    typer.Option(help="Quasi-identifiers that must be told in two values at least: gender,age."),
+]
+Hierarchies = Annotated[
+    Path | None,
+    typer.Option(help="TOML with [hierarchies]: ways to tell less. Default: the schema file."),
+]
 VerticesIfAny = Annotated[
     Path | None,
     typer.Option(
@@ -104,6 +112,11 @@ def listed(text: str, option: str) -> list[str]:
         msg = f"{option} names nothing."
         raise InvalidParams(msg, hint="Give values with commas between them.")
     return values
+
+
+def words_of(text: str) -> list[str]:
+    """Return the words of a list with commas, which may be empty, each once."""
+    return list(dict.fromkeys(word.strip() for word in text.split(",") if word.strip()))
 
 
 def numbers(text: str, option: str) -> list[int]:

@@ -20,8 +20,7 @@ settle_cache()
 import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.audit import audit_release, trace
-from ktsafe.audit.utility import utility_figures
+from ktsafe.audit import audit_release
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
@@ -42,11 +41,10 @@ def search() -> None:
 
 def judges() -> None:
     """Judge the toy graph itself: what it is does not matter to a judge."""
-    graph, params, rng = _toy()
+    graph, params, _ = _toy()
     everybody = np.arange(graph.n_vertices, dtype=np.int32)
     verify_graph(graph, params)
     audit_release(graph, graph, params, original_of=everybody)
-    utility_figures(trace(graph, graph, everybody), rng=rng)
     auditor = SequenceAuditor()
     for number, n_gone in enumerate((0, len(graph.edges) // 3)):
         auditor.extend(

@@ -22,10 +22,10 @@ from ktsafe.attacks import ATTACKS, Case, History, Result, run_each
 from ktsafe.attacks.coming_and_going import departure
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.net_changes import net_changes
+from ktsafe.generalization.quick_release import afresh
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
-from ktsafe.stream.study.worth import afresh
 
 log = get_logger(__name__)
 

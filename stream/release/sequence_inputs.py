@@ -26,6 +26,7 @@ def inputs_digest(params: PrivacyParams, schema: Schema, frozen: Mapping[str, An
         "sensitive": schema.sensitive,
         "sensitive_values": sorted(schema.sensitive_values),
         "buckets": {name: list(edges) for name, edges in sorted(schema.buckets.items())},
+        **({"groups": schema.groups} if schema.groups else {}),
     }
     return hashlib.sha256(json.dumps(inputs, sort_keys=True).encode()).hexdigest()
 
@@ -58,7 +59,7 @@ def check_inputs(sequence: SequenceRecord, digest: str) -> None:
     """
     if sequence.inputs_digest != digest:
         hint = (
-            "parameters, window, [sequence] options, schema and buckets are fixed within a "
+            "parameters, window, [sequence] options, schema, buckets and groups are fixed within a "
             "sequence of releases, and the configuration differs from what this state began with. "
             "Restore the configuration, or begin a new sequence with `ktsafe rebase`, which lets "
             "readers of releases before and after it link them."

@@ -49,10 +49,13 @@ class Told:
     ----------
     audit:
         The private audit, with `utility` and `attacks` where those were measured.
+    sha256:
+        Of the file of the manifest, which has those of all other files; None: not known.
     """
 
     manifest: Manifest
     audit: Mapping[str, Any]
+    sha256: str | None = None
 
     def heading(self, edition: str) -> dict[str, Any]:
         """Return what both editions begin with: which release it is, and what it promises."""
@@ -84,9 +87,14 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
     judged = safety(audit, covers_changes=last.manifest.guarantee.cover)
     return {
         **last.heading("private"),
+        "sha256": last.sha256,
         "written": written,
         "releases": len(history),
         "size": audit["size"],
+        "attributes": {
+            name: getattr(last.manifest.schema, name) for name in ("quasi_identifiers", "sensitive")
+        },
+        "mean_ties": at(audit, "utility.released.mean_degree"),
         "safety": judged,
         "found_wanting": [
             {
@@ -113,6 +121,7 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
         "cost": cost(audit),
         "assessment": assessment(judged["attacks"]),
         "not_covered": list(NOT_COVERED),
+        "dossier": None,
     }
 
 
@@ -215,6 +224,7 @@ def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
     return {
         "people": at(audit, "privacy.all.vertices"),
         "fewest_real": real.get("min"),
+        "risk_mean": real.get("risk_mean"),
         "below_k": real.get("below_k"),
         "above_alpha": at(audit, "privacy.all.alpha_real.above_alpha"),
         "by_inserted_only": at(audit, "privacy.protected_by_inserted_only.vertices"),

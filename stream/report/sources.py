@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,13 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import place_of, read_audit, read_declared, read_owners
-from ktsafe.stream.files.releases_read import Manifest, read_manifest, read_release, release_folders
+from ktsafe.stream.files.releases_read import (
+    Manifest,
+    manifest_sha256,
+    read_manifest,
+    read_release,
+    release_folders,
+)
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.report.content import Told
 from ktsafe.stream.study.audits import Truth, case_of
@@ -61,7 +68,8 @@ def told_of(
         audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
     if sources.truth is not None:
         audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
-    return [Told(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)]
+    told = [Told(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)]
+    return [*told[:-1], dataclasses.replace(told[-1], sha256=manifest_sha256(folders[-1]))]
 
 
 def _figures(folder: Path, manifest: Manifest) -> dict[str, Any]:

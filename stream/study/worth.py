@@ -4,21 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 
-from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, Schema, anonymize
+from ktsafe import AttributedGraph, Schema
 from ktsafe.audit import trace, usefulness
+from ktsafe.generalization.quick_release import afresh
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.figure_text import cost_in_words, text_of
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.study.measuring import measured
-
-AFRESH: Final = AnonymizeOptions(
-    strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
-)
-"""How a release is made that has no past."""
 
 
 def worth(
@@ -55,7 +51,7 @@ def worth(
     InvalidGraph
         If graphs and mapping do not fit each other.
     """
-    schema = dataclasses.replace(truth.graph.schema, buckets={}).expecting_nothing()
+    schema = dataclasses.replace(truth.graph.schema, buckets={}, groups={}).expecting_nothing()
     released = AttributedGraph.from_columns(schema, release.columns, release.edges)
     position = {name: v for v, name in enumerate(truth.ids)}
     behind = [position.get(owners.get(name) or "", -1) for name in release.ids]
@@ -119,23 +115,13 @@ def _shares(overlap: Mapping[str, Any]) -> str:
     )
 
 
-def afresh(
-    graph: AttributedGraph,
-    params: PrivacyParams,
-    *,
-    seed: int = 0,
-) -> dict[str, Any]:
-    """Return the usefulness of a release of a graph that has no past, quickly made."""
-    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
-    return usefulness(trace(graph, made.graph, made.origin)).to_mapping()
-
-
 def without(schema: Schema, left_out: Sequence[str]) -> Schema:
     """Return the schema without some of its quasi-identifiers."""
     return dataclasses.replace(
         schema,
         quasi_identifiers=tuple(q for q in schema.quasi_identifiers if q not in left_out),
         buckets={name: edges for name, edges in schema.buckets.items() if name not in left_out},
+        groups={name: groups for name, groups in schema.groups.items() if name not in left_out},
     )
 
 

@@ -50,8 +50,7 @@ class SecretMetrics:
         )
         self._yardsticks = _gauge(
             "ktsafe_release_cost_yardstick_elements",
-            "SECRET: what the cost is compared with: k disjoint copies, and what a release "
-            "without deletions costs at least.",
+            "SECRET: what the cost is compared with: k disjoint copies.",
             ("yardstick", tuple(YARDSTICKS)),
             registry,
         )

@@ -82,6 +82,11 @@ class Browser:
         shot = {"format": "png", "captureBeyondViewport": whole}
         path.write_bytes(base64.b64decode(self._cdp("Page.captureScreenshot", shot)["data"]))
 
+    def printed(self) -> bytes:
+        """Return the page as a PDF, on the paper that its style asks for."""
+        wanted = {"preferCSSPageSize": True, "printBackground": True}
+        return base64.b64decode(self._cdp("Page.printToPDF", wanted)["data"])
+
     def close(self) -> None:
         """End the browser."""
         self._call("DELETE", self._session, None)

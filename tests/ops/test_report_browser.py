@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from ktsafe.stream.report.context import Context
+from ktsafe.stream.report.dossier import dossier
 from ktsafe.stream.report.page import page
 from ktsafe.stream.report.public_page import page as public_page
 from ktsafe.stream.report.public_page import public_content
@@ -62,6 +65,31 @@ def test_nothing_is_wider_than_the_screen_and_all_can_be_read(
     is_dark = LOOKS[look][2:] == ("dark", "screen")
     assert (ground == "rgb(255, 255, 255)") is not is_dark
     assert window.complaints() == []
+
+
+CUT = """
+[...document.querySelectorAll('body *')].filter(e => e.getBoundingClientRect().width > 0)
+.filter(e => e.getBoundingClientRect().right > innerWidth + 1
+  || (getComputedStyle(e).overflowX !== 'visible' && e.scrollWidth > e.clientWidth + 1))
+.map(e => e.outerHTML.slice(0, 80))
+"""
+
+
+def test_a_dossier_is_printed_on_a4_and_nothing_is_cut_off(window: Browser, tmp_path: Path) -> None:
+    """Between the margins of A4 (180 mm, 680 pixels) every element ends; all sheets are A4."""
+    report = private(2)
+    long = Context(purpose="Friendship " * 60, recipients="x" * 300, roles={"officer": "y" * 90})
+    report["dossier"] = dossier(long, report)
+    path = tmp_path / "dossier.html"
+    path.write_text(page(report), encoding="utf-8")
+    window.look(680, 1000, media="print")
+    window.open(path.as_uri())
+    assert window.ask(CUT.strip()) == []
+    printed = window.printed()
+    sheets = re.findall(rb"/MediaBox \[0 0 ([0-9.]+) ([0-9.]+)\]", printed)
+    assert printed.startswith(b"%PDF")
+    assert len(sheets) >= 3
+    assert {(round(float(w)), round(float(h))) for w, h in sheets} <= {(595, 842), (596, 843)}
 
 
 def test_safety_and_utility_stand_side_by_side(window: Browser, files: dict[str, Path]) -> None:

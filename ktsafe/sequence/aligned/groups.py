@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 from ktsafe.anonymization import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
-from ktsafe.sequence.memory.truth import truth_of
 from ktsafe.sequence.people.births import come_apart, margin, shall_be_padded, waiting
 from ktsafe.sequence.people.blocks import draw_published
 from ktsafe.sequence.people.frame import Draft
@@ -47,7 +46,7 @@ def publish_groups(draft: Draft, rows: list[int]) -> None:
     places = _add_places(draft, seated.graph, vertices)
     ends = np.cumsum([len(group) for group in groups])
     for group, own in zip(groups, np.split(places, ends[:-1]), strict=True):
-        state.places.form_cohort(own.tolist())
+        state.form_cohorts(own)
         is_real = seated.origin[group] >= 0
         state.settle(order[seated.origin[group[is_real]]], own[is_real])
 
@@ -75,7 +74,7 @@ def _filling(draft: Draft, rows: list[int]) -> list[int]:
 def _seated(draft: Draft, rows: NDArray[np.int64]) -> Anonymized:
     """Return the true graph of people on groups, with the shift that takes places to the next."""
     frame = draft.frame
-    everybody, keys = truth_of(draft.state, frame.schema)
+    everybody, keys = draft.state.truth(frame.schema)
     graph = everybody.subgraph(np.searchsorted(keys, draft.state.people.key[rows]))
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(frame.forming, n_hops=max(frame.forming.n_hops, 1))
@@ -112,7 +111,7 @@ def _add_places(
     classes = released.qi_classes[vertices]
     _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
     numbers = [known.class_of(tuple(codes[i, :-1].tolist())) for i in first.tolist()]
-    return draft.state.places.add_places(
+    return draft.state.add_places(
         draw_published(draft, len(vertices)),
         np.array(numbers, dtype=np.int64)[inverse.reshape(-1)],
         codes[:, -1].astype(np.int64),

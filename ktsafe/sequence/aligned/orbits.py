@@ -11,38 +11,43 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.current import Tie
-from ktsafe.sequence.memory.edge_tables import TRUE
-from ktsafe.sequence.memory.paged_table import NOBODY
+from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import hide, relabel, show
 
 
-def following(state: State, place: int) -> int:
-    """Return where the shift takes a place."""
-    members = state.places.members[state.places.cohort[place]]
-    return place + 1 if place < members[-1] else members[0]
+def following(state: State, places: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return where the shift takes places."""
+    first, size = _layout(state)
+    group = state.places.cohort[places]
+    start: NDArray[np.int64] = first[group]
+    return start + (places - start + 1) % np.maximum(size[group], 1)
 
 
-def orbit(state: State, u: int, v: int) -> list[Tie]:
-    """Return the pairs of places to which the shift takes a pair, each once, ends ascending."""
-    pairs: dict[Tie, None] = {}
-    low, high = min(u, v), max(u, v)
-    while (low, high) not in pairs:
-        pairs[low, high] = None
-        u, v = following(state, u), following(state, v)
-        low, high = min(u, v), max(u, v)
-    return list(pairs)
+def orbits_of(state: State, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the pairs of places to which the shift takes pairs of different orbits.
+
+    Orbit by orbit, each pair of places once, ends ascending.
+    """
+    turns = [pairs]
+    for _ in range(int(_layout(state)[1].max(initial=1)) - 1):
+        turns.append(following(state, turns[-1]))
+    whole = np.sort(np.stack(turns, axis=1).reshape(-1, 2), axis=1)
+    _, first = np.unique(whole, axis=0, return_index=True)
+    return whole[np.sort(first)]
 
 
 def show_what_is_half_true(draft: Draft) -> None:
     """Show the orbits at least half of which is true, and no others. A whole scan."""
     state = draft.state
-    for row in state.held.used().tolist():
-        edge = state.edge_between(*state.held.pair(row))
-        if edge is not None:
-            relabel(state, row, edge)
+    held = state.held.used()
+    shown_as = state.edges.rows_of(state.people.place[state.held.pairs(held)])
+    is_shown = shown_as != NOBODY
+    began = state.held.began[held[is_shown]]
+    state.held.unhold(held[is_shown])
+    relabel(state, shown_as[is_shown], began)
     edges = state.edges.used()
     hidden = state.people.place[state.held.pairs(state.held.used())]
     hidden = np.sort(hidden[(hidden != NOBODY).all(axis=1)], axis=1)
@@ -56,9 +61,7 @@ def show_what_is_half_true(draft: Draft) -> None:
     shown = np.bincount(number[: len(edges)], minlength=len(keys)) > 0
     worth = 2 * true >= _sizes(state, keys)
     for change, which in ((hide, shown & ~worth), (show, worth & ~shown)):
-        orbits = (orbit(state, *pair) for pair in ends[first[which]].tolist())
-        pairs = [pair for whole in orbits for pair in whole]
-        change(state, np.array(pairs, dtype=np.int64).reshape(-1, 2))
+        change(state, orbits_of(state, ends[first[which]]))
     state.count("orbits_dropped", int(np.count_nonzero(shown & ~worth)))
     state.count("orbits_shown", int(np.count_nonzero(worth & ~shown)))
 
@@ -101,17 +104,14 @@ def shift_of(state: State, places: NDArray[np.int64]) -> NDArray[np.int32]:
     """Return the shift over all released places, by their positions in `places`."""
     position = np.full(state.places.n, -1, dtype=np.int64)
     position[places] = np.arange(len(places))
-    first, size = _layout(state)
-    group = state.places.cohort[places]
-    image = first[group] + (places - first[group] + 1) % np.maximum(size[group], 1)
-    shift: NDArray[np.int32] = position[image].astype(np.int32)
+    shift: NDArray[np.int32] = position[following(state, places)].astype(np.int32)
     return shift
 
 
 def _layout(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first place and the size of every group, by its label; 0 where it is gone."""
-    first = np.zeros(state.places.n_cohorts + 1, dtype=np.int64)
-    size = np.zeros(state.places.n_cohorts + 1, dtype=np.int64)
+    first = np.zeros(state.n_cohorts + 1, dtype=np.int64)
+    size = np.zeros(state.n_cohorts + 1, dtype=np.int64)
     for label, members in state.places.members.items():
         first[label], size[label] = members[0], len(members)
     return first, size

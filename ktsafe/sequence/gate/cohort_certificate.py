@@ -30,10 +30,11 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
         If the certificate does not hold for one of them.
     """
     params = frame.params
-    cohorts = [members for label in sorted(labels) if (members := state.places.members.get(label))]
+    known = state.places.members
+    cohorts = [known[label] for label in sorted(labels) if label in known]
     if not cohorts:
         return
-    places = np.array([place for members in cohorts for place in members], dtype=np.int64)
+    places = np.concatenate(cohorts)
     sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
     starts = np.cumsum(sizes) - sizes
     if (sizes < params.group_size_min).any():
@@ -66,7 +67,7 @@ def _check_locations(
     state: State, places: NDArray[np.int64], first: NDArray[np.int64], width: int
 ) -> None:
     """Raise unless places have equal neighbour counts as the first member of their cohort."""
-    row, others, _ = state.edges.adjacent.around(places)
+    row, others, _ = state.edges.around(places)
     cells = row * width + state.places.cls[others]
     table = np.bincount(cells, minlength=len(places) * width).reshape(len(places), width)
     if (table != table[first]).any():

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.edge_tables import RESIDUAL, TRUE
-from ktsafe.sequence.memory.paged_table import NEVER, NOBODY
-from ktsafe.sequence.memory.place_table import COUNTERFEIT, INSERTED, REAL
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, INSERTED, REAL, RESIDUAL, TRUE
 from ktsafe.sequence.memory.state import State
 
 
@@ -74,7 +73,7 @@ def figures_of(state: State) -> Figures:
         table.used() for table in (state.places, state.edges, state.people, state.held)
     )
     kind, is_true = state.places.kind[places], state.edges.is_true[edges]
-    away = state.people.place[:] == NOBODY
+    away = state.people.place == NOBODY
     waits = away[state.held.pairs(held)].any(axis=1)
     stays = _residual_ages(state, edges[is_true == RESIDUAL])
     since = state.held.since[held[~waits]]
@@ -93,7 +92,7 @@ def figures_of(state: State) -> Figures:
         waiting_edges=int(waits.sum()),
         held_edge_age_max=int(state.current.number - since.min()) if len(since) else 0,
         withheld_age_max=int(state.current.number - came.min()) if len(came) else 0,
-        held_values=len(state.people.differing),
+        held_values=len(state.people.differing(state.places)),
         cohorts=len(state.places.members),
         cohort_size_min=min((len(part) for part in state.places.members.values()), default=0),
         k_real_min=int(real[real > 0].min()) if (real > 0).any() else 0,

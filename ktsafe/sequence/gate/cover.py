@@ -59,7 +59,8 @@ def check_cover(state: State) -> None:
     starts = np.flatnonzero(is_first)
     # All members have the cell, and all the same number in it.
     n_changed = np.diff(np.append(starts, len(counts)))
-    sizes = np.array([len(state.places.members[label]) for label in cohort[starts].tolist()])
+    members = state.places.members
+    sizes = np.array([len(members[label]) for label in cohort[starts].tolist()])
     is_even = np.minimum.reduceat(counts, starts) == np.maximum.reduceat(counts, starts)
     if (n_changed != sizes).any() or not is_even.all():
         raise NotKTSafe(

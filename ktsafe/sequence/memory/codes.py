@@ -21,14 +21,14 @@ class Codes:
         Quasi-identifier codes of each class.
     """
 
-    def __init__(self, n_attributes: int) -> None:
-        self.set([], [[] for _ in range(n_attributes)])
-
-    def set(self, classes: Iterable[Sequence[int]], categories: list[list[str]]) -> None:
-        """Replace all."""
-        self.categories = categories
+    def __init__(self, classes: Iterable[Sequence[int]], categories: Iterable[list[str]]) -> None:
+        self.categories = [list(known) for known in categories]
         self.classes = [tuple(codes) for codes in classes]
         self._numbers = {codes: number for number, codes in enumerate(self.classes)}
+
+    def copy(self) -> Codes:
+        """Return codes that stand for the same, and get further ones by themselves."""
+        return Codes(self.classes, self.categories)
 
     @property
     def sensitive(self) -> list[str]:

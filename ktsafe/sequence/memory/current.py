@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.graph import edge_keys
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.sorted_numbers import among
-
-Tie = tuple[int, int]
 
 
 class EdgeList:
@@ -36,10 +35,6 @@ class EdgeList:
         self._parts = [known[stays]]
         return were
 
-    def clear(self) -> None:
-        """Remove all."""
-        self._parts = []
-
 
 class Current:
     """What the last changes did.
@@ -61,8 +56,6 @@ class Current:
     planned:
         For two classes the release in which what they show, or showed last, was planned afresh.
         Remembered, as the tables are; forgotten once it is older than the sequence may show.
-    changed:
-        Likewise in this release, among people who were published before.
     opened:
         Two classes between which somebody's ties were published in this release.
     moved:
@@ -70,33 +63,34 @@ class Current:
         or whose neighbours' classes changed: the kept kt-tree looks at them anew.
     """
 
-    def __init__(self) -> None:
-        self.number = 0
+    def __init__(self, number: int, stale: dict[Tie, int], planned: dict[Tie, int]) -> None:
+        self.number = number
+        self.stale = stale
+        self.planned = planned
         self.gained = EdgeList()
         self.lost = EdgeList()
         self.returned: set[Tie] = set()
         self.touched: set[int] = set()
-        self.stale: dict[Tie, int] = {}
-        self.planned: dict[Tie, int] = {}
-        self.changed: dict[Tie, int] = {}
         self.opened: set[Tie] = set()
         self.moved: set[int] = set()
 
-    def begin(self, number: int) -> None:
-        """Begin a release: nothing has changed yet."""
-        self.number = number
-        for edges in (self.gained, self.lost):
-            edges.clear()
-        self.changed.clear()
-        for noted in (self.returned, self.touched, self.opened, self.moved):
-            noted.clear()
+    def following(self) -> Current:
+        """Return the next release, of which nothing is known yet."""
+        return Current(self.number + 1, dict(self.stale), dict(self.planned))
+
+    def note_shown(self, edges: NDArray[np.int64]) -> None:
+        """Note edges that are released."""
+        self.gained.add(edges[~self.lost.remove(edges)])
+
+    def note_dropped(self, edges: NDArray[np.int64]) -> None:
+        """Note edges that are released no longer."""
+        self.lost.add(edges[~self.gained.remove(edges)])
 
     def note_change(self, classes: Tie, ties: int = 1) -> None:
         """Note that true ties between two classes came or went."""
         self.stale[classes] = self.stale.get(classes, 0) + ties
-        self.changed[classes] = self.changed.get(classes, 0) + ties
 
     def note_opened(self, classes: Tie, ties: int) -> None:
         """Note that true ties between two classes can be shown, since somebody was published."""
-        self.stale[classes] = self.stale.get(classes, 0) + ties
+        self.note_change(classes, ties)
         self.opened.add(classes)

@@ -28,13 +28,13 @@ from scipy.sparse import csr_array
 
 from ktsafe.exact.kt_tree import cut_at_border
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence.memory.paged_table import FREE, Column, PagedTable
+from ktsafe.sequence.memory.column_table import FREE, ColumnTable, Numbers
 
 NOWHERE = FREE
 """Class of people who wait no longer; parent of a root; column of a leaf."""
 
 
-class NodeTable(PagedTable):
+class NodeTable(ColumnTable):
     """Nodes of the tree.
 
     Attributes
@@ -49,31 +49,34 @@ class NodeTable(PagedTable):
     """
 
     name = "kt_nodes"
-    cls: Column
-    parent: Column
-    column: Column
-    border: Column
-    below: Column
-    above: Column
-    ties: Column
-    apart: Column
+    columns = ("cls", "parent", "column", "border", "below", "above", "ties", "apart")
+    cls: Numbers
+    parent: Numbers
+    column: Numbers
+    border: Numbers
+    below: Numbers
+    above: Numbers
+    ties: Numbers
+    apart: Numbers
 
 
-class PivotTable(PagedTable):
+class PivotTable(ColumnTable):
     """The counts of pivots that are not 0: how many neighbours of class `column`."""
 
     name = "kt_pivots"
-    leaf: Column
-    column: Column
-    count: Column
+    columns = ("leaf", "column", "count")
+    leaf: Numbers
+    column: Numbers
+    count: Numbers
 
 
-class MemberTable(PagedTable):
+class MemberTable(ColumnTable):
     """Who is in which leaf."""
 
     name = "kt_members"
-    person: Column
-    leaf: Column
+    columns = ("person", "leaf")
+    person: Numbers
+    leaf: Numbers
 
 
 RowsOf = Callable[[list[int]], csr_array]
@@ -110,7 +113,7 @@ class KeptKtTree:
         self._pivot_rows: defaultdict[int, dict[int, int]] = defaultdict(dict)
 
     @property
-    def tables(self) -> tuple[PagedTable, ...]:
+    def tables(self) -> tuple[NodeTable, PivotTable, MemberTable]:
         """The three tables."""
         return (self.nodes, self.pivots, self.where)
 
@@ -122,12 +125,20 @@ class KeptKtTree:
         is_leaf = self.nodes.column[nodes] == NOWHERE
         self.members = {leaf: set() for leaf in nodes[is_leaf].tolist()}
         self._row_of = dict(zip(self.where.person[where].tolist(), where.tolist(), strict=True))
-        for person, leaf in self.where.rows[where].tolist():
+        for person, leaf in zip(self._row_of, self.where.leaf[where].tolist(), strict=True):
             self.members[leaf].add(person)
         self._sizes = Counter(self.nodes.cls[self.where.leaf[where]].tolist())
         self._pivot_rows.clear()
         for row in pivots.tolist():
-            self._pivot_rows[self.pivots.leaf[row]][self.pivots.column[row]] = row
+            self._pivot_rows[int(self.pivots.leaf[row])][int(self.pivots.column[row])] = row
+
+    def copy(self) -> KeptKtTree:
+        """Return a tree that is the same and follows changes by itself."""
+        twin = KeptKtTree()
+        twin.nodes, twin.pivots = self.nodes.copy(), self.pivots.copy()
+        twin.where = self.where.copy()
+        twin.index()
+        return twin
 
     def count_anew(self) -> None:
         """Begin a release: no pivot was computed, nobody moved."""
@@ -139,11 +150,11 @@ class KeptKtTree:
 
     def leaf_of(self, person: int) -> int:
         """Return the leaf of somebody who is in the tree."""
-        return self.where.leaf[self._row_of[person]]
+        return int(self.where.leaf[self._row_of[person]])
 
     def pivot(self, leaf: int) -> dict[int, int]:
         """Return the counts of a pivot that are not 0, by class."""
-        return {c: self.pivots.count[row] for c, row in self._pivot_rows[leaf].items()}
+        return {c: int(self.pivots.count[row]) for c, row in self._pivot_rows[leaf].items()}
 
     def leaves(self, cls: int) -> list[int]:
         """Return the leaves of a class, in the order of the tree."""
@@ -166,7 +177,8 @@ class KeptKtTree:
             if node in self.members:
                 found[node] = [sorted(self.members[node] & wanted)]
                 continue
-            sides = found.pop(self.nodes.below[node]) + found.pop(self.nodes.above[node])
+            below, above = self._sides(node)
+            sides = found.pop(below) + found.pop(above)
             whole = sorted(person for group in sides for person in group)
             found[node] = sides if may_part(sides) else [whole]
         groups = next(iter(found.values()), [])
@@ -183,7 +195,7 @@ class KeptKtTree:
             node = waiting.pop()
             yield node
             if node not in self.members:
-                waiting += [self.nodes.above[node], self.nodes.below[node]]
+                waiting += reversed(self._sides(node))
 
     # -- following changes -----------------------------------------------------------------------
 
@@ -221,7 +233,8 @@ class KeptKtTree:
         return self._roots[cls]
 
     def _new_leaf(self, cls: int, parent: int) -> int:
-        node = self.nodes.add(
+        row = self.nodes.add(
+            1,
             cls=cls,
             parent=parent,
             column=NOWHERE,
@@ -231,24 +244,29 @@ class KeptKtTree:
             ties=0,
             apart=0,
         )
+        node = int(row[0])
         self.members[node] = set()
         return node
+
+    def _sides(self, node: int) -> tuple[int, int]:
+        """Return the nodes on both sides of an inner node."""
+        return int(self.nodes.below[node]), int(self.nodes.above[node])
 
     def _descend(self, node: int, row: Mapping[int, int]) -> int:
         """Return the leaf below a node to which a row belongs."""
         nodes = self.nodes
         while node not in self.members:
-            is_above = row.get(nodes.column[node], 0) >= nodes.border[node]
-            node = nodes.above[node] if is_above else nodes.below[node]
+            is_above = row.get(int(nodes.column[node]), 0) >= nodes.border[node]
+            node = self._sides(node)[int(is_above)]
         return node
 
     def _take(self, person: int) -> int:
         """Take somebody out; return the leaf."""
         row = self._row_of.pop(person)
-        leaf = self.where.leaf[row]
-        self.where.free(row)
+        leaf = int(self.where.leaf[row])
+        self.where.free(np.array([row]))
         self.members[leaf].discard(person)
-        self._sizes[self.nodes.cls[leaf]] -= 1
+        self._sizes[int(self.nodes.cls[leaf])] -= 1
         self.moved += 1
         return leaf
 
@@ -256,16 +274,16 @@ class KeptKtTree:
         """Put somebody into a leaf; return it and the one where they were."""
         row = self._row_of.get(person)
         if row is None:
-            self._row_of[person] = self.where.add(person=person, leaf=leaf)
-            self._sizes[self.nodes.cls[leaf]] += 1
+            self._row_of[person] = int(self.where.add(1, person=person, leaf=leaf)[0])
+            self._sizes[int(self.nodes.cls[leaf])] += 1
             before = leaf
         else:
-            before = self.where.leaf[row]
+            before = int(self.where.leaf[row])
             if before != leaf:
-                self.where.leaf[row] = leaf
+                self.where.write(row, leaf=leaf)
                 self.members[before].discard(person)
-                self._sizes[self.nodes.cls[before]] -= 1
-                self._sizes[self.nodes.cls[leaf]] += 1
+                self._sizes[int(self.nodes.cls[before])] -= 1
+                self._sizes[int(self.nodes.cls[leaf])] += 1
         self.moved += row is None or before != leaf
         self.members[leaf].add(person)
         return {before, leaf}
@@ -282,7 +300,7 @@ class KeptKtTree:
                 todo += sorted(came_to)
                 left |= came_to
             elif not self.members[leaf]:
-                del self._roots[self.nodes.cls[leaf]]
+                del self._roots[int(self.nodes.cls[leaf])]
                 self._free(leaf)
         return sorted(left & self.members.keys())
 
@@ -292,17 +310,17 @@ class KeptKtTree:
         Returns the leaves that they came to.
         """
         nodes, members = self.nodes, sorted(self.members[leaf])
-        parent = nodes.parent[leaf]
-        is_below = nodes.below[parent] == leaf
-        sibling = nodes.above[parent] if is_below else nodes.below[parent]
-        top = nodes.parent[parent]
-        nodes.parent[sibling] = top
+        parent = int(nodes.parent[leaf])
+        below, above = self._sides(parent)
+        sibling = above if below == leaf else below
+        top = int(nodes.parent[parent])
+        nodes.write(sibling, parent=top)
         if top == NOWHERE:
-            self._roots[nodes.cls[parent]] = sibling
+            self._roots[int(nodes.cls[parent])] = sibling
         elif nodes.below[top] == parent:
-            nodes.below[top] = sibling
+            nodes.write(top, below=sibling)
         else:
-            nodes.above[top] = sibling
+            nodes.write(top, above=sibling)
         came_to = set()
         for person, row in zip(members, _dicts(rows_of(members)), strict=True):
             came_to |= self._put(person, self._descend(sibling, row))
@@ -326,13 +344,13 @@ class KeptKtTree:
                 continue
             is_above = rows[chosen, cut[0]] >= cut[1]
             sides = [chosen[~is_above], chosen[is_above]]
-            below, above = (self._new_leaf(self.nodes.cls[node], node) for _ in sides)
+            cls = int(self.nodes.cls[node])
+            below, above = (self._new_leaf(cls, node) for _ in sides)
             self._forget_pivot(node)
             self.computed.discard(node)
             del self.members[node]
-            self.nodes.column[node] = int(columns[cut[0]])
-            self.nodes.border[node] = cut[1]
-            self.nodes.below[node], self.nodes.above[node] = below, above
+            column = int(columns[cut[0]])
+            self.nodes.write(node, column=column, border=cut[1], below=below, above=above)
             for side, people_there in zip((below, above), sides, strict=True):
                 self.members[side] = set(names[people_there].tolist())
                 todo.append((side, people_there))
@@ -340,7 +358,7 @@ class KeptKtTree:
             for person in sorted(self.members.get(side, ())):
                 row = self._row_of[person]
                 if self.where.leaf[row] != side:
-                    self.where.leaf[row] = side
+                    self.where.write(row, leaf=side)
 
     def _compute(self, leaf: int, rows: NDArray[np.int32], columns: NDArray[np.int32]) -> None:
         """Compute the pivot of a leaf; what stays the same is not written."""
@@ -350,25 +368,25 @@ class KeptKtTree:
         known = self._pivot_rows[leaf]
         for column, count in wanted.items():
             if count and column not in known:
-                known[column] = self.pivots.add(leaf=leaf, column=column, count=count)
+                known[column] = int(self.pivots.add(1, leaf=leaf, column=column, count=count)[0])
             elif count and self.pivots.count[known[column]] != count:
-                self.pivots.count[known[column]] = count
-        for column in sorted(column for column in known if not wanted.get(column)):
-            self.pivots.free(known.pop(column))
+                self.pivots.write(known[column], count=count)
+        gone = sorted(column for column in known if not wanted.get(column))
+        self.pivots.free(np.array([known.pop(column) for column in gone], dtype=np.int64))
         ties, apart = int(rows.sum()), int(np.abs(rows - pivot).sum())
         if (self.nodes.ties[leaf], self.nodes.apart[leaf]) != (ties, apart):
-            self.nodes.ties[leaf], self.nodes.apart[leaf] = ties, apart
+            self.nodes.write(leaf, ties=ties, apart=apart)
         self.computed.add(leaf)
 
     def _forget_pivot(self, node: int) -> None:
-        for row in sorted(self._pivot_rows.pop(node, {}).values()):
-            self.pivots.free(row)
+        rows = sorted(self._pivot_rows.pop(node, {}).values())
+        self.pivots.free(np.array(rows, dtype=np.int64))
 
     def _free(self, node: int) -> None:
         self._forget_pivot(node)
         self.members.pop(node, None)
         self.computed.discard(node)
-        self.nodes.free(node)
+        self.nodes.free(np.array([node]))
 
 
 def _dicts(rows: csr_array) -> Iterator[dict[int, int]]:

@@ -7,7 +7,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ktsafe.errors import KtsafeError
@@ -23,18 +23,17 @@ class SequenceCorrupted(KtsafeError):
     """The pages of a sequence are not what was saved."""
 
 
-def state_pages(state: State, fixed: Mapping[str, Any], *, dirty: bool) -> dict[str, bytes]:
-    """Return all pages, or those that changed since they were last marked as saved."""
+def state_pages(state: State, fixed: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of all pages."""
     meta = {
         "version": VERSION,
         "fixed": fixed,
         **state.meta(),
         "rows": {table.name: table.n for table in state.tables},
     }
-    pages = {META: json.dumps(meta, sort_keys=True).encode()}
+    yield META, json.dumps(meta, sort_keys=True).encode()
     for table in state.tables:
-        pages |= table.pages(table.dirty if dirty else None)
-    return pages
+        yield from table.pages()
 
 
 def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]:
@@ -56,7 +55,7 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
             table.load([pages[name] for name in names], are_older=are_older)
             if table.n != meta["rows"][table.name]:
                 raise ValueError
-        state.rebuild(meta)
+        state.take(meta)
     except (KeyError, ValueError, TypeError, IndexError) as error:
         raise SequenceCorrupted(
             "The saved state of the sequence is damaged.",

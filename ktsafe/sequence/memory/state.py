@@ -1,7 +1,7 @@
-"""What a sequence remembers: tables with their indexes, codes, and the current release.
+"""What a sequence remembers, as a value: the next release is made of a copy.
 
-The tables are the state. Indexes are kept in step by the methods of each table and, where several
-change together, by those of `State`; after recovery or an undone release they are rebuilt.
+Tables share their columns with the copy until they are written (`column_table`), and what is
+derived of them is found by sorting. To keep a state is to keep that release; nothing is undone.
 """
 
 from __future__ import annotations
@@ -11,14 +11,23 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.sequence.memory.codes import Codes
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY, ColumnTable, Numbers
 from ktsafe.sequence.memory.current import Current
-from ktsafe.sequence.memory.edge_tables import RESIDUAL, TRUE, FormerEdgeTable, ReleasedEdgeTable
 from ktsafe.sequence.memory.kept_kt_tree import KeptKtTree
-from ktsafe.sequence.memory.paged_table import NOBODY, PagedTable
-from ktsafe.sequence.memory.person_tables import HeldTieTable, PersonTable
-from ktsafe.sequence.memory.place_table import COUNTERFEIT, REAL, PlaceTable
-from ktsafe.sequence.memory.sorted_numbers import distinct
+from ktsafe.sequence.memory.sequence_tables import (
+    COUNTERFEIT,
+    INSERTED,
+    REAL,
+    RESIDUAL,
+    TRUE,
+    FormerEdgeTable,
+    HeldTieTable,
+    PersonTable,
+    PlaceTable,
+    ReleasedEdgeTable,
+)
 
 
 class State:
@@ -37,21 +46,36 @@ class State:
         The kt-tree of people who wait.
     counts:
         Private figures over the whole sequence.
+    n_cohorts:
+        How many cohorts there ever were; the next one's label.
     """
 
     def __init__(self, n_attributes: int) -> None:
-        self.codes = Codes(n_attributes)
-        self.current = Current()
-        self.places = PlaceTable(self.current)
-        self.people = PersonTable(self.current, self.places)
-        self.edges = ReleasedEdgeTable(self.current, self.places)
-        self.held = HeldTieTable(self.current, self.places, self.people)
-        self.former = FormerEdgeTable(self.places)
+        self.codes = Codes([], [[] for _ in range(n_attributes)])
+        self.current = Current(-1, {}, {})
+        self.places = PlaceTable()
+        self.people = PersonTable()
+        self.edges = ReleasedEdgeTable(self)
+        self.held = HeldTieTable(self)
+        self.former = FormerEdgeTable(self)
         self.tree = KeptKtTree()
         self.counts: dict[str, int] = {}
+        self.n_cohorts = 0
+
+    def following(self) -> State:
+        """Return a state of the next release, to be made of this one, which stays."""
+        after = State(0)
+        after.codes = self.codes.copy()
+        after.current = self.current.following()
+        after.places, after.people = self.places.copy(), self.people.copy()
+        after.edges, after.held = self.edges.of(after), self.held.of(after)
+        after.former = self.former.of(after)
+        after.tree = self.tree.copy()
+        after.counts, after.n_cohorts = dict(self.counts), self.n_cohorts
+        return after
 
     @property
-    def tables(self) -> tuple[PagedTable, ...]:
+    def tables(self) -> tuple[ColumnTable, ...]:
         """The tables."""
         of_people = (self.places, self.people, self.edges, self.held, self.former)
         return (*of_people, *self.tree.tables)
@@ -60,95 +84,135 @@ class State:
         """Count a private figure over the whole sequence."""
         self.counts[what] = self.counts.get(what, 0) + times
 
-    # -- saving and undoing ----------------------------------------------------------------------
-
     def meta(self) -> dict[str, Any]:
-        """Return a copy of all that is remembered beside the tables, JSON-ready."""
+        """Return all that is remembered beside the tables, JSON-ready."""
         return {
             "release": self.current.number,
-            "n_cohorts": self.places.n_cohorts,
-            "counts": dict(self.counts),
+            "n_cohorts": self.n_cohorts,
+            "counts": self.counts,
             "stale": [[*classes, n] for classes, n in sorted(self.current.stale.items())],
             "planned": [[*classes, n] for classes, n in sorted(self.current.planned.items())],
-            "classes": list(self.codes.classes),
-            "categories": [list(known) for known in self.codes.categories],
+            "classes": self.codes.classes,
+            "categories": self.codes.categories,
         }
 
-    def rebuild(self, meta: dict[str, Any]) -> None:
-        """Derive every index from the tables, and the rest from what `meta` returned."""
-        self.current.begin(meta["release"])
-        self.current.stale = {(a, b): n for a, b, n in meta["stale"]}
-        self.counts = meta["counts"]
-        self.codes.set(meta["classes"], meta["categories"])
-        for table in self.tables:
-            table.index()
+    def take(self, meta: dict[str, Any]) -> None:
+        """Take what `meta` returned, beside the tables."""
+        self.counts, self.n_cohorts = meta["counts"], meta["n_cohorts"]
+        self.codes = Codes(meta["classes"], meta["categories"])
         self.tree.index()
-        self.places.n_cohorts = meta["n_cohorts"]
         # Of older pages nobody knows; ages count from the release at which they are read.
-        shown = ([*c, meta["release"]] for c, rows in self.edges.between.items() if rows)
-        self.current.planned = {(a, b): n for a, b, n in meta.get("planned", shown)}
+        planned = meta.get("planned", [[*c, meta["release"]] for c in self.edges.between])
+        stale = {(a, b): n for a, b, n in meta["stale"]}
+        self.current = Current(meta["release"], stale, {(a, b): n for a, b, n in planned})
 
-    def commit(self) -> None:
-        """Make all changes permanent."""
-        for table in self.tables:
-            table.commit()
+    def truth(self, schema: Schema) -> tuple[AttributedGraph, NDArray[np.int64]]:
+        """Return the true graph and the key of each vertex, ascending; a whole scan.
 
-    def undo(self, meta: dict[str, Any]) -> None:
-        """Restore the tables as of the last commit, and the rest from what `meta` returned."""
-        for table in self.tables:
-            table.undo()
-        self.rebuild(meta)
+        True ties are the released edges that are true, between the owners of their places, and
+        those that are held back.
+        """
+        rows = self.people.used()
+        rows = rows[np.argsort(self.people.key[rows])]
+        position = np.full(self.people.n + 1, -1, dtype=np.int64)
+        position[rows] = np.arange(len(rows))
+        shown = self.edges.pairs(np.flatnonzero(self.edges.is_true == TRUE))
+        held = self.held.pairs(self.held.used())
+        ends = np.concatenate((self.places.owner[shown], held))
+        codes = self.codes.table(self.people.cls[rows], self.people.sensitive[rows])
+        graph = AttributedGraph.from_codes(schema, self.codes.categories, codes, position[ends])
+        return graph, self.people.key[rows]
 
-    # -- where several tables change -------------------------------------------------------------
+    # -- people ----------------------------------------------------------------------------------
 
-    def edge_between(self, u: int, v: int) -> int | None:
-        """Return the released edge between the places of two people, if there is one."""
-        p, q = self.people.place[u], self.people.place[v]
-        return None if NOBODY in (p, q) else self.edges.adjacent[p].get(q)
+    def join(self, keys: Numbers, cls: Numbers, sensitive: Numbers) -> None:
+        """Add withheld people."""
+        since = self.current.number
+        rows = self.people.add(
+            len(keys), key=keys, place=NOBODY, cls=cls, sensitive=sensitive, since=since
+        )
+        self.current.moved.update(rows.tolist())
 
-    def settle(self, rows: NDArray[np.int64], places: NDArray[np.int64]) -> None:
+    def settle(self, rows: Numbers, places: Numbers) -> None:
         """Give places to people."""
-        self.people.place[rows] = places
-        self.places.owner[places] = rows
-        self.places.kind[places] = REAL
-        self.people.withheld.difference_update(rows.tolist())
+        self.people.write(rows, place=places)
+        self.places.write(places, owner=rows, kind=REAL)
         self.current.moved.update(rows.tolist())
         self.held.open(rows)
 
-    def vacate(self, row: int) -> int:
-        """Turn a person's place into a counterfeit; the person is withheld. Returns the place.
+    def vacate(self, rows: Numbers) -> Numbers:
+        """Turn people's places into counterfeits; the people are withheld. Returns the places.
 
-        The released ties stay as residual edges, and are held back for the person.
+        The released ties stay as residual edges, and are held back for the people.
         """
-        place = self.people.place[row]
-        self.held.close(row)
-        self.people.withhold(row)
-        self.places.owner[place] = NOBODY
-        self.places.kind[place] = COUNTERFEIT
-        self.places.left[place] = self.current.number
-        shown = np.array(sorted(self.edges.adjacent[place].items()), dtype=np.int64).reshape(-1, 2)
-        ties = shown[self.edges.is_true[shown[:, 1]] == TRUE]
-        self.edges.label(ties[:, 1], RESIDUAL)
-        others = self.places.owner[ties[:, 0]]
-        pairs = np.column_stack((np.full_like(others, row), others))
-        self.held.hold(pairs, self.edges.began[ties[:, 1]])
-        return place
+        places, number = self.people.place[rows], self.current.number
+        position, other, edges = self.edges.around(places)
+        # A tie of two of them goes with the first.
+        _, first = np.unique(edges, return_index=True)
+        first = np.sort(first[self.edges.is_true[edges[first]] == TRUE])
+        pairs = np.column_stack((rows[position[first]], self.places.owner[other[first]]))
+        began = self.edges.began[edges[first]]
+        self.people.write(rows, place=NOBODY, since=number)
+        self.places.write(places, owner=NOBODY, kind=COUNTERFEIT, left=number)
+        self.current.moved.update(rows.tolist())
+        self.edges.label(edges[first], RESIDUAL)
+        self.held.hold(pairs, began)
+        return places
 
-    def remove_person(self, row: int) -> None:
-        """Forget a withheld person and all ties held back."""
-        self.held.unhold(np.array(list(self.held.of[row].values()), dtype=np.int64))
-        self.people.remove(row)
+    def remove_people(self, rows: Numbers) -> None:
+        """Forget withheld people and all ties held back."""
+        self.held.unhold(np.unique(self.held.around(rows)[2]))
+        self.current.moved.update(rows.tolist())
+        self.people.free(rows)
 
-    def remove_cohort(self, label: int) -> list[int]:
-        """Remove a cohort whose places have no edges; return their published ids."""
-        self.former.forget_places(set(self.places.members[label]))
-        return self.places.remove_cohort(label)
+    # -- places ----------------------------------------------------------------------------------
+
+    def add_places(
+        self, published: Numbers, classes: Numbers, sensitive: Numbers, ever: NDArray[np.bool_]
+    ) -> Numbers:
+        """Add inserted places without edges and without cohort; `form_cohorts` gives them one.
+
+        Returns their numbers, ascending.
+        """
+        return self.places.add(
+            len(published),
+            published=published,
+            cls=classes,
+            sensitive=sensitive,
+            ever=ever.astype(np.int64),
+            cohort=NOBODY,
+            owner=NOBODY,
+            kind=INSERTED,
+            born=self.current.number,
+            left=NEVER,
+        )
+
+    def publish_sensitive(self, place: int, code: int, *, is_sensitive: bool) -> None:
+        """Change the published sensitive value of a place."""
+        self.places.write(place, sensitive=code)
+        if is_sensitive:
+            self.places.write(place, ever=1)
+        self.current.touched.add(int(self.places.cohort[place]))
+
+    def form_cohorts(self, places: Numbers, cohort: int | Numbers = 0) -> None:
+        """Make cohorts of places that have none; the cohorts' numbers begin at 0."""
+        self.places.write(places, cohort=self.n_cohorts + cohort)
+        before = self.n_cohorts
+        self.n_cohorts += int(np.max(cohort)) + 1
+        self.current.touched.update(range(before, self.n_cohorts))
 
     def move_cohort(self, label: int, cls: int) -> None:
         """Publish another class of a cohort."""
-        adjacent = self.edges.adjacent
-        members = self.places.members[label]
-        edges = distinct(adjacent.around(np.array(members, dtype=np.int64))[2])
-        self.edges.forget(edges)
-        self.places.move_cohort(label, cls)
-        self.edges.note(edges)
+        self.places.write(self.places.members[label], cls=cls)
+        self.current.touched.add(label)
+
+    def remove_cohorts(self, labels: list[int]) -> list[int]:
+        """Remove cohorts whose places have no edges; return their published ids."""
+        if not labels:
+            return []
+        gone = np.concatenate([self.places.members[label] for label in labels])
+        self.former.forget_places(gone)
+        self.current.touched.difference_update(labels)
+        published: list[int] = self.places.published[gone].tolist()
+        self.places.free(gone)
+        return published

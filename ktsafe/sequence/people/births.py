@@ -51,8 +51,7 @@ def publish_ready(draft: Draft) -> None:
 
 def waiting(state: State) -> list[list[int]]:
     """Return the rows of those who are not published yet, a list for each class."""
-    rows = np.sort(np.array(list(state.people.withheld), dtype=np.int64))
-    return [people.tolist() for _, people in in_classes(state, rows)]
+    return [people.tolist() for _, people in in_classes(state, state.people.withheld())]
 
 
 def come_apart(state: State, rows: list[int]) -> bool:
@@ -100,14 +99,14 @@ def _ready(draft: Draft, rows: list[int]) -> list[int]:
     chosen = under_alpha(draft, rows)
     if len(chosen) < least:
         return []
-    cls = state.people.cls[rows[0]]
-    waits_for_ties = not state.places.cohorts_of[cls] and not _are_overdue(draft, rows)
+    cls = int(state.people.cls[rows[0]])
+    waits_for_ties = cls not in state.places.cohorts_of and not _are_overdue(draft, rows)
     return [] if waits_for_ties and not _are_alike(state, cls) else chosen
 
 
 def _are_small_part(state: State, rows: list[int]) -> bool:
     """Whether those of a class who wait are few beside those of it who are published."""
-    labels = state.places.cohorts_of[state.people.cls[rows[0]]]
+    labels = state.places.cohorts_of.get(int(state.people.cls[rows[0]]), [])
     return len(rows) * SMALL_PART <= sum(len(state.places.members[label]) for label in labels)
 
 
@@ -132,7 +131,7 @@ def _follow(draft: Draft) -> None:
     state = draft.state
     moved = list(state.current.moved)
     classes = zip(moved, state.people.cls[moved].tolist(), strict=True)
-    waiting = state.people.withheld
+    waiting = set(state.people.withheld().tolist())
     state.tree.update(
         {row: cls if row in waiting else NOWHERE for row, cls in classes},
         lambda rows: neighbour_counts(state, np.array(rows, dtype=np.int64)),

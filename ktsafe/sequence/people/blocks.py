@@ -46,8 +46,8 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
         n_ever = int(state.places.ever[places].sum())
         lacking = _lacking(draft, len(people), n_ever)
         if together or lacking:
-            filling = _insert_places(draft, cls, lacking, len(people), n_ever) if lacking else []
-            state.places.form_cohort(places.tolist() + filling)
+            filling = _insert_places(draft, cls, lacking, len(people), n_ever)
+            state.form_cohorts(np.append(places, filling))
             continue
         counts, ever = neighbour_counts(state, people), state.places.ever[places] == 1
         calls.append((places, counts, ever, _leaves(draft, cls, people.tolist(), places)))
@@ -61,7 +61,7 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
     seeds = draft.seeds(len(calls))
     found = draft.run(cohorts_of_class, counts, ever, forming, effort, seeds, leaves)
     for places, (cohort, _) in zip(whose, found, strict=True):
-        state.places.form_cohorts(places, cohort.astype(np.int64))
+        state.form_cohorts(places, cohort.astype(np.int64))
 
 
 def in_classes(state: State, rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
@@ -102,7 +102,7 @@ def _lacking(draft: Draft, members: int, sensitive: int) -> int:
 
 def neighbour_counts(state: State, rows: NDArray[np.int64]) -> csr_array:
     """Return how many true neighbours of each class withheld people have: (people, classes)."""
-    person, others, _ = state.held.of.around(rows)
+    person, others, _ = state.held.around(rows)
     counts = csr_array(
         (np.ones(len(person), dtype=np.int32), (person, state.people.cls[others])),
         shape=(len(rows), len(state.codes.classes)),
@@ -120,7 +120,7 @@ def _add_places(
         [draft.is_sensitive(code) for code in range(len(texts))], dtype=np.bool_
     )
     published = draw_published(draft, len(classes))
-    return draft.state.places.add_places(published, classes, codes, is_sensitive[codes])
+    return draft.state.add_places(published, classes, codes, is_sensitive[codes])
 
 
 def draw_published(draft: Draft, count: int) -> NDArray[np.int64]:
@@ -130,18 +130,22 @@ def draw_published(draft: Draft, count: int) -> NDArray[np.int64]:
     certificate; ids of removed places are not kept for comparison.
     """
     drawn = draft.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
-    taken = draft.state.places.published[:]
+    taken = draft.state.places.published
     while len(distinct(drawn)) < count or among(drawn, taken).any():
         drawn = draft.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
     return drawn
 
 
-def _insert_places(draft: Draft, cls: int, count: int, people: int, sensitive: int) -> list[int]:
+def _insert_places(
+    draft: Draft, cls: int, count: int, people: int, sensitive: int
+) -> NDArray[np.int64]:
     """Add inserted places of one class beside so many people, without edges and without cohort.
 
     As far as alpha leaves room as many are sensitive as among the people: a vertex
     with a sensitive value would else be known to be real.
     """
+    if not count:
+        return np.zeros(0, dtype=np.int64)
     alpha = draft.frame.forming.alpha
     room = (people + count) * alpha.numerator // alpha.denominator - sensitive
     likely = int(count * sensitive / people + draft.rng.random())
@@ -149,8 +153,7 @@ def _insert_places(draft: Draft, cls: int, count: int, people: int, sensitive: i
     harmless = harmless_codes(draft)
     ill = [code for code in range(len(draft.state.codes.sensitive)) if draft.is_sensitive(code)]
     drawn = [_codes(draft, harmless, count - n_sensitive), _codes(draft, ill, n_sensitive)]
-    places: list[int] = _add_places(draft, np.full(count, cls), np.concatenate(drawn)).tolist()
-    return places
+    return _add_places(draft, np.full(count, cls), np.concatenate(drawn))
 
 
 def _codes(draft: Draft, allowed: list[int], count: int) -> NDArray[np.int64]:

@@ -7,29 +7,31 @@ anew, when all members of a cohort gain and lose alike. Why: decision 36.
 
 from __future__ import annotations
 
-from ktsafe.sequence.memory.paged_table import NOBODY
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.people.frame import Draft
 
 
-def depart(draft: Draft, row: int) -> int | None:
-    """Remove a person; return the cohort of the place that a counterfeit keeps, None if withheld.
+def depart(draft: Draft, rows: NDArray[np.int64]) -> set[int]:
+    """Remove people; return the cohorts of the places that counterfeits keep.
 
-    The counterfeit shows what the person's place showed; its edges are residual until dropped.
+    A counterfeit shows what the person's place showed; its edges are residual until dropped.
     """
-    label = None
-    if draft.state.people.place[row] != NOBODY:
-        label = leave_place(draft, row)
-    draft.state.remove_person(row)
-    return label
+    left = leave_places(draft, rows[draft.state.people.place[rows] != NOBODY])
+    draft.state.remove_people(rows)
+    return left
 
 
-def leave_place(draft: Draft, row: int) -> int:
-    """Let a counterfeit keep a person's place, the person be withheld; return the cohort."""
+def leave_places(draft: Draft, rows: NDArray[np.int64]) -> set[int]:
+    """Let counterfeits keep people's places, the people be withheld; return the cohorts."""
     state = draft.state
-    place = state.vacate(row)
-    state.count("counterfeits")
-    label: int = state.places.cohort[place]
-    return label
+    if not len(rows):
+        return set()
+    places = state.vacate(rows)
+    state.count("counterfeits", len(rows))
+    return set(state.places.cohort[places].tolist())
 
 
 def retire_hollow(draft: Draft, labels: set[int]) -> None:
@@ -38,9 +40,8 @@ def retire_hollow(draft: Draft, labels: set[int]) -> None:
     floor = draft.frame.options.real_floor
     if floor is None:
         return
-    for label in sorted(labels):
-        people = state.places.owners(label)
-        if 0 < len(people) < floor:
-            for row in people:
-                leave_place(draft, row)
-            state.count("cohorts_retired")
+    people = {label: state.places.owners([label]) for label in sorted(labels)}
+    hollow = [label for label, rows in people.items() if 0 < len(rows) < floor]
+    if hollow:
+        leave_places(draft, state.places.owners(hollow))
+        state.count("cohorts_retired", len(hollow))

@@ -6,32 +6,19 @@ from collections import defaultdict
 
 import numpy as np
 
-from ktsafe.sequence.memory.paged_table import NOBODY
-from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import under_alpha
 from ktsafe.sequence.people.blocks import publish_block
-from ktsafe.sequence.people.departures import leave_place
+from ktsafe.sequence.people.departures import leave_places
 from ktsafe.sequence.people.frame import Draft
-
-
-def note_class(state: State, row: int, cls: int) -> None:
-    """Record a person's true class."""
-    state.people.cls[row] = cls
-    state.current.moved.update((row, *state.held.of[row]))
-    place = state.people.place[row]
-    if place != NOBODY and state.places.cls[place] != cls:
-        state.people.differing.add(row)
-    else:
-        state.people.differing.discard(row)
 
 
 def rebirth(draft: Draft) -> set[int]:
     """Let everybody whose class changed leave at once, to wait among the newcomers."""
-    left = set()
-    for row in sorted(draft.state.people.differing):
-        left.add(leave_place(draft, row))
-        draft.state.count("rebirths")
-    return left
+    state = draft.state
+    rows = state.people.differing(state.places)
+    if len(rows):
+        state.count("rebirths", len(rows))
+    return leave_places(draft, rows)
 
 
 def move_groups(draft: Draft) -> set[int]:
@@ -43,16 +30,17 @@ def move_groups(draft: Draft) -> set[int]:
     state = draft.state
     left: set[int] = set()
     groups: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
-    for row in sorted(state.people.differing):
-        target = state.people.cls[row]
-        groups[state.places.cohort[state.people.place[row]], target].append(row)
-    for (label, _), rows in sorted(groups.items()):
-        movers = under_alpha(draft, rows)
+    rows = state.people.differing(state.places)
+    labels = state.places.cohort[state.people.place[rows]].tolist()
+    targets = state.people.cls[rows].tolist()
+    for label, target, row in zip(labels, targets, rows.tolist(), strict=True):
+        groups[label, target].append(row)
+    for _, rows_of_group in sorted(groups.items()):
+        movers = under_alpha(draft, rows_of_group)
         if len(movers) < draft.frame.params.group_size_min:
             continue
-        for row in movers:
-            leave_place(draft, row)
-        publish_block(draft, np.array(movers, dtype=np.int64), together=True)
-        left.add(label)
+        moved = np.array(movers, dtype=np.int64)
+        left |= leave_places(draft, moved)
+        publish_block(draft, moved, together=True)
         state.count("groups_moved")
     return left

@@ -13,8 +13,8 @@ import math
 from collections.abc import Container, Iterable
 
 from ktsafe.graph import MISSING
-from ktsafe.sequence.memory.paged_table import NOBODY
-from ktsafe.sequence.memory.place_table import COUNTERFEIT
+from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT
 from ktsafe.sequence.people.blocks import harmless_codes
 from ktsafe.sequence.people.frame import Draft
 
@@ -28,15 +28,15 @@ def show_sensitive(draft: Draft, row: int) -> int | None:
     code, place = state.people.sensitive[row], state.people.place[row]
     if place == NOBODY or state.places.sensitive[place] == code:
         return None
-    label = state.places.cohort[place]
+    label = int(state.places.cohort[place])
     is_sensitive = draft.is_sensitive(code)
     has_room = state.places.ever[place] or _has_room(draft, label)
     if is_sensitive and not has_room:
         state.count("sensitive_suppressed")
-        state.places.publish_sensitive(place, _suppressed(draft), is_sensitive=False)
+        state.publish_sensitive(place, _suppressed(draft), is_sensitive=False)
         return label
     if not _is_kept_missing(draft, place):
-        state.places.publish_sensitive(place, code, is_sensitive=is_sensitive)
+        state.publish_sensitive(place, code, is_sensitive=is_sensitive)
     return None
 
 
@@ -66,7 +66,7 @@ def keep_company(draft: Draft, labels: Iterable[int], seen: Container[int]) -> N
         missing = _suppressed(draft)
         masked = hidden = 0
         others = []
-        for place in state.places.members[label]:
+        for place in state.places.members[label].tolist():
             shown = state.places.sensitive[place]
             owner = state.places.owner[place]
             if shown != missing:
@@ -78,7 +78,7 @@ def keep_company(draft: Draft, labels: Iterable[int], seen: Container[int]) -> N
         wanted = max(0, math.ceil(hidden / draft.frame.params.alpha) - masked)
         drawn = [others[i] for i in draft.rng.permutation(len(others)).tolist()]
         for place in _company(draft, drawn, wanted, is_seen=label in seen):
-            state.places.publish_sensitive(place, missing, is_sensitive=False)
+            state.publish_sensitive(place, missing, is_sensitive=False)
             state.count("sensitive_company")
 
 
@@ -97,8 +97,10 @@ def _company(draft: Draft, drawn: list[int], wanted: int, *, is_seen: bool) -> l
 def _has_room(draft: Draft, label: int) -> bool:
     """Whether one more member of a cohort may be published sensitive."""
     alpha = draft.frame.params.alpha
-    after = draft.state.places.n_ever[label] + 1
-    return after * alpha.denominator <= len(draft.state.places.members[label]) * alpha.numerator
+    places = draft.state.places
+    members = places.members[label]
+    after = int(places.ever[members].sum()) + 1
+    return after * alpha.denominator <= len(members) * alpha.numerator
 
 
 def _suppressed(draft: Draft) -> int:

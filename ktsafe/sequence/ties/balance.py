@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ktsafe.exact.aims import Cells, Market, Rest, cells_of, priced
 from ktsafe.exact.pair_program import Pair
-from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import PairOfClasses
@@ -42,7 +42,7 @@ def at_prices(draft: Draft, pairs: list[PairOfClasses], programs: list[Pair]) ->
     is_planned = np.arange(len(known)) < len(pairs)
     # Imagined ties of inserted members are among those of their pairs.
     ties[is_planned] = [pair.n_ties for pair in pairs]
-    is_dark = np.array([bool(state.former.between.get(c)) for c in known]) & ~is_planned
+    is_dark = np.array([c in state.former.between for c in known]) & ~is_planned
     base = np.where(is_dark, ties, shown)
     wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)
     values = np.array(state.codes.classes, dtype=np.int64)
@@ -77,8 +77,7 @@ def _rest(state: State, n_candidates: int) -> Rest:
 
 def _with_ties(state: State) -> set[Tie]:
     """Return the pairs of classes that have ties or show edges."""
-    tables = state.edges.between, state.held.between
-    return {classes for table in tables for classes, rows in table.items() if rows}
+    return state.edges.between.keys() | state.held.between.keys()
 
 
 def _counted(state: State, classes: Tie) -> tuple[int, int]:

@@ -12,7 +12,7 @@ import numpy as np
 from ktsafe.exact.likeness import exchanged
 from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
-from ktsafe.sequence.memory.edge_tables import TRUE
+from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import hide, show
@@ -25,7 +25,7 @@ def disguise(draft: Draft, effort: Effort) -> None:
     gained = current.gained.array()
     returned = np.array(sorted(current.returned), dtype=np.int64).reshape(-1, 2)
     gained = gained[~among(edge_keys(gained), edge_keys(returned))]
-    new = edges.adjacent.rows_of(gained)
+    new = edges.rows_of(gained)
     new = new[edges.is_true[new] != TRUE]
     if not len(new):
         return
@@ -35,7 +35,7 @@ def disguise(draft: Draft, effort: Effort) -> None:
     before, shown, others = (
         edges.pairs(rows).astype(np.int32) for rows in (new, used[is_true], staying)
     )
-    classes = state.places.cls[:].astype(np.int32)
+    classes = state.places.cls.astype(np.int32)
     after = exchanged(classes, shown, before, others, rng=rng, effort=effort, executor=executor)
     moved = (after != before).any(axis=1)
     hide(state, before[moved].astype(np.int64))

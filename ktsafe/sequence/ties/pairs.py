@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from ktsafe.exact.imagined import GATHERED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory.current import Tie
-from ktsafe.sequence.memory.edge_tables import ENDED, RESIDUAL, TRUE
-from ktsafe.sequence.memory.paged_table import NEVER
-from ktsafe.sequence.memory.place_table import COUNTERFEIT, INSERTED
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY
+from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, INSERTED, RESIDUAL, TRUE, Tie
 from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.memory.state import State
 
@@ -36,13 +34,19 @@ class PairOfClasses:
         int64, shape (cohorts,): their members.
     n_first:
         How many of the cohorts are of the first class; all of them if it is one class.
+    rows:
+        int64, shape (x,): the rows of the released edges.
     shown:
         The released edges.
     is_true, is_ended, is_residual:
         bool, shape (x,): whether each of them is a true tie, or was one until it ended, or until
         one of its people left.
+    held:
+        int64: the rows of true ties between these places that are not released.
     hidden:
-        True ties between these places that are not released.
+        These ties, and imagined ones.
+    remembered:
+        int64: the rows of what was released before the pair was cleared.
     former:
         What was released before the pair was cleared and has not ended; nothing if it was not, or
         shows edges again.
@@ -60,11 +64,14 @@ class PairOfClasses:
     is_inserted: NDArray[np.bool_]
     sizes: NDArray[np.int64]
     n_first: int
+    rows: NDArray[np.int64]
     shown: Edges
     is_true: NDArray[np.bool_]
     is_ended: NDArray[np.bool_]
     is_residual: NDArray[np.bool_]
+    held: NDArray[np.int64]
     hidden: Edges
+    remembered: NDArray[np.int64]
     former: Edges
     is_left: NDArray[np.bool_]
     young_shown: NDArray[np.bool_]
@@ -74,20 +81,13 @@ class PairOfClasses:
     @classmethod
     def of(cls, state: State, classes: Tie) -> PairOfClasses:
         """Gather a pair of classes."""
-        groups: list[list[int]] = []
-        firsts = 0
-        for number in dict.fromkeys(classes):
-            groups += [
-                state.places.members[label] for label in sorted(state.places.cohorts_of[number])
-            ]
-            firsts = firsts or len(groups)
-        sizes = np.array([len(group) for group in groups], dtype=np.int64)
-        places = np.array([place for group in groups for place in group], dtype=np.int64)
+        labels_of, members = state.places.cohorts_of, state.places.members
+        labels = [label for number in dict.fromkeys(classes) for label in labels_of[number]]
+        sizes = np.array([len(members[label]) for label in labels], dtype=np.int64)
+        places = np.concatenate([members[label] for label in labels])
         order = np.argsort(places)
-        rows, held, before = (
-            np.sort(np.array(list(table.between.get(classes, ())), dtype=np.int64))
-            for table in (state.edges, state.held, state.former)
-        )
+        tables = (state.edges, state.held, state.former)
+        rows, held, before = (table.between[classes] for table in tables)
 
         def positions(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
@@ -96,8 +96,8 @@ class PairOfClasses:
 
         hidden = positions(state.people.place[state.held.pairs(held)])
         shown = positions(state.edges.pairs(rows))
-        labels = state.edges.is_true[rows]
-        is_true = labels == TRUE
+        what = state.edges.is_true[rows]
+        is_true = what == TRUE
         born = state.places.born[places]
         former = positions(state.former.pairs(before))
         was_true = state.former.was_true[before] == 1
@@ -109,12 +109,15 @@ class PairOfClasses:
             cohort=np.repeat(np.arange(len(sizes), dtype=np.int32), sizes),
             is_inserted=state.places.kind[places] == INSERTED,
             sizes=sizes,
-            n_first=firsts,
+            n_first=len(labels_of[classes[0]]),
+            rows=rows,
             shown=shown,
             is_true=is_true,
-            is_ended=labels == ENDED,
-            is_residual=labels == RESIDUAL,
+            is_ended=what == ENDED,
+            is_residual=what == RESIDUAL,
+            held=held,
             hidden=hidden,
+            remembered=before,
             former=former[may_return],
             is_left=is_gone[may_return],
             young_shown=is_true & (state.edges.began[rows] > born[shown].max(axis=1)),
@@ -194,35 +197,45 @@ def with_imagined(pair: PairOfClasses, share: float, rng: np.random.Generator) -
 def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     """Release exactly these edges between two classes: others are hidden, or no longer inserted."""
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
-    hide(state, pair.places[pair.shown[~among(known, wanted)]])
-    show(state, pair.places[edges[~among(wanted, known)]])
+    _hide(state, pair.rows[~among(known, wanted)])
+    new = edges[~among(wanted, known)]
+    hidden = edge_keys(pair.hidden[: len(pair.held)])
+    order = np.argsort(hidden)
+    found = np.append(hidden[order], -1)
+    at = np.searchsorted(found[:-1], edge_keys(new))
+    held = np.where(found[at] == edge_keys(new), np.append(pair.held[order], NOBODY)[at], NOBODY)
+    _show(state, pair.places[new], held)
 
 
 def hide(state: State, ends: NDArray[np.int64]) -> None:
     """Release edges between places, shape (x, 2), no longer; true ties are remembered as hidden."""
-    if not len(ends):
-        return
-    rows = state.edges.adjacent.rows_of(ends)
-    is_true = state.edges.is_true[rows] == TRUE
-    began = state.edges.began[rows[is_true]]
-    state.edges.drop(rows)
-    state.held.hold(state.places.owner[ends[is_true]], began)
+    _hide(state, state.edges.rows_of(ends))
 
 
 def show(state: State, ends: NDArray[np.int64]) -> None:
     """Release edges between places that have none: hidden ties of theirs, or inserted."""
-    hidden = state.held.of.rows_of(state.places.owner[ends])
-    is_true = hidden >= 0
+    _show(state, ends, state.held.rows_of(state.places.owner[ends]))
+
+
+def _hide(state: State, rows: NDArray[np.int64]) -> None:
+    ties = rows[state.edges.is_true[rows] == TRUE]
+    people, began = state.places.owner[state.edges.pairs(ties)], state.edges.began[ties]
+    state.edges.drop(rows)
+    state.held.hold(people, began)
+
+
+def _show(state: State, ends: NDArray[np.int64], held: NDArray[np.int64]) -> None:
+    is_true = held != NOBODY
     began = np.full(len(ends), NEVER)
-    began[is_true] = state.held.began[hidden[is_true]]
-    state.held.unhold(hidden[is_true])
+    began[is_true] = state.held.began[held[is_true]]
+    state.held.unhold(held[is_true])
     state.edges.show(ends, began)
 
 
-def relabel(state: State, row: int, edge: int) -> None:
-    """Let an inserted edge stand for a tie that was hidden: nothing visible happens."""
-    began = state.held.began[row]
-    state.held.unhold(np.array([row]))
-    state.edges.label(np.array([edge]), TRUE)
-    state.edges.began[edge] = began
-    state.count("relabelled")
+def relabel(state: State, edges: NDArray[np.int64], began: int | NDArray[np.int64]) -> None:
+    """Let inserted edges stand for ties that were hidden: nothing visible happens."""
+    if not len(edges):
+        return
+    state.edges.label(edges, TRUE)
+    state.edges.write(edges, began=began)
+    state.count("relabelled", len(edges))

@@ -15,7 +15,7 @@ Should all pairs together cost more than no edges would, the least true are clea
 from __future__ import annotations
 
 from ktsafe.exact.imagined import Edges
-from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.balance import at_prices
@@ -33,8 +33,7 @@ def plan_ties(draft: Draft) -> None:
     state, max_age = draft.state, draft.frame.options.max_age
     before = _shown(state)
     renewed = to_renew(state, max_age)
-    for classes in renewed:
-        clear(state, classes)
+    clear(state, renewed)
     due = {classes for classes in state.current.stale if _is_due(state, classes)}
     turns = sorted((due | state.current.opened).difference(renewed))
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
@@ -47,10 +46,10 @@ def plan_ties(draft: Draft) -> None:
     _note_plans(state, before, max_age)
 
 
-def clear(state: State, classes: Tie) -> None:
-    """Let a pair show nothing; it is planned afresh in the next release."""
-    pair = PairOfClasses.of(state, classes)
-    _let_show(state, pair, pair.shown[:0])
+def clear(state: State, pairs: list[Tie]) -> None:
+    """Let pairs show nothing; they are planned afresh in the next release."""
+    for pair in [PairOfClasses.of(state, classes) for classes in pairs]:
+        _let_show(state, pair, pair.shown[:0])
 
 
 def _plan(draft: Draft, pairs: list[PairOfClasses]) -> None:
@@ -99,16 +98,18 @@ def _worth(pair: PairOfClasses, edges: Edges) -> int:
 
 def _clear_least_true(state: State) -> None:
     """Clear pairs of classes until all edges together cost no more than none would."""
-    shown = {classes: len(edges) for classes, edges in state.edges.between.items() if edges}
+    shown = {classes: len(edges) for classes, edges in state.edges.between.items()}
     inserted = {classes: state.edges.n_inserted[classes] for classes in shown}
     worth = sum(shown.values()) - 2 * sum(inserted.values())
     if worth >= 0:
         return
+    dear = []
     for classes in sorted(shown, key=lambda c: (-inserted[c] / shown[c], c)):
-        clear(state, classes)
+        dear.append(classes)
         worth -= shown[classes] - 2 * inserted[classes]
         if worth >= 0:
-            return
+            break
+    clear(state, dear)
 
 
 def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
@@ -116,12 +117,12 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     state.current.stale.pop(pair.classes, None)
     if len(edges) == len(pair.shown):
         return
-    state.former.forget(pair.classes)
+    state.former.free(pair.remembered)
     state.current.returned.update(pair.ends(pair.former))
     if not len(edges):
         stays = ~pair.is_ended
         were_true = (pair.is_true | pair.is_residual)[stays]
-        state.former.remember(pair.classes, pair.places[pair.shown[stays]], were_true)
+        state.former.remember(pair.places[pair.shown[stays]], were_true)
         state.current.stale[pair.classes] = pair.n_ties
         state.count("pairs_cleared")
     elif len(pair.shown):
@@ -133,7 +134,7 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
 
 def _shown(state: State) -> set[Tie]:
     """Return the pairs of classes that show edges."""
-    return {classes for classes, rows in state.edges.between.items() if rows}
+    return set(state.edges.between)
 
 
 def _note_plans(state: State, before: set[Tie], max_age: int) -> None:

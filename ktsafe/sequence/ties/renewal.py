@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ktsafe.exact.aims import cells_of
-from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
 
 EARLY = 0.8
@@ -36,7 +36,7 @@ def to_renew(state: State, max_age: int) -> list[Tie]:
     max_age:
         Releases after which what a pair shows is planned afresh at the latest.
     """
-    shown = [classes for classes, rows in state.edges.between.items() if rows]
+    shown = list(state.edges.between)
     age = {classes: state.current.number - state.current.planned[classes] for classes in shown}
     n_true = {c: len(state.edges.between[c]) - state.edges.n_inserted[c] for c in shown}
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ktsafe.errors import InvalidParams
 from ktsafe.exact.aims import cells_of
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
-from ktsafe.sequence.memory.edge_tables import ENDED, TRUE
 from ktsafe.sequence.memory.pages import META
+from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.step import apply
 from ktsafe.sequence.ties import renewal
@@ -105,7 +105,7 @@ def test_the_stalest_of_equally_old_pairs_goes_first(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(renewal, "SPREAD", 1.0)
     state = World(60, 200, 1).begin()._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
-    rows = np.array(sorted(state.edges.between[classes]))
+    rows = state.edges.between[classes]
     for others in pairs_of(state):
         state.current.planned[others] = 0
     state.current.number = 9
@@ -120,7 +120,7 @@ def test_dark_pairs_are_of_different_cells() -> None:
     for classes in pairs_of(state):
         state.current.planned[classes] = 0
     dark = set(to_renew(state, 12))
-    shown = sorted(c for c, rows in state.edges.between.items() if rows)
+    shown = sorted(state.edges.between)
     is_dark = np.array([c in dark for c in shown])
     assert 0 < is_dark.sum() < len(shown) / 2
     cells = cells_of(np.array(state.codes.classes), np.array(shown))
@@ -134,12 +134,11 @@ def test_ended_ties_do_not_return() -> None:
     """A pair that goes dark forgets them: what it showed comes back without them."""
     state = World(60, 200, 1).begin()._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
-    rows = np.array(sorted(state.edges.between[classes]))
+    rows = state.edges.between[classes]
     ended = rows[state.edges.is_true[rows] == TRUE][:3]
     state.edges.label(ended, ENDED)
-    shown = {state.edges.pair(row) for row in rows.tolist()}
-    gone = {state.edges.pair(row) for row in ended.tolist()}
-    clear(state, classes)
+    shown, gone = (set(map(tuple, state.edges.pairs(part).tolist())) for part in (rows, ended))
+    clear(state, [classes])
     pair = PairOfClasses.of(state, classes)
     assert set(pair.ends(pair.former)) == shown - gone
 
@@ -152,9 +151,8 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
     """
     world = World(60, 240, 2)
     sequence = world.begin(max_age=10**9)
-    state = sequence._state
     key = max(world.people, key=lambda k: sum(k in tie for tie in world.ties))
-    place = state.people.place[state.people.row_of[key]]
+    place = int(place_of(sequence, key))
     other = max(
         (tie for tie in world.ties if key not in tie and shown_as(sequence, tie) == TRUE),
         default=None,
@@ -162,21 +160,20 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
     assert other is not None
     for is_dark in (False, True):
         twin = Sequence.from_pages(sequence.to_pages())
-        shown = [v for v in twin._state.edges.adjacent[place] if is_true_at(twin, place, v)]
+        _, others, edges = twin._state.edges.around(np.array([place]))
+        shown = others[twin._state.edges.is_true[edges] == TRUE].tolist()
         changes = Changes(left=np.array([key]), ties_removed=np.array([other]))
-        ends = twin._state.people.place[[twin._state.people.row_of[k] for k in other]]
-        pairs = [twin._state.places.class_pair(place, v) for v in shown]
-        pairs.append(twin._state.places.class_pair(*ends.tolist()))
+        ends = [int(place_of(twin, k)) for k in other]
+        both = np.array([*((place, v) for v in shown), ends])
+        pairs = sorted(set(map(tuple, twin._state.places.class_pairs(both).tolist())))
         if is_dark:
-            for classes in set(pairs):
-                clear(twin._state, classes)
+            clear(twin._state, pairs)
             apply(Draft(twin._state, twin._frame, np.random.default_rng(0)), changes)
         else:
             apply(Draft(twin._state, twin._frame, np.random.default_rng(0)), changes)
-            for classes in set(pairs):
-                clear(twin._state, classes)
+            clear(twin._state, pairs)
         left, former = set(), set()
-        for classes in set(pairs):
+        for classes in pairs:
             pair = PairOfClasses.of(twin._state, classes)
             left |= set(pair.ends(pair.former[pair.is_left]))
             former |= set(pair.ends(pair.former))
@@ -184,16 +181,17 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
         assert (min(ends), max(ends)) not in former
 
 
-def is_true_at(sequence: Sequence, u: int, v: int) -> bool:
-    """Whether the edge between two places is a true tie."""
-    return sequence._state.edges.is_tie(sequence._state.edges.adjacent[u][v])
+def place_of(sequence: Sequence, key: int) -> int:
+    """Return the place of a person."""
+    people = sequence._state.people
+    return people.place[people.rows_of(np.array([key]))[0]]
 
 
 def shown_as(sequence: Sequence, tie: Tie) -> int | None:
     """Return the label of the released edge of two people, if there is one."""
-    state = sequence._state
-    edge = state.edge_between(*(state.people.row_of[key] for key in tie))
-    return None if edge is None else state.edges.is_true[edge]
+    ends = np.array([[place_of(sequence, key) for key in tie]])
+    edge = sequence._state.edges.rows_of(ends)[0]
+    return None if edge < 0 else sequence._state.edges.is_true[edge]
 
 
 def without_ages(pages: dict[str, bytes]) -> dict[str, bytes]:

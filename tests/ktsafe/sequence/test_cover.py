@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.gate.cover import check_cover, visible_changes
+from ktsafe.sequence.memory.current import Current
 from ktsafe.sequence.memory.state import State
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
@@ -42,7 +43,7 @@ def test_changes_are_those_counted_one_by_one(seed: int, share: float) -> None:
     sequence = world.begin()
     sequence.advance(world.change(ties=10, joins=6), rng)
     state = sequence._state
-    state.current.begin(2)
+    state.current = Current(2, {}, {})
     for classes in pairs_of(state):
         rows = np.array(sorted(state.edges.between[classes]), dtype=np.int64)
         into = state.current.gained if rng.random() < 0.5 else state.current.lost

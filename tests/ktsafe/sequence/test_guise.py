@@ -12,7 +12,8 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
-from ktsafe.sequence.memory.current import Tie
+from ktsafe.sequence.memory.current import EdgeList
+from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties import planning
@@ -22,7 +23,9 @@ from tests.ktsafe.sequence.world import World
 
 def edges_of(state: State) -> dict[Tie, bool]:
     """Return the released edges, and whether each is a true tie."""
-    return {state.edges.pair(row): state.edges.is_tie(row) for row in state.edges.used().tolist()}
+    rows = state.edges.used()
+    ends = map(tuple, state.edges.pairs(rows).tolist())
+    return dict(zip(ends, (state.edges.is_true[rows] == TRUE).tolist(), strict=True))
 
 
 @settings(max_examples=15, deadline=None)
@@ -37,7 +40,7 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     before = edges_of(state)
     inserted = [tie for tie, is_true in before.items() if not is_true]
     gained = [tie for tie in before if rng.random() < share]
-    state.current.gained.clear()
+    state.current.gained = EdgeList()
     state.current.gained.add(np.array(gained, dtype=np.int64).reshape(-1, 2))
     state.current.returned = {tie for tie in gained if rng.random() < 0.2}
     may_change = set(inserted) & set(gained) - state.current.returned

@@ -17,9 +17,9 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.datasets import social_feed
 from ktsafe.options import Aim
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
-from ktsafe.sequence.memory.current import Tie
-from ktsafe.sequence.memory.edge_tables import FALSE
+from ktsafe.sequence.memory.current import Current
 from ktsafe.sequence.memory.graph_changes import changes_between
+from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties import ways
@@ -34,16 +34,14 @@ NEVER = 10**9
 
 def pairs_of(state: State) -> list[Tie]:
     """Return all pairs of classes with ties or edges."""
-    return sorted(
-        state.held.between.keys() | {p for p, edges in state.edges.between.items() if edges}
-    )
+    return sorted(state.held.between.keys() | state.edges.between.keys())
 
 
 def cost_between(sequence: Sequence, classes: Tie) -> tuple[int, int]:
     """Count, one by one, edges that differ from the truth between two classes, and true ties."""
     state = sequence._state
-    shown = [state.edges.is_tie(edge) for edge in state.edges.between.get(classes, ())]
-    hidden = len(state.held.between.get(classes, ()))
+    shown = [state.edges.is_true[edge] == TRUE for edge in state.edges.between[classes]]
+    hidden = len(state.held.between[classes])
     return hidden + shown.count(False), hidden + shown.count(True)
 
 
@@ -105,16 +103,15 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     )
     for classes in pairs_of(state):
         if classes != truest:
-            state.edges.label(np.array(sorted(state.edges.between[classes])), FALSE)
+            state.edges.label(state.edges.between[classes], FALSE)
     cost, ties = np.sum([cost_between(sequence, c) for c in pairs_of(state)], axis=0)
     assert cost > ties
-    state.current.stale.clear()
-    state.current.begin(0)
+    state.current = Current(0, {}, state.current.planned)
     plan_ties(Draft(state, sequence._frame, rng))
     costs = {c: cost_between(sequence, c) for c in pairs_of(state)}
     cost, ties = np.sum(list(costs.values()), axis=0)
     assert cost <= ties
-    assert state.edges.between[truest]
+    assert truest in state.edges.between
 
 
 @settings(max_examples=10, deadline=None)
@@ -135,7 +132,7 @@ def test_arrays_of_a_pair_are_the_state(seed: int) -> None:
         )
         edges = {frozenset(ends) for ends in pair.places[pair.shown].tolist()}
         assert edges == {
-            frozenset(state.edges.pair(row)) for row in state.edges.between.get(classes, ())
+            frozenset(ends) for ends in state.edges.pairs(state.edges.between[classes]).tolist()
         }
         assert np.count_nonzero(~pair.is_true) == state.edges.n_inserted[classes]
         assert (pair.cost(pair.shown), pair.n_ties) == cost_between(sequence, classes)
@@ -151,7 +148,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     state = sequence._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     pair = PairOfClasses.of(state, classes)
-    state.former.remember(classes, pair.places[pair.shown], pair.is_true)
+    state.former.remember(pair.places[pair.shown], pair.is_true)
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
@@ -159,7 +156,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     assert sorted(map(tuple, cleared.former.tolist())) == sorted(map(tuple, pair.shown.tolist()))
     again = Sequence.from_pages(sequence.to_pages())._state
     assert PairOfClasses.of(again, classes).former.tolist() == cleared.former.tolist()
-    state.former.forget(classes)
+    state.former.free(cleared.remembered)
     assert not len(PairOfClasses.of(state, classes).former)
 
 
@@ -197,9 +194,10 @@ def test_a_cleared_pair_is_planned_in_the_next_release() -> None:
             sequence.advance(world.change(ties=0), rng)
         state = sequence._state
         classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
-        clear(state, classes)
+        clear(state, [classes])
         sequence.advance(world.change(ties=0), rng)
-        assert state.edges.between[classes]
+        state = sequence._state
+        assert classes in state.edges.between
         assert state.current.planned[classes] == number + 1
 
 

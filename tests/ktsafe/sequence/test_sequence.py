@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 from collections import Counter, defaultdict
 
 import numpy as np
@@ -13,7 +12,7 @@ from hypothesis import strategies as st
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted
 from ktsafe.sequence.gate import cover
-from ktsafe.sequence.memory.edge_tables import TRUE
+from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.step import EXACT
@@ -32,37 +31,42 @@ ACTIVITIES = (
 
 def derived(state: State) -> dict[str, object]:
     """Return a copy of all indexes of a state in comparable form."""
-    indexes = {
-        "adjacent": {k: v for k in range(state.places.n) if (v := state.edges.adjacent[k])},
-        "members": state.places.members,
-        "ever": state.places.n_ever,
-        "cohorts_of": {k: v for k, v in state.places.cohorts_of.items() if v},
-        "row_of": state.people.row_of,
-        "held_of": {k: v for k in range(state.people.n) if (v := state.held.of[k])},
-        "held_between": {k: v for k, v in state.held.between.items() if v},
-        "between": {k: v for k, v in state.edges.between.items() if v},
-        "n_inserted": {k: v for k, v in state.edges.n_inserted.items() if v},
-        "n_ended": {k: v for k, v in state.edges.n_ended.items() if v},
-        "n_young": {k: v for k, v in state.held.n_young.items() if v},
-        "planned": state.current.planned,
-        "withheld": state.people.withheld,
-        "differing": state.people.differing,
-        "former_between": {k: v for k, v in state.former.between.items() if v},
+    places, people, edges, held = state.places, state.people, state.edges, state.held
+    arrays = {
+        "adjacent": edges.around(np.arange(places.n)),
+        "held": held.around(np.arange(people.n)),
+        "people": (people.withheld(), people.differing(places), *people.rows_of(people.key)),
+    }
+    mappings = {
+        "members": places.members,
+        "edges": edges.between,
+        "held": held.between,
+        "former": state.former.between,
         "waiting": state.tree.members,
+    }
+    return {
+        "arrays": {name: [numbers.tolist() for numbers in known] for name, known in arrays.items()},
+        "mappings": {
+            name: {key: sorted(rows) for key, rows in known.items()}
+            for name, known in mappings.items()
+        },
+        "counts": [dict(+known) for known in (edges.n_inserted, edges.n_ended, held.n_young)],
+        "cohorts_of": places.cohorts_of,
+        "planned": state.current.planned,
         "pivots": {leaf: state.tree.pivot(leaf) for leaf in state.tree.members},
     }
-    return copy.deepcopy(indexes)
 
 
 def assert_tree_follows(world: World, sequence: Sequence) -> None:
     """Assert that the kept kt-tree holds whoever waits, by class and true neighbours."""
     people, tree = sequence._state.people, sequence._state.tree
-    cls_of = {key: people.cls[row] for key, row in people.row_of.items()}
+    used = people.used()
+    cls_of = dict(zip(people.key[used].tolist(), people.cls[used].tolist(), strict=True))
     counts = defaultdict(Counter)
     for u, v in world.ties:
         counts[u][cls_of[v]] += 1
         counts[v][cls_of[u]] += 1
-    assert set().union(*tree.members.values()) == people.withheld
+    assert set().union(*tree.members.values()) == set(people.withheld().tolist())
     for cls in set(cls_of.values()):
         for leaf in tree.leaves(cls):
             inside = [people.key[row] for row in tree.members[leaf]]
@@ -214,10 +218,8 @@ def test_merged_cohorts_fail_the_certificate() -> None:
     """Two cohorts of different locations are not one."""
     sequence = World(60, 90, 6).begin()
     state = sequence._state
-    one, *others = sorted(state.places.cohorts_of[state.places.cls[state.places.members[0][0]]])
-    for place in state.places.members[others[0]]:
-        state.places.cohort[place] = one
-    state.rebuild(state.meta())
+    one, other, *_ = max(state.places.cohorts_of.values(), key=len)
+    state.places.write(state.places.members[other], cohort=one)
     with pytest.raises(NotKTSafe):
         sequence.check()
 

@@ -13,12 +13,12 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, Result, ids_removed, run
+from ktsafe.generalization.quick_release import afresh
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from ktsafe.stream.release import attacker
 from ktsafe.stream.release.attacker import Attacker, AttackSettings, Shown
-from ktsafe.stream.study.worth import afresh
 from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
 

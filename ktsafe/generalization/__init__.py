@@ -1,0 +1,1 @@
+"""How coarsely quasi-identifiers are told: hierarchies of values, and the search among settings."""

@@ -1,0 +1,35 @@
+"""A quick release of a graph that has no past: what it would be worth to publish it so."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+
+from ktsafe.anonymization import anonymize
+from ktsafe.audit import Traced, trace, usefulness
+from ktsafe.graph import AttributedGraph
+from ktsafe.options import AnonymizeOptions
+from ktsafe.params import PrivacyParams
+
+AFRESH: Final = AnonymizeOptions(
+    strategy="exact", effort="fast", rare_qi="withhold", over_alpha="suppress"
+)
+"""How a release is made that has no past."""
+
+
+def quick_release(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> Traced:
+    """Return a quickly made release beside its truth.
+
+    Raises
+    ------
+    Infeasible, NotKTSafe
+        If there is no safe release.
+    """
+    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
+    return trace(graph, made.graph, made.origin)
+
+
+def afresh(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> dict[str, Any]:
+    """Return the usefulness of a release of a graph that has no past, quickly made."""
+    return usefulness(quick_release(graph, params, seed=seed)).to_mapping()

@@ -1,0 +1,376 @@
+"""Who is published, the true graph's people, what is released between places, and what is not."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.sequence.memory.column_table import FREE, NEVER, NOBODY, ColumnTable, Numbers, PairTable
+from ktsafe.sequence.memory.sorted_numbers import ascending, distinct
+
+if TYPE_CHECKING:
+    from ktsafe.sequence.memory.state import State
+
+Tie = tuple[int, int]
+
+INSERTED, REAL, COUNTERFEIT = range(3)
+"""Kinds of place: never anybody's, somebody's, formerly somebody's."""
+
+FALSE, TRUE, RESIDUAL, ENDED = range(4)
+"""Of a released edge: inserted, a true tie, a former tie of somebody who left the place, a former
+tie of two people who are still there."""
+
+
+class RowsOfPairs(dict[Tie, Numbers]):
+    """For two classes, ascending, the rows of what lies between them, ascending, if any do."""
+
+    def __missing__(self, classes: Tie) -> Numbers:
+        return np.zeros(0, dtype=np.int64)
+
+
+class PlaceTable(ColumnTable):
+    """Places. None is ever reused: a place is an identity.
+
+    Attributes
+    ----------
+    published:
+        The published id.
+    cls, sensitive:
+        The class and the code of the sensitive value that are shown.
+    ever:
+        1 if the place was ever published sensitive.
+    cohort, owner:
+        Its cohort; the row of the person behind it, or `NOBODY`.
+    kind:
+        `INSERTED`, `REAL` or `COUNTERFEIT`.
+    born, left:
+        The releases in which it appeared, and in which its owner left it, or `NEVER`.
+    """
+
+    name = "places"
+    columns = ("published", "cls", "sensitive", "ever", "cohort", "owner", "kind", "born", "left")
+    reuses = False
+    published: Numbers
+    cls: Numbers
+    sensitive: Numbers
+    ever: Numbers
+    cohort: Numbers
+    owner: Numbers
+    kind: Numbers
+    born: Numbers
+    left: Numbers
+
+    @property
+    def members(self) -> dict[int, Numbers]:
+        """For each cohort that is not empty its places, ascending."""
+        return self.derived("members", self.stamp("cohort"), lambda: _grouped(self.cohort))
+
+    @property
+    def cohorts_of(self) -> dict[int, list[int]]:
+        """For each class with cohorts those, ascending."""
+        return self.derived("cohorts_of", self.stamp("cohort", "cls"), self._cohorts_of)
+
+    def _cohorts_of(self) -> dict[int, list[int]]:
+        found: dict[int, list[int]] = defaultdict(list)
+        labels = np.array(list(self.members), dtype=np.int64)
+        first = np.array([places[0] for places in self.members.values()], dtype=np.int64)
+        for cls, label in zip(self.cls[first].tolist(), labels.tolist(), strict=True):
+            found[cls].append(label)
+        return dict(found)
+
+    def class_pairs(self, places: Numbers) -> Numbers:
+        """Return the published classes of pairs of places, ascending; that of `NOBODY` is -1."""
+        return ascending(np.append(self.cls, NOBODY)[places])
+
+    def owners(self, labels: Iterable[int]) -> Numbers:
+        """Return the rows of the people in cohorts, cohort by cohort."""
+        places = [self.members[label] for label in labels]
+        owners = self.owner[np.concatenate([np.zeros(0, dtype=np.int64), *places])]
+        people: Numbers = owners[owners != NOBODY]
+        return people
+
+
+class PersonTable(ColumnTable):
+    """The true graph's vertices. A row is reused after its person left.
+
+    Attributes
+    ----------
+    key:
+        The person.
+    place:
+        The place that shows the person, or `NOBODY` while withheld.
+    cls, sensitive:
+        The true class, and the code of the true sensitive value.
+    since:
+        The release since which the person waits, or waited.
+    """
+
+    name = "people"
+    columns = ("key", "place", "cls", "sensitive", "since")
+    key: Numbers
+    place: Numbers
+    cls: Numbers
+    sensitive: Numbers
+    since: Numbers
+
+    def rows_of(self, keys: Numbers) -> Numbers:
+        """Return the row of each key; -1 if nobody has it."""
+        known, rows = self.derived("keys", self.stamp("key"), self._by_key)
+        at = np.searchsorted(known, keys)
+        return np.where(known[at] == keys, rows[at], NOBODY)
+
+    def _by_key(self) -> tuple[Numbers, Numbers]:
+        rows = self.used()
+        rows = rows[np.argsort(self.key[rows])]
+        return np.append(self.key[rows], np.iinfo(np.int64).max), np.append(rows, NOBODY)
+
+    def withheld(self) -> Numbers:
+        """Return the rows of people without a place, ascending."""
+        return np.flatnonzero((self.key != FREE) & (self.place == NOBODY))
+
+    def differing(self, places: PlaceTable) -> Numbers:
+        """Return the rows of people whose place shows another class, ascending."""
+        rows = np.flatnonzero(self.place != NOBODY)
+        differing: Numbers = rows[places.cls[self.place[rows]] != self.cls[rows]]
+        return differing
+
+
+class TableOfState(PairTable):
+    """Pairs that say something of the places or people of a state."""
+
+    def __init__(self, state: State) -> None:
+        super().__init__()
+        self._state = state
+
+    def of(self, state: State) -> Self:
+        """Return a copy that belongs to another state."""
+        twin = self.copy()
+        vars(twin).update(_state=state)
+        return twin
+
+
+class ReleasedEdgeTable(TableOfState):
+    """What is released.
+
+    Attributes
+    ----------
+    low, high:
+        The places of its ends, ascending.
+    is_true:
+        `FALSE`, `TRUE`, `RESIDUAL` or `ENDED`.
+    began:
+        The release in which a true tie began; of other edges it says nothing.
+    """
+
+    name = "edges"
+    columns = ("low", "high", "is_true", "began")
+    later = (("began", 0),)
+    low: Numbers
+    high: Numbers
+    is_true: Numbers
+    began: Numbers
+
+    @property
+    def between(self) -> RowsOfPairs:
+        """The edges between two classes."""
+        places = self._state.places
+        stamps = self.stamp("low") + places.stamp("cls")
+        return self.derived("between", stamps, lambda: self._between(places))
+
+    @property
+    def n_inserted(self) -> Counter[Tie]:
+        """For two classes how many edges between them are no true ties."""
+        return self._counted("n_inserted", FALSE, RESIDUAL, ENDED)
+
+    @property
+    def n_ended(self) -> Counter[Tie]:
+        """For two classes how many edges between them are `ENDED`."""
+        return self._counted("n_ended", ENDED)
+
+    def show(self, ends: Numbers, began: Numbers) -> None:
+        """Release edges between places that have none.
+
+        Parameters
+        ----------
+        ends:
+            int64, shape (x, 2): their places.
+        began:
+            int64, shape (x,): the release in which each began as a true tie; `NEVER` if inserted.
+        """
+        low, high = ascending(ends).T
+        is_true = np.where(began == NEVER, FALSE, TRUE)
+        self.add(len(ends), low=low, high=high, is_true=is_true, began=began)
+        self._state.current.note_shown(np.column_stack((low, high)))
+        self._touch(ends)
+
+    def drop(self, rows: Numbers) -> None:
+        """Release edges no longer."""
+        ends = self.pairs(rows)
+        self.free(rows)
+        self._state.current.note_dropped(ends)
+        self._touch(ends)
+
+    def label(self, rows: Numbers, what: int) -> None:
+        """Note whether edges are true ties; nothing visible happens."""
+        classes = self._state.places.class_pairs(self.pairs(rows))
+        for pair, inside in by_classes(classes, rows):
+            self._state.current.note_change(pair, len(inside))
+        self.write(rows, is_true=what)
+
+    def _touch(self, ends: Numbers) -> None:
+        self._state.current.touched.update(distinct(self._state.places.cohort[ends]).tolist())
+
+    def _between(self, places: PlaceTable) -> RowsOfPairs:
+        rows = self.used()
+        return RowsOfPairs(by_classes(places.class_pairs(self.pairs(rows)), rows))
+
+    def _counted(self, what: str, *labels: int) -> Counter[Tie]:
+        stamps = self.stamp("low", "is_true") + self._state.places.stamp("cls")
+        is_one = np.zeros(len((FALSE, TRUE, RESIDUAL, ENDED)), dtype=np.bool_)
+        is_one[list(labels)] = True
+        return self.derived(what, stamps, lambda: _sums(self.between, is_one[self.is_true]))
+
+
+class HeldTieTable(TableOfState):
+    """True ties that are not released, by rows of people.
+
+    Attributes
+    ----------
+    first, second:
+        The rows of its ends, ascending.
+    since, began:
+        The releases since which the tie could have been shown, and in which it began.
+    """
+
+    name = "held"
+    columns = ("first", "second", "since", "began")
+    later = (("began", 0),)
+    first: Numbers
+    second: Numbers
+    since: Numbers
+    began: Numbers
+
+    @property
+    def between(self) -> RowsOfPairs:
+        """The ties between two published classes of which no end is withheld."""
+        return self.derived("between", self._stamps_between(), self._between)
+
+    @property
+    def n_young(self) -> Counter[Tie]:
+        """For two classes how many of those began after the cohorts of their ends were formed."""
+        return self.derived("n_young", self._stamps_between(), self._n_young)
+
+    def hold(self, ties: Numbers, began: int | Numbers) -> None:
+        """Hold ties back, between rows of people: shape (x, 2)."""
+        first, second = ascending(ties).T
+        since = self._state.current.number
+        self.add(len(ties), first=first, second=second, since=since, began=began)
+        self._state.current.moved.update(ties.reshape(-1).tolist())
+
+    def unhold(self, rows: Numbers) -> None:
+        """Hold ties back no longer."""
+        self._state.current.moved.update(self.pairs(rows).reshape(-1).tolist())
+        self.free(rows)
+
+    def open(self, people: Numbers) -> None:
+        """Note that the ties of people who were published can be shown, from now on."""
+        rows = distinct(self.around(people)[2])
+        for classes, inside in by_classes(self.class_pairs(self.pairs(rows)), rows):
+            self._state.current.note_opened(classes, len(inside))
+            self.write(inside, since=self._state.current.number)
+
+    def class_pairs(self, ties: Numbers) -> Numbers:
+        """Return the published classes of the ends of ties, ascending; -1 of who is withheld."""
+        return self._state.places.class_pairs(self._state.people.place[ties])
+
+    def _stamps_between(self) -> tuple[int, ...]:
+        places, people = self._state.places, self._state.people
+        return self.stamp("first") + people.stamp("place") + places.stamp("cls")
+
+    def _between(self) -> RowsOfPairs:
+        rows = self.used()
+        return RowsOfPairs(by_classes(self.class_pairs(self.pairs(rows)), rows))
+
+    def _n_young(self) -> Counter[Tie]:
+        born = np.append(self._state.places.born, NEVER)
+        later = born[self._state.people.place[np.stack((self.first, self.second))]].max(axis=0)
+        return _sums(self.between, self.began > later)
+
+
+class FormerEdgeTable(TableOfState):
+    """What a pair of classes showed before it was cleared.
+
+    Attributes
+    ----------
+    low, high:
+        The places of its ends, ascending.
+    was_true:
+        1 if it was a true tie when it was shown last, or had been one of somebody who left.
+    """
+
+    name = "former"
+    columns = ("low", "high", "was_true")
+    later = (("was_true", 0),)
+    low: Numbers
+    high: Numbers
+    was_true: Numbers
+
+    @property
+    def between(self) -> RowsOfPairs:
+        """The edges between two classes."""
+        places = self._state.places
+        stamps = self.stamp("low") + places.stamp("cls")
+        return self.derived("between", stamps, lambda: self._between(places))
+
+    def _between(self, places: PlaceTable) -> RowsOfPairs:
+        rows = self.used()
+        return RowsOfPairs(by_classes(places.class_pairs(self.pairs(rows)), rows))
+
+    def remember(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:
+        """Note what a pair of classes shows, which will be shown no longer."""
+        low, high = ascending(ends).T
+        self.add(len(ends), low=low, high=high, was_true=were_true.astype(np.int64))
+
+    def forget_places(self, gone: Numbers) -> None:
+        """Remember no longer the edges of places that vanish."""
+        self.free(distinct(self.around(gone)[2]))
+
+
+def by_classes(classes: Numbers, rows: Numbers) -> Iterator[tuple[Tie, Numbers]]:
+    """Yield the rows of each pair of classes, given for each row: shape (x, 2); none for -1."""
+    is_named = classes[:, 0] >= 0
+    classes, rows = classes[is_named], rows[is_named]
+    if not len(rows):
+        return
+    width = int(classes.max()) + 1
+    keys = classes[:, 0] * width + classes[:, 1]
+    # Small numbers are sorted in a tenth of the time.
+    keys = keys.astype(np.uint16 if width**2 < 2**16 else np.int64)
+    order = np.argsort(keys, kind="stable")
+    starts = np.flatnonzero(np.append(True, np.diff(keys[order]) != 0))
+    pairs = map(tuple, classes[order[starts]].tolist())
+    yield from zip(pairs, np.split(rows[order], starts[1:]), strict=True)
+
+
+def _grouped(groups: Numbers) -> dict[int, Numbers]:
+    """Return for each group, at least 0, ascending, the positions at which it stands."""
+    order = np.argsort(groups, kind="stable")
+    order = order[np.searchsorted(groups[order], 0) :]
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    parts = np.split(order, starts[1:])
+    return dict(zip(groups[order[starts]].tolist(), parts, strict=False))
+
+
+def _sums(between: RowsOfPairs, flags: NDArray[np.bool_]) -> Counter[Tie]:
+    """Return for each pair of classes how many of its rows have the flag."""
+    lengths = np.array([len(rows) for rows in between.values()], dtype=np.int64)
+    if not len(lengths):
+        return Counter()
+    starts = np.cumsum(lengths) - lengths
+    rows = np.concatenate(list(between.values()))
+    sums = np.add.reduceat(flags[rows].astype(np.int64), starts)
+    return Counter(dict(zip(between, sums.tolist(), strict=True)))

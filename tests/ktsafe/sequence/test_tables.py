@@ -1,0 +1,133 @@
+"""Tables and what is derived from them, against dicts; the former value stays as it was."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe.sequence.memory import column_table
+from ktsafe.sequence.memory.column_table import ColumnTable, PairTable
+from ktsafe.sequence.memory.current import EdgeList
+from ktsafe.sequence.memory.sequence_tables import by_classes
+from ktsafe.sequence.memory.sorted_numbers import among, distinct
+
+
+class Pairs(PairTable):
+    """A table of pairs, and nothing else."""
+
+    name = "pairs"
+    columns = ("low", "high")
+    low: np.ndarray
+    high: np.ndarray
+
+
+SIZE = 12
+PAIRS = [(u, v) for v in range(SIZE) for u in range(v)]
+
+
+def column(drawn: list[tuple[int, int]]) -> np.ndarray:
+    """Return pairs as an array."""
+    return np.array(drawn, dtype=np.int64).reshape(-1, 2)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000), share=st.sampled_from([1, 20, 10_000]))
+def test_rows_are_found_by_their_pairs(seed: int, share: int) -> None:
+    """After any additions, removals, copies and questions, few or many at once, in any order."""
+    rng, table, there = np.random.default_rng(seed), Pairs(), {}
+    threshold, column_table.SHARE = column_table.SHARE, share
+    try:
+        for _ in range(12):
+            new = [p for p in PAIRS if p not in there and rng.random() < 0.2]
+            ends = column(new)
+            rows = table.add(len(new), low=ends[:, 0], high=ends[:, 1])
+            there |= dict(zip(new, rows.tolist(), strict=True))
+            gone = [p for p in there if rng.random() < 0.2]
+            table.free(np.array([there.pop(p) for p in gone], dtype=np.int64))
+            if rng.random() < 0.3:
+                table = table.copy()
+            turned = column([p if rng.random() < 0.5 else p[::-1] for p in PAIRS])
+            asked_rows = table.rows_of(np.append(turned, [[-1, 3]], axis=0)).tolist()
+            assert asked_rows == [*(there.get(p, -1) for p in PAIRS), -1]
+            numbers = rng.permutation(SIZE)[: rng.integers(SIZE + 1)]
+            at, others, rows = table.around(numbers)
+            around = list(zip(numbers[at].tolist(), others.tolist(), rows.tolist(), strict=True))
+            both = [(u, v, row) for pair, row in there.items() for u, v in (pair, pair[::-1])]
+            order = {number: i for i, number in enumerate(numbers.tolist())}
+            expected = [found for found in both if found[0] in order]
+            assert around == sorted(expected, key=lambda found: (order[found[0]], found[1]))
+    finally:
+        column_table.SHARE = threshold
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_a_copy_changes_by_itself(seed: int) -> None:
+    """As dicts do, with the least free numbers for new rows; whoever is written first."""
+    rng = np.random.default_rng(seed)
+    tables: list[tuple[ColumnTable, dict[int, tuple[int, ...]]]] = [(Pairs(), {})]
+    for _ in range(8):
+        table, rows = tables[rng.integers(len(tables))]
+        tables.append((table.copy(), dict(rows)))
+        for chosen, known in (tables[-1], (table, rows)):
+            ends = rng.integers(0, 99, (int(rng.integers(5)), 2))
+            free = [row for row in range(chosen.n + len(ends)) if row not in known][: len(ends)]
+            assert chosen.add(len(ends), low=ends[:, 0], high=ends[:, 1]).tolist() == free
+            known |= dict(zip(free, map(tuple, ends.tolist()), strict=True))
+            changed = chosen.used()[rng.random(len(chosen.used())) < 0.3]
+            chosen.write(changed, high=7 * changed)
+            known |= {row: (known[row][0], 7 * row) for row in changed.tolist()}
+            gone = chosen.used()[rng.random(len(chosen.used())) < 0.3]
+            chosen.free(gone)
+            for row in gone.tolist():
+                del known[row]
+    for chosen, known in tables:
+        found = zip(chosen.low.tolist(), chosen.high.tolist(), strict=True)
+        assert dict(enumerate(found)) == {r: known.get(r, (-1, -1)) for r in range(chosen.n)}
+        again = Pairs()
+        again.load([page for _, page in chosen.pages()])
+        assert dict(again.pages()) == dict(chosen.pages())
+        assert again.used().tolist() == sorted(known)
+
+
+def test_columns_are_frozen() -> None:
+    """What is read of a table cannot be written past it."""
+    table = Pairs()
+    table.add(2, low=np.array([1, 2]), high=np.array([3, 4]))
+    with pytest.raises(ValueError, match="read-only"):
+        table.low[0] = 9
+    twin = table.copy()
+    twin.write(0, low=9)
+    assert (table.low[0], twin.low[0]) == (1, 9)
+
+
+@settings(max_examples=60, deadline=None)
+@given(seed=st.integers(0, 10_000))
+def test_edges_keep_their_order(seed: int) -> None:
+    """As the keys of a dict do; what is removed is told from what was not there."""
+    rng, edges, naive = np.random.default_rng(seed), EdgeList(), {}
+    for _ in range(8):
+        new = [p for p in PAIRS if p not in naive and rng.random() < 0.3]
+        edges.add(column(new))
+        naive |= dict.fromkeys(new)
+        gone = [p for p in PAIRS if rng.random() < 0.3]
+        assert edges.remove(column(gone)).tolist() == [p in naive for p in gone]
+        naive = {p: None for p in naive if p not in set(gone)}
+        assert list(map(tuple, edges.array().tolist())) == list(naive)
+
+
+@settings(max_examples=60, deadline=None)
+@given(values=st.lists(st.integers(0, 20)), others=st.lists(st.integers(-1, 20)))
+def test_sorted_numbers_are_sets(values: list[int], others: list[int]) -> None:
+    """What numpy finds by hashes; pairs of classes have the rows that are given with them."""
+    a, b = np.array(values, dtype=np.int64), np.array(others, dtype=np.int64)
+    assert among(a, b).tolist() == np.isin(a, b).tolist()
+    assert distinct(a).tolist() == sorted(set(values))
+    classes = np.column_stack((a // 7, a % 7)) if len(a) else np.zeros((0, 2), dtype=np.int64)
+    classes[a == 20] = -1
+    found = dict(by_classes(classes, np.arange(len(a))))
+    assert sum(map(len, found.values())) == sum(value != 20 for value in values)
+    for (first, second), rows in found.items():
+        assert all(values[row] == 7 * first + second for row in rows)
