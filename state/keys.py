@@ -5,7 +5,7 @@
     edges      <low:u32><high:u32>   -> <present:u8><origin:u32><time_us:i64><offset:i64>
     meta       format | schema | secret | origins | attributes | identity | progress
                position/<origin:u32> -> msgpack [next_offset, time_us_max]
-    ledger     cut | count | sequence/<n:u64> | release/<index:u64>          -> JSON
+    ledger     cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
                pages                 -> msgpack {name: digest}
     pages      <name>                -> bytes, the mechanism's own
 

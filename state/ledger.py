@@ -10,6 +10,7 @@ values, in any ordered store:
     cut                   the pending cut, while there is one
     count                 how many releases and sequences there must be (a check on reading)
     pages                 the digest of every page there must be (a check on reading), by name
+    erased                whom commands erased since the last staged release, if anybody
     sequence/<n:u64>      every sequence, the last one current
     release/<index:u64>   every release, for ever
 """
@@ -19,7 +20,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Annotated, Final
 
 import msgspec
@@ -58,6 +59,13 @@ class PendingCut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     offsets: dict[str, int]
 
 
+class Erased(msgspec.Struct, frozen=True, array_like=True):
+    """A person whom a command erased: the store's keyed hash of the id, and when it holds."""
+
+    alias: str
+    time_us: int
+
+
 class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One release: its cut and its bytes (name to sha256, the manifest included).
 
@@ -83,6 +91,7 @@ NO_PAGES: Final[Mapping[str, bytes | None]] = {}
 CUT: Final = b"cut"
 COUNT: Final = b"count"
 PAGES: Final = b"pages"
+ERASED: Final = b"erased"
 SEQUENCE: Final = b"sequence/"
 RELEASE: Final = b"release/"
 
@@ -141,6 +150,7 @@ class Ledger:
         self._sequences: list[SequenceRecord] = []
         self._releases: list[ReleaseRecord] = []
         self._cut: PendingCut | None = None
+        self._erased: list[Erased] = []
         for key, value in sorted(entries.items()):
             if key == CUT:
                 self._cut = msgspec.json.decode(value, type=PendingCut)
@@ -150,6 +160,8 @@ class Ledger:
                 self._releases.append(msgspec.json.decode(value, type=ReleaseRecord))
             elif key == PAGES:
                 self._page_digests = msgspec.msgpack.decode(value, type=dict[str, bytes])
+            elif key == ERASED:
+                self._erased = msgspec.json.decode(value, type=list[Erased])
             elif key != COUNT:
                 raise ValueError("the ledger holds an unknown entry")
         if entries.get(COUNT) != self._count(0, 0, len(self._page_digests)):
@@ -225,6 +237,16 @@ class Ledger:
         self._cut = None
         self._storage.cut_gone()
 
+    def erased(self) -> list[Erased]:
+        """Return whom commands erased since the last staged release: no feed tells of them."""
+        return list(self._erased)
+
+    def note_erased(self, persons: Iterable[Erased]) -> None:
+        """Note whom a command erases, before it does; the next release that is staged takes it."""
+        known = dict.fromkeys((*self._erased, *persons))
+        self._storage.write({ERASED: msgspec.json.encode(list(known))}, {})
+        self._erased = list(known)
+
     def last(self) -> ReleaseRecord | None:
         """Return the last release, staged or published."""
         return self._releases[-1] if self._releases else None
@@ -261,12 +283,13 @@ class Ledger:
                 COUNT: self._count(0, 1, len(digests)),
                 PAGES: msgspec.msgpack.encode(digests) if digests else None,
                 CUT: None,
+                ERASED: None,
             },
             {name.encode(): page for name, page in pages.items()},
         )
         self._releases.append(record)
         self._page_digests = digests
-        self._cut = None
+        self._cut, self._erased = None, []
         self._storage.cut_gone()
 
     def mark_published(self, release_id: str) -> None:

@@ -76,6 +76,17 @@ class GraphStore(abc.ABC):
         """
         return self._graph.vertices.gone(ids, n_lives)
 
+    def alias(self, vertex_id: str) -> bytes:
+        """Return the keyed hash by which this store remembers persons who do not exist."""
+        return self._graph.vertices.alias(vertex_id)
+
+    def people_behind(self, aliases: Sequence[bytes]) -> list[str | None]:
+        """Return the persons that exist and have these keyed hashes; a whole scan."""
+        wanted = set(aliases)
+        ids = list(self._graph.vertices.numbers)
+        found = {alias: name for name in ids if (alias := self.alias(name)) in wanted}
+        return [found.get(alias) for alias in aliases]
+
     @abc.abstractmethod
     def commit(
         self,

@@ -62,12 +62,16 @@ class VertexTable:
         number = self.numbers.get(vertex_id)
         # Hashing is worth while only if somebody is remembered by a hash.
         if number is None and self._absent:
-            return self._absent.get(keyed_hash(self._secret, vertex_id))
+            return self._absent.get(self.alias(vertex_id))
         return number
+
+    def alias(self, vertex_id: str) -> bytes:
+        """Return the keyed hash under which a person is remembered who does not exist."""
+        return keyed_hash(self._secret, vertex_id)
 
     def allocate(self, vertex_id: str) -> int:
         """Give the smallest free number to a person of whom nothing is remembered."""
-        label = keyed_hash(self._secret, vertex_id)
+        label = self.alias(vertex_id)
         if self._free:
             number = heapq.heappop(self._free)
             self.labels[number] = label
@@ -110,7 +114,7 @@ class VertexTable:
         vertex_id = self.labels[number]
         assert isinstance(vertex_id, str)
         del self.numbers[vertex_id]
-        label = keyed_hash(self._secret, vertex_id)
+        label = self.alias(vertex_id)
         self.labels[number] = label
         self._absent[label] = number
         self.exists[number] = False

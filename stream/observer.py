@@ -64,6 +64,9 @@ class Observer:
     ) -> None:
         """The sink confirmed a release, which the strict verifier had passed."""
 
+    def releases_gone(self, count: int) -> None:
+        """So many published releases are not at the sink any more, though older ones are."""
+
     def release_withheld(self, reason: str) -> None:
         """A release was not published, for one of `metrics.WITHHELD_REASONS`."""
 

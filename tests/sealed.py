@@ -20,7 +20,7 @@ from ktsafe.stream.files.releases_write import (
     release_id,
     write_release,
 )
-from ktsafe.stream.files.sealing import seal
+from ktsafe.stream.files.sealing import seal_manifest
 
 SCHEMA = Schema(("gender", "age"), "health", frozenset({"ill"}), expect_absent={"ill"})
 PARAMS = PrivacyParams(k=2, alpha="1/2", epsilon=2, t="1/10")
@@ -86,7 +86,7 @@ def sealed(folder: Path, digests: list[str], signer: Signer | None) -> str:
     manifest = json.loads((folder / "manifest.json").read_text())
     manifest.pop("seal", None)
     (folder / "manifest.json").write_text(manifest_text(manifest))
-    return seal(folder, digests, verified(release), release.ids, signer)
+    return seal_manifest(folder, digests, verified(release), release.ids, signer)
 
 
 def signer(folder: Path, seed: int = 1) -> Signer:

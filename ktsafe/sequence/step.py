@@ -14,6 +14,7 @@ from ktsafe.sequence.gate import cohort_certificate, cover
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
+from ktsafe.sequence.memory.sorted_numbers import ascending
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, retire_hollow
@@ -111,11 +112,14 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
 def apply(draft: Draft, changes: Changes) -> set[int]:
     """Apply changes to the true graph; nothing changes visibly.
 
+    Newcomers take rows in the order in which they are given, and all else goes by rows: keys tell
+    people apart, and their order, which is that of arrival, is worth nothing.
+
     Returns the cohorts that people left.
     """
     state = draft.state
     _remove_ties(state, changes)
-    left = depart(draft, _rows(state, changes.left))
+    left = depart(draft, np.sort(_rows(state, changes.left)))
     _change(state, changes)
     if (state.people.rows_of(changes.joined) != NOBODY).any():
         raise InvalidGraph("Somebody joins who is there already.")
@@ -132,13 +136,19 @@ def _rows(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     return rows
 
 
+def _ties(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return ties as pairs of rows, ascending."""
+    ties = ascending(_rows(state, keys))
+    return ties[np.lexsort((ties[:, 1], ties[:, 0]))]
+
+
 def _remove_ties(state: State, changes: Changes) -> None:
     """Forget true ties; a released one is known as ended.
 
     Those of people who leave are left to their departure, which makes them residual.
     """
     leaves = np.isin(changes.ties_removed, changes.left).any(axis=1)
-    ties = _rows(state, changes.ties_removed[~leaves])
+    ties = _ties(state, changes.ties_removed[~leaves])
     held = state.held.rows_of(ties)
     is_held = held >= 0
     edges = state.edges.rows_of(state.people.place[ties[~is_held]])
@@ -152,7 +162,9 @@ def _remove_ties(state: State, changes: Changes) -> None:
 def _change(state: State, changes: Changes) -> None:
     """Note changed values."""
     rows = _rows(state, changes.changed)
-    cls, sensitive = state.codes.of_all(changes.changed_values)
+    order = np.argsort(rows)
+    rows, values = rows[order], [changes.changed_values[i] for i in order.tolist()]
+    cls, sensitive = state.codes.of_all(values)
     state.people.write(rows, cls=cls, sensitive=sensitive)
     # Whoever waits has them among their neighbours.
     state.current.moved.update(rows.tolist(), state.held.around(rows)[1].tolist())
@@ -161,7 +173,7 @@ def _change(state: State, changes: Changes) -> None:
 def _show_values(draft: Draft, changes: Changes) -> None:
     """Show changed sensitive values, where people are by now: no place changes as it is left."""
     state = draft.state
-    rows = _rows(state, changes.changed)
+    rows = np.sort(_rows(state, changes.changed))
     rows = rows[state.people.place[rows] != NOBODY]
     places = state.people.place[rows]
     before = state.places.sensitive[places]
@@ -174,7 +186,7 @@ def _show_values(draft: Draft, changes: Changes) -> None:
 
 def _add_ties(state: State, changes: Changes) -> None:
     """Hide new ties, but for those whose edge is released already."""
-    ties = _rows(state, changes.ties_added)
+    ties = _ties(state, changes.ties_added)
     edges = state.edges.rows_of(state.people.place[ties])
     is_shown = edges != NOBODY
     is_true = state.edges.is_true[edges[is_shown]] == TRUE

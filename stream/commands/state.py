@@ -112,8 +112,8 @@ def restore_state(
 ) -> int:
     """Put a backup in the place of a state folder, which must be gone or empty.
 
-    Events since the backup are read again from the feed. If releases were published since, the
-    service refuses to publish after them: the sink is ahead then.
+    Events since the backup are read again from the feed. Releases that were published since are
+    made again by `ktsafe run`, and compared with those at the sink, before it publishes others.
     """
     from ktsafe.state.inspection import examine
     from ktsafe.stream.config import places

@@ -111,6 +111,8 @@ class Manifest(msgspec.Struct, frozen=True):
     generalized:
         For each attribute the groups of values that are published, and what each stands for; values
         that few people have are left out.
+    cut:
+        Noise to all but the owner: see `ktsafe.stream.release.sealed_cut`.
     seal:
         What ties the release to those before it and to its owner; see `ktsafe.seals`.
     """
@@ -132,6 +134,7 @@ class Manifest(msgspec.Struct, frozen=True):
     planned: list[tuple[int, int, int]] | None = None
     statistics: Spent | None = None
     generalized: dict[str, dict[str, list[str]]] = {}
+    cut: str | None = None
     seal: ManifestSeal | None = None
 
 

@@ -116,6 +116,8 @@ class ReleaseHeader:
         that somebody shows are published.
     statistics_omitted:
         Whether the manifest says that they would cost more than is left.
+    cut:
+        Where the feed was cut, sealed (`ktsafe.stream.release.sealed_cut`); None: it is not told.
     """
 
     release_id: str
@@ -130,13 +132,14 @@ class ReleaseHeader:
     epsilon_micro: int = 0
     generalized: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
     statistics_omitted: bool = False
+    cut: str | None = None
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
     """Return `n` distinct random ids of 16 hexadecimal digits, in random order.
 
     They come from the system's CSPRNG, not from the mechanism's generator, so that neither tells
-    of the other. `seed` makes them repeatable, for tests only.
+    of the other. `seed` makes them repeatable: another secret of the series, or that of a test.
     """
     draw = secrets.token_bytes if seed is None else np.random.default_rng([seed, n]).bytes
     drawn: NDArray[np.uint64] = np.zeros(0, dtype=np.uint64)
@@ -308,6 +311,7 @@ def _manifest(
         **_pairs(graph, header.planned),
         **_generalized(graph, header.generalized),
         **_spent(header),
+        **({} if header.cut is None else {"cut": header.cut}),
         "sha256": dict(hashes),
     }
 

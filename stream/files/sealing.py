@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict
 
 
-def seal(
+def seal_manifest(
     folder: Path,
     past: Sequence[str],
     verdict: Verdict,

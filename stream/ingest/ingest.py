@@ -39,6 +39,9 @@ _partition_of: Final = attrgetter("topic", "partition")
 Admits = Callable[[tuple[str, int], int], bool]
 """Whether an event of a partition may be applied now; False stops the partition there."""
 
+StopAt = Callable[[tuple[str, int]], int]
+"""The offset of a partition at which it is stopped, whatever the time of its events."""
+
 NO_LIMIT_US: Final = 2**62
 """A limit beyond every event: no slot is being collected for."""
 BEFORE_ALL_US: Final = -(2**62)
@@ -64,6 +67,7 @@ class _Limit:
     admits: Admits
     limit_us: int
     at_rest: Plausible | None = None
+    stop_at: StopAt | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -157,7 +161,9 @@ class Ingest:
         """The records read that wait for others to confirm the time of the first of them."""
         return self._undecided
 
-    def round(self, admits: Admits, limit_us: int = NO_LIMIT_US) -> int:
+    def round(
+        self, admits: Admits, limit_us: int = NO_LIMIT_US, stop_at: StopAt | None = None
+    ) -> int:
         """Poll once and take in what came. Returns the number of records taken in.
 
         Parameters
@@ -173,7 +179,7 @@ class Ingest:
         for partition, _ in itertools.groupby(records, _partition_of):
             self._heard_s[partition] = started
         runs = itertools.groupby(records, _partition_of)
-        taken = self._take(runs, _Limit(admits, limit_us), started)
+        taken = self._take(runs, _Limit(admits, limit_us, stop_at=stop_at), started)
         if records:
             self._observer.applied(self._monotonic() - started)
         return taken
@@ -184,13 +190,14 @@ class Ingest:
         admits: Admits,
         limit_us: int,
         plausible: Plausible,
+        stop_at: StopAt | None = None,
     ) -> int:
         """Decide what waits in partitions of which nothing follows for now; return what was taken.
 
         An event whose time is not `plausible` may stay undecided.
         """
         runs = [(p, ()) for p in sorted(self._undecided) if p in resting]
-        limit = _Limit(admits, limit_us, at_rest=plausible)
+        limit = _Limit(admits, limit_us, at_rest=plausible, stop_at=stop_at)
         return self._take(runs, limit, self._monotonic())
 
     def checkpoint_due(self) -> bool:
@@ -295,10 +302,15 @@ class Ingest:
         judge, held, hold = self._judge, self._held, self._held.changes.append
         records = [*self._undecided.pop(partition, ()), *run]
         bound_us = self._bound_us(partition, limit)
+        end = None if limit.stop_at is None else limit.stop_at(partition)
         kinds: list[str] = []
         offset, taken, dropped = 0, 0, 0
         stopped = False
         for place, record in enumerate(records):
+            if end is not None and record.offset >= end:
+                self._source.pause(TopicPartition(*partition), record.offset)
+                stopped = True
+                break
             judgement = judge.judge(record)
             if type(judgement) is Accepted:
                 change = judgement.change

@@ -1,7 +1,7 @@
 """What lies in the private folder of a service, and what no service starts beside.
 
 store/          the true graph and the ledger (`ktsafe.state.rocksdb`)
-staging/<id>/   bytes of a release that the sink has not confirmed
+staging/<id>/   bytes of the last release: the sink has not confirmed it, or may lose it
 tasks/          what tasks on a Dask cluster read, as long as they run (`ktsafe.stream.workers`)
 audit/<id>/     the private mapping of a release, and its cost
 control.sock    the control socket of the running service (`ktsafe.stream.service.control`)

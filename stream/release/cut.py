@@ -13,7 +13,7 @@ import dataclasses
 from collections.abc import Collection
 from typing import Protocol
 
-from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US
+from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US, StopAt
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.wall_clock import WallClock
 from ktsafe.stream.slots import Slots
@@ -38,7 +38,10 @@ class Cut:
 
 
 class ReleaseCut(Protocol):
-    """Says when the next slot is due; `EventTimeCut` and `WallClockCut` are those."""
+    """Says when the next slot is due.
+
+    `EventTimeCut`, `WallClockCut` and `ktsafe.stream.release.known_releases.KnownCut` are those.
+    """
 
     @property
     def slot_us(self) -> int | None:
@@ -51,6 +54,10 @@ class ReleaseCut(Protocol):
     @property
     def limit_us(self) -> int:
         """The greatest event time that belongs to the current slot."""
+
+    @property
+    def stop_at(self) -> StopAt | None:
+        """Where each partition is stopped, if that is by its offset."""
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
         """Whether an event belongs to the current slot; if not, its partition has arrived."""
@@ -95,6 +102,10 @@ class EventTimeCut:
     def limit_us(self) -> int:
         """The slot being collected for; before the first is known no event belongs to it."""
         return BEFORE_ALL_US if self._slot_us is None else self._slot_us
+
+    @property
+    def stop_at(self) -> None:
+        """None: the times of events decide."""
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
         """Whether an event belongs to the current slot; if not, its partition has arrived."""
@@ -166,6 +177,10 @@ class WallClockCut:
     def limit_us(self) -> int:
         """None: every event belongs to the current slot."""
         return NO_LIMIT_US
+
+    @property
+    def stop_at(self) -> None:
+        """None: no partition is stopped."""
 
     def admits(self, partition: tuple[str, int], time_us: int) -> bool:
         """Every event belongs to the current slot."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import secrets
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
@@ -26,18 +25,17 @@ if TYPE_CHECKING:
 class FreshReleases:
     """Implements `ktsafe.stream.release.mechanism.Mechanism` for window = 1.
 
+    Randomness is drawn from the secret of the series, so that a lost state makes the same bytes.
+
     Attributes
     ----------
     workers:
         They work on parts, and change the time alone.
-    seed:
-        Fixed only for tests; None draws from the system's CSPRNG.
     """
 
     params: PrivacyParams
     options: AnonymizeOptions
     workers: Workers = ONE_PER_CORE
-    seed: int | None = None
 
     @property
     def guarantee(self) -> releases_write.Guarantee:
@@ -49,20 +47,20 @@ class FreshReleases:
 
     def build(self, due: DueRelease, progress: Progress) -> Built:
         """Anonymize the graph of the cut, whatever was released before."""
-        seed = secrets.randbits(128) if self.seed is None else [self.seed, due.index]
+        order = np.array(due.order(due.snapshot.ids), dtype=np.int64)
         with self.workers.open() as (executor, work):
             anonymized = anonymize(
-                due.snapshot.graph,
+                due.snapshot.graph.subgraph(order),
                 self.params,
-                rng=np.random.default_rng(seed),
+                rng=due.generator(),
                 options=self.options,
                 executor=executor,
                 progress=progress,
             )
-        ids = releases_write.random_ids(
-            anonymized.graph.n_vertices, seed=None if self.seed is None else self.seed + due.index
-        )
+        seed = int.from_bytes(due.drawn("ids"), "big")
+        ids = releases_write.random_ids(anonymized.graph.n_vertices, seed=seed)
         origin = anonymized.origin.astype(np.int64)
+        origin = np.append(order, -1)[origin]
         return Built(anonymized.graph, ids, origin, anonymized.shift, work=work, lag=0)
 
     def judge(

@@ -10,7 +10,7 @@ does not become one leaves nothing: the memory is read back from the ledger.
 
 from __future__ import annotations
 
-import hashlib
+import dataclasses
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -23,6 +23,7 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
+from ktsafe.connectors.errors import SinkConflict
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.sequence import (
@@ -139,13 +140,13 @@ class LinkedReleases:
         crash comes out the same.
         """
         del progress
-        rng = _generator_of(due)
+        rng = due.generator()
         snapshot = self._next_snapshot = due.snapshot
         if self._engine is None:
             assert self._ledger is not None
             self._engine = self._read_engine(self._ledger.pages())
         if self._engine is None:
-            everything = Changes.of_graph(snapshot.graph, snapshot.lives)
+            everything = _in_order(Changes.of_graph(snapshot.graph, snapshot.lives), due)
             schema = snapshot.graph.schema
             with self._workers.open() as (executor, work):
                 self._engine = self._kind.begin(
@@ -154,6 +155,7 @@ class LinkedReleases:
             vacated, counted = [], None
         else:
             changes, n_ties = self._changes(self._engine, snapshot)
+            changes = _in_order(changes, due)
             counted = _counted(changes, n_ties, snapshot)
             self._following.prepare(self._engine)
             with self._workers.open() as (executor, work):
@@ -270,6 +272,7 @@ class LinkedReleases:
         wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
         if not wanted:
             return auditor
+        last = max(wanted)
         lives = dict(zip(snapshot.ids, snapshot.lives.tolist(), strict=True))
         reader = self._open_reader()
         try:
@@ -281,6 +284,12 @@ class LinkedReleases:
                     shutil.rmtree(bundle.folder)
         finally:
             reader.close()
+        if last in wanted:
+            hint = (
+                "it is gone from the sink, and no further release can be judged without it. Put it "
+                "back there from a reader's copy, or begin a new sequence with `ktsafe rebase`."
+            )
+            raise SinkConflict("read releases", f"release {last}", hint)
         if wanted:
             log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
@@ -313,6 +322,16 @@ class LinkedReleases:
             name: life if (life := lives.get(person or "", -1)) in range(record.n_lives) else None
             for name, person in owners.items()
         }
+
+
+def _in_order(changes: Changes, due: DueRelease) -> Changes:
+    """Return changes with newcomers in an order that does not follow from when they were read."""
+    ids, lives = due.snapshot.ids, due.snapshot.lives
+    by_life = np.argsort(lives)
+    at = by_life[np.searchsorted(lives, changes.joined, sorter=by_life)].tolist()
+    order = due.order([ids[v] for v in at])
+    values = [changes.joined_values[i] for i in order]
+    return dataclasses.replace(changes, joined=changes.joined[order], joined_values=values)
 
 
 def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChanges:
@@ -369,10 +388,3 @@ def _declared(figures: Mapping[str, Any]) -> dict[str, int | None]:
         "held_changes": figures["held_values"],
         "lag_max": None,
     }
-
-
-def _generator_of(due: DueRelease) -> np.random.Generator:
-    """Return the randomness of a release: the same after a crash, secret as the ledger is."""
-    what = f"{due.index}/{due.cut.slot_us}".encode()
-    drawn = hashlib.blake2b(what, key=bytes.fromhex(due.series.secret)).digest()
-    return np.random.default_rng(int.from_bytes(drawn, "big"))

@@ -8,6 +8,8 @@ build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ settle(staged
 from __future__ import annotations
 
 import dataclasses
+import hashlib
+import secrets
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -47,6 +49,32 @@ class DueRelease:
     cut: PendingCut
     snapshot: GraphSnapshot
     before: ReleaseRecord | None = None
+
+    def drawn(self, what: str, n_bytes: int = 64) -> bytes:
+        """Return bytes for one purpose: the same after a crash, secret as the ledger is.
+
+        In a sequence of an early version, which has no secret, they are drawn anew each time.
+        """
+        if not self.series.secret:
+            return secrets.token_bytes(n_bytes)
+        about = f"{what}{self.index}/{self.cut.slot_us}".encode()
+        key = bytes.fromhex(self.series.secret)
+        return hashlib.blake2b(about, key=key, digest_size=n_bytes).digest()
+
+    def generator(self, what: str = "") -> np.random.Generator:
+        """Return a generator for one purpose, from `drawn`."""
+        return np.random.default_rng(int.from_bytes(self.drawn(what), "big"))
+
+    def order(self, people: Sequence[str]) -> list[int]:
+        """Return the positions of people in an order that tells nothing of when they came.
+
+        It follows from their ids alone, whatever the order in which partitions were read.
+        """
+        key = self.drawn("order")
+        ranks = [
+            hashlib.blake2b(name.encode(), key=key, digest_size=16).digest() for name in people
+        ]
+        return sorted(range(len(ranks)), key=ranks.__getitem__)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -8,10 +8,16 @@ A crash before (2) builds the release again from the frozen cut; after (2) its b
 (3) is repeated with them until the sink has confirmed. Before every (3), and at every start, the
 staged bytes and the releases at the sink are compared with the ledger's record of them. What
 somebody changed in between is not published, and nothing is published after it.
+
+Two things are mended by the service itself. A last release that is gone from the sink goes out once
+more: its staged bytes are kept until the next one is published. Releases that the sink has and the
+ledger lacks, because the state was restored from a backup, are made again, compared, and recorded
+(`ktsafe.stream.release.known_releases`).
 """
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from concurrent.futures import Future
 from typing import Protocol, TypeVar
@@ -20,12 +26,18 @@ from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, Re
 from ktsafe.connectors.errors import SinkConflict, Unavailable
 from ktsafe.connectors.regular_files import digest_regular, is_passing
 from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe, OperationFailed
-from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.errors import StateCorrupted, StateError
 from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.errors import FoundByAttack, Worthless
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
+from ktsafe.stream.release.known_releases import (
+    KnownRelease,
+    OpenReader,
+    read_known,
+    underived,
+)
 from ktsafe.stream.release.mechanism import DueRelease
 from ktsafe.stream.release.snapshotter import Cancelled, Snapshotter, StagedRelease
 
@@ -53,6 +65,13 @@ class Publisher:
         Pause before a release is offered again to a sink that did not confirm it.
     monotonic:
         A clock in seconds.
+    open_reader:
+        Reads what the sink has; without it a state that is behind its sink is refused.
+
+    Attributes
+    ----------
+    known:
+        The releases at the sink that the ledger lacks; they are made again before others.
     """
 
     def __init__(
@@ -65,6 +84,7 @@ class Publisher:
         observer: Observer,
         monotonic: Callable[[], float],
         retry_s: float = 5.0,
+        open_reader: OpenReader | None = None,
     ) -> None:
         self._ledger = ledger
         self._sink = sink
@@ -78,6 +98,8 @@ class Publisher:
         self._publishing: Future[None] | None = None
         self._staged: ReleaseRecord | None = None
         self._retry_at_s = 0.0
+        self._open_reader = open_reader
+        self.known: deque[KnownRelease] = deque()
 
     @property
     def busy(self) -> bool:
@@ -97,17 +119,47 @@ class Publisher:
             If they cannot be read now.
         """
         releases = self._ledger.releases()
-        there = self._sink.last()
-        self._compare(releases, [] if there is None else [there])
-        self._compare_all(releases)
         last = releases[-1] if releases else None
-        if last is None or last.status is Status.PUBLISHED:
+        there = self._sink.last()
+        is_ahead = there is not None and (last is None or there.release_id > last.release_id)
+        if is_ahead and self._open_reader is not None:
+            present = self._read_known(self._open_reader)
+        else:
+            self._compare(releases, [] if there is None else [there])
+            present = self._sink.present() or ([] if there is None else [there])
+        self._compare_all(releases, self._sink.present())
+        if last is None:
             return
-        if there is not None and there.release_id == last.release_id:
-            self._confirm(last)
-            return
-        self._check_staged(last)
-        self._staged = last
+        is_there = last.release_id in {release.release_id for release in present}
+        if last.status is Status.STAGED:
+            if is_there:
+                self._confirm(last)
+                return
+            if self.known:
+                raise underived(self.known[0].there.release_id, f"{last.release_id} is gone")
+            self._check_staged(last)
+            self._staged = last
+        elif not is_there and self._can_be_sent_again(last):
+            log.warning("the last release is gone from the sink: it is published again")
+            self._staged = last
+
+    def _read_known(self, open_reader: OpenReader) -> list[PublishedRelease]:
+        """Let releases that were published be made again; return those at the sink.
+
+        A pending cut that is none of theirs goes.
+        """
+        present, known = read_known(open_reader, self._ledger)
+        self.known.extend(known)
+        self._compare(self._ledger.releases(), present)
+        log.warning(
+            "the sink is ahead of this state: its releases are made again and compared",
+            count=len(known),
+            release_id=known[0].there.release_id,
+        )
+        pending, cut = self._ledger.pending_cut(), known[0].cut
+        if pending and (pending.slot_us, pending.offsets) != (cut.slot_us, cut.offsets):
+            self._ledger.drop_cut()
+        return present
 
     def begin(self, sequence: SequenceRecord, cut: PendingCut, snapshot: GraphSnapshot) -> None:
         """Start building the release of a cut."""
@@ -155,6 +207,15 @@ class Publisher:
                 "release cannot be built or staged, building it again", error=type(error).__name__
             )
             self._build, self._retry_at_s = build, self._monotonic() + self._retry_s
+        except Unavailable as error:
+            self._snapshotter.settle(staged=False)
+            self._observer.retry("stage")
+            log.warning("releases cannot be read, building it again", subject=error.subject)
+            self._build, self._retry_at_s = build, self._monotonic() + self._retry_s
+        except (SinkConflict, StateError):
+            # Nothing can be judged beside a past release that is gone or damaged. The cut stays.
+            self._snapshotter.settle(staged=False)
+            raise
         except Cancelled:
             self._snapshotter.settle(staged=False)
         except NotKTSafe as error:
@@ -175,15 +236,30 @@ class Publisher:
         except Exception as error:  # noqa: BLE001 -- whatever went wrong, nothing is published
             self._withhold("error", error)
         else:
-            self._ledger.stage(staged.record, staged.pages)
-            self._snapshotter.settle(staged=True)
-            self._observer.sequence(staged.counts)
-            self._observer.release_audited(staged.figures)
-            self._staged = staged.record
-            self._retry_at_s = self._monotonic()
+            self._record(staged)
+
+    def _record(self, staged: StagedRelease) -> None:
+        """Fix the bytes of a release; one that readers have already is compared with theirs."""
+        record = staged.record
+        known = self.known[0].there if self.known else None
+        if known and known != PublishedRelease(record.release_id, record.files[MANIFEST]):
+            self._snapshotter.settle(staged=False)
+            raise underived(known.release_id, "what comes of this state and the feed differs")
+        self._ledger.stage(record, staged.pages)
+        self._snapshotter.settle(staged=True)
+        self._observer.sequence(staged.counts)
+        self._observer.release_audited(staged.figures)
+        if known:
+            self.known.popleft()
+            self._confirm(record, said="release made again, as the sink holds it")
+            return
+        self._staged = record
+        self._retry_at_s = self._monotonic()
 
     def _withhold(self, reason: str, error: Exception) -> None:
         self._snapshotter.settle(staged=False)
+        if self.known:
+            raise underived(self.known[0].there.release_id, f"it is withheld as {reason!r}")
         self._ledger.drop_cut()
         self._observer.release_withheld(reason)
         log.error(
@@ -194,23 +270,34 @@ class Publisher:
         )
 
     def _offer(self, record: ReleaseRecord) -> None:
-        bundle = ReleaseBundle(
+        started = self._monotonic()
+        releases = self._ledger.releases()
+        former = releases[-2] if len(releases) > 1 else None
+
+        def publish() -> None:
+            self._check_staged(record)
+            gone = self._compare_all(releases, self._sink.present())
+            if former and former.release_id in gone and self._can_be_sent_again(former):
+                self._sink.publish(self._bundle(former))
+            self._sink.publish(self._bundle(record))
+            self._observer.release_phase("publish", self._monotonic() - started)
+
+        self._publishing = self._executor.submit(publish)
+
+    def _bundle(self, record: ReleaseRecord) -> ReleaseBundle:
+        return ReleaseBundle(
             release_id=record.release_id,
             nominal_time_ms=record.slot_us // 1000,
             folder=self._snapshotter.staging_folder(record.release_id),
             files=tuple(record.files),
             recorded=record.files[MANIFEST],
         )
-        started = self._monotonic()
-        releases = self._ledger.releases()
 
-        def publish() -> None:
-            self._check_staged(record)
-            self._compare_all(releases)
-            self._sink.publish(bundle)
-            self._observer.release_phase("publish", self._monotonic() - started)
-
-        self._publishing = self._executor.submit(publish)
+    def _can_be_sent_again(self, record: ReleaseRecord) -> bool:
+        """Whether a release that the sink lost is of the current sequence, its bytes still here."""
+        sequence = self._ledger.sequence()
+        is_current = sequence is not None and record.sequence_id == sequence.sequence_id
+        return is_current and self._changed_file(record) is None
 
     def _settle(self, publishing: Future[None]) -> None:
         assert self._staged is not None
@@ -224,28 +311,29 @@ class Publisher:
             record, self._staged = self._staged, None
             self._confirm(record)
 
-    def _confirm(self, record: ReleaseRecord) -> None:
+    def _confirm(self, record: ReleaseRecord, said: str = "release published") -> None:
         self._ledger.mark_published(record.release_id)
-        self._snapshotter.discard(record.release_id)
+        self._snapshotter.keep_only(record.release_id)
         self._observer.release_published(
             record.release_id, record.slot_us, record.n_vertices, record.n_edges
         )
         log.info(
-            "release published",
+            said,
             release_id=record.release_id,
             vertices=record.n_vertices,
             edges=record.n_edges,
         )
 
-    def _compare_all(self, releases: list[ReleaseRecord]) -> None:
-        """Compare every release at the sink with the ledger; say so if some are gone.
+    def _compare_all(
+        self, releases: list[ReleaseRecord], present: list[PublishedRelease] | None
+    ) -> list[str]:
+        """Compare every release at the sink with the ledger; return which are gone, and say so.
 
         The oldest may have been moved away for good; a later one that is gone leaves a gap that
-        readers see. No release is published again: its bytes are not kept.
+        readers see.
         """
-        present = self._sink.present()
         if present is None:
-            return
+            return []
         self._compare(releases, present)
         there = {release.release_id for release in present}
         oldest = min(there, default="")
@@ -254,15 +342,18 @@ class Publisher:
             for release in releases
             if release.status is Status.PUBLISHED and oldest <= release.release_id not in there
         ]
+        self._observer.releases_gone(len(gone))
         if gone:
             log.error(
                 "published releases are gone from the sink", count=len(gone), release_id=gone[0]
             )
+        return gone
 
     def _compare(self, releases: list[ReleaseRecord], there: list[PublishedRelease]) -> None:
-        known = {release.release_id: release.files[MANIFEST] for release in releases}
+        recorded = {release.release_id: release.files[MANIFEST] for release in releases}
+        recorded |= {known.there.release_id: known.there.digest for known in self.known}
         for release in there:
-            if known.get(release.release_id) != release.digest:
+            if recorded.get(release.release_id) != release.digest:
                 hint = (
                     "it is not in this service's ledger with these bytes. Another service wrote to "
                     "the sink, somebody changed the release, or the state folder is an old copy: "
@@ -271,6 +362,16 @@ class Publisher:
                 raise SinkConflict("compare ledger and sink", f"release {release.release_id}", hint)
 
     def _check_staged(self, record: ReleaseRecord) -> None:
+        if self._changed_file(record) is not None:
+            hint = (
+                "the staged bytes of an unconfirmed release are gone or changed, and no others "
+                "may take their place. Restore the state folder from a backup with `ktsafe "
+                "state restore`, or start a new sequence with `ktsafe rebase`."
+            )
+            raise StateCorrupted("publish the staged release", f"release {record.release_id}", hint)
+
+    def _changed_file(self, record: ReleaseRecord) -> str | None:
+        """Return the first staged file that is not as recorded, None if all of them are."""
         folder = self._snapshotter.staging_folder(record.release_id)
         for name, expected in record.files.items():
             try:
@@ -283,16 +384,10 @@ class Publisher:
                         f"its bytes cannot be read now ({error.strerror}). Raise the "
                         "limits of the service; this is tried again.",
                     ) from None
-                found = ""
+                return name
             if found != expected:
-                hint = (
-                    "the staged bytes of an unconfirmed release are gone or changed, and no others "
-                    "may take their place. Restore the state folder from a backup with `ktsafe "
-                    "state restore`, or start a new sequence with `ktsafe rebase`."
-                )
-                raise StateCorrupted(
-                    "publish the staged release", f"release {record.release_id}", hint
-                )
+                return name
+        return None
 
 
 def _subject(error: Exception) -> str:

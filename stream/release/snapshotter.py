@@ -24,7 +24,7 @@ from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.signing import Signer
 from ktsafe.errors import NotKTSafe
 from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
-from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
+from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import write_certificate
 from ktsafe.stream.files.release_figures import (
@@ -33,11 +33,12 @@ from ktsafe.stream.files.release_figures import (
     release_figures,
 )
 from ktsafe.stream.files.releases_read import Release, read_manifest, read_release
-from ktsafe.stream.files.sealing import seal
+from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
 from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
+from ktsafe.stream.release.sealed_cut import seal
 from ktsafe.stream.release.statistics_budget import share_micro, spent_micro
 from ktsafe.stream.release.worth_gate import check_worth
 from ktsafe.stream.slots import Slots, rfc3339
@@ -223,9 +224,15 @@ class Snapshotter:
         self._mechanism.settle(staged=staged)
         self._attacker.settle(staged=staged)
 
-    def discard(self, release_id: str) -> None:
-        """Remove the staged bytes of a release that the sink holds now, or that is withheld."""
-        shutil.rmtree(self.staging_folder(release_id), ignore_errors=True)
+    def keep_only(self, release_id: str) -> None:
+        """Remove all staged bytes but those of the last release, which may get lost at the sink."""
+        staging = self._settings.staging_dir
+        for folder in staging.iterdir() if staging.is_dir() else ():
+            if folder.name != release_id:
+                shutil.rmtree(folder, ignore_errors=True)
+
+    def _erased(self) -> list[Erased]:
+        return [] if self._ledger is None else self._ledger.erased()
 
     def _statistics_budget(self, due: DueRelease) -> StatisticsBudget | None:
         """Return what the statistics of a release cost; None without any.
@@ -269,6 +276,7 @@ class Snapshotter:
             planned=built.planned,
             statistics=tables,
             epsilon_micro=epsilon_micro,
+            cut=seal(due.series, release_id, due.cut, self._erased()),
             statistics_omitted=budget is not None and budget.omitted,
         )
         return releases_write.write_release(
@@ -288,7 +296,7 @@ class Snapshotter:
         assert self._ledger is not None
         folder = self.staging_folder(release.manifest.release_id)
         past = [record.files[MANIFEST] for record in self._ledger.releases()]
-        digest = seal(folder, past, verdict, release.ids, self._settings.signer)
+        digest = seal_manifest(folder, past, verdict, release.ids, self._settings.signer)
         if msgspec.structs.replace(read_manifest(folder), seal=None) != release.manifest:
             hint = "Somebody wrote to the staging folder. Do not publish this graph."
             raise NotKTSafe("The manifest is not the one that was judged.", hint=hint)

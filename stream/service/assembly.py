@@ -78,6 +78,7 @@ def run_from_settings(
             sink=config.sink.release_sink(settings.site),
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
+            open_reader=lambda: config.sink.release_reader(settings.site),
         )
         plan = _service_settings(settings, maker, drain=drain)
         run_service(ends, plan, observer=Observers(*told), stopping=stopping.is_set)
@@ -140,8 +141,7 @@ def mechanism(settings: Settings) -> Mechanism:
             audit_dir=audit_folder(settings),
             workers=workers(settings),
         )
-    seed = settings.config.release.seed
-    return FreshReleases(settings.params, settings.anonymize, workers(settings), seed)
+    return FreshReleases(settings.params, settings.anonymize, workers(settings))
 
 
 def workers(settings: Settings) -> Workers:

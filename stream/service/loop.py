@@ -9,22 +9,26 @@ from __future__ import annotations
 
 import dataclasses
 import enum
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from ktsafe.connectors.base import Source
 from ktsafe.connectors.errors import Unavailable
-from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord
+from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecord
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import Clocks
-from ktsafe.stream.ingest.ingest import Ingest
+from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US, Ingest
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
+from ktsafe.stream.release.known_releases import KnownCut
 from ktsafe.stream.release.publish import Publisher
+from ktsafe.stream.release.sealed_cut import SealedCut
 from ktsafe.stream.release.wall_clock import LAG_US, WallClock
 from ktsafe.stream.service.housekeeping import Housekeeping, HousekeepingSettings
 from ktsafe.stream.slots import Slots
+from ktsafe.stream.upkeep import erasure
 
 log = get_logger(__name__)
 
@@ -81,14 +85,18 @@ class Loop:
     observer: Observer
     clocks: Clocks
     stopping: Callable[[], bool]
+    _known: deque[SealedCut] = dataclasses.field(init=False)
     _last_cut: dict[str, int] | None = dataclasses.field(init=False)
     _release_cut: ReleaseCut = dataclasses.field(init=False)
     _arrived_s: float | None = dataclasses.field(init=False, default=None)
 
     def __post_init__(self) -> None:
-        """Go on after the last cut."""
+        """Go on after the last cut, first to those of releases that are to be made again."""
         known = self._known_cut()
         self._last_cut = known.offsets if known else None
+        last_us = known.slot_us if known else BEFORE_ALL_US
+        cuts = (release.cut for release in self.publisher.known)
+        self._known = deque(cut for cut in cuts if cut.slot_us > last_us)
         self._release_cut = self._resumed_cut()
 
     def run(self, between_rounds: Callable[[], None] = lambda: None) -> None:
@@ -108,7 +116,8 @@ class Loop:
             self.observer.alive()
             self.publisher.advance()
             between_rounds()
-            taken = self.ingest.round(self._release_cut.admits, self._release_cut.limit_us)
+            cut = self._release_cut
+            taken = self.ingest.round(cut.admits, cut.limit_us, cut.stop_at)
             taken += self._decide()
             if self.ingest.checkpoint_due():
                 self.checkpoint()
@@ -169,6 +178,10 @@ class Loop:
 
     def _resumed_cut(self) -> ReleaseCut:
         """Return what watches the slots, from the one after the last cut on."""
+        if self._known:
+            cut, is_wall = self._known[0], self.settings.clock is Clock.WALL
+            limit_us = NO_LIMIT_US if is_wall else cut.slot_us
+            return KnownCut(cut, lambda: self.ingest.offsets, limit_us)
         slots, known = self.settings.slots, self._known_cut()
         last_slot_us = known.slot_us if known else None
         clocks = [position.time_us_max for position in self.store.positions().values()]
@@ -211,9 +224,11 @@ class Loop:
         if not self.ingest.undecided:
             return 0
         cut, read = self._release_cut, self.ingest.ended()
-        taken = self.ingest.decide(read, cut.admits, cut.limit_us, self._is_next)
         resting = read if self.settings.drain else self.ingest.idle(self.settings.idle_s)
-        return taken + self.ingest.decide(resting, cut.admits, cut.limit_us, self._is_plausible)
+        return sum(
+            self.ingest.decide(partitions, cut.admits, cut.limit_us, plausible, cut.stop_at)
+            for partitions, plausible in ((read, self._is_next), (resting, self._is_plausible))
+        )
 
     def _is_next(self, time_us: int, _is_outvoted: bool) -> bool | None:
         """Whether an event that nothing follows yet may begin the next slot, to which it belongs.
@@ -256,12 +271,25 @@ class Loop:
     def _take_cut(self) -> None:
         """Take the cut of the slot being collected for, and let every partition go on."""
         arrived = set(self._release_cut.arrived)
+        if self._known and not self._erase_again(self._known[0].erased):
+            return  # Stopping; the cut is met again after the next start.
         cut = self._release_cut.take()
         if cut is not None:
             self._cut(cut)
+        if self._known:
+            self._known.popleft()
+            self._release_cut = self._resumed_cut()
         for partition in self.source.partitions():
             if partition in arrived:
                 self.source.resume(partition)
+
+    def _erase_again(self, erased: Sequence[Erased]) -> bool:
+        """Erase whom commands erased before a known release; False if told to stop first."""
+        if erased:
+            if not self._checkpoint(None):
+                return False
+            erasure.erase_again(self.store, erased)
+        return True
 
     def _cut(self, cut: Cut) -> None:
         """Take a release cut here and start building, unless nothing changed or one is in flight.

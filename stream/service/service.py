@@ -19,7 +19,13 @@ from contextlib import ExitStack, closing
 from typing import Final, TypeVar
 
 from ktsafe import Schema
-from ktsafe.connectors.base import DeadLetterSink, ReleaseSink, Source, TopicPartition
+from ktsafe.connectors.base import (
+    DeadLetterSink,
+    ReleaseReader,
+    ReleaseSink,
+    Source,
+    TopicPartition,
+)
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.files.release_figures import recent_releases
@@ -27,6 +33,7 @@ from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import give_back
+from ktsafe.stream.release.known_releases import check_feed
 from ktsafe.stream.release.publish import Executor, Publisher
 from ktsafe.stream.release.sequence_inputs import ensure_sequence, inputs_digest
 from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
@@ -34,7 +41,7 @@ from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.housekeeping import Housekeeping
 from ktsafe.stream.service.loop import Loop, LoopSettings
 from ktsafe.stream.service.operations import Operations
-from ktsafe.stream.upkeep.erasure import EraseLetters, Eraser
+from ktsafe.stream.upkeep.erasure import EraseLetters, Eraser, erase_again
 
 log = get_logger(__name__)
 
@@ -66,7 +73,8 @@ class OneThread:
 class Ends:
     """What a service reads from, and writes to. Whatever it opens it closes again.
 
-    Without `open_control` nobody can command it; `erase_letters` blanks dead letters.
+    Without `open_control` nobody can command it; `erase_letters` blanks dead letters. Without
+    `open_reader` of the sink a state that is behind it cannot catch up.
     """
 
     open_store: Callable[[], GraphStore]
@@ -75,6 +83,7 @@ class Ends:
     sink: ReleaseSink
     open_control: Callable[[], Control] | None = None
     erase_letters: EraseLetters = lambda _: None
+    open_reader: Callable[[], ReleaseReader] | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -112,6 +121,8 @@ def run_service(
         # Step 2
         digest = inputs_digest(build.params, settings.schema, build.frozen)
         ensure_sequence(store.ledger, digest, clocks.wall_us(), seed=build.seed)
+        if (erased := store.ledger.erased()) and store.ledger.pending_cut() is None:
+            erase_again(store, erased)  # of a command that did not come to its end
         snapshotter = wiring.snapshotter()
         snapshotter.open(store.ledger)
         for figures in recent_releases(store.ledger, build.audit_dir):
@@ -125,6 +136,8 @@ def run_service(
         stack.callback(ends.source.close)
         offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
         ends.source.open(offsets, store.source_identity())
+        if publisher.known:
+            check_feed(publisher.known, {(p[0], p[1]): n for p, n in ends.source.ends().items()})
         dead_letters = stack.enter_context(closing(ends.open_dead_letters()))
         if build.mechanism.guarantee.window == 1:
             log.warning("guarantee: each release is safe by itself, releases in series are not")
@@ -175,6 +188,7 @@ class _Wiring:
             observer=self.observer,
             monotonic=self.clocks.monotonic,
             retry_s=self.settings.publish_retry_s,
+            open_reader=self.ends.open_reader,
         )
 
     def loop(self, store: GraphStore, dead_letters: DeadLetterSink, publisher: Publisher) -> Loop:

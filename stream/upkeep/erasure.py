@@ -17,6 +17,7 @@ from ktsafe.state.changes import Stamp, VertexDelete
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.folder import sync_folder
+from ktsafe.state.ledger import Erased
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.files.releases_write import MAPPING, csv_lines, write_synced
 from ktsafe.stream.process.logs import get_logger
@@ -110,15 +111,38 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
     clocks = [position.time_us_max for position in store.positions().values()]
     time_us = max((clock for clock in clocks if clock is not None), default=0)
     left, step_us = list(ids), 0
+    store.ledger.drop_cut()
     while left:
         # Events ahead of their feed move no clock: so is the deletion of their person.
-        stamp = Stamp(time_us + step_us, ERASE_TOPIC, 0, 0)
-        store.commit([VertexDelete(stamp, person) for person in left], {})
+        _erase_at(store, left, time_us + step_us)
         still = store.gone(left, ALL_LIVES)
         left = [person for person, is_gone in zip(left, still, strict=True) if not is_gone]
         step_us = max(2 * step_us, HOUR_US)
-    store.ledger.drop_cut()
     return erase_from_disk(store, audit_dir)
+
+
+def erase_again(store: GraphStore, erased: Sequence[Erased]) -> None:
+    """Repeat what commands erased, where the state is made again from the feed.
+
+    Who is not in the graph stays out of it. The disk follows as after any deletion.
+    """
+    store.ledger.note_erased(erased)
+    found = store.people_behind([bytes.fromhex(each.alias) for each in erased])
+    for each, person in zip(erased, found, strict=True):
+        if person is not None:
+            store.commit([_deletion(person, each.time_us)], {})
+
+
+def _erase_at(store: GraphStore, ids: Sequence[str], time_us: int) -> None:
+    """Delete persons by command; noted first, as no feed tells of it."""
+    store.ledger.note_erased(
+        [Erased(alias.hex(), time_us) for alias in map(store.alias, ids)],
+    )
+    store.commit([_deletion(person, time_us) for person in ids], {})
+
+
+def _deletion(person: str, time_us: int) -> VertexDelete:
+    return VertexDelete(Stamp(time_us, ERASE_TOPIC, 0, 0), person)
 
 
 def erase_everywhere(

@@ -219,6 +219,10 @@ class PrometheusMetrics(Observer):
         """Count withheld releases by reason."""
         self._withheld.labels(_listed(reason, WITHHELD_REASONS)).inc()
 
+    def releases_gone(self, count: int) -> None:
+        """Show how many releases the sink has lost."""
+        self._gone.set(count)
+
     def sequence(self, counts: Mapping[str, int]) -> None:
         """Show what the last staged release holds back, and what was remembered with it."""
         self._pages.inc(counts.get("pages_written", 0))
@@ -315,6 +319,10 @@ class PrometheusMetrics(Observer):
             "ktsafe_releases_withheld_total",
             "Releases not published because they were not safe or could not be built, by reason.",
             reason=WITHHELD_REASONS,
+        )
+        self._gone = self._gauge(
+            "ktsafe_releases_gone",
+            "Published releases that are not at the sink any more, though older ones are.",
         )
         self._slots_skipped = self._counter(
             "ktsafe_release_slots_skipped_total",

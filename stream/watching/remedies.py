@@ -48,6 +48,11 @@ REMEDIES: Final = {
         "kt-safety does not stop this attacker: fewer quasi-identifiers or a larger k, which "
         "need a rebase (see *Begin a new sequence*); `[attack] hold` holds such releases back",
     ),
+    "KtsafeReleasesGone": Remedy(
+        "log `published releases are gone from the sink`: the first of them",
+        "put them back from a reader's copy (see *Another feed or sink*); the last one is sent "
+        "again by the service",
+    ),
     "KtsafePublishRetrying": Remedy(
         "broker, rights and space of the sink", "mend them; the same bytes go out once"
     ),

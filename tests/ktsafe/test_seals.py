@@ -18,7 +18,7 @@ from ktsafe.reader import NotARelease
 from ktsafe.seals import check_seals, merkle_root, public_key, read_seal, signed_bytes
 from ktsafe.stream.files.certificates import verified
 from ktsafe.stream.files.releases_read import read_release
-from ktsafe.stream.files.sealing import seal
+from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.verify import Verdict
 from tests import sealed
 
@@ -187,7 +187,7 @@ def test_a_verdict_by_certificate_is_not_digested(made):
     for evidence, is_digested in (("definition", True), ("certificate", False)):
         verdict = dataclasses.replace(verified(release), evidence=evidence)
         folder = shutil.copytree(made[0], made[0].parent / evidence) / "000003-19700104T000000Z"
-        seal(folder, [], verdict, release.ids)
+        seal_manifest(folder, [], verdict, release.ids)
         stated = json.loads((folder / "manifest.json").read_text())["seal"]["verdict"]
         assert stated["evidence"] == evidence
         assert (stated["sha256"] == verdict.digest(release.ids)) == is_digested

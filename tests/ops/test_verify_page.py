@@ -26,7 +26,7 @@ from ktsafe.seals import check_seals, public_key
 from ktsafe.stream.files.certificates import verified
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.files.releases_write import manifest_text
-from ktsafe.stream.files.sealing import seal
+from ktsafe.stream.files.sealing import seal_manifest
 from tests import graphs, naive, sealed
 from tests.naive import Small, Tolerance
 from tests.ops.browser import Browser, browser
@@ -78,7 +78,7 @@ class Case:
         }
         manifest.pop("seal", None)
         (folder / "manifest.json").write_text(manifest_text(manifest))
-        seal(folder, self.digests(at), Stated(stated), [], signer)  # type: ignore[arg-type]
+        seal_manifest(folder, self.digests(at), Stated(stated), [], signer)  # type: ignore[arg-type]
 
 
 @dataclasses.dataclass
@@ -137,7 +137,9 @@ def without_seal(case: Case, at: int) -> None:
 
 
 def with_another_log(case: Case) -> None:
-    seal(case.releases[4], ["0" * 64, *case.digests(4)[1:]], Stated("0" * 64), [], case.signer)  # type: ignore[arg-type]
+    seal_manifest(
+        case.releases[4], ["0" * 64, *case.digests(4)[1:]], Stated("0" * 64), [], case.signer
+    )  # type: ignore[arg-type]
 
 
 def keyless(case: Case) -> None:

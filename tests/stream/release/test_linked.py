@@ -20,7 +20,7 @@ from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import verified
 from ktsafe.stream.files.private_audits import read_owners
 from ktsafe.stream.files.releases_read import read_release
-from ktsafe.stream.files.sealing import seal
+from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.release import linked, snapshotter
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import _read_back
@@ -148,9 +148,9 @@ def test_what_is_sealed_is_what_was_judged(tmp_path, monkeypatch):
     def forged(folder, *args):
         path = folder / "manifest.json"
         path.write_text(path.read_text().replace('"k": 2', '"k": 3'))
-        return seal(folder, *args)
+        return seal_manifest(folder, *args)
 
-    monkeypatch.setattr(snapshotter, "seal", forged)
+    monkeypatch.setattr(snapshotter, "seal_manifest", forged)
     world = world_of(tmp_path, events=feed(slots=1))
     assert world.run().withheld == {"unsafe": 1}
     assert not world.releases.releases

@@ -213,6 +213,7 @@ class World:
             source=tied(self.open_source()),
             sink=tied(MemoryReleaseSink(self.releases, self.faults)),
             open_control=open_control,
+            open_reader=lambda: MemoryReleaseReader(self.releases),
         )
         settings = ServiceSettings(
             schema=self.schema,

@@ -120,10 +120,12 @@ def originals(world, release_id):
 
 
 def traces(folder, text):
+    """Return the files that hold a text, but for what readers have: staged releases."""
     return [
         str(file.relative_to(folder))
         for file in sorted(folder.rglob("*"))
         if file.is_file() and text.encode() in file.read_bytes()
+        if file.relative_to(folder).parts[0] != "staging"
     ]
 
 

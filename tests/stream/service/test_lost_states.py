@@ -1,0 +1,143 @@
+"""A state that was lost and restored from an old backup goes on in the same sequence."""
+
+from __future__ import annotations
+
+import copy
+import json
+
+import pytest
+
+from ktsafe.connectors.errors import SinkConflict
+from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.upkeep.erasure import erase_everywhere
+from tests.stream.service.simulation import World, event
+
+OPTIONS = SequenceOptions(sybil_margin=0, effort="fast", births="pad")
+PEOPLE = 9
+
+
+def feed(n_slots):
+    """Return two partitions in which people come, make ties, and leave, slot after slot."""
+    partitions = [[], []]
+    for slot in range(n_slots):
+        for i in range(PEOPLE):
+            at = slot * 10 + 0.5 * i + 0.1
+            one = partitions[i % 2]
+            one.append(event("vertex.upsert", at, f"p{slot}-{i}", gender="fm"[i % 2]))
+            if i:
+                one.append(event("edge.add", at + 0.2, f"p{slot}-{i - 1}", f"p{slot}-{i}"))
+        if slot:
+            partitions[0].append(event("vertex.delete", slot * 10 + 7, f"p{slot - 1}-0"))
+    return partitions
+
+
+class Backup:
+    """A service whose store is copied when so many releases are out."""
+
+    def __init__(self, folder, sequence=OPTIONS):
+        self.world = World(folder, feed(6), sequence=sequence)
+        self.store = self.world.open_store()
+        self.copy = None
+
+    def run(self, until=99):
+        """Run until so many releases are out."""
+        self.world.run(stopping=lambda: len(self.world.releases.releases) >= until)
+
+    def restored(self, folder, n_releases):
+        """Return a world whose sink has the first releases, and whose store is the backup."""
+        world = World(folder, feed(6), sequence=self.world.sequence)
+        store = copy.deepcopy(self.copy)
+        world.open_store = lambda: store
+        whole = sorted(self.world.releases.releases.items())
+        world.releases.releases.update(whole[:n_releases])
+        (folder / "audit").mkdir(parents=True)
+        for path in (self.world.folder / "audit").iterdir():
+            if path.name <= (self.copy.ledger.last().release_id):
+                (folder / "audit" / path.name).mkdir()
+                for file in path.iterdir():
+                    (folder / "audit" / path.name / file.name).write_bytes(file.read_bytes())
+        return world
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory):
+    """Return a service that ran to the end, and its store as of its second release."""
+    made = Backup(tmp_path_factory.mktemp("whole"))
+    made.run(until=2)
+    made.copy = copy.deepcopy(made.store)
+    # Somebody is erased by command between the third release and the fourth.
+    made.run(until=3)
+    erase_everywhere(made.store, ["p1-3", "p2-4"], made.world.folder / "audit", lambda _: None)
+    made.run()
+    return made
+
+
+def test_a_lost_state_goes_on_with_the_same_bytes(whole, tmp_path):
+    """From a backup after release 2, lost after 4 and after 6, read in batches of other sizes."""
+    wanted = whole.world.releases.releases
+    assert len(wanted) == 6
+    for n, batch in ((4, 1), (6, 50)):
+        world = whole.restored(tmp_path / str(n), n)
+        world.run(ingest={"batch_records_max": batch})
+        assert world.releases.releases == wanted
+        snapshot = world.open_store().snapshot()
+        assert not {"p1-3", "p2-4"} & set(snapshot.ids)
+
+
+def test_whom_a_command_erased_stays_erased(whole, tmp_path):
+    """The sealed cut of the next release repeats it; to readers that is noise."""
+    world = whole.restored(tmp_path / "w", 4)
+    store = world.open_store()
+    assert {"p1-3"} <= set(store.snapshot().ids)
+    world.run()
+    assert store.ledger.erased() == []
+    manifests = [json.loads(text) for text in world.digests().values()]
+    assert len({len(manifest["cut"]) for manifest in manifests}) == 1
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "vertices.csv"])
+def test_a_changed_byte_at_the_sink_is_refused_by_name(whole, tmp_path, name):
+    """Whether the file or the list of its sums was changed; the ledger stays as it was."""
+    world = whole.restored(tmp_path, 5)
+    there = world.releases.releases
+    release_id = sorted(there)[3]
+    time_ms, files = there[release_id]
+    files = dict(files)
+    text = files[name]
+    at = text.index(b"p") if name == "manifest.json" else len(text) // 2
+    files[name] = text[:at] + bytes([text[at] ^ 1]) + text[at + 1 :]
+    there[release_id] = (time_ms, files)
+    before = dict(there)
+    with pytest.raises(SinkConflict, match=release_id):
+        world.run()
+    assert there == before
+    assert world.open_store().ledger.last().index <= 3
+
+
+def test_a_gap_at_the_sink_is_named(whole, tmp_path):
+    """A release that is gone from among those to be made again ends the service."""
+    world = whole.restored(tmp_path, 5)
+    there = world.releases.releases
+    del there[sorted(there)[3]]
+    with pytest.raises(SinkConflict, match="release 4"):
+        world.run()
+
+
+def test_a_feed_that_lost_its_end_is_named(whole, tmp_path):
+    """Events that the releases were made of are gone: nothing is waited for."""
+    world = whole.restored(tmp_path, 6)
+    shorter = World(tmp_path / "x", feed(3), sequence=OPTIONS)
+    world.log = shorter.log
+    with pytest.raises(SinkConflict, match="the feed ends"):
+        world.run()
+
+
+def test_single_releases_are_made_again_too(tmp_path):
+    """With w = 1 they draw from the secret of the series."""
+    made = Backup(tmp_path / "whole", sequence=None)
+    made.run(until=2)
+    made.copy = copy.deepcopy(made.store)
+    made.run()
+    world = made.restored(tmp_path / "w", 5)
+    world.run(ingest={"batch_records_max": 1})
+    assert world.releases.releases == made.world.releases.releases
