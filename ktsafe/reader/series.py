@@ -15,6 +15,8 @@ from ktsafe.reader.published import StudiedRelease, check_asked
 SURE = 3.29
 """Standard deviations of the noise beyond which a direction is told: readers ask for dozens, and of
 100 that are not there five would be outside of an interval of 95%."""
+SURE_SHARE = 0.999
+"""Share of draws that a direction must lie beyond, too: noise of few cells has heavy tails."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -91,7 +93,9 @@ class Releases:
 def _change(drawn: Floats) -> Change:
     if len(drawn) == 1:
         return Change(float(drawn[0]), None, None, "graph", "not told")
-    is_sure = abs(drawn[0]) > SURE * drawn[1:].std()
+    noise = np.abs(drawn[1:] - drawn[0])
+    # Noise of few tables has heavier tails than their standard deviation tells.
+    is_sure = abs(drawn[0]) > max(SURE * drawn[1:].std(), np.quantile(noise, SURE_SHARE))
     direction: Literal["up", "down"] = "up" if drawn[0] > 0 else "down"
     return Change(
         **dataclasses.asdict(estimate_of(drawn)), direction=direction if is_sure else "not told"

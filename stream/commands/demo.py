@@ -66,6 +66,9 @@ folder = "../state"
 [release]
 every = "month"
 
+[statistics]
+epsilon_per_year = 5.0
+
 [attack]
 budget = 1.0  # seconds: a quick look at each release; the default takes longer
 

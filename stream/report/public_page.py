@@ -14,6 +14,7 @@ from typing import Any, Final
 import numpy as np
 
 from ktsafe.stream.files.nested import at
+from ktsafe.stream.files.releases_read import Manifest
 from ktsafe.stream.report.content import Told
 from ktsafe.stream.report.rendering import rendered
 from ktsafe.stream.report.words import NOT_COVERED
@@ -28,7 +29,13 @@ HOW_TO_READ: Final = (
     "Count over many people. Figures of many are nearer to the truth than figures of a few.",
     (
         "For the number of true ties, multiply those shown by the share of them that is true, and "
-        "divide by the share of true ties that are shown. Both differ between kinds of people."
+        "divide by the share of true ties that are shown. Both differ between kinds of people, so "
+        "do not do that for the ties between two kinds."
+    ),
+    (
+        "Do not conclude from the graph how far alike people keep to each other, how many ties one "
+        "group has and another has not, or that two kinds have no ties. Ask `ktsafe.read`: its "
+        "intervals come from statistics.json. Without that file, leave these questions open."
     ),
     (
         "A pair of kinds without any tie between them is not shown, which is not zero; the "
@@ -62,9 +69,17 @@ def public_content(told: Told, *, rng: np.random.Generator | None = None) -> dic
             "true_ties_shown": _tenths(both, true),
             "vertices_people": _tenths(persons, people["released"]),
         },
-        "how_to_read": list(HOW_TO_READ),
+        "how_to_read": [*HOW_TO_READ, *_not_shown(told.manifest)],
         "not_covered": list(NOT_COVERED),
     }
+
+
+def _not_shown(manifest: Manifest) -> list[str]:
+    """Return how many pairs of kinds the manifest lists as dark."""
+    if manifest.dark is None or manifest.classes is None:
+        return []
+    n = len(manifest.classes)
+    return [f"Not shown here are {len(manifest.dark):,} of {n * (n + 1) // 2:,} pairs of kinds."]
 
 
 def page(content: Mapping[str, Any]) -> str:
