@@ -128,6 +128,12 @@ STRATEGIES: Final[dict[str, Entry]] = {
         "groups under one shift: safe for any number of hops and both readings",
         any_reach=True,
     ),
+    "robust": Entry(
+        "ktsafe.alignment.aligned_strategy",
+        "robust",
+        "the same groups, twice the ties: few are found by whoever knows the whole network",
+        any_reach=True,
+    ),
 }
 """Our own strategies, all of them safe by construction. No package can replace one."""
 

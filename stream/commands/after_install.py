@@ -32,7 +32,7 @@ The first folder is compiled by this run alone, so it tells whether the run is n
 """
 FIRST: Final = ("search", "judges")
 """What a release needs that knows stars: the default."""
-PART_OF: Final = {"aligned": "hops"}
+PART_OF: Final = {"aligned": "hops", "robust": "hops"}
 """What strategies need besides."""
 _KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
 _POLL_S: Final = 0.1

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import sys
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -32,13 +34,22 @@ def audit(
             help="Whether k must hold if a change is known. Default: as guaranteed.",
         ),
     ] = None,
+    person: Annotated[
+        str | None,
+        typer.Option(
+            help='Instead: what was ever shown of this true id; "-" reads it from standard input.'
+        ),
+    ] = None,
     as_json: Json = False,
     limit: Annotated[int, typer.Option(min=0, help="Vertices to name, per violation.")] = 10,
 ) -> int:
     """Check whether releases are safe together; the exit code is 0 only if they are.
 
-    What it prints is private.
+    With --person it judges nothing: it tells what was ever shown of one person, among how many
+    candidates, which answers a request for access. What it prints is private.
     """
+    if person is not None:
+        return _receipt(folders, mapping, person, as_json=as_json)
     if truth is not None and mapping is None:
         msg = "--truth needs --map."
         raise ConfigError(msg, hint="Without the mapping nobody can say who is who.")
@@ -54,6 +65,20 @@ def audit(
     else:
         _print(report)
     return Exit.OK if report["safe"] else Exit.UNSAFE
+
+
+def _receipt(folders: list[Path], mapping: Path | None, person: str, *, as_json: bool) -> int:
+    """Print what was shown of a person."""
+    if mapping is None:
+        hint = "Without the mapping nobody can say who is who."
+        raise ConfigError("--person needs --map.", hint=hint)
+    compile_judges()
+    from ktsafe.stream.study.receipt import describe_receipt, receipt
+
+    name = sys.stdin.readline().strip() if person == "-" else person
+    found = receipt(folders, mapping, name)
+    typer.echo(json.dumps(found, indent=2) if as_json else describe_receipt(found))
+    return Exit.OK
 
 
 def _window(text: str | None) -> Any:

@@ -82,6 +82,36 @@ def test_aligned_releases_are_safe_at_every_radius(
     assert len(shown ^ true) <= len(true)
 
 
+@settings(max_examples=10, deadline=None)
+@given(graphs(n_max=12), st.sampled_from([1, 2, 3, 4]), st.integers(0, 2**32))
+def test_robust_releases_are_safe_and_show_no_orbit_for_one_tie(
+    graph: AttributedGraph, k: int, seed: int
+) -> None:
+    """Safe at every radius; no choice of orbits of two ties by their truth has a greater F1."""
+    params = PrivacyParams(k=k, alpha=Fraction(1, 2), epsilon=0, t=0)
+    options = dataclasses.replace(OPTIONS, strategy="robust")
+    rng = np.random.default_rng(seed)
+    outcome = anonymize_in_order(Request(graph, params, rng, options))
+    released = outcome.graph
+    assert verify_graph(released, params, certificate=outcome.shift).is_safe
+    for hops in (1, 2):
+        asked = dataclasses.replace(params, n_hops=hops)
+        assert verify_graph(released, asked, workers=1).is_safe
+    true = set(map(frozenset, graph.edges.tolist()))
+    shown = set(map(frozenset, released.edges.tolist()))
+    assert outcome.shift is not None
+    orbits = set(map(frozenset, orbits_of(outcome.shift).values()))
+    eligible = {orbit for orbit in orbits if len(orbit & true) >= min(2, len(orbit))}
+    assert shown == {pair for orbit in eligible if orbit <= shown for pair in orbit}
+
+    def f1(pairs: set[frozenset[int]]) -> float:
+        return 2 * len(pairs & true) / max(len(pairs) + len(true), 1)
+
+    for least in {Fraction(len(orbit & true), len(orbit)) for orbit in eligible}:
+        denser = [o for o in eligible if Fraction(len(o & true), len(o)) >= least]
+        assert f1({pair for orbit in denser for pair in orbit}) <= f1(shown) + 1e-12
+
+
 def test_a_missing_translate_is_seen() -> None:
     """With any one edge removed, the certificate breaks and the definition fails, too."""
     graph = uniform(60, 150, n_tuples=3, rng=np.random.default_rng(1))

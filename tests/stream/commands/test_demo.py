@@ -1,7 +1,13 @@
 """The demo: a network is imported, some months pass, and the last release is judged."""
 
+from __future__ import annotations
+
+import io
 import json
+import logging
 import re
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -10,6 +16,7 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
 from ktsafe.stream.study.over_time import describe_life
 from tests.stream.report.examples import Page
+from tests.stream.study.naive_receipt import counted, rows
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]
 
@@ -94,3 +101,46 @@ def test_it_writes_a_report_in_which_nobody_is_named(demo):
     assert {"p0", "depression"} <= named
     words = set(re.findall(r"[\w+-]+", found.words))
     assert named & words == set()
+
+
+def receipt(demo: Path, person: str, capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """Return what the command prints."""
+    capsys.readouterr()
+    words = ["audit", str(demo / "releases"), "--map", str(demo / "state" / "audit"), "--json"]
+    assert run_command([*words, "--person", person]) == Exit.OK
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def test_receipts_of_five_people_equal_a_count_by_hand(demo: Path, capsys, caplog) -> None:
+    """Published ids are those of mapping.csv, and all counts those of the definition."""
+    last = max((demo / "state" / "audit").iterdir())
+    shown = sorted(row["original_id"] for row in rows(last / "mapping.csv") if row["original_id"])
+    with caplog.at_level(logging.DEBUG):
+        for person in shown[:: len(shown) // 5][:5]:
+            found = receipt(demo, person, capsys)
+            expected = counted(demo, person)
+            assert len(found["releases"]) == len(expected) > 0
+            for row, own in zip(found["releases"], expected, strict=True):
+                assert {name: row[name] for name in own} == own
+            fewest = min(row["linked_people"] for row in expected)
+            assert found["fewest_people"] == fewest
+            assert found["risk"] == round(1 / fewest, 6)
+            assert person not in caplog.text
+
+
+def test_a_receipt_is_read_aloud_and_an_unknown_id_shows_nothing(
+    demo: Path, capsys, monkeypatch
+) -> None:
+    """As text, with the id from standard input; nobody is told by an error."""
+    last = max((demo / "state" / "audit").iterdir())
+    row = next(row for row in rows(last / "mapping.csv") if row["original_id"])
+    words = ["audit", str(demo / "releases"), "--map", str(demo / "state" / "audit"), "--person"]
+    monkeypatch.setattr("sys.stdin", io.StringIO(row["original_id"] + "\n"))
+    assert run_command([*words, "-"]) == Exit.OK
+    text = capsys.readouterr().out
+    assert f"shown as {row['released_id']}" in text
+    assert "chance of a guess" in text
+    assert receipt(demo, "nobody at all", capsys)["releases"] == []
+    assert run_command(["audit", str(demo / "releases"), "--person", "somebody"]) == Exit.USAGE
+    assert "somebody" not in "".join(capsys.readouterr())
