@@ -12,7 +12,14 @@ from ktsafe.lazy import loads
 
 if TYPE_CHECKING:
     from ktsafe.anonymization import Anonymized, anonymize
-    from ktsafe.errors import Infeasible, InvalidGraph, InvalidParams, KtsafeError, NotKTSafe
+    from ktsafe.errors import (
+        Infeasible,
+        InvalidGraph,
+        InvalidParams,
+        KtsafeError,
+        NotKTSafe,
+        Worthless,
+    )
     from ktsafe.graph import MISSING, AttributedGraph, Schema
     from ktsafe.options import AnonymizeOptions
     from ktsafe.params import PrivacyParams
@@ -32,6 +39,7 @@ __all__ = [
     "PrivacyParams",
     "Protected",
     "Schema",
+    "Worthless",
     "anonymize",
     "protect",
     "read",
@@ -46,6 +54,7 @@ __getattr__ = loads(
             "InvalidParams",
             "KtsafeError",
             "NotKTSafe",
+            "Worthless",
         ),
         "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
         "ktsafe.options": ("AnonymizeOptions",),

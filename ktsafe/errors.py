@@ -52,6 +52,36 @@ class AbsentFromGraph(InvalidGraph):
         self.n_values = n_values
 
 
+class SeveralFaults(InvalidGraph):
+    """The input has several faults; the message tells each.
+
+    Parameters
+    ----------
+    faults:
+        An error for each.
+    """
+
+    def __init__(
+        self, message: str, *, hint: str = "", faults: Sequence[InvalidGraph] = ()
+    ) -> None:
+        super().__init__(message, hint=hint)
+        self.faults = tuple(faults)
+
+
+class Worthless(KtsafeError):
+    """A release is safe, and says too little of the true ties to be published.
+
+    Parameters
+    ----------
+    reason:
+        "costs_more_than_nothing" or "below_min_f1", without the figures.
+    """
+
+    def __init__(self, reason: str, *, hint: str = "") -> None:
+        super().__init__(f"The release is not worth publishing ({reason}).", hint=hint)
+        self.reason = reason
+
+
 class NotKTSafe(KtsafeError):
     """The strict verifier found vertices that are not kt-safe: do not publish."""
 

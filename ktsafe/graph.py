@@ -172,7 +172,7 @@ def bucket_text(edges: Sequence[Border], value: Border) -> str:
     >>> bucket_text((18, 65), 20), bucket_text(("2020-01-01",), "2021-05-09")
     ('18..<65', '>=2020-01-01')
     """
-    position = bisect.bisect_right(edges, value)  # type: ignore[type-var]
+    position = bisect.bisect_right(edges, value)
     texts = [edge if isinstance(edge, str) else f"{edge:g}" for edge in edges]
     if position == 0:
         return f"<{texts[0]}"

@@ -179,8 +179,8 @@ def noisy_tables(
         whole = sum(shares[table.of] for table in own)
         for table in own:
             scale = table.moved * Fraction(whole, shares[table.of]) / epsilon
-            counts = [n + discrete_laplace(scale, source) for n in table.counts.tolist()]
-            told = NoisyTable(table.of, table.by, table.cells, counts, scale, table.across)
+            noisy = [n + discrete_laplace(scale, source) for n in table.counts.tolist()]
+            told = NoisyTable(table.of, table.by, table.cells, noisy, scale, table.across)
             tables.append(told)
     return tables
 

@@ -33,6 +33,8 @@ _WAL_BYTES_MAX: Final = 128 << 20
 _CACHE_BYTES: Final = 8 << 20
 """Blocks kept in memory, of all families together. By default each of five would fill 32 MiB, with
 blocks of tables that are gone; what is read again soon, the system keeps."""
+_LOG_BYTES_MAX: Final = 1 << 20
+"""Of the file in which RocksDB tells what it does; two are kept."""
 _ROWS_AT_ONCE: Final = 10_000
 _READ_ONLY: Final = "Read-only file system"
 _UNUSABLE: Final = (
@@ -228,6 +230,7 @@ def _options(cache: Any, *, create: bool) -> Any:
     options.set_max_total_wal_size(_WAL_BYTES_MAX)
     options.set_use_fsync(True)
     options.set_paranoid_checks(True)
+    options.set_max_log_file_size(_LOG_BYTES_MAX)
     options.set_keep_log_file_num(2)
     # A torn last record is what a crash leaves; any other damage to the log is refused, where the
     # default would silently go back in time, the ledger included.

@@ -16,7 +16,7 @@ from __future__ import annotations
 import enum
 
 from ktsafe.connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
-from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
+from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe, Worthless
 from ktsafe.state.errors import StateError
 
 
@@ -30,20 +30,6 @@ class Refused(KtsafeError):
     def __init__(self, message: str, *, hint: str = "", code: Exit | None = None) -> None:
         super().__init__(message, hint=hint)
         self.code = Exit.USAGE if code is None else code
-
-
-class Worthless(KtsafeError):
-    """A release is safe, and says too little of the true ties to be published.
-
-    Parameters
-    ----------
-    reason:
-        "costs_more_than_nothing" or "below_min_f1", without the figures.
-    """
-
-    def __init__(self, reason: str, *, hint: str = "") -> None:
-        super().__init__(f"The release is not worth publishing ({reason}).", hint=hint)
-        self.reason = reason
 
 
 class FoundByAttack(KtsafeError):

@@ -7,13 +7,19 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
 from ktsafe.connectors.base import DeadLetter
 from ktsafe.connectors.errors import Unavailable
 from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
+
+_UNIT: Final = rb"\\u[0-9a-fA-F]{4}"
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE: Final = re.compile(rb"%s%s|%s|\\[\"\\/bfnrt]" % (_HIGH, _LOW, _UNIT))
+"""Of JSON, for one character."""
+_SHORT: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
 
 
 class FileDeadLetterSink:
@@ -88,8 +94,9 @@ class FileDeadLetterSink:
 def blank_dead_letters(path: Path, words: Sequence[bytes]) -> int:
     """Empty every letter of a file that holds one of `words`, in one step; return how many.
 
-    Words count where no letter, digit, "_" or "-" adjoins them. Where a record came from and why it
-    was refused stays. Nobody may be writing meanwhile.
+    Words count where no letter, digit, "_" or "-" adjoins them, also where JSON writes them with
+    escapes, in an envelope inside another too. Where a record came from and why it was refused
+    stays. Nobody may be writing meanwhile.
     """
     any_of = b"|".join(re.escape(word) for word in words)
     pattern = re.compile(rb"(?<![\w-])(?:" + any_of + rb")(?![\w-])")
@@ -117,10 +124,28 @@ def _blanked(line: bytes, pattern: re.Pattern[bytes]) -> bytes:
         return b""
     letter = msgspec.json.decode(line, type=dict[str, Any])
     texts = [letter.get("key"), letter.get("value"), *(text for _, text in letter["headers"])]
-    if not any(pattern.search(b64decode(text)) for text in texts if text):
+    if not any(_holds(b64decode(text), pattern) for text in texts if text):
         return line
     letter |= {"key": None, "value": None, "headers": []}
     return msgspec.json.encode(letter) + b"\n"
+
+
+def _holds(data: bytes, pattern: re.Pattern[bytes]) -> bool:
+    """Whether a record holds a word, as it is or under escapes; records may be no JSON at all."""
+    while not pattern.search(data):
+        data, times = _ESCAPE.subn(_unescaped, data)
+        if not times:
+            return False
+    return True
+
+
+def _unescaped(escape: re.Match[bytes]) -> bytes:
+    """Return what an escape stands for; pairs of surrogates are one character."""
+    units = escape.group().replace(rb"\u", b"")
+    if len(units) >= 4:
+        text = bytes.fromhex(units.decode()).decode("utf-16-be", "replace")
+        return text.encode()
+    return _SHORT.get(units[1:], units[1:])
 
 
 def _text(data: bytes) -> str:

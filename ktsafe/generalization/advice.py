@@ -27,9 +27,11 @@ from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.audit.usefulness import usefulness
 from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
 from ktsafe.exact.estimate import estimated_worth
+from ktsafe.generalization.advice_in_words import in_words
 from ktsafe.generalization.lattice import Lattice, Levels
 from ktsafe.generalization.lattice_search import climbed, starts
 from ktsafe.generalization.quick_release import quick_release
+from ktsafe.graph import Schema
 from ktsafe.params import PrivacyParams
 
 ENOUGH: Final = 0.5
@@ -160,6 +162,14 @@ class Advice:
     prices: list[Tried]
     front: list[Tried]
     n_tried: int
+
+    def __str__(self) -> str:
+        return in_words(self)
+
+    @property
+    def schema(self) -> Schema:
+        """The schema that tells people as is advised."""
+        return self.lattice.schema(self.best.setting.levels)
 
 
 def advised(
@@ -296,7 +306,8 @@ class _Tries:
 def made(lattice: Lattice, params: PrivacyParams, setting: ReleaseSetting, seed: int) -> Tried:
     """Return what a quick release with a setting is worth."""
     kept, told = tuple(lattice.kept(setting.levels)), lattice.told(setting.levels)
-    asked = dataclasses.replace(params, k=setting.k)
+    # What tells more of the ties at one hop does so at others.
+    asked = dataclasses.replace(params, k=setting.k, n_hops=1, reading="walk")
     try:
         traced = quick_release(lattice.at(setting.levels), asked, seed=seed)
     except (Infeasible, NotKTSafe):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from ktsafe.generalization.advice import Advice, Tried
 from ktsafe.generalization.lattice import Lattice
+
+if TYPE_CHECKING:
+    from ktsafe.generalization.advice import Advice, Tried
 
 
 def in_words(advice: Advice) -> str:

@@ -14,9 +14,10 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
+from ktsafe.protection.input_faults import fault
 
-NAMES = "id, source, target"
-"""Columns of data frames that name vertices, and the ends of edges."""
+NONE = "none"
+"""The sensitive attribute where there is none: nobody has it, and it is not written."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -30,7 +31,11 @@ class Given:
     columns:
         For each attribute of vertices its values, in the order of `ids`; None where missing.
     edges:
-        int64, shape (m, 2): positions in `ids`.
+        int64, shape (m, 2): positions in `ids`, each edge once.
+    edges_repeated, loops:
+        Edges that were ignored: they repeat one, in either direction, or join a vertex to itself.
+    faults:
+        What is wrong with ids and ends of edges; edges without an end are left out.
     of_edges:
         Names of the attributes that edges have.
     written:
@@ -42,6 +47,9 @@ class Given:
     edges: NDArray[np.int64]
     of_edges: frozenset[str]
     written: Callable[[AttributedGraph], Any]
+    edges_repeated: int = 0
+    loops: int = 0
+    faults: tuple[InvalidGraph, ...] = ()
 
 
 def given(graph: Any, vertices: Any = None) -> Given:
@@ -50,7 +58,7 @@ def given(graph: Any, vertices: Any = None) -> Given:
     Raises
     ------
     InvalidGraph
-        If it is of no known kind, or not an undirected simple graph with named vertices.
+        If it is of no known kind, or directed.
     """
     if vertices is None:
         if hasattr(graph, "nodes") and hasattr(graph, "is_multigraph"):
@@ -70,15 +78,21 @@ def given(graph: Any, vertices: Any = None) -> Given:
 
 def _networkx(graph: Any) -> Given:
     _refuse_directed(directed=graph.is_directed(), hint="Convert it with graph.to_undirected().")
-    if graph.is_multigraph():
-        raise InvalidGraph("Edges are repeated.", hint="Convert it with networkx.Graph(graph).")
     ids = list(graph.nodes)
     position = {node: i for i, node in enumerate(ids)}
     names = dict.fromkeys(name for _, data in graph.nodes(data=True) for name in data)
     columns = {name: [graph.nodes[node].get(name) for node in ids] for name in names}
-    edges = [(position[u], position[v]) for u, v in graph.edges]
+    edges = [(position[u], position[v]) for u, v in graph.edges()]
     of_edges = {name for _, _, data in graph.edges(data=True) for name in data}
-    return Given(ids, columns, _pairs(edges), frozenset(of_edges), AttributedGraph.to_networkx)
+
+    def written(released: AttributedGraph) -> Any:
+        made = released.to_networkx()
+        if _nothing_is_sensitive(released):
+            for _, data in made.nodes(data=True):
+                del data[NONE]
+        return made
+
+    return _given(ids, columns, _pairs(edges), frozenset(of_edges), written)
 
 
 def _igraph(graph: Any) -> Given:
@@ -93,7 +107,7 @@ def _igraph(graph: Any) -> Given:
         return type(graph)(released.n_vertices, edges, vertex_attrs=_texts(released))
 
     edges = _pairs(graph.get_edgelist())
-    return Given(ids, columns, edges, frozenset(graph.es.attributes()), written)
+    return _given(ids, columns, edges, frozenset(graph.es.attributes()), written)
 
 
 def _sparse(matrix: Any, vertices: Any) -> Given:
@@ -110,9 +124,7 @@ def _sparse(matrix: Any, vertices: Any) -> Given:
         directed=not np.array_equal(keys, np.sort(column * n + row)),
         hint="Give both directions of each edge: matrix + matrix.T.",
     )
-    if np.any(row == column):
-        raise InvalidGraph("A vertex has an edge to itself.", hint="Set the diagonal to 0.")
-    once = row < column
+    once = row <= column
     weighted = frozenset({"weight"} if np.any(cells.data[there] != 1) else ())
 
     def written(released: AttributedGraph) -> Any:
@@ -123,7 +135,7 @@ def _sparse(matrix: Any, vertices: Any) -> Given:
         return made.asformat(matrix.format), _table(vertices, _texts(released))
 
     ids = columns.pop("id", None) or list(range(n))
-    return Given(ids, columns, np.column_stack((row[once], column[once])), weighted, written)
+    return _given(ids, columns, np.column_stack((row[once], column[once])), weighted, written)
 
 
 def _tables(edges: Any, vertices: Any) -> Given:
@@ -135,43 +147,79 @@ def _tables(edges: Any, vertices: Any) -> Given:
         )
     ids = columns.pop("id")
     position = {name: i for i, name in enumerate(ids)}
-    try:
-        pairs = [
-            (position[u], position[v])
+    pairs = _pairs(
+        [
+            (position.get(u, -1), position.get(v, -1))
             for u, v in zip(ends.pop("source"), ends.pop("target"), strict=True)
         ]
-    except KeyError as error:
-        raise InvalidGraph("An edge ends at a vertex that is not among the vertices.") from error
+    )
+    lost = np.flatnonzero((pairs < 0).any(axis=1)).tolist()
+    faults = [fault("An edge ends at a vertex that is not among the vertices.", lost)][: len(lost)]
+    pairs = np.delete(pairs, lost, axis=0)
 
     def written(released: AttributedGraph) -> Any:
         low, high = released.edges.T.tolist() if released.n_edges else ([], [])
         named: dict[str, list[Any]] = {"id": list(range(released.n_vertices)), **_texts(released)}
         return _table(edges, {"source": low, "target": high}), _table(vertices, named)
 
-    return Given(ids, columns, _pairs(pairs), frozenset(ends), written)
+    return _given(ids, columns, pairs, frozenset(ends), written, faults)
 
 
-def check_extra(given_: Given, published: Collection[str], ignore: Collection[str]) -> None:
-    """Refuse what would be dropped in silence.
-
-    Raises
-    ------
-    InvalidGraph
-        If vertices or edges have attributes that are neither published nor ignored, or one that
-        is to be ignored does not occur, or ids are not unique.
-    """
-    if len(set(given_.ids)) != len(given_.ids):
-        raise InvalidGraph("Two vertices have the same id.")
+def extra_faults(
+    given_: Given, published: Collection[str], ignore: Collection[str]
+) -> list[InvalidGraph]:
+    """Return what would be dropped in silence, and what is to be ignored and does not occur."""
     known = given_.columns.keys() | given_.of_edges
     nobodys = "".join(f"No vertex has {name!r}. " for name in sorted(set(published) - known))
+    found = []
     for whose, names in (("Vertices", given_.columns.keys()), ("Edges", given_.of_edges)):
         if extra := sorted(str(name) for name in set(names) - set(published) - set(ignore)):
-            raise InvalidGraph(
-                f"{whose} have {', '.join(map(repr, extra))}, which a release would not show.",
-                hint=f"{nobodys}If that is meant, say ignore={extra!r}.",
+            found.append(
+                InvalidGraph(
+                    f"{whose} have {', '.join(map(repr, extra))}, which a release would not show.",
+                    hint=f"{nobodys}If that is meant, say ignore={extra!r}.",
+                )
             )
     if absent := sorted(set(ignore) - known):
-        raise InvalidGraph(f"Nothing has {absent[0]!r}, which is to be ignored.")
+        found.append(InvalidGraph(f"Nothing has {absent[0]!r}, which is to be ignored."))
+    return found
+
+
+def _given(
+    ids: list[Hashable],
+    columns: dict[str, list[object]],
+    edges: NDArray[np.int64],
+    of_edges: frozenset[str],
+    written: Callable[[AttributedGraph], Any],
+    faults: Sequence[InvalidGraph] = (),
+) -> Given:
+    """Return what was given, each edge once and without loops, with all faults of ids."""
+    first: dict[Hashable, int] = {}
+    again = [row for row, name in enumerate(ids) if first.setdefault(name, row) != row]
+    nobody = [row for row, name in enumerate(ids) if name is None]
+    found = [*faults]
+    if again:
+        found.append(fault("Two vertices have the same id.", again))
+    if nobody:
+        found.append(fault("A vertex has no id.", nobody))
+    is_loop = edges[:, 0] == edges[:, 1]
+    pairs = np.sort(edges[~is_loop], axis=1)
+    once = np.unique(pairs, axis=0)
+    return Given(
+        ids,
+        columns,
+        once,
+        of_edges,
+        written,
+        edges_repeated=len(pairs) - len(once),
+        loops=int(is_loop.sum()),
+        faults=tuple(found),
+    )
+
+
+def _nothing_is_sensitive(released: AttributedGraph) -> bool:
+    """Whether the sensitive attribute only takes the place of one."""
+    return released.schema.sensitive == NONE and not released.schema.sensitive_values
 
 
 def _refuse_directed(*, directed: bool, hint: str) -> None:
@@ -190,6 +238,7 @@ def _texts(released: AttributedGraph) -> dict[str, list[Any]]:
         for j, (name, texts) in enumerate(
             zip(released.schema.attributes, released.categories, strict=True)
         )
+        if not (name == NONE and _nothing_is_sensitive(released))
     }
 
 

@@ -3,109 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
-import html
-from collections.abc import Collection, Hashable, Iterator, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from fractions import Fraction
-from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from ktsafe.anonymization import Anonymized, anonymize
-from ktsafe.audit import trace, usefulness
-from ktsafe.audit.usefulness import Overlap, Usefulness
-from ktsafe.graph import AttributedGraph, Schema
-from ktsafe.options import Aim, AnonymizeOptions, Effort
+from ktsafe.anonymization import anonymize
+from ktsafe.attributes.composite import composite_sensitive
+from ktsafe.errors import AbsentFromGraph, InvalidGraph, InvalidParams, Worthless
+from ktsafe.generalization.advice import POOR, Advice, advised
+from ktsafe.generalization.lattice import Lattice
+from ktsafe.generalization.levels import Declared
+from ktsafe.generalization.named_values import Named, named_values, people_of_values
+from ktsafe.graph import AttributedGraph, Border, Groups, Schema
+from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams
-from ktsafe.protection.graph_kinds import check_extra, given
-from ktsafe.strategies import Progress, default_strategy
-from ktsafe.verify import Verdict, verify_graph
+from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
+from ktsafe.protection.input_faults import raise_together, value_faults
+from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
+from ktsafe.strategies import Progress, check_strategy, default_strategy
+from ktsafe.verify import verify_graph
 
-
-class PrivateMapping(Mapping[int, Hashable]):
-    """The mapping of ids: the id in the release -> the id that the owner gave. Never publish it.
-
-    Inserted vertices have no entry. What it prints is its size alone.
-    """
-
-    def __init__(self, ids: Mapping[int, Hashable]) -> None:
-        self._ids = dict(ids)
-
-    def __getitem__(self, published: int) -> Hashable:
-        return self._ids[published]
-
-    def __iter__(self) -> Iterator[int]:
-        return iter(self._ids)
-
-    def __len__(self) -> int:
-        return len(self._ids)
-
-    def __repr__(self) -> str:
-        return f"<private: ids of {len(self)} published people>"
-
-
-@dataclasses.dataclass(frozen=True, eq=False, repr=False)
-class Protected:
-    """A verified release, and privately what became of the graph.
-
-    Attributes
-    ----------
-    graph:
-        The release, in the kind that was given; its vertices are numbered anew, in random order.
-        It alone may be published.
-    params:
-        What holds for every vertex of it.
-    private_mapping:
-        The true id of each published person.
-    """
-
-    graph: Any
-    params: PrivacyParams
-    private_mapping: PrivateMapping
-    _truth: AttributedGraph
-    _made: Anonymized
-
-    @cached_property
-    def utility(self) -> Usefulness:
-        """How many ties and people are true: precision, recall, F1, cost."""
-        return usefulness(trace(self._truth, self._made.graph, self._made.origin))
-
-    def verify(self) -> Verdict:
-        """Let the strict verifier judge the release once more.
-
-        Its counts are by vertex, in the order of the release.
-        """
-        return verify_graph(self._made.graph, self.params, certificate=self._made.shift)
-
-    def report(self) -> str:
-        """Return a few lines about safety and utility; private, since they tell what is true."""
-        return "\n".join(f"{name:9} {text}" for name, text in self._lines())
-
-    def __repr__(self) -> str:
-        released = self._made.graph
-        f1 = self.utility.edges.f1
-        worth = "" if f1 is None else f", F1 of ties {f1:.2f}"
-        return (
-            f"<Protected: {released.n_vertices} vertices, {released.n_edges} edges, "
-            f"kt-safe with k={self.params.k}{worth}>"
-        )
-
-    def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(name)}</th>"
-            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
-            for name, text in self._lines()
-        )
-        return f"<table>{rows}</table>"
-
-    def _lines(self) -> Iterator[tuple[str, str]]:
-        params, utility = self.params, self.utility
-        alike = f"at least k={params.k} alike, at most {float(params.alpha):.0%} of them sensitive"
-        yield "safety", f"kt-safe, verified: {alike}"
-        yield "people", _compared(utility.vertices)
-        yield "ties", _compared(utility.edges)
-        if (share := utility.edges.cost_share) is not None:
-            yield "cost", f"{share:.2f} of the true ties; 1.00 would be to publish none"
+Sensitive = str | Collection[str] | None
+SensitiveValues = Collection[str] | Mapping[str, Collection[str]]
 
 
 def protect(
@@ -113,17 +34,23 @@ def protect(
     vertices: Any = None,
     *,
     quasi_identifiers: Collection[str],
-    sensitive: str,
-    sensitive_values: Collection[str],
+    sensitive: Sensitive = None,
+    sensitive_values: SensitiveValues = (),
     k: int = 10,
     alpha: Fraction | float | str = "1/5",
     t: Fraction | float | str = "1/10",
     epsilon: int = 5,
     hops: int = 1,
-    buckets: Mapping[str, tuple[float, ...]] | None = None,
+    buckets: Mapping[str, tuple[Border, ...]] | None = None,
+    groups: Mapping[str, Groups] | None = None,
+    generalize: Generalize = "none",
+    keep: Collection[str] = (),
+    hierarchies: Mapping[str, Sequence[Declared]] | None = None,
     ignore: Collection[str] = (),
+    strategy: str | None = None,
     effort: Effort = "balanced",
     aim: Aim = "balanced",
+    min_f1: float = POOR,
     rng: np.random.Generator | int | None = None,
     progress: Progress | None = None,
 ) -> Protected:
@@ -132,29 +59,43 @@ def protect(
     Parameters
     ----------
     graph:
-        An undirected simple graph: networkx or igraph with attributes of vertices; or edges, as a
-        pandas or pyarrow table with columns `source` and `target`, or as a symmetric scipy
-        sparse matrix.
+        An undirected graph: networkx or igraph with attributes of vertices; or edges, as a pandas
+        or pyarrow table with columns `source` and `target`, or as a symmetric scipy sparse matrix.
+        Repeated edges and self-loops are ignored, and counted in the report.
     vertices:
         For edges alone, a table of vertices: a column `id` (for a matrix it may be missing: rows
         are in order), and one for each attribute.
     quasi_identifiers:
         Attributes that an attacker may know.
     sensitive, sensitive_values:
-        The attribute that must not be learnt, and its values that count as sensitive.
+        The attribute that must not be learnt, and its values that count as sensitive. Of several
+        attributes a mapping says the values of each; they are published as one of combined values.
+        None: nothing is sensitive.
     k, alpha, t, epsilon, hops:
         The guarantee, see `PrivacyParams`.
-    buckets:
-        For numbers, see `Schema`.
+    buckets, groups:
+        For numbers and dates, and for values that are told as one, see `Schema`.
+    generalize:
+        "auto": how coarsely each quasi-identifier is told is searched for, or that it is left out
+        (`ktsafe.generalization.advice`). `Protected.generalized` says what became of values.
+    keep:
+        Quasi-identifiers that must be told, with two values at least.
+    hierarchies:
+        For attributes the only ways that they may be told, the finest first: groups of values, or
+        borders of numbers or dates.
     ignore:
-        Attributes of vertices and edges that the release shall not show ("weight"). Any other
-        that is not named above is refused, rather than dropped in silence.
+        Attributes of vertices and edges that the release shall not show ("weight", "name"). Any
+        other that is not named above is refused, rather than dropped in silence.
+    strategy:
+        How to anonymize, see `AnonymizeOptions`; None: "exact", beyond one hop "aligned".
     effort:
         How much search a better release is worth.
     aim:
         "balanced": between the people of any two values of an attribute there are about as many
         edges as ties, so that conclusions hold. "f1": most ties are right. "cost": least is
         changed. Beyond one hop it changes nothing.
+    min_f1:
+        Least F1 of ties that is worth returning; of a graph without ties, share of people.
     rng:
         The only randomness, or a seed of it; None: drawn from the system.
     progress:
@@ -163,9 +104,12 @@ def protect(
     Raises
     ------
     InvalidGraph, InvalidParams
-        If the graph or a parameter is not as described; the message says what to do.
+        If the graph or a parameter is not as described; the message says what to do. All faults of
+        a graph are told at once (`SeveralFaults`), with the rows concerned.
     NotKTSafe
         If the strict verifier does not pass the release.
+    Worthless
+        If the release shows less than `min_f1`; the hint is what would show more.
 
     Notes
     -----
@@ -195,28 +139,124 @@ def protect(
     <private: ids of 34 published people>
     """
     # Both check and convert what they are given.
-    schema = Schema(quasi_identifiers, sensitive, sensitive_values, buckets or {})  # type: ignore[arg-type]
     params = PrivacyParams(k, t, alpha, epsilon, hops)  # type: ignore[arg-type]
+    options = AnonymizeOptions(effort, strategy or default_strategy(params), aim=aim)
+    check_strategy(options.strategy, params)
+    if generalize == "none" and (keep or hierarchies):
+        raise InvalidParams("keep and hierarchies say how to generalize.", hint='Say "auto".')
     seen = given(graph, vertices)
-    check_extra(seen, schema.attributes, ignore)
-    truth = AttributedGraph.from_columns(schema, seen.columns, seen.edges)
+    truth = _truth(seen, quasi_identifiers, sensitive, sensitive_values, buckets, groups, ignore)
+    advice = _advice(truth, params, hierarchies, keep) if generalize == "auto" else None
+    told = truth if advice is None else advice.lattice.at(advice.best.setting.levels)
     made = anonymize(
-        truth,
-        params,
-        rng=np.random.default_rng(rng),
-        options=AnonymizeOptions(effort, default_strategy(params), aim=aim),
-        progress=progress,
+        told, params, rng=np.random.default_rng(rng), options=options, progress=progress
     )
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
     owners = enumerate(made.origin.tolist())
     mapping = {published: seen.ids[owner] for published, owner in owners if owner >= 0}
-    return Protected(seen.written(made.graph), params, PrivateMapping(mapping), truth, made)
+    ignored = {"repeated edges": seen.edges_repeated, "self-loops": seen.loops}
+    named = _named(seen, told, params.k)
+    provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored)
+    found = Protected(seen.written(made.graph), params, PrivateMapping(mapping), named, provenance)
+    _check_worth(found, min_f1)
+    return found
 
 
-def _compared(overlap: Overlap) -> str:
-    shares = (
-        f"{name} {share:.2f}"
-        for name in ("precision", "recall")
-        if (share := getattr(overlap, name)) is not None
-    )
-    return f"{overlap.true:,} true, {overlap.released:,} released; {', '.join(shares)}".rstrip("; ")
+def _truth(
+    seen: Given,
+    quasi_identifiers: Collection[str],
+    sensitive: Sensitive,
+    sensitive_values: SensitiveValues,
+    buckets: Mapping[str, tuple[Border, ...]] | None,
+    groups: Mapping[str, Groups] | None,
+    ignore: Collection[str],
+) -> AttributedGraph:
+    """Return the true graph, or refuse what was given for all that is wrong with it."""
+    columns: Mapping[str, list[Any]] = seen.columns
+    told = (buckets or {}, frozenset[str](), groups or {})
+    if sensitive is None or isinstance(sensitive, str):
+        if sensitive is None and sensitive_values:
+            raise InvalidGraph("Sensitive values are named, and no sensitive attribute.")
+        absent = frozenset({NONE}) if sensitive is None else frozenset[str]()
+        schema = Schema(
+            quasi_identifiers,  # type: ignore[arg-type]
+            NONE if sensitive is None else sensitive,
+            sensitive_values,  # type: ignore[arg-type]
+            told[0],
+            absent,
+            told[2],
+        )
+        published = set(schema.quasi_identifiers) | ({sensitive} if sensitive else set())
+    else:
+        values = sensitive_values if isinstance(sensitive_values, Mapping) else {}
+        if set(values) != set(sensitive):
+            msg = "Of several sensitive attributes, sensitive_values must be a mapping of each."
+            raise InvalidGraph(msg, hint='Such as {"health": ["chronic"], "income": ["none"]}.')
+        parts = {name: frozenset(values[name]) for name in sensitive}
+        name = "+".join(parts)
+        schema, columns = composite_sensitive(tuple(quasi_identifiers), parts, columns, name)
+        schema = dataclasses.replace(schema, buckets=told[0], groups=told[2])
+        published = {*schema.quasi_identifiers, *parts}
+    faults = [*seen.faults, *extra_faults(seen, published, ignore)]
+    truth = None
+    try:
+        truth = AttributedGraph.from_columns(schema, columns, seen.edges)
+    except InvalidGraph as error:
+        faults += _faults_of(error, schema, columns)
+    raise_together(faults)
+    assert truth is not None
+    return truth
+
+
+def _faults_of(
+    error: InvalidGraph, schema: Schema, columns: Mapping[str, list[Any]]
+) -> list[InvalidGraph]:
+    """Return all that is wrong with values, where a graph was refused for the first of it."""
+    by_value = value_faults(schema, columns)
+    if not by_value:
+        return [error]
+    plain = dataclasses.replace(schema, buckets={}, groups={})
+    try:
+        AttributedGraph.from_columns(plain, columns, [])
+    except AbsentFromGraph as absent:
+        return [*by_value, absent]
+    except InvalidGraph:
+        return by_value
+    return by_value
+
+
+def _advice(
+    truth: AttributedGraph,
+    params: PrivacyParams,
+    hierarchies: Mapping[str, Sequence[Declared]] | None = None,
+    keep: Collection[str] = (),
+) -> Advice:
+    lattice = Lattice.of(truth, params.k, hierarchies)
+    return advised(lattice, params, (), lambda _what, _done: False, keep=keep)
+
+
+def _named(seen: Given, told: AttributedGraph, k: int) -> Named:
+    """Return the groups of the release, with those of their values that k people have."""
+    names = tuple(told.schema.groups)
+    buckets = {name: borders for name, borders in told.schema.buckets.items() if name in names}
+    ungrouped = Schema(names, NONE, frozenset(), buckets, frozenset({*names, NONE}))
+    columns = {name: seen.columns.get(name, []) for name in names}
+    people = people_of_values(AttributedGraph.from_columns(ungrouped, columns, []))
+    return named_values(told.schema.groups, people, k)
+
+
+def _check_worth(found: Protected, min_f1: float) -> None:
+    """Refuse a release that shows next to nothing, with what would show more.
+
+    Raises
+    ------
+    Worthless
+    """
+    ties, people = found.utility.edges, found.utility.vertices
+    shown = ties.f1 if ties.true else people.recall
+    if shown is None or shown >= min_f1:
+        return
+    advice = found.provenance.advice or _advice(found.provenance.given, found.params)
+    said = f"F1 of ties is {shown:.2f}, min_f1 is {min_f1:g}. {advice}"
+    how = "" if found.provenance.advice else ' generalize="auto" does that.'
+    raise Worthless("below_min_f1", hint=said + how)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from ktsafe.lazy import loads
 
 if TYPE_CHECKING:
-    from ktsafe.sequence.gate.cost_figures import Figures
+    from ktsafe.sequence.cost_figures import Figures
     from ktsafe.sequence.memory.graph_changes import Changes, changes_between
     from ktsafe.sequence.memory.pages import SequenceCorrupted
     from ktsafe.sequence.memory.sequence_options import SequenceOptions
@@ -26,7 +26,7 @@ __all__ = [
 __getattr__ = loads(
     globals(),
     {
-        "ktsafe.sequence.gate.cost_figures": ("Figures",),
+        "ktsafe.sequence.cost_figures": ("Figures",),
         "ktsafe.sequence.memory.graph_changes": ("Changes", "changes_between"),
         "ktsafe.sequence.memory.pages": ("SequenceCorrupted",),
         "ktsafe.sequence.memory.sequence_options": ("SequenceOptions",),

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence.gate import cost_figures
+from ktsafe.sequence import cost_figures
 from ktsafe.sequence.memory import pages
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
@@ -191,23 +191,12 @@ class Sequence:
         return cost_figures.figures_of(self._state)
 
     def tree_counts(self) -> dict[str, int]:
-        """Return what the last release did to the kt-tree of people who wait.
+        """Return how many leaves of the kt-tree of people who wait the last release asked about.
 
-        Leaves whose pivots were kept from the former release, and computed (`pivots_kept`,
-        `pivots_computed`); people who came to a leaf or went from one (`tree_moves`); how pairs of
-        people of a class were decided (`pairs_by_boxes`, `pairs_by_pivots`, `pairs_compared`).
+        Those whose pivots were kept from the former release, and computed.
         """
         tree = self._state.tree
-        computed = len(tree.computed)
-        kept = len(tree.members) - computed
-        return {
-            "pivots_kept": kept,
-            "pivots_computed": computed,
-            "tree_moves": tree.moved,
-            "pairs_by_boxes": tree.pairs["boxes"],
-            "pairs_by_pivots": tree.pairs["pivots"],
-            "pairs_compared": tree.pairs["compared"],
-        }
+        return {"pivots_kept": tree.n_kept, "pivots_computed": tree.n_computed}
 
     def check(self) -> None:
         """Check the certificate of all cohorts; a whole scan.
@@ -223,9 +212,15 @@ class Sequence:
         """Return the whole state as named pages."""
         return dict(pages.state_pages(self._state, self._fixed()))
 
-    def changed_pages(self) -> dict[str, bytes]:
-        """Return the pages that differ from what was last marked as saved. None ever vanishes."""
-        changed, digests = {}, dict[str, bytes]()
+    def changed_pages(self) -> dict[str, bytes | None]:
+        """Return the pages that differ from what was last marked as saved, None if one goes.
+
+        Only pages that an older version saved ever go.
+        """
+        digests: dict[str, bytes] = {}
+        changed: dict[str, bytes | None] = {
+            name: None for name in self._saved if name.startswith(pages.GONE)
+        }
         for name, page in pages.state_pages(self._state, self._fixed()):
             digests[name] = _digest(page)
             if digests[name] != self._saved.get(name):

@@ -10,16 +10,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
-from ktsafe.sequence.gate import cohort_certificate, cover
-from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence import gate
+from ktsafe.sequence.memory.column_table import NOBODY, ascending
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
-from ktsafe.sequence.memory.sorted_numbers import ascending
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
-from ktsafe.sequence.people.departures import depart, retire_hollow
+from ktsafe.sequence.people.departures import depart, move_groups, rebirth, retire_hollow
 from ktsafe.sequence.people.frame import Draft, Frame
-from ktsafe.sequence.people.qi_changes import move_groups, rebirth
 from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
@@ -71,7 +69,7 @@ class Recipe(NamedTuple):
     check: Callable[[State, Frame, Iterable[int]], None]
 
 
-EXACT = Recipe(move_groups, publish_ready, plan_ties, cohort_certificate.check)
+EXACT = Recipe(move_groups, publish_ready, plan_ties, gate.check)
 """Permanent cohorts whose members have equal rows: no vertex sees who is beside it."""
 
 
@@ -98,7 +96,7 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     recipe.plan(draft)
     # Step 4: the gate.
     recipe.check(state, draft.frame, state.current.touched)
-    cover.check_cover(state)
+    gate.check_cover(state)
     gained, lost = state.current.gained.array(), state.current.lost.array()
     # Edges between two vertices that appeared with them are births, no gains.
     gained = gained[(gained < first_born).any(axis=1)]
@@ -139,7 +137,8 @@ def _rows(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def _ties(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return ties as pairs of rows, ascending."""
     ties = ascending(_rows(state, keys))
-    return ties[np.lexsort((ties[:, 1], ties[:, 0]))]
+    ordered: NDArray[np.int64] = ties[np.lexsort((ties[:, 1], ties[:, 0]))]
+    return ordered
 
 
 def _remove_ties(state: State, changes: Changes) -> None:
@@ -154,7 +153,7 @@ def _remove_ties(state: State, changes: Changes) -> None:
     edges = state.edges.rows_of(state.people.place[ties[~is_held]])
     if (edges < 0).any() or (state.edges.is_true[edges] != TRUE).any():
         raise InvalidGraph("A tie is removed that is not there.")
-    state.held.unhold(held[is_held])
+    state.held.free(held[is_held])
     _note_ties(state, ties[is_held])
     state.edges.label(edges, ENDED)
 
@@ -166,8 +165,6 @@ def _change(state: State, changes: Changes) -> None:
     rows, values = rows[order], [changes.changed_values[i] for i in order.tolist()]
     cls, sensitive = state.codes.of_all(values)
     state.people.write(rows, cls=cls, sensitive=sensitive)
-    # Whoever waits has them among their neighbours.
-    state.current.moved.update(rows.tolist(), state.held.around(rows)[1].tolist())
 
 
 def _show_values(draft: Draft, changes: Changes) -> None:
@@ -194,7 +191,6 @@ def _add_ties(state: State, changes: Changes) -> None:
         raise InvalidGraph("A tie is added that is there already.")
     _note_ties(state, ties)
     state.held.hold(ties[~is_shown], state.current.number)
-    state.current.moved.update(ties.reshape(-1).tolist())
     relabel(state, edges[is_shown], state.current.number)
 
 

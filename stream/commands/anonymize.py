@@ -24,6 +24,7 @@ from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.after_install import compile_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.figure_text import cost_in_words, number
+from ktsafe.stream.files.new_folders import check_folders
 from ktsafe.stream.process.command_line import (
     EdgesOfAnyKind,
     Hierarchies,
@@ -38,12 +39,9 @@ from ktsafe.stream.watching.progress import phases
 from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
-    from ktsafe import Schema
     from ktsafe.anonymization import Anonymized
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release
-    from ktsafe.stream.files.releases_write import ReleaseHeader
-    from ktsafe.verify.kt_safe_verdict import Verdict
 
 USEFULNESS = {
     "true": "true",
@@ -125,7 +123,7 @@ def anonymize_files(
     if vertices is not None and schema is None:
         msg = "--vertices needs --schema."
         raise InvalidGraph(msg, hint="It says which of the attributes are published, and how.")
-    _check_folders(out, audit)
+    check_folders(out, audit)
     if report is not None:
         check_page(report)
     if generalize == "none" and (keep or hierarchies):
@@ -157,22 +155,6 @@ class Paths:
     hierarchies: Path | None
 
 
-def _check_folders(out: Path, audit: Path) -> None:
-    """Refuse folders that exist, and a private audit that would be handed out with the release."""
-    for folder in (out, audit):
-        if folder.exists():
-            msg = f"{folder} exists already."
-            raise InvalidGraph(msg, hint="Name a new folder: releases are never overwritten.")
-    if audit.resolve().is_relative_to(out.resolve()):
-        msg = f"{audit} lies in {out}."
-        raise InvalidGraph(
-            msg, hint="The audit says who is who: name a folder that is not published."
-        )
-    if out.resolve().is_relative_to(audit.resolve()):
-        msg = f"{out} lies in {audit}."
-        raise InvalidGraph(msg, hint="What is published needs a folder of its own.")
-
-
 def _anonymized(
     places: Paths,
     params: PrivacyParams,
@@ -188,8 +170,10 @@ def _anonymized(
     from ktsafe import anonymize
     from ktsafe.generalization.named_values import named_values
     from ktsafe.stream.files.beside import written_beside
+    from ktsafe.stream.files.composite_schema import CompositeSchema
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
     from ktsafe.stream.files.releases_write import ReleaseHeader
+    from ktsafe.stream.files.single_release import write_private, written_and_verified
 
     declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
     source = read_graph(places.vertices, places.edges, declared)
@@ -216,10 +200,12 @@ def _anonymized(
             params,
             generalized=named_values(source.graph.schema.groups, source.people, params.k),
         )
-        release, verdict, ids = _written_and_verified(release_room, declared, result, header, seed)
+        release, verdict, ids = written_and_verified(
+            release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
+        )
         progress("measuring", 0.5)
         figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
-        _write_audit(audit_room, source, result, ids, figures)
+        write_private(audit_room, source.ids, result, ids, figures)
     if places.report is not None:
         _write_report(places.report, places.out, release, figures)
     return {
@@ -259,41 +245,6 @@ def _generalized(
     return dataclasses.replace(source, graph=graph, people=people), in_words(advice)
 
 
-def _written_and_verified(
-    folder: Path,
-    schema: Schema,
-    result: Anonymized,
-    header: ReleaseHeader,
-    seed: int | None,
-) -> tuple[Release, Verdict, list[str]]:
-    """Write the release into `folder`, read it again and judge what was read.
-
-    Returns
-    -------
-    tuple
-        What was read, the verdict on it, and the released id of every vertex of `result.graph`.
-
-    Raises
-    ------
-    NotKTSafe
-    """
-    from ktsafe.stream.files import releases_write
-    from ktsafe.stream.files.certificates import in_order, verified
-    from ktsafe.stream.files.composite_schema import CompositeSchema, declaring_what_is_shown
-    from ktsafe.stream.files.releases_read import read_release
-
-    ids = releases_write.random_ids(result.graph.n_vertices, seed=seed)
-    shown = result.graph
-    if isinstance(schema, CompositeSchema):
-        shown = declaring_what_is_shown(shown)
-    releases_write.write_release(folder, shown, ids, header)
-    release = read_release(folder)
-    shift = None if result.shift is None else in_order(ids, result.shift, release.ids)
-    verdict = verified(release, shift)
-    verdict.raise_if_unsafe()
-    return release, verdict, ids
-
-
 def _figures(
     source: GraphFile,
     result: Anonymized,
@@ -320,22 +271,6 @@ def _figures(
         return measured(
             figures, source.graph, result.graph, result.origin, params, progress=progress
         )
-
-
-def _write_audit(
-    folder: Path,
-    source: GraphFile,
-    result: Anonymized,
-    ids: list[str],
-    figures: dict[str, Any],
-) -> None:
-    """Write the private audit into `folder`."""
-    from ktsafe.stream.files.certificates import write_certificate
-    from ktsafe.stream.files.releases_write import originals_behind, write_audit
-
-    write_audit(folder, ids, originals_behind(result.origin, source.ids), figures)
-    if result.shift is not None:
-        write_certificate(folder, ids, result.shift)
 
 
 def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:

@@ -218,12 +218,15 @@ def read_levels(path: Path) -> dict[str, list[Declared]]:
     """
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8")).get("hierarchies", {})
-        return msgspec.convert(table, dict[str, list[list[float | str] | dict[str, list[str]]]])
+        found: dict[str, list[Declared]] = msgspec.convert(
+            table, dict[str, list[list[float | str] | dict[str, list[str]]]]
+        )
     except OSError as error:
         raise InvalidGraph(f"{path} cannot be read ({error.strerror}).") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, msgspec.ValidationError) as error:
         msg = f"{path}: its [hierarchies] are no lists of levels."
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
+    return found
 
 
 def declared_beside(schema: Schema) -> dict[str, Any]:

@@ -25,11 +25,11 @@ from typing import Protocol, TypeVar
 from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
 from ktsafe.connectors.errors import SinkConflict, Unavailable
 from ktsafe.connectors.regular_files import digest_regular, is_passing
-from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe, OperationFailed
+from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe, OperationFailed, Worthless
 from ktsafe.state.errors import StateCorrupted, StateError
 from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.snapshot import GraphSnapshot
-from ktsafe.stream.errors import FoundByAttack, Worthless
+from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.known_releases import (

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ktsafe.audit import Usefulness
-from ktsafe.stream.errors import Worthless
+from ktsafe.errors import Worthless
 
 HINT: Final = "Fewer quasi-identifiers or a smaller k let more ties be shown."
 

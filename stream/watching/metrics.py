@@ -62,12 +62,6 @@ HELD_BACK: Final = {
 HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
 PIVOTS: Final = {"kept": "pivots_kept", "computed": "pivots_computed"}
 """What became of the pivots of the kt-tree, and what the mechanism calls it."""
-PAIRS: Final = {
-    "boxes": "pairs_by_boxes",
-    "pivots": "pairs_by_pivots",
-    "compared": "pairs_compared",
-}
-"""What decided pairs of people in the kt-tree, and what the mechanism calls it."""
 RESIDUAL_AGE: Final = "residual_age_max"
 BUDGET: Final = ("epsilon", "spent", "left")
 UNKNOWN: Final = float("nan")
@@ -190,8 +184,9 @@ class PrometheusMetrics(Observer):
     def release_audited(self, figures: ReleaseFigures) -> None:
         """Show the budget of statistics, and the secrets of the release if they are shown."""
         for of in BUDGET:
-            found = figures.statistics and getattr(figures.statistics, f"{of}_micro")
-            self._budget.labels(of).set(UNKNOWN if found is None else found / MICRO)
+            budget = figures.statistics
+            found = UNKNOWN if budget is None else getattr(budget, f"{of}_micro") / MICRO
+            self._budget.labels(of).set(found)
         if self._secrets is not None and figures.secrets is not None:
             self._secrets.show(figures.secrets)
 
@@ -236,9 +231,6 @@ class PrometheusMetrics(Observer):
         self._cohorts.set(counts["cohorts"])
         for what, name in PIVOTS.items():
             self._pivots.labels(what).inc(counts[name])
-        for by, name in PAIRS.items():
-            self._pairs.labels(by).inc(counts[name])
-        self._tree_moves.inc(counts["tree_moves"])
 
     def sequence_read(self, seconds: float) -> None:
         """Show how long it took to read the sequence back."""
@@ -411,19 +403,9 @@ class PrometheusMetrics(Observer):
             "former one, or computed.",
             what=tuple(PIVOTS),
         )
-        self._tree_moves = self._counter(
-            "ktsafe_kt_tree_moves_total",
-            "PRIVATE: people who came to a leaf of that kt-tree or went from one.",
-        )
-        self._pairs = self._counter(
-            "ktsafe_kt_tree_pairs_total",
-            "PRIVATE: pairs of people of a class of whom one descended that kt-tree or began a "
-            "block: parted by its boxes, decided by a pivot, or compared.",
-            decided=tuple(PAIRS),
-        )
         self._read_s = self._gauge(
             "ktsafe_sequence_read_seconds",
-            "How long it took at the start to read the sequence back, its kt-tree included.",
+            "How long it took at the start to read the sequence back.",
         )
         self._pages = self._counter(
             "ktsafe_sequence_pages_written_total",

@@ -119,3 +119,33 @@ def test_a_failed_write_leaves_nothing(tmp_path: Path, monkeypatch: pytest.Monke
     sink.write([letter(2, b"y")])
     assert [found.offset for found in world.letters()] == [1, 2]
     sink.close()
+
+
+@pytest.mark.parametrize(
+    "name", ["J\u00fcrgen\u00dfen42", "O'Bri/en9", 'a"b', "\U0001f600x", "ann"]
+)
+def test_a_person_is_found_under_escapes(tmp_path: Path, name: str) -> None:
+    """As JSON writers escape: all of it, nothing, slashes, or an event inside another's string."""
+    plain = json.dumps({"id": name}, ensure_ascii=False)
+    spelled = "".join(f"\\u{unit:04X}" for unit in _units(name))
+    texts = [
+        plain,
+        json.dumps({"id": name}),
+        json.dumps({"id": name}).replace("/", "\\/"),
+        f'{{"id":"{spelled}"}}',
+        json.dumps({"payload": json.dumps({"id": name})}),
+        f"\\n{name}, which is no JSON",
+    ]
+    other = json.dumps({"id": f"{name}2"})
+    sink = FileDeadLetterSink(tmp_path / "letters.jsonl")
+    sink.write([letter(i, text.encode()) for i, text in enumerate([*texts, other])])
+    sink.close()
+    assert blank_dead_letters(tmp_path / "letters.jsonl", [name.encode()]) == len(texts)
+    left = [parse(line).value for line in (tmp_path / "letters.jsonl").read_bytes().splitlines()]
+    assert left == [None] * len(texts) + [other.encode()]
+
+
+def _units(text: str) -> list[int]:
+    """Return the code units of a text in UTF-16."""
+    data = text.encode("utf-16-be")
+    return [int.from_bytes(data[i : i + 2], "big") for i in range(0, len(data), 2)]

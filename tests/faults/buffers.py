@@ -102,7 +102,8 @@ def rows() -> list[tuple[str, str, str]]:
             (
                 f"{database._MEMTABLE_BYTES // MIB} MiB per table in memory, "
                 f"{database._CACHE_BYTES // MIB} MiB of blocks read, "
-                f"{database._WAL_BYTES_MAX // MIB} MiB of log"
+                f"{database._WAL_BYTES_MAX // MIB} MiB of log, "
+                f"{2 * database._LOG_BYTES_MAX // MIB} MiB of what it tells of itself"
             ),
             "written to tables; writes wait",
         ),

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from ktsafe import Schema
-from ktsafe.state import keys
+from ktsafe.state import database, keys
 from ktsafe.state.changes import EdgeAdd, VertexDelete, VertexUpsert
 from ktsafe.state.errors import StateError, StateLocked, StateMismatch, StateUnusable
 from ktsafe.state.inspection import overview
@@ -222,3 +222,18 @@ def test_errors_name_no_person(path: Path) -> None:
 def _rows(store: RocksDBStore) -> bytes:
     rows = [row for family in keys.FAMILIES for row in store._database.scan(family)]
     return b"\n".join(key + b"=" + value for key, value in rows)
+
+
+def test_what_rocksdb_tells_of_itself_is_bounded(tmp_path, monkeypatch):
+    """Its LOG is rolled over while it runs, not only at starts, and two files of it are kept."""
+    monkeypatch.setattr(database, "_LOG_BYTES_MAX", 100_000)
+    store = database.Database(tmp_path / "db", create=True)
+    for i in range(150):
+        batch = store.batch()
+        batch.write("meta", {b"%d" % i: b"x"})
+        store.commit(batch)
+        store.flush("meta")
+    store.close()
+    logs = list((tmp_path / "db").glob("LOG*"))
+    assert len(logs) == 2
+    assert sum(path.stat().st_size for path in logs) < 3 * 100_000

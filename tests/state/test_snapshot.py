@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 from ktsafe.state.changes import EdgeAdd, VertexDelete, VertexUpsert
 from tests.memory_store import MemoryStore
 from tests.state.support import SCHEMA, exactly, stamp
@@ -45,3 +47,17 @@ def test_vertices_are_in_number_order() -> None:
     store.prune(10)
     store.commit([VertexUpsert(stamp(3, i), f"q{i}", {}) for i in range(2)], {})
     assert list(store.snapshot().ids) == ["p0", "q0", "p2", "q1"]
+
+
+def test_groups_of_a_schema_hold_who_gave_no_value() -> None:
+    """Missing values become their group, as in a graph of the same people's columns."""
+    schema = dataclasses.replace(SCHEMA, groups={"gender": {"f or -": ("f", "-")}})
+    store = MemoryStore(schema)
+    genders = ("f", None, "m")
+    changes = [
+        VertexUpsert(stamp(1, i), f"p{i}", {"gender": gender, "illness": "none"})
+        for i, gender in enumerate(genders)
+    ]
+    store.commit([*changes, VertexUpsert(stamp(1, 3), "p3", {"illness": "none"})], {})
+    graph = store.snapshot().graph
+    assert [graph.values(v)["gender"] for v in range(4)] == ["f or -", "f or -", "m", "f or -"]

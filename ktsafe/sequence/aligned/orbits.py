@@ -46,7 +46,7 @@ def show_what_is_half_true(draft: Draft) -> None:
     shown_as = state.edges.rows_of(state.people.place[state.held.pairs(held)])
     is_shown = shown_as != NOBODY
     began = state.held.began[held[is_shown]]
-    state.held.unhold(held[is_shown])
+    state.held.free(held[is_shown])
     relabel(state, shown_as[is_shown], began)
     edges = state.edges.used()
     hidden = state.people.place[state.held.pairs(state.held.used())]

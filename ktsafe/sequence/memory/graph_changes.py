@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph, edge_keys
-from ktsafe.sequence.memory.sorted_numbers import ascending
+from ktsafe.sequence.memory.column_table import ascending
 
 Values = tuple[str, ...]
 """The category texts of one person: quasi-identifiers, then the sensitive value."""

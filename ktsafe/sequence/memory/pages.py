@@ -14,9 +14,12 @@ from ktsafe.errors import KtsafeError
 from ktsafe.sequence.memory.state import State
 
 META = "meta"
-VERSION = 6
-VERSION_WITHOUT_AGES = 5
-"""In which ties had no beginning, and no pair of classes the release in which it was planned."""
+VERSION = 7
+OLDER = (6, 5)
+"""In version 6 the kt-tree of people who wait was saved, too. In version 5 ties had no beginning,
+and no pair of classes the release in which it was planned."""
+GONE = ("kt_nodes/", "kt_pivots/", "kt_members/")
+"""Pages of version 6 and before that are not kept."""
 
 
 class SequenceCorrupted(KtsafeError):
@@ -46,9 +49,9 @@ def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]
     """
     try:
         meta = json.loads(pages[META])
-        if meta["version"] not in {VERSION, VERSION_WITHOUT_AGES}:
+        if meta["version"] not in {VERSION, *OLDER}:
             raise ValueError
-        are_older = meta["version"] == VERSION_WITHOUT_AGES
+        are_older = meta["version"] == OLDER[-1]
         state = State(len(meta["categories"]))
         for table in state.tables:
             names = sorted(name for name in pages if name.startswith(f"{table.name}/"))

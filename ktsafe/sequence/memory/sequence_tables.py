@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence.memory.column_table import FREE, NEVER, NOBODY, ColumnTable, Numbers, PairTable
-from ktsafe.sequence.memory.sorted_numbers import ascending, distinct
+from ktsafe.sequence.memory.column_table import (
+    FREE,
+    NEVER,
+    NOBODY,
+    ColumnTable,
+    Numbers,
+    PairTable,
+    ascending,
+    distinct,
+)
 
 if TYPE_CHECKING:
     from ktsafe.sequence.memory.state import State
@@ -269,12 +277,6 @@ class HeldTieTable(TableOfState):
         first, second = ascending(ties).T
         since = self._state.current.number
         self.add(len(ties), first=first, second=second, since=since, began=began)
-        self._state.current.moved.update(ties.reshape(-1).tolist())
-
-    def unhold(self, rows: Numbers) -> None:
-        """Hold ties back no longer."""
-        self._state.current.moved.update(self.pairs(rows).reshape(-1).tolist())
-        self.free(rows)
 
     def open(self, people: Numbers) -> None:
         """Note that the ties of people who were published can be shown, from now on."""

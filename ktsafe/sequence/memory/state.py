@@ -11,11 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.graph import AttributedGraph, Schema
+from ktsafe.graph import AttributedGraph, Schema, edge_keys
 from ktsafe.sequence.memory.codes import Codes
-from ktsafe.sequence.memory.column_table import NEVER, NOBODY, ColumnTable, Numbers
-from ktsafe.sequence.memory.current import Current
-from ktsafe.sequence.memory.kept_kt_tree import KeptKtTree
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY, ColumnTable, Numbers, among
 from ktsafe.sequence.memory.sequence_tables import (
     COUNTERFEIT,
     INSERTED,
@@ -27,7 +25,91 @@ from ktsafe.sequence.memory.sequence_tables import (
     PersonTable,
     PlaceTable,
     ReleasedEdgeTable,
+    Tie,
 )
+from ktsafe.sequence.memory.waiting_tree import WaitingTree
+
+
+class EdgeList:
+    """Edges between places in the order in which they came, each once."""
+
+    def __init__(self) -> None:
+        self._parts: list[NDArray[np.int64]] = []
+
+    def array(self) -> NDArray[np.int64]:
+        """Return the places of their ends, int64, shape (x, 2)."""
+        if len(self._parts) != 1:
+            self._parts = [np.concatenate((np.zeros((0, 2), dtype=np.int64), *self._parts))]
+        return self._parts[0]
+
+    def add(self, edges: NDArray[np.int64]) -> None:
+        """Add edges that are not among them."""
+        self._parts.append(edges)
+
+    def remove(self, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """Remove edges as far as they are among them; return which were."""
+        if not len(edges) or not len(known := self.array()):
+            return np.zeros(len(edges), dtype=np.bool_)
+        stays = ~among(edge_keys(known), edge_keys(edges))
+        were = among(edge_keys(edges), edge_keys(known))
+        self._parts = [known[stays]]
+        return were
+
+
+class Current:
+    """What the last changes did.
+
+    Attributes
+    ----------
+    number:
+        Of the release, 0 for the first.
+    gained, lost:
+        Edges between places, ascending, that this release shows and the former did not, or the
+        other way round.
+    returned:
+        Edges that were shown before their pair of classes was cleared, of pairs planned afresh now.
+    touched:
+        Cohorts to which anything happened.
+    stale:
+        For two classes how many true ties between them came or went since it was last decided what
+        they show. Remembered, as the tables are.
+    planned:
+        For two classes the release in which what they show, or showed last, was planned afresh.
+        Remembered, as the tables are; forgotten once it is older than the sequence may show.
+    opened:
+        Two classes between which somebody's ties were published in this release.
+    """
+
+    def __init__(self, number: int, stale: dict[Tie, int], planned: dict[Tie, int]) -> None:
+        self.number = number
+        self.stale = stale
+        self.planned = planned
+        self.gained = EdgeList()
+        self.lost = EdgeList()
+        self.returned: set[Tie] = set()
+        self.touched: set[int] = set()
+        self.opened: set[Tie] = set()
+
+    def following(self) -> Current:
+        """Return the next release, of which nothing is known yet."""
+        return Current(self.number + 1, dict(self.stale), dict(self.planned))
+
+    def note_shown(self, edges: NDArray[np.int64]) -> None:
+        """Note edges that are released."""
+        self.gained.add(edges[~self.lost.remove(edges)])
+
+    def note_dropped(self, edges: NDArray[np.int64]) -> None:
+        """Note edges that are released no longer."""
+        self.lost.add(edges[~self.gained.remove(edges)])
+
+    def note_change(self, classes: Tie, ties: int = 1) -> None:
+        """Note that true ties between two classes came or went."""
+        self.stale[classes] = self.stale.get(classes, 0) + ties
+
+    def note_opened(self, classes: Tie, ties: int) -> None:
+        """Note that true ties between two classes can be shown, since somebody was published."""
+        self.note_change(classes, ties)
+        self.opened.add(classes)
 
 
 class State:
@@ -43,7 +125,7 @@ class State:
         Who is published, the true graph's vertices, what is released, true ties that are not, and
         what was released before a pair of classes was cleared.
     tree:
-        The kt-tree of people who wait.
+        The kt-tree of people who wait, as the current release asked it. It is not saved.
     counts:
         Private figures over the whole sequence.
     n_cohorts:
@@ -58,7 +140,7 @@ class State:
         self.edges = ReleasedEdgeTable(self)
         self.held = HeldTieTable(self)
         self.former = FormerEdgeTable(self)
-        self.tree = KeptKtTree()
+        self.tree = WaitingTree({})
         self.counts: dict[str, int] = {}
         self.n_cohorts = 0
 
@@ -70,15 +152,14 @@ class State:
         after.places, after.people = self.places.copy(), self.people.copy()
         after.edges, after.held = self.edges.of(after), self.held.of(after)
         after.former = self.former.of(after)
-        after.tree = self.tree.copy()
+        after.tree = self.tree
         after.counts, after.n_cohorts = dict(self.counts), self.n_cohorts
         return after
 
     @property
     def tables(self) -> tuple[ColumnTable, ...]:
         """The tables."""
-        of_people = (self.places, self.people, self.edges, self.held, self.former)
-        return (*of_people, *self.tree.tables)
+        return (self.places, self.people, self.edges, self.held, self.former)
 
     def count(self, what: str, times: int = 1) -> None:
         """Count a private figure over the whole sequence."""
@@ -100,7 +181,6 @@ class State:
         """Take what `meta` returned, beside the tables."""
         self.counts, self.n_cohorts = meta["counts"], meta["n_cohorts"]
         self.codes = Codes(meta["classes"], meta["categories"])
-        self.tree.index()
         # Of older pages nobody knows; ages count from the release at which they are read.
         planned = meta.get("planned", [[*c, meta["release"]] for c in self.edges.between])
         stale = {(a, b): n for a, b, n in meta["stale"]}
@@ -128,16 +208,14 @@ class State:
     def join(self, keys: Numbers, cls: Numbers, sensitive: Numbers) -> None:
         """Add withheld people."""
         since = self.current.number
-        rows = self.people.add(
+        self.people.add(
             len(keys), key=keys, place=NOBODY, cls=cls, sensitive=sensitive, since=since
         )
-        self.current.moved.update(rows.tolist())
 
     def settle(self, rows: Numbers, places: Numbers) -> None:
         """Give places to people."""
         self.people.write(rows, place=places)
         self.places.write(places, owner=rows, kind=REAL)
-        self.current.moved.update(rows.tolist())
         self.held.open(rows)
 
     def vacate(self, rows: Numbers) -> Numbers:
@@ -154,15 +232,13 @@ class State:
         began = self.edges.began[edges[first]]
         self.people.write(rows, place=NOBODY, since=number)
         self.places.write(places, owner=NOBODY, kind=COUNTERFEIT, left=number)
-        self.current.moved.update(rows.tolist())
         self.edges.label(edges[first], RESIDUAL)
         self.held.hold(pairs, began)
         return places
 
     def remove_people(self, rows: Numbers) -> None:
         """Forget withheld people and all ties held back."""
-        self.held.unhold(np.unique(self.held.around(rows)[2]))
-        self.current.moved.update(rows.tolist())
+        self.held.free(np.unique(self.held.around(rows)[2]))
         self.people.free(rows)
 
     # -- places ----------------------------------------------------------------------------------

@@ -11,8 +11,7 @@ from itertools import compress
 
 import numpy as np
 
-from ktsafe.sequence.memory.kept_kt_tree import NOWHERE
-from ktsafe.sequence.memory.sorted_numbers import distinct
+from ktsafe.sequence.memory.column_table import distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.blocks import in_classes, neighbour_counts, publish_block
 from ktsafe.sequence.people.frame import Draft
@@ -34,9 +33,7 @@ SLOTS_MIN = 2
 
 def publish_ready(draft: Draft) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
-    draft.state.tree.count_anew()
-    if draft.state.current.number:
-        _follow(draft)
+    _grow_tree(draft)
     ready: list[int] = []
     for rows in waiting(draft.state):
         chosen = _ready(draft, rows)
@@ -46,7 +43,6 @@ def publish_ready(draft: Draft) -> None:
     if ready:
         order = np.array(ready, dtype=np.int64)[draft.rng.permutation(len(ready))]
         publish_block(draft, order)
-    _follow(draft)
 
 
 def waiting(state: State) -> list[list[int]]:
@@ -122,19 +118,15 @@ def _are_overdue(draft: Draft, rows: list[int]) -> bool:
 
 def _are_alike(state: State, cls: int) -> bool:
     """Whether those who wait in a class are near enough to the pivots of their leaves."""
-    apart, ties = state.tree.likeness(cls)
-    return ties > 0 and apart <= APART_MAX * ties
+    branch = state.tree.branches[cls]
+    return branch.ties > 0 and branch.apart <= APART_MAX * branch.ties
 
 
-def _follow(draft: Draft) -> None:
-    """Update the kt-tree of waiting people, by their true ties, where people moved."""
+def _grow_tree(draft: Draft) -> None:
+    """Let the kt-tree of people who wait follow; the first release publishes without."""
     state = draft.state
-    moved = list(state.current.moved)
-    classes = zip(moved, state.people.cls[moved].tolist(), strict=True)
-    waiting = set(state.people.withheld().tolist())
-    state.tree.update(
-        {row: cls if row in waiting else NOWHERE for row, cls in classes},
-        lambda rows: neighbour_counts(state, np.array(rows, dtype=np.int64)),
-        draft.frame.forming,
-    )
-    state.current.moved.clear()
+    if state.current.number == 0:
+        return
+    classes = in_classes(state, state.people.withheld())
+    rows = np.concatenate([np.zeros(0, dtype=np.int64), *(people for _, people in classes)])
+    state.tree = state.tree.following(classes, neighbour_counts(state, rows), draft.frame.forming)

@@ -1,13 +1,12 @@
 """A block: people who are published for the first time together, in cohorts of their own.
 
-Cohorts are formed from what is known by then: the leaves of the kept kt-tree over the counts of
+Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
 true neighbours in every class. A block begins without edges; which ties of its people are shown is
 planned with everybody else's (`ktsafe.sequence.ties.planning`).
 """
 
 from __future__ import annotations
 
-from functools import partial
 from itertools import repeat
 from typing import Any
 
@@ -18,7 +17,7 @@ from scipy.sparse import csr_array
 from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of_class
 from ktsafe.graph import MISSING
-from ktsafe.sequence.memory.sorted_numbers import among, distinct
+from ktsafe.sequence.memory.column_table import among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.frame import Draft
 
@@ -50,16 +49,16 @@ def publish_block(draft: Draft, rows: NDArray[np.int64], *, together: bool = Fal
             state.form_cohorts(np.append(places, filling))
             continue
         counts, ever = neighbour_counts(state, people), state.places.ever[places] == 1
-        calls.append((places, counts, ever, _leaves(draft, cls, people.tolist(), places)))
+        calls.append((places, counts, ever, _nodes(draft, cls, people, ever)))
     settled = [people for _, people in in_classes(state, rows)]
     state.settle(np.concatenate(settled), np.concatenate(published))
     if not calls:
         return
     # A class is a part: its cohorts need no other class.
-    whose, counts, ever, leaves = zip(*calls, strict=True)
+    whose, counts, ever, nodes = zip(*calls, strict=True)
     forming, effort = repeat(draft.frame.forming), repeat(draft.frame.options.effort)
     seeds = draft.seeds(len(calls))
-    found = draft.run(cohorts_of_class, counts, ever, forming, effort, seeds, leaves)
+    found = draft.run(cohorts_of_class, counts, ever, forming, effort, seeds, nodes)
     for places, (cohort, _) in zip(whose, found, strict=True):
         state.form_cohorts(places, cohort.astype(np.int64))
 
@@ -73,24 +72,33 @@ def in_classes(state: State, rows: NDArray[np.int64]) -> list[tuple[int, NDArray
     return list(zip(cls[order[starts]].tolist(), parts, strict=False))
 
 
-def _leaves(
-    draft: Draft, cls: int, members: list[int], places: NDArray[np.int64]
+def _nodes(
+    draft: Draft, cls: int, people: NDArray[np.int64], ever: NDArray[np.bool_]
 ) -> list[NDArray[np.int64]] | None:
-    """Return the leaves of the kept kt-tree that people are in, as positions; None: in none.
+    """Return the leaves of the kt-tree that people are in, as positions; None: in none.
 
-    Leaves in which somebody lacks, or that make for fewer cohorts, are taken together.
+    Leaves in which somebody lacks, or that make for fewer cohorts, are joined to the next ones.
     """
-    at = {row: i for i, row in enumerate(members)}
-    ever, least = draft.state.places.ever[places], draft.frame.forming.k
-
-    def may_part(groups: list[list[int]]) -> bool:
-        sizes = [len(group) for group in groups]
-        sensitive = [int(ever[[at[row] for row in group]].sum()) for group in groups]
-        is_whole = not any(map(partial(_lacking, draft), sizes, sensitive))
-        return is_whole and sum(n // least for n in sizes) == sum(sizes) // least
-
-    groups = draft.state.tree.groups(cls, members, may_part)
-    return [np.array([at[row] for row in group]) for group in groups] or None
+    if cls not in draft.state.tree.branches:
+        return None
+    branch, least = draft.state.tree.branches[cls], draft.frame.forming.k
+    leaf = branch.leaf[np.searchsorted(branch.people, people)]
+    nodes: list[NDArray[np.int64]] = []
+    node, rest = np.zeros(0, dtype=np.int64), len(people)
+    for number in range(len(branch.pivots)):
+        node = np.append(node, np.flatnonzero(leaf == number))
+        after = rest - len(node)
+        if not _lacking(draft, len(node), int(ever[node].sum())) and (
+            len(node) // least + after // least == rest // least
+        ):
+            nodes.append(node)
+            node, rest = node[:0], after
+    if len(node):
+        # Whoever is left over goes with the leaf before, if alpha allows.
+        node = np.append(node, nodes.pop() if nodes else node[:0])
+        nodes.append(node)
+    is_whole = not _lacking(draft, len(node), int(ever[node].sum())) if len(node) else True
+    return nodes if is_whole else None
 
 
 def _lacking(draft: Draft, members: int, sensitive: int) -> int:

@@ -1,16 +1,21 @@
-"""Departures: a counterfeit keeps the place, and cohorts that lose their people are retired.
+"""Places that are left: by people who depart, and by people whose quasi-identifier changed.
 
 Nothing that is shown of a place changes because its owner left: it keeps its values for as long as
 its cohort is published, and its edges until the pair of classes that they belong to is planned
-anew, when all members of a cohort gain and lose alike. Why: decision 36.
+anew, when all members of a cohort gain and lose alike. Why: decision 36. The quasi-identifier of a
+person who changed it stays published until a group moves.
 """
 
 from __future__ import annotations
+
+from collections import defaultdict
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.column_table import NOBODY
+from ktsafe.sequence.people.births import under_alpha
+from ktsafe.sequence.people.blocks import publish_block
 from ktsafe.sequence.people.frame import Draft
 
 
@@ -45,3 +50,37 @@ def retire_hollow(draft: Draft, labels: set[int]) -> None:
     if hollow:
         leave_places(draft, state.places.owners(hollow))
         state.count("cohorts_retired", len(hollow))
+
+
+def rebirth(draft: Draft) -> set[int]:
+    """Let everybody whose class changed leave at once, to wait among the newcomers."""
+    state = draft.state
+    rows = state.people.differing(state.places)
+    if len(rows):
+        state.count("rebirths", len(rows))
+    return leave_places(draft, rows)
+
+
+def move_groups(draft: Draft) -> set[int]:
+    """Publish groups anew that may move to a new class; return the cohorts that were left.
+
+    At least m members of one cohort move to one class together and become one cohort there: an
+    attacker who links both lives still finds the whole group.
+    """
+    state = draft.state
+    left: set[int] = set()
+    groups: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
+    rows = state.people.differing(state.places)
+    labels = state.places.cohort[state.people.place[rows]].tolist()
+    targets = state.people.cls[rows].tolist()
+    for label, target, row in zip(labels, targets, rows.tolist(), strict=True):
+        groups[label, target].append(row)
+    for _, rows_of_group in sorted(groups.items()):
+        movers = under_alpha(draft, rows_of_group)
+        if len(movers) < draft.frame.params.group_size_min:
+            continue
+        moved = np.array(movers, dtype=np.int64)
+        left |= leave_places(draft, moved)
+        publish_block(draft, moved, together=True)
+        state.count("groups_moved")
+    return left

@@ -12,8 +12,8 @@ import numpy as np
 from ktsafe.exact.likeness import exchanged
 from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
+from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import TRUE
-from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties.pairs import hide, show
 

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from ktsafe.exact.imagined import GATHERED_WEIGHT, Edges, imagined_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory.column_table import NEVER, NOBODY
+from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT, ENDED, INSERTED, RESIDUAL, TRUE, Tie
-from ktsafe.sequence.memory.sorted_numbers import among
 from ktsafe.sequence.memory.state import State
 
 
@@ -228,7 +227,7 @@ def _show(state: State, ends: NDArray[np.int64], held: NDArray[np.int64]) -> Non
     is_true = held != NOBODY
     began = np.full(len(ends), NEVER)
     began[is_true] = state.held.began[held[is_true]]
-    state.held.unhold(held[is_true])
+    state.held.free(held[is_true])
     state.edges.show(ends, began)
 
 

@@ -13,7 +13,7 @@ from ktsafe.exact.filling import fill
 from ktsafe.exact.imagined import Edges
 from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.graph import edge_keys
-from ktsafe.sequence.memory.sorted_numbers import among
+from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.ties.pairs import PairOfClasses
 
 GAIN = 2.0

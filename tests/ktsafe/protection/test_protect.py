@@ -16,6 +16,8 @@ from scipy import sparse
 import ktsafe
 from ktsafe import InvalidGraph, InvalidParams, Protected
 from ktsafe.errors import AbsentFromGraph
+from ktsafe.stream.cli import run_command
+from tests import messy_network
 
 ASKED: dict[str, Any] = {
     "quasi_identifiers": ["club"],
@@ -208,14 +210,15 @@ REFUSED: list[tuple[Callable[[], tuple[Any, ...]], dict[str, Any], str]] = [
     (as_networkx, {"sensitive_values": "chronic"}, "collection of texts"),
     (as_networkx, {"sensitive_values": ["cronic"]}, "Did you mean 'chronic'"),
     (lambda: (karate().to_directed(),), {}, "to_undirected"),
-    (lambda: (nx.MultiGraph(karate()),), {}, r"networkx\.Graph"),
-    (lambda: (with_a_loop(),), {}, "itself.*Remove"),
     (lambda: ({"a": ["b"]},), {}, "no graph of a kind"),
     (lambda: (as_pandas()[0],), {}, "no graph of a kind"),
     (lambda: (as_pandas()[0], as_pandas()[1].rename(columns={"id": "name"})), {}, "column id"),
-    (lambda: (as_pandas()[0], as_pandas()[1].iloc[1:]), {}, "not among the vertices"),
-    (lambda: doubled(as_pandas()), {}, "same id"),
-    (lambda: (pd.concat([as_pandas()[0]] * 2), as_pandas()[1]), {}, "repeated|twice"),
+    (lambda: (as_pandas()[0], as_pandas()[1].iloc[1:]), {}, r"not among .*rows 0, 1.*\(counted"),
+    (lambda: doubled(as_pandas()), {}, "same id: rows 34, 35, 36, 37, 38 and 29 more"),
+    (as_networkx, {"sensitive": None}, "no sensitive attribute"),
+    (as_networkx, {"sensitive": ["health", "club"]}, "mapping of each"),
+    (as_networkx, {"keep": ["club"]}, "auto"),
+    (as_networkx, {"strategy": "exakt"}, "exakt"),
     (one_way, {}, r"matrix \+ matrix\.T"),
     (lambda: (as_sparse()[0][1:], as_sparse()[1]), {}, "row and a column"),
     (lambda: (as_sparse()[0] * 3, as_sparse()[1]), {}, "'weight'"),
@@ -245,3 +248,131 @@ def test_missing_values_are_missing() -> None:
     vertices.loc[:6, "club"] = [None, float("nan"), pd.NA, None, None, pd.NA, None]
     safe = protected(edges, vertices, k=2, alpha="1/2")
     assert (safe.graph[1]["club"] == "-").sum() == 7
+
+
+def test_repeated_edges_and_loops_are_ignored_and_counted() -> None:
+    """The release is that of the simple graph; the report tells how many were ignored."""
+    graph = nx.MultiGraph(with_a_loop())
+    first = next(iter(karate().edges))
+    graph.add_edge(*first)
+    graph.add_edge(*first[::-1])
+    edges, vertices = as_pandas()
+    twice = pd.concat([edges, edges.rename(columns={"source": "target", "target": "source"})])
+    plain = protected(karate())
+    for given in ((graph,), (twice, vertices)):
+        safe = protected(*given)
+        assert dict(safe.private_mapping) == dict(plain.private_mapping)
+        assert safe.utility == plain.utility
+    assert "ignored   2 repeated edges, 1 self-loops" in protected(graph).report()
+    assert f"{len(edges)} repeated edges" in protected(twice, vertices).report()
+
+
+def test_nothing_need_be_sensitive() -> None:
+    """Without a sensitive attribute a release has no column in its place, in any kind."""
+    for kind in KINDS:
+        graph = kind()
+        safe = protected(*graph, sensitive=None, sensitive_values=(), ignore=["health"])
+        assert safe.verify().is_safe
+        assert "none" not in everything_in(safe.graph)
+
+
+def test_several_attributes_may_be_sensitive() -> None:
+    """They become one of combined values; each person keeps the own combination or `-`."""
+    graph = karate()
+    for i, data in enumerate(nx.get_node_attributes(graph, "club")):
+        graph.nodes[data]["income"] = "none" if i % 9 == 0 else "some"
+    values = {"health": ["chronic"], "income": ["none"]}
+    safe = protected(graph, sensitive=["health", "income"], sensitive_values=values)
+    shown = nx.get_node_attributes(safe.graph, "health+income")
+    true = {node: f"{data['health']}|{data['income']}" for node, data in graph.nodes(data=True)}
+    assert shown
+    assert all(shown[v] in {true[node], "-"} for v, node in safe.private_mapping.items())
+
+
+def test_all_faults_are_told_at_once() -> None:
+    """Each with its rows, and nobody's name or value."""
+    edges, vertices = as_pandas()
+    vertices = pd.concat([vertices, vertices.iloc[:7]], ignore_index=True)
+    vertices["age"] = [*["secret-age"] * 3, *range(len(vertices) - 3)]
+    lost = pd.DataFrame({"source": [NAME] * 6, "target": [NAME] * 6})
+    with pytest.raises(ktsafe.errors.SeveralFaults) as caught:
+        protected(
+            pd.concat([edges, lost]),
+            vertices,
+            quasi_identifiers=["age"],
+            buckets={"age": (10, 20)},
+            sensitive_values=["cronic"],
+            ignore=["wieght"],
+        )
+    text, n = str(caught.value), len(edges)
+    assert len(caught.value.faults) == 6
+    assert f"rows {n}, {n + 1}, {n + 2}, {n + 3}, {n + 4} and 1 more" in text
+    assert "same id: rows 34, 35, 36, 37, 38 and 2 more" in text
+    assert "no number: rows 0, 1, 2 (counted from 0)" in text
+    assert all(word in text for word in ("'club'", "'wieght'", "'cronic'"))
+    assert NAME not in text
+    assert "secret-age" not in text
+
+
+def test_a_worthless_release_is_refused_with_the_advice() -> None:
+    """Nothing is silent: the error says what would show more; `min_f1=0` returns it."""
+    graph = karate()
+    for i, node in enumerate(graph):
+        graph.nodes[node]["town"] = f"town {i}"
+    asked = {"quasi_identifiers": ["town"], "ignore": ["club"]}
+    with pytest.raises(ktsafe.Worthless, match=r"Tell `town` in 2 values|Drop `town`") as caught:
+        protected(graph, **asked)
+    assert caught.value.reason == "below_min_f1"
+    assert 'generalize="auto"' in str(caught.value)
+    assert protected(graph, min_f1=0, **asked).graph.number_of_nodes() == 0
+    safe = protected(graph, generalize="auto", keep=["town"], **asked)
+    told = set(nx.get_node_attributes(safe.graph, "town").values())
+    assert len(told) == 2
+    assert safe.generalized["town"].keys() == told
+    assert all(values == [] for values in safe.generalized["town"].values())
+    assert safe.verify().is_safe
+    assert safe.provenance.advice is not None
+    assert safe.advise(keep=["town"]).best.kept == ("town",)
+
+
+def test_the_library_is_as_able_as_the_commands(tmp_path) -> None:
+    """Attacks, audit, report page and folders of one release, which the verifier passes."""
+    safe = protected(karate(), strategy="aligned", min_f1=0)
+    assert {one.attack.partition(".")[0] for one in safe.attack(["one_hop"])} == {"one_hop"}
+    assert safe.audit()["usefulness"]["edges"]["true"] == karate().number_of_edges()
+    page = safe.to_html()
+    assert page.startswith("<!DOCTYPE html>")
+    assert NAME not in page
+    assert "srcdoc" in safe._repr_html_()
+    safe.save(tmp_path / "out", tmp_path / "audit")
+    assert NAME not in "".join(path.read_text() for path in (tmp_path / "out").iterdir())
+    assert NAME in (tmp_path / "audit" / "mapping.csv").read_text()
+    assert run_command(["verify", str(tmp_path / "out")]) == 0
+    with pytest.raises(InvalidGraph, match="exists already"):
+        safe.save(tmp_path / "out", tmp_path / "another")
+
+
+def test_the_messy_network_keeps_all_that_is_to_be_kept() -> None:
+    """Gender spelt six ways, an age with gaps, 40 cities: told in groups, most ties are right."""
+    columns = messy_network.vertices()
+    edges = messy_network.edges(messy_network.ties(columns))
+    names = columns["id"]
+    ends = pd.DataFrame([(names[u], names[v]) for u, v in edges], columns=["source", "target"])
+    safe = ktsafe.protect(
+        ends,
+        pd.DataFrame(columns),
+        generalize="auto",
+        keep=["gender", "age", "city"],
+        ignore=[name for name in columns if name.startswith("other")],
+        effort="fast",
+        rng=1,
+        **messy_network.ASKED,
+    )
+    vertices = safe.graph[1]
+    assert all(vertices[name].nunique() >= 2 for name in ("gender", "age", "city"))
+    assert safe.utility.edges.f1 is not None
+    assert safe.utility.edges.f1 >= 0.69
+    assert safe.verify().is_safe
+    genders = [set(values) for values in safe.generalized["gender"].values()]
+    assert all({" Male", "M", "male"} <= one or not {" Male", "M", "male"} & one for one in genders)
+    assert "3,200 repeated edges, 5 self-loops" in safe.report()

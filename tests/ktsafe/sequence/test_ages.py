@@ -229,6 +229,22 @@ def test_pages_of_version_5_are_read() -> None:
     assert Sequence.from_pages(again.to_pages()).to_pages() == again.to_pages()
 
 
+def test_the_tree_that_version_6_saved_goes() -> None:
+    """Its pages are removed with the first release, and the sequence goes on without them."""
+    world, rng = World(60, 200, 5), np.random.default_rng(0)
+    pages = world.begin().to_pages()
+    meta = json.loads(pages[META])
+    meta["rows"] |= {"kt_nodes": 1, "kt_pivots": 0, "kt_members": 1}
+    meta_of_6 = json.dumps({**meta, "version": 6}, sort_keys=True).encode()
+    tree = {"kt_nodes/000000": b"", "kt_members/000000": b""}
+    again = Sequence.from_pages({**pages, **tree, META: meta_of_6, "freshness/ended": b""})
+    changed = again.changed_pages()
+    assert changed == dict.fromkeys(tree) | {META: pages[META]}
+    again.mark_saved()
+    again.advance(world.change(ties=4), rng)
+    assert None not in again.changed_pages().values()
+
+
 @pytest.mark.parametrize("wrong", [0, 1, True, 2.5])
 def test_a_pair_is_shown_for_at_least_two_releases(wrong: object) -> None:
     """A lesser age would leave no release for the plan to show."""

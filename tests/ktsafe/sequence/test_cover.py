@@ -10,9 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence.gate.cover import check_cover, visible_changes
-from ktsafe.sequence.memory.current import Current
-from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.gate import check_cover, visible_changes
+from ktsafe.sequence.memory.state import Current, State
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
 

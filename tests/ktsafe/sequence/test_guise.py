@@ -12,9 +12,8 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
-from ktsafe.sequence.memory.current import EdgeList
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
-from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.state import EdgeList, State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties import planning
 from ktsafe.sequence.ties.guise import disguise

@@ -17,10 +17,9 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.datasets import social_feed
 from ktsafe.options import Aim
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
-from ktsafe.sequence.memory.current import Current
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
-from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.state import Current, State
 from ktsafe.sequence.people.frame import Draft
 from ktsafe.sequence.ties import ways
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly

@@ -8,10 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.sequence.memory import column_table
-from ktsafe.sequence.memory.column_table import ColumnTable, PairTable
-from ktsafe.sequence.memory.current import EdgeList
+from ktsafe.sequence.memory.column_table import ColumnTable, PairTable, among, distinct
 from ktsafe.sequence.memory.sequence_tables import by_classes
-from ktsafe.sequence.memory.sorted_numbers import among, distinct
+from ktsafe.sequence.memory.state import EdgeList
 
 
 class Pairs(PairTable):

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.audit import Overlap, Usefulness
+from ktsafe.errors import Worthless
 from ktsafe.sequence import SequenceOptions
-from ktsafe.stream.errors import Worthless
 from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.worth_gate import check_worth
 from tests.stream.service.simulation import World, event

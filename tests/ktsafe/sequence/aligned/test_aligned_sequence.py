@@ -14,7 +14,7 @@ from hypothesis import strategies as some
 from ktsafe import PrivacyParams
 from ktsafe.errors import InvalidGraph, InvalidParams, NotKTSafe
 from ktsafe.sequence import Changes, Released, SequenceCorrupted, SequenceOptions
-from ktsafe.sequence.aligned import AlignedSequence, aligned_step, orbits
+from ktsafe.sequence.aligned import AlignedSequence, aligned_sequence, orbits
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from ktsafe.verify import verify_graph
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
@@ -285,7 +285,7 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     else:
         state.places.write(place, **{"class": {"cls": 99}, "born": {"born": 99}}[harm])
     with pytest.raises(NotKTSafe):
-        aligned_step.check(state, frame, state.places.members)
+        aligned_sequence.check(state, frame, state.places.members)
 
 
 def test_the_gate_refuses_half_an_orbit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,134 @@
+"""What is checked before a release of a sequence may go out: its certificate and its cover.
+
+*The certificate for w = all*, where something changed, or everywhere: cohorts partition the
+published places. Each has at least m members with equal presence, at most the share alpha of them
+ever sensitive, and all members on one exact location: one class, and for every class the same
+number of neighbours. Then every protection set of every release is a union of cohorts, and so is
+every intersection of them.
+
+*The cover*: who visibly changes must not be alone in how. D(v) is what v visibly gains and loses
+from one release to the next: two multisets of classes. Source: k_delta in the definition of a
+sequence's guarantee. Here v's whole cohort, which is part of every CS_W(v), changes as v does.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.errors import NotKTSafe
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.frame import Frame
+
+CELLS_MAX = 2**22
+"""Counts that are compared at once."""
+
+
+def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
+    """Check the given cohorts.
+
+    Raises
+    ------
+    NotKTSafe
+        If the certificate does not hold for one of them.
+    """
+    params = frame.params
+    known = state.places.members
+    cohorts = [known[label] for label in sorted(labels) if label in known]
+    if not cohorts:
+        return
+    places = np.concatenate(cohorts)
+    sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    if (sizes < params.group_size_min).any():
+        raise NotKTSafe("A cohort has too few members.")
+    ever = np.add.reduceat(state.places.ever[places], starts)
+    if (ever * params.alpha.denominator > sizes * params.alpha.numerator).any():
+        raise NotKTSafe("A cohort has too many sensitive members.")
+    first = np.repeat(starts, sizes)
+    # A part of a cohort is as old as the cohort; members are added to none.
+    for values, how in (
+        (state.places.born[places], "were not published together"),
+        (state.places.cls[places], "differ in class"),
+    ):
+        if (values != values[first]).any():
+            raise NotKTSafe(f"The members of a cohort {how}.")
+    width = len(state.codes.classes)
+    # Whole cohorts, as many as have so many counts together.
+    batch = np.cumsum(sizes) * width // CELLS_MAX
+    for group in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(batch)) + 1):
+        part = slice(starts[group[0]], starts[group[-1]] + sizes[group[-1]])
+        _check_locations(state, places[part], first[part] - starts[group[0]], width)
+
+
+def is_one(values: NDArray[np.int64]) -> bool:
+    """Whether all of some values are equal."""
+    return bool((values == values[0]).all())
+
+
+def _check_locations(
+    state: State, places: NDArray[np.int64], first: NDArray[np.int64], width: int
+) -> None:
+    """Raise unless places have equal neighbour counts as the first member of their cohort."""
+    row, others, _ = state.edges.around(places)
+    cells = row * width + state.places.cls[others]
+    table = np.bincount(cells, minlength=len(places) * width).reshape(len(places), width)
+    if (table != table[first]).any():
+        raise NotKTSafe("The members of a cohort are not on one location.")
+
+
+def visible_changes(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return D of every place that was there before and changed, as cells that are not 0.
+
+    Returns
+    -------
+    (int64, shape (cells, 2); int64, shape (cells,))
+        Place and what changed, by place: the class of the neighbours gained, or the number of
+        classes beyond it for those lost. And how many they are.
+    """
+    places, n_classes = state.places, len(state.codes.classes)
+    width = 2 * n_classes
+    keys = []
+    for edges, offset in ((state.current.gained, 0), (state.current.lost, n_classes)):
+        pairs = edges.array()
+        for place, other in (pairs.T, pairs.T[::-1]):
+            # What only newcomers see changed for nobody.
+            was_there = places.born[place] < state.current.number
+            keys.append((place * width + offset + places.cls[other])[was_there])
+    ordered = np.sort(np.concatenate(keys))
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    cells = np.column_stack(np.divmod(ordered[starts], width))
+    return cells, np.diff(np.append(starts, len(ordered)))
+
+
+def check_cover(state: State) -> None:
+    """Raise unless all members of a cohort change alike, or none does.
+
+    Then no later split of a cohort can part those who changed alike: whatever the parts are, each
+    has at least k of them.
+
+    Raises
+    ------
+    NotKTSafe
+        If some members change otherwise than the rest of their cohort.
+    """
+    cells, counts = visible_changes(state)
+    if not len(cells):
+        return
+    cohort = state.places.cohort[cells[:, 0]]
+    order = np.lexsort((cells[:, 1], cohort))
+    cohort, what, counts = cohort[order], cells[order, 1], counts[order]
+    is_first = np.append(True, (np.diff(cohort) != 0) | (np.diff(what) != 0))
+    starts = np.flatnonzero(is_first)
+    # All members have the cell, and all the same number in it.
+    n_changed = np.diff(np.append(starts, len(counts)))
+    members = state.places.members
+    sizes = np.array([len(members[label]) for label in cohort[starts].tolist()])
+    is_even = np.minimum.reduceat(counts, starts) == np.maximum.reduceat(counts, starts)
+    if (n_changed != sizes).any() or not is_even.all():
+        raise NotKTSafe(
+            "A visible change is not shared by the whole cohort.",
+            hint="Do not publish this graph.",
+        )

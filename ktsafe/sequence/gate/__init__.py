@@ -1,1 +1,0 @@
-"""What is checked before a release of a sequence may go out."""

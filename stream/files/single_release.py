@@ -1,0 +1,101 @@
+"""One release and its private audit, written to folders."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from ktsafe.anonymization import Anonymized
+from ktsafe.protection import Protected
+from ktsafe.stream.files.beside import written_beside
+from ktsafe.stream.files.certificates import in_order, verified, write_certificate
+from ktsafe.stream.files.composite_schema import declaring_what_is_shown
+from ktsafe.stream.files.new_folders import check_folders
+from ktsafe.stream.files.releases_read import Release, read_release
+from ktsafe.stream.files.releases_write import (
+    ReleaseHeader,
+    originals_behind,
+    random_ids,
+    write_audit,
+    write_release,
+)
+from ktsafe.verify import Verdict
+
+
+def save(protected: Protected, out: Path, audit: Path) -> None:
+    """Write what `ktsafe.protect` returned: see `Protected.save`."""
+    check_folders(out, audit)
+    with written_beside(out) as release_room, written_beside(audit) as audit_room:
+        header = ReleaseHeader(
+            out.name, "single", None, protected.params, generalized=protected.generalized
+        )
+        made = protected.provenance.made
+        _, _, ids = written_and_verified(release_room, made, header, shown=True)
+        names = [str(name) for name in protected.provenance.ids]
+        write_private(audit_room, names, made, ids, protected.audit())
+
+
+def written_and_verified(
+    folder: Path,
+    result: Anonymized,
+    header: ReleaseHeader,
+    *,
+    seed: int | None = None,
+    shown: bool,
+) -> tuple[Release, Verdict, list[str]]:
+    """Write a release into a folder, read it again and judge what was read.
+
+    Parameters
+    ----------
+    folder:
+        A new one.
+    result:
+        The release.
+    header:
+        What the manifest says besides.
+    seed:
+        Makes published ids repeatable, for tests only.
+    shown:
+        Whether only those sensitive values are declared that somebody shows, as for combinations
+        of values.
+
+    Returns
+    -------
+    tuple
+        What was read, the verdict on it, and the released id of every vertex of `result.graph`.
+
+    Raises
+    ------
+    NotKTSafe
+        If the strict verifier does not pass what was read.
+    """
+    ids = random_ids(result.graph.n_vertices, seed=seed)
+    graph = declaring_what_is_shown(result.graph) if shown else result.graph
+    write_release(folder, graph, ids, header)
+    release = read_release(folder)
+    shift = None if result.shift is None else in_order(ids, result.shift, release.ids)
+    verdict = verified(release, shift)
+    verdict.raise_if_unsafe()
+    return release, verdict, ids
+
+
+def write_private(
+    folder: Path,
+    originals: Sequence[str],
+    result: Anonymized,
+    ids: Sequence[str],
+    figures: Mapping[str, Any],
+) -> None:
+    """Write the private audit into a folder.
+
+    Parameters
+    ----------
+    originals:
+        The id of each true vertex.
+    ids:
+        The released id of each vertex of `result.graph`.
+    """
+    write_audit(folder, ids, originals_behind(result.origin, originals), figures)
+    if result.shift is not None:
+        write_certificate(folder, ids, result.shift)
