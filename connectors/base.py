@@ -18,6 +18,10 @@ MANIFEST = "manifest.json"
 """Name of the release file that lists all others with their sha256."""
 
 
+WITHDRAWN = "withdrawn.json"
+"""Name of the marker beside a release that its owner has withdrawn: when, and why."""
+
+
 class TopicPartition(NamedTuple):
     """One ordered log of events.
 
@@ -168,6 +172,10 @@ class ReleaseBundle:
         """Return the sha256 of the manifest, which fixes every other byte."""
         return hashlib.sha256((self.folder / MANIFEST).read_bytes()).hexdigest()
 
+    def is_withdrawn(self) -> bool:
+        """Whether its owner has withdrawn it; `WITHDRAWN` in its folder says why."""
+        return (self.folder / WITHDRAWN).exists()
+
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class PublishedRelease:
@@ -211,6 +219,19 @@ class ReleaseSink(Protocol):
             If the sink did not confirm.
         """
 
+    def withdraw(self, release_id: str, marker: bytes) -> None:
+        """Lay a marker beside a published release; its bytes stay. Done again, the last one counts.
+
+        Needs no `open`, since a running service may hold the sink.
+
+        Raises
+        ------
+        Misconfigured
+            If the sink has no such release.
+        Unavailable
+            If the marker could not be made durable.
+        """
+
     def close(self) -> None:
         """Release every resource. Safe to call twice."""
 
@@ -222,6 +243,8 @@ class ReleaseReader(Protocol):
         """Yield every complete release, each rebuilt in `into/<release_id>/`.
 
         With `follow` wait for further ones. Sets without a marker, and repeats, are passed over.
+        A withdrawn release has its marker in the folder; with `follow`, one that is withdrawn after
+        it was yielded is yielded again.
 
         Raises
         ------

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import msgspec
 
-from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
-from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.base import MANIFEST, WITHDRAWN, PublishedRelease, ReleaseBundle
+from ktsafe.connectors.errors import Misconfigured, SinkConflict
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 
 MANIFEST_BYTES_MAX = 16 * 1024 * 1024
@@ -158,6 +158,24 @@ def rebuild(files: Mapping[str, bytes], release_id: str, into: Path) -> Path:
     check_folder(temporary, release_id)
     put_in_place(temporary, into / release_id)
     return into / release_id
+
+
+def lay_marker(folder: Path, marker: bytes) -> None:
+    """Say in the folder of a release that it is withdrawn, whole or not at all."""
+    temporary = folder / f".{WITHDRAWN}"
+    with temporary.open("wb") as file:
+        file.write(marker)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.chmod(0o644)
+    temporary.rename(folder / WITHDRAWN)
+    sync_folder(folder)
+
+
+def not_there(release_id: str) -> Misconfigured:
+    """Return the error for a release that is to be withdrawn and was never published."""
+    hint = "the sink has no such release. `ktsafe status` names those that are out."
+    return Misconfigured("withdraw release", f"release {release_id}", hint)
 
 
 def put_in_place(temporary: Path, target: Path) -> None:

@@ -199,6 +199,7 @@ class MemoryReleases:
 
     def __init__(self) -> None:
         self.releases: dict[str, tuple[int, dict[str, bytes]]] = {}
+        self.withdrawn: dict[str, bytes] = {}
         self.epoch = 0
 
 
@@ -246,6 +247,12 @@ class MemoryReleaseSink:
 
         self._faults.run("publish", effect)
 
+    def withdraw(self, release_id: str, marker: bytes) -> None:
+        """Keep the marker beside the release."""
+        if release_id not in self._releases.releases:
+            raise bundles.not_there(release_id)
+        self._releases.withdrawn[release_id] = marker
+
     def close(self) -> None:
         """Do nothing."""
 
@@ -263,11 +270,12 @@ class MemoryReleaseReader:
 
     def read(self, into: Path, *, follow: bool = False) -> Iterator[ReleaseBundle]:
         """Yield every release, rebuilt and checked."""
-        last = ""
+        told: set[tuple[str, bool]] = set()
         while True:
             for release_id in sorted(self._releases.releases):
-                if release_id > last:
-                    last = release_id
+                news = release_id, release_id in self._releases.withdrawn
+                if news not in told:
+                    told.add(news)
                     yield self._rebuild(release_id, into)
             if not follow or self._closed.wait(0.01):
                 return
@@ -285,6 +293,8 @@ class MemoryReleaseReader:
             (temporary / name).write_bytes(data)
         bundles.check_folder(temporary, release_id)
         bundles.put_in_place(temporary, into / release_id)
+        if marker := self._releases.withdrawn.get(release_id):
+            bundles.lay_marker(into / release_id, marker)
         return ReleaseBundle(release_id, time_ms, into / release_id, tuple(files))
 
 

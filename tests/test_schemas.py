@@ -24,6 +24,7 @@ from ktsafe.datasets import social_feed
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.ingest import events
 from ktsafe.stream.ingest.events import MalformedEvent
+from tests import sealed
 from tests.bad_input import BAD, EARLY, LATE
 from tests.stream.files.test_releases_write import small
 
@@ -137,6 +138,16 @@ def test_manifests_are_valid_and_tell_nothing_else(tmp_path: Path, guarantee: An
         assert not schema("release-manifest").is_valid(rest)
 
 
+def test_sealed_manifests_are_valid(tmp_path: Path) -> None:
+    """Signed or not, first or later; and a seal has no other fields."""
+    signed = sealed.sealed_releases(tmp_path / "signed", 2, sealed.signer(tmp_path))
+    for folder in [*signed, *sealed.sealed_releases(tmp_path / "unsigned", 1)]:
+        manifest = json.loads((folder / "manifest.json").read_text())
+        schema("release-manifest").validate(manifest)
+        told = manifest | {"seal": manifest["seal"] | {"made_at": 5}}
+        assert not schema("release-manifest").is_valid(told)
+
+
 def test_markers_are_valid() -> None:
     """The last record of a release in a topic fits its schema."""
     marker = chunks.Marker(1, "000001-a", "0" * 64, 2, 512, [("vertices.csv", 9)])
@@ -196,7 +207,7 @@ def test_headers_are_those_of_the_program() -> None:
     release = chunks.part("r", 0, chunks.CHUNK, b"").headers()
     assert [name for name, _ in release] == shown["releaseHeaders"]["required"]
     kinds = shown["releaseHeaders"]["properties"]["kind"]["enum"]
-    assert kinds == [chunks.CHUNK, chunks.MANIFEST, chunks.MARKER]
+    assert kinds == [chunks.CHUNK, chunks.MANIFEST, chunks.MARKER, chunks.WITHDRAWN]
     letter = DeadLetter(Record("t", 0, 0, 1, None, None), "late")
     headers = {f"{PREFIX}{name}" for name in error_fields(letter)}
     assert set(shown["errorHeaders"]["required"]) <= headers

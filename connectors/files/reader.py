@@ -8,9 +8,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, ReleaseBundle
+from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.files.sink import published
+from ktsafe.connectors.regular_files import read_regular
 
 _LOOK_S = 0.5
 """Pause between looks for further releases."""
@@ -33,11 +34,12 @@ class FileReleaseReader:
             raise Misconfigured("read releases", str(into), hint)
         if not follow and not self._folder.is_dir():
             raise Misconfigured("read releases", str(self._folder), "there is no such folder.")
-        last = ""
+        told: set[tuple[str, bool]] = set()
         while True:
             for release_id in published(self._folder):
-                if release_id > last:
-                    last = release_id
+                news = release_id, (self._folder / release_id / WITHDRAWN).exists()
+                if news not in told:
+                    told.add(news)
                     yield self._rebuild(release_id, into)
             if not follow or self._closed.wait(_LOOK_S):
                 return
@@ -59,4 +61,7 @@ class FileReleaseReader:
         if bundles.check_folder(temporary, release_id) != release:
             raise bundles.damaged(release_id, MANIFEST)
         bundles.put_in_place(temporary, bundle.folder)
+        if (origin / WITHDRAWN).exists():
+            marker = read_regular(origin / WITHDRAWN, bundles.MANIFEST_BYTES_MAX)
+            bundles.lay_marker(bundle.folder, marker)
         return bundle

@@ -10,7 +10,7 @@ from pathlib import Path
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
 from ktsafe.connectors.errors import Misconfigured, SinkConflict, Unavailable
-from ktsafe.connectors.regular_files import digest_regular
+from ktsafe.connectors.regular_files import digest_regular, is_safe_name
 
 LOCK = ".lock"
 TEMPORARY = ".tmp-"
@@ -89,6 +89,17 @@ class FileReleaseSink:
         except OSError as error:
             hint = f"could not be written ({error.strerror}). Free space or restore access."
             raise Unavailable("publish release", str(target), hint) from None
+
+    def withdraw(self, release_id: str, marker: bytes) -> None:
+        """Lay a marker into the folder of a release."""
+        folder = self._folder / release_id
+        if not is_safe_name(release_id) or not (folder / MANIFEST).is_file():
+            raise bundles.not_there(release_id)
+        try:
+            bundles.lay_marker(folder, marker)
+        except OSError as error:
+            hint = f"could not be written ({error.strerror}). Free space or restore access."
+            raise Unavailable("withdraw release", str(folder), hint) from None
 
     def close(self) -> None:
         """Give the lock back."""

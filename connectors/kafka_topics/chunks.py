@@ -9,6 +9,7 @@ its value) and no others, and the release's nominal time as its timestamp.
     chunk     0..n-1 `chunk_bytes` bytes
     manifest  n      manifest.json
     marker    n+1    a `Marker` as JSON: the release is complete
+    withdrawn 0      why its owner has withdrawn it, at any time later
 
 Chunks may be spread over several transactions; manifest and marker come in the last. A release that
 is sent again after a failure begins again at seq 0 with the same bytes.
@@ -26,6 +27,7 @@ import msgspec
 CHUNK: Final = "chunk"
 MANIFEST: Final = "manifest"
 MARKER: Final = "marker"
+WITHDRAWN: Final = "withdrawn"
 FORMAT: Final = 1
 SEQ_MAX: Final = 1_000_000
 """Half a terabyte of the chunks that are published; their numbers take a reader 100 MB."""

@@ -103,10 +103,17 @@ class KafkaReleaseReader:
         spools.mkdir()
         sets: dict[str, _Set] = {}
         done: dict[str, str] = {}
+        whole: dict[str, ReleaseBundle] = {}
         try:
             for record in self._records(follow=follow):
                 part = chunks.decode(record)
                 if part is None or not is_safe_name(part.release_id):
+                    continue
+                if part.kind == chunks.WITHDRAWN:
+                    bundle = whole.get(part.release_id)
+                    if bundle is not None and bundle.folder.exists() and chunks.intact(part):
+                        bundles.lay_marker(bundle.folder, part.value)
+                        yield bundle
                     continue
                 if part.release_id not in sets and len(sets) == SETS_MAX:
                     sets.pop(next(iter(sets))).drop()
@@ -124,6 +131,7 @@ class KafkaReleaseReader:
                     bundle = self._finish(found, marker, into, record, first=not done)
                     done[marker.release_id] = marker.manifest_sha256
                     if bundle is not None:
+                        whole[bundle.release_id] = bundle
                         yield bundle
                 found.drop()
                 del sets[part.release_id]

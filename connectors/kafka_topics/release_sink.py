@@ -146,6 +146,27 @@ class KafkaReleaseSink:
         causes = error, getattr(manager, "last_error", None)
         return next((cause for cause in causes if isinstance(cause, _FENCED)), None)
 
+    def withdraw(self, release_id: str, marker: bytes) -> None:
+        """Append a record that withdraws a release, by a producer that fences nobody off."""
+        op, settings, topic = "withdraw release", self._settings, self._topic
+        last = self.last()
+        if last is None or release_id > last.release_id:
+            raise bundles.not_there(release_id)
+        part = chunks.part(release_id, 0, chunks.WITHDRAWN, marker)
+        options = client.producing_options(settings)
+        producer = client.connect(
+            lambda: KafkaProducer(**options), op, topic, settings, retry=False
+        )
+        try:
+            with client.translated(op, topic, settings):
+                sent = producer.send(
+                    topic, value=part.value, key=b"0", headers=part.headers(), partition=0
+                )
+                producer.flush(timeout=settings.request_timeout_s)
+                sent.get(timeout=1)
+        finally:
+            client.drop_producer(producer, timeout_s=2)
+
     def close(self) -> None:
         """Close the producer."""
         producer, self._producer = self._producer, None

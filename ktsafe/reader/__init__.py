@@ -7,7 +7,7 @@ Estimate(value=0.257, low=0.243, high=0.271, source='tables')
 """
 
 from ktsafe.reader.estimates import FIGURES, Estimate
-from ktsafe.reader.folders import NotARelease, read
+from ktsafe.reader.folders import NotARelease, Withdrawn, read
 from ktsafe.reader.published import StudiedRelease, StudiedTable
 from ktsafe.reader.series import Change, Releases
 
@@ -19,5 +19,6 @@ __all__ = [
     "Releases",
     "StudiedRelease",
     "StudiedTable",
+    "Withdrawn",
     "read",
 ]

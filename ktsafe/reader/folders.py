@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import hashlib
 import io
 import json
-from collections.abc import Mapping
+import warnings
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,24 +17,42 @@ import numpy as np
 from ktsafe.errors import KtsafeError
 from ktsafe.reader.published import StudiedRelease, StudiedTable
 from ktsafe.reader.series import Releases
+from ktsafe.seals import WITHDRAWN, SealCheck, check_seals, public_key, reason_of
 
 
 class NotARelease(KtsafeError):
     """A folder holds no intact release."""
 
 
-def read(folder: Path | str) -> StudiedRelease | Releases:
+class Withdrawn(NotARelease):
+    """The owner has withdrawn a release; the message has the reason."""
+
+
+def read(
+    folder: Path | str, *, key: Path | str | None = None, withdrawn: bool = False
+) -> StudiedRelease | Releases:
     r"""Read a release, or all releases of a folder, every file's digest checked.
 
     Parameters
     ----------
     folder:
         With manifest.json; or with folders that have one, in the order of their names.
+    key:
+        The owner's public key, a PEM file. Each release must be signed by it, or named by a later
+        one that is, and none may be missing between the first and the last.
+    withdrawn:
+        Read withdrawn releases, too: for audits alone. Otherwise those of a folder are left out,
+        with a warning.
 
     Raises
     ------
     NotARelease
-        If a file is missing, not as the manifest says, or the release was not published whole.
+        If a file is missing, not as the manifest says, or the release was not published whole; or
+        if chain or signatures do not hold.
+    Withdrawn
+        If the owner has withdrawn the release, or all of them.
+    InvalidParams
+        If the key is none.
 
     Examples
     --------
@@ -48,15 +68,42 @@ def read(folder: Path | str) -> StudiedRelease | Releases:
     Estimate(value=1.0, low=None, high=None, source='graph')
     """
     folder = Path(folder)
-    if (folder / "manifest.json").exists():
-        return _read_one(folder)
-    manifests = sorted(folder.glob("*/manifest.json"))
-    if not manifests:
+    is_one = (folder / "manifest.json").exists()
+    folders = [folder] if is_one else sorted(p.parent for p in folder.glob("*/manifest.json"))
+    if not folders:
         raise NotARelease(
             "There is no release in this folder.",
             hint="It needs manifest.json, or folders with it.",
         )
-    return Releases([_read_one(path.parent) for path in manifests])
+    checks = _checked(folders, key)
+    left = dict(zip(folders, checks, strict=True))
+    for path in [] if withdrawn else folders:
+        if (path / WITHDRAWN).exists():
+            why = reason_of((path / WITHDRAWN).read_bytes())
+            msg = f"Release {left.pop(path).release_id} was withdrawn: {why}"
+            if not left:
+                raise Withdrawn(msg, hint="Delete it. Audits read it with withdrawn=True.")
+            warnings.warn(f"{msg} It is left out.", stacklevel=2)
+    releases = [
+        dataclasses.replace(_read_one(path), signature=check.signature)
+        for path, check in left.items()
+    ]
+    return releases[0] if is_one else Releases(releases)
+
+
+def _checked(folders: Sequence[Path], key: Path | str | None) -> list[SealCheck]:
+    """Return what the seals say; with a key refuse what it has not signed."""
+    keys = [] if key is None else [public_key(Path(key).read_bytes())]
+    try:
+        checks = check_seals([(path / "manifest.json").read_bytes() for path in folders], keys)
+    except (OSError, ValueError) as error:
+        msg = "A folder holds no intact manifest."
+        raise NotARelease(msg, hint="Get the release again.") from error
+    for check in checks if keys else []:
+        if check.problems:
+            msg = f"Release {check.release_id} is not as it was published: {check.problems[0]}."
+            raise NotARelease(msg, hint="Do not use it. Get all releases again, from the owner.")
+    return checks
 
 
 def _read_one(folder: Path) -> StudiedRelease:

@@ -24,6 +24,7 @@ from ktsafe.reader.estimates import (
     estimate_of,
     laplace,
 )
+from ktsafe.seals import Signature
 
 if TYPE_CHECKING:
     import igraph
@@ -63,6 +64,9 @@ class StudiedRelease:
         int64, shape (m, 2): positions.
     tables:
         Noisy counts of the true network; empty without statistics.json.
+    signature:
+        "unsigned", "not checked" (no key was given), "valid", or "vouched for": a later release
+        with a valid signature names this one.
     """
 
     manifest: Mapping[str, Any]
@@ -70,6 +74,7 @@ class StudiedRelease:
     columns: Mapping[str, NDArray[np.str_]]
     edges: NDArray[np.int64]
     tables: Sequence[StudiedTable] = ()
+    signature: Signature = "not checked"
 
     @property
     def release_id(self) -> str:

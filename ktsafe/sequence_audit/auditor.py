@@ -153,7 +153,7 @@ class SequenceAuditor(Forkable):
         if self._linked is not None:
             measured["linked"] = self._figures_of(self._linked)
         measured |= self._comparison.judge(release, structure, owned, truth, self._ownership, found)
-        return Findings(release.release_id, tuple(found.violations), checked, measured)
+        return Findings(release.release_id, tuple(found.violations), checked, measured, verdict)
 
     def shares(self) -> dict[str, Any]:
         """Summarize the greatest sensitive share of CS_all at any release, over all objects.

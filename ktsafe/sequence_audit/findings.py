@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence_audit.audited_release import AuditedRelease
+from ktsafe.verify.kt_safe_verdict import Verdict
 
 KINDS: Final[Mapping[str, str]] = MappingProxyType(
     {
@@ -87,12 +88,15 @@ class Findings:
         How it was decided: `window`, `alpha_by`, whether there is a `certificate`, and so on.
     figures:
         Private figures, JSON-ready.
+    verdict:
+        The strict verifier's, on this release by itself.
     """
 
     release_id: str
     violations: Sequence[Violation]
     checked: Mapping[str, Any]
     figures: Mapping[str, Any]
+    verdict: Verdict
 
     @property
     def is_safe(self) -> bool:

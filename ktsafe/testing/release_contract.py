@@ -12,8 +12,14 @@ from typing import Protocol
 
 import pytest
 
-from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader, ReleaseSink
-from ktsafe.connectors.errors import SinkConflict
+from ktsafe.connectors.base import (
+    MANIFEST,
+    WITHDRAWN,
+    ReleaseBundle,
+    ReleaseReader,
+    ReleaseSink,
+)
+from ktsafe.connectors.errors import Misconfigured, SinkConflict
 
 CHUNK_BYTES = 4096
 """Small, so that small releases have several chunks."""
@@ -233,6 +239,64 @@ class ReleaseContract:
         thread.join(20)
         assert not thread.is_alive()
         assert seen == ["s-0001", "s-0002"]
+
+    def test_a_withdrawn_release_has_its_marker(
+        self,
+        world: ReleaseWorld,
+        sink: ReleaseSink,
+        staging: Path,
+        read: Callable[..., list[ReleaseBundle]],
+    ) -> None:
+        """Its bytes stay, the sink goes on, and every reader finds the marker; the last one counts.
+
+        It needs no open sink, and a release that is not there cannot be withdrawn.
+        """
+        for release_id in ("s-0001", "s-0002"):
+            sink.publish(stage(staging, release_id, FILES))
+        (before, _) = read()
+        assert not before.is_withdrawn()
+        other = world.sink()
+        other.withdraw("s-0001", b"why")
+        other.withdraw("s-0001", b"better why")
+        for unknown in ("s-0009", "../s-0001"):
+            with pytest.raises(Misconfigured):
+                other.withdraw(unknown, b"why")
+        other.close()
+        sink.publish(stage(staging, "s-0003", FILES))
+        last = sink.last()
+        assert last is not None
+        assert last.release_id == "s-0003"
+        for into in ("out", "new"):
+            found = {bundle.release_id: bundle for bundle in read(into)}
+            assert [found[one].is_withdrawn() for one in sorted(found)] == [True, False, False]
+            assert (found["s-0001"].folder / WITHDRAWN).read_bytes() == b"better why"
+            assert content(found["s-0001"]) == content(found["s-0002"]) | {
+                MANIFEST: content(found["s-0001"])[MANIFEST]
+            }
+
+    def test_who_follows_is_told_of_a_withdrawal(
+        self, world: ReleaseWorld, sink: ReleaseSink, staging: Path, tmp_path: Path
+    ) -> None:
+        """A release that was yielded already is yielded again, with its marker."""
+        sink.publish(stage(staging, "s-0001", FILES))
+        reader = world.reader()
+        seen: list[bool] = []
+        first, second = threading.Event(), threading.Event()
+
+        def run() -> None:
+            for bundle in reader.read(tmp_path / "out", follow=True):
+                seen.append(bundle.is_withdrawn())
+                (first if len(seen) == 1 else second).set()
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        assert first.wait(20)
+        sink.withdraw("s-0001", b"why")
+        assert second.wait(20)
+        reader.close()
+        thread.join(20)
+        assert not thread.is_alive()
+        assert seen == [False, True]
 
     def test_close_twice(self, world: ReleaseWorld, sink: ReleaseSink) -> None:
         """Closing twice, and closing what was never opened, does nothing."""

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
+import hashlib
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
 from typing import Literal
@@ -113,6 +114,29 @@ class Verdict:
         best = rounded == rounded.max()
         pairs = np.unique(np.column_stack((part[best], whole[best])), axis=0)
         return max(Fraction(int(part), int(whole)) for part, whole in pairs)
+
+    def digest(self, ids: Sequence[str]) -> str:
+        """Return the sha256 of what was found of every vertex, hexadecimal.
+
+        It is that of the lines `id,candidates,sensitive,undecided`, in the order of the vertices,
+        each with a newline, so that other programs can compute it.
+
+        Parameters
+        ----------
+        ids:
+            The published id of every vertex.
+        """
+        undecided = self.ps_undecided
+        columns = (
+            ids,
+            self.ps_size.tolist(),
+            self.ps_sensitive.tolist(),
+            [0] * self.n_vertices if undecided is None else undecided.tolist(),
+        )
+        digest = hashlib.sha256()
+        for row in zip(*columns, strict=True):
+            digest.update("{},{},{},{}\n".format(*row).encode())
+        return digest.hexdigest()
 
     def failures(self, limit: int | None = None) -> Iterator[Failure]:
         """Yield the unsafe vertices in ascending order, at most `limit` of them."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import datetime
 import json
 import shutil
 import tempfile
@@ -10,16 +11,22 @@ from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+import msgspec
 import typer
 
-from ktsafe.connectors.base import ReleaseBundle, ReleaseReader
+from ktsafe.connectors.base import WITHDRAWN, ReleaseBundle, ReleaseReader
+from ktsafe.connectors.regular_files import is_safe_name
+from ktsafe.seals import reason_of
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.process.command_line import hurried
+from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hurried, say
 
 if TYPE_CHECKING:
     from ktsafe.stream.files.latest_read import LatestGraph
+    from ktsafe.stream.upkeep.disclosures import Disclosure
 
-app = typer.Typer(help="Read published releases.", no_args_is_help=True)
+Release = Annotated[str, typer.Argument(help="Id of a published release.", metavar="ID")]
+
+app = typer.Typer(help="Read, disclose and withdraw published releases.", no_args_is_help=True)
 
 
 @app.callback()
@@ -58,9 +65,16 @@ def read(
             help="Write edges-latest.csv, too: pairs of classes without edges as shown last.",
         ),
     ] = False,
+    withdrawn: Annotated[
+        bool, typer.Option("--withdrawn", help="Give withdrawn releases, too: for audits.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object each.")] = False,
 ) -> int:
-    """Rebuild complete releases, every byte checked: the latest, all, or as they appear."""
+    """Rebuild complete releases, every byte checked: the latest, all, or as they appear.
+
+    A withdrawn release is told on standard error with the reason, and counts as none. In the folder
+    it keeps its marker, so that other readers refuse it.
+    """
     reader = _reader(config, folder, kafka, kafka_settings, topic, follow=follow)
     into.mkdir(parents=True, exist_ok=True)
     graph = _Joined() if joined else None
@@ -69,12 +83,21 @@ def read(
             found = False
             for bundle in reader.read(into, follow=follow):
                 found = True
+                if _is_refused(bundle, withdrawn=withdrawn):
+                    continue
                 if graph is not None:
                     graph.take(bundle)
                     graph.write(bundle)
                 _print(bundle, as_json=as_json)
         else:
-            found = _read_latest(reader, into, graph, as_json=as_json)
+            latest = _latest(reader, into, graph)
+            found = latest is not None
+            if latest is not None:
+                if _is_refused(latest, withdrawn=withdrawn):
+                    return Exit.UNSAFE
+                if graph is not None:
+                    graph.write(latest)
+                _print(latest, as_json=as_json)
     if not found:
         typer.echo("no complete release there yet", err=True)
     return Exit.OK
@@ -144,29 +167,109 @@ class _Joined:
             file.writelines(self._graph.csv())
 
 
-def _read_latest(
-    reader: ReleaseReader, into: Path, graph: _Joined | None, *, as_json: bool
-) -> bool:
+def _latest(reader: ReleaseReader, into: Path, graph: _Joined | None) -> ReleaseBundle | None:
     """Rebuild the latest release in `into`; earlier ones pass through a temporary folder."""
     with tempfile.TemporaryDirectory(dir=into, prefix=".reading-") as temporary:
         latest: ReleaseBundle | None = None
         for bundle in reader.read(Path(temporary)):
-            if latest is not None:
+            if latest is not None and latest.release_id != bundle.release_id:
                 shutil.rmtree(latest.folder)
             latest = bundle
             if graph is not None:
                 graph.take(bundle)
         if latest is None:
-            return False
+            return None
         folder = into / latest.release_id
         if folder.exists():
             shutil.rmtree(folder)
         latest.folder.rename(folder)
-        latest = dataclasses.replace(latest, folder=folder)
-        if graph is not None:
-            graph.write(latest)
-        _print(latest, as_json=as_json)
-        return True
+        return dataclasses.replace(latest, folder=folder)
+
+
+def _is_refused(bundle: ReleaseBundle, *, withdrawn: bool) -> bool:
+    """Say that a release is withdrawn, and why; whether it is not to be given."""
+    if not bundle.is_withdrawn():
+        return False
+    why = reason_of((bundle.folder / WITHDRAWN).read_bytes())
+    typer.echo(f"{bundle.release_id} was withdrawn: {why}", err=True)
+    return not withdrawn
+
+
+@app.command("disclose")
+def disclose(
+    release: Release,
+    config: Config,
+    to: Annotated[str, typer.Option(help="Who gets it. Without it, what was noted is shown.")] = "",
+    terms: Annotated[str, typer.Option(help="Under which terms: a contract, a licence.")] = "",
+    as_json: Json = False,
+) -> int:
+    """Note who got a release and under which terms, or show who has it. Private."""
+    from ktsafe.stream.upkeep.disclosures import Disclosure, note, noted
+
+    audit = _audit_of(release, config)
+    if bool(to) != bool(terms):
+        msg = "A disclosure needs both --to and --terms."
+        raise ConfigError(msg, hint="Say who got the release, and under which terms.")
+    if to:
+        note(audit, Disclosure(_now(), to=to, terms=terms))
+    entries = noted(audit)
+    found = {"release_id": release, "noted": msgspec.to_builtins(entries)}
+    say(found, "\n".join(map(_line, entries)) or "nobody is noted", as_json=as_json)
+    return Exit.OK
+
+
+@app.command("withdraw")
+def withdraw(
+    release: Release,
+    config: Config,
+    why: Annotated[str, typer.Option(help="What readers are told. Public: name nobody.")],
+    yes: Yes = False,
+    as_json: Json = False,
+) -> int:
+    """Mark a published release as withdrawn: readers refuse it from now on, with the reason.
+
+    The service may run. Its bytes stay where they are, for audits. Copies that are out stay out:
+    the command names those who have one, as far as `ktsafe releases disclose` was told.
+    """
+    from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.upkeep.disclosures import Disclosure, marker, note, noted
+
+    audit = _audit_of(release, config)
+    if not why.strip():
+        raise ConfigError("Say why.", hint="Readers are told the reason: --why TEXT.")
+    if not yes:
+        ask_first(f"Withdraw {release}? Every reader is told: {why}")
+    settings, time = configuration.load(config), _now()
+    with closing(settings.config.sink.release_sink(settings.site)) as sink:
+        sink.withdraw(release, marker(release, time, why))
+    note(audit, Disclosure(time, withdrawn=why))
+    copies = [entry for entry in noted(audit) if entry.to]
+    found = {"release_id": release, "withdrawn": why, "tell": msgspec.to_builtins(copies)}
+    told = [f"tell      {_line(entry)}" for entry in copies] or ["tell      nobody is noted"]
+    say(found, "\n".join([f"withdrawn {release}", *told]), as_json=as_json)
+    return Exit.OK
+
+
+def _audit_of(release: str, config: Path) -> Path:
+    """Return the private audit of a release of the configured service."""
+    from ktsafe.stream.config import places
+    from ktsafe.stream.config import settings as configuration
+
+    audit = places.audit_folder(configuration.load(config)) / release
+    if not is_safe_name(release) or not audit.is_dir():
+        msg = f"The state knows no release {release!r}."
+        raise ConfigError(msg, hint="`ktsafe status` names those that are out.")
+    return audit
+
+
+def _now() -> str:
+    return f"{datetime.datetime.now(datetime.UTC):%Y-%m-%dT%H:%M:%SZ}"
+
+
+def _line(entry: Disclosure) -> str:
+    if entry.withdrawn:
+        return f"{entry.time}  withdrawn: {entry.withdrawn}"
+    return f"{entry.time}  {entry.to} ({entry.terms})"
 
 
 def _print(bundle: ReleaseBundle, *, as_json: bool) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from importlib import resources
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated, Any, Final
 
 import typer
 
 from ktsafe.compiled_kernels import kernel_cache
+from ktsafe.connectors.base import MANIFEST
 from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.process.command_line import Json
@@ -17,26 +20,45 @@ from ktsafe.stream.watching.progress import phases
 
 def verify_folders(
     folders: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(help="Release folders, or folders of release folders.", metavar="DIR..."),
-    ],
+    ] = None,
     as_json: Json = False,
     limit: Annotated[int, typer.Option(help="Unsafe vertices to explain, per release.")] = 10,
     certificate: Annotated[
         Path | None,
         typer.Option(help="Private certificate.csv of one aligned release: verifies it at once."),
     ] = None,
+    key: Annotated[
+        Path | None, typer.Option(help="The owner's public key (PEM): signatures must be by it.")
+    ] = None,
+    withdrawn: Annotated[
+        bool, typer.Option("--withdrawn", help="Judge withdrawn releases, too: for audits.")
+    ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option(
+            help="Write a page (HTML) that does this in a browser, for who has no ktsafe."
+        ),
+    ] = None,
 ) -> int:
     """Check whether releases are kt-safe by the definition; the exit code is 0 only if all are.
 
     Each is judged by itself, under the parameters that its manifest names. Whether they are safe
-    together `ktsafe audit` says.
+    together `ktsafe audit` says. Manifests must name the ones before them, so that a release that
+    is missing, put in or changed is told; with a key they must be signed, too.
 
     Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can
     take long on dense releases. A pair that is not decided counts against the release.
     """
     from ktsafe.stream.files.releases_read import release_folders
 
+    if page is not None:
+        _write_page(page)
+    if not folders:
+        if page is None:
+            raise InvalidParams("Name releases to verify.", hint="ktsafe verify DIR...")
+        return Exit.OK
     found = release_folders(folders)
     if certificate is not None and len(found) != 1:
         msg = "A certificate belongs to one release."
@@ -47,13 +69,80 @@ def verify_folders(
     with phases("verifying") as progress:
         for number, folder in enumerate(found):
             progress(folder.name, number / len(found))
-            reports.append(_verified(folder, limit, certificate))
+            why = None if withdrawn else _why_withdrawn(folder)
+            if why is None:
+                reports.append(_verified(folder, limit, certificate))
+            else:
+                reports.append(_refused(folder, why))
+    _add_seals(found, reports, key)
     if as_json:
         typer.echo(json.dumps(reports, indent=2))
     else:
         for report in reports:
             _print(report)
-    return Exit.OK if all(report["safe"] for report in reports) else Exit.UNSAFE
+    sound = (report["safe"] and not report["problems"] for report in reports)
+    return Exit.OK if all(sound) else Exit.UNSAFE
+
+
+def _write_page(path: Path) -> None:
+    """Write the page that verifies releases by itself.
+
+    Raises
+    ------
+    InvalidParams
+        If there is a file of that name, or it cannot be written.
+    """
+    text = resources.files("ktsafe.stream.files").joinpath("verify.html").read_text("utf-8")
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(text)
+    except OSError as error:
+        raise InvalidParams(f"{path} cannot be written ({error.strerror}).") from None
+
+
+def _why_withdrawn(folder: Path) -> str | None:
+    """Return why a release was withdrawn, None if it was not."""
+    from ktsafe.connectors.regular_files import read_regular
+    from ktsafe.seals import WITHDRAWN, reason_of
+
+    if not (folder / WITHDRAWN).exists():
+        return None
+    try:
+        return reason_of(read_regular(folder / WITHDRAWN, MARKER_BYTES_MAX))
+    except OSError:
+        return reason_of(b"")
+
+
+def _refused(folder: Path, why: str) -> dict[str, Any]:
+    from ktsafe.stream.files.releases_read import read_manifest
+
+    release_id = read_manifest(folder).release_id
+    return {"folder": str(folder), "release_id": release_id, "safe": None, "withdrawn": why}
+
+
+def _add_seals(folders: list[Path], reports: list[dict[str, Any]], key: Path | None) -> None:
+    """Add to each report what chain and signature say. Each folder of releases has its chain."""
+    from ktsafe.seals import check_seals, public_key
+    from ktsafe.stream.files.releases_read import ReleaseUnreadable
+
+    keys = []
+    if key is not None:
+        try:
+            keys = [public_key(key.read_bytes())]
+        except OSError as error:
+            raise InvalidParams(f"{key} cannot be read ({error.strerror}).") from None
+    pairs = sorted(zip(folders, reports, strict=True), key=lambda pair: pair[0].resolve())
+    for _, group in groupby(pairs, key=lambda pair: pair[0].resolve().parent):
+        members = list(group)
+        try:
+            checks = check_seals([(folder / MANIFEST).read_bytes() for folder, _ in members], keys)
+        except ValueError as error:
+            msg = f"A manifest in {members[0][0].parent} has a seal that is none ({error})."
+            raise ReleaseUnreadable(msg, hint="Fetch the releases again.") from error
+        for check, (_, report) in zip(checks, members, strict=True):
+            report["signature"] = check.signature
+            report["published_before"] = check.size
+            report["problems"] = list(check.problems)
 
 
 def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, Any]:
@@ -64,10 +153,16 @@ def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, A
     verdict = verified(
         release, None if certificate is None else read_certificate(certificate, release.ids)
     )
+    seal = release.manifest.seal
+    if seal is not None and seal.verdict.evidence == verdict.evidence == "definition":
+        stated: bool | None = seal.verdict.sha256 == verdict.digest(release.ids)
+    else:
+        stated = None  # Nothing is stated, or it was found by other evidence than is at hand.
     return {
         "folder": str(folder),
         "release_id": release.manifest.release_id,
-        "safe": verdict.is_safe,
+        "safe": verdict.is_safe and stated is not False,
+        "as_stated": stated,
         "params": release.manifest.params,
         "vertices": verdict.n_vertices,
         "edges": len(release.edges),
@@ -89,10 +184,27 @@ def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, A
     }
 
 
+MARKER_BYTES_MAX: Final = 65_536
 _ASKED: Final = ("k", "t", "alpha", "epsilon", "n_hops", "reading")
 
 
 def _print(report: dict[str, Any]) -> None:
+    _print_verdict(report)
+    words = report["signature"]
+    if report["published_before"] is None:
+        words += ", not chained (an older version wrote it)"
+    else:
+        words += f", {report['published_before']} releases before it"
+    typer.echo(f"  signature: {words}")
+    for problem in report["problems"]:
+        typer.echo(f"  NOT as published: {problem}")
+
+
+def _print_verdict(report: dict[str, Any]) -> None:
+    if report["safe"] is None:
+        typer.echo(f"{report['release_id']}: withdrawn: {report['withdrawn']}")
+        typer.echo("  not judged; delete it. Audits judge it with --withdrawn")
+        return
     word = "kt-safe" if report["safe"] else "NOT kt-safe"
     # The manifest chooses them: "kt-safe" at k = 1 says nothing.
     asked = ", ".join(f"{name} = {report['params'][name]}" for name in _ASKED)
@@ -102,6 +214,8 @@ def _print(report: dict[str, Any]) -> None:
         f"fewest candidates {report['candidates_min'] or 'none'}, "
         f"greatest sensitive share {report['sensitive_share_max'] or 'none'}"
     )
+    if report["as_stated"] is False:
+        typer.echo("  the manifest states another verdict")
     if report["undecided_pairs"]:
         typer.echo(
             f"  {report['undecided_pairs']} pairs of neighbourhoods were not decided and count "

@@ -1,4 +1,4 @@
-"""Kinds of connectors: `kind` in `[source]`, `[sink]` and `[dead_letters]`.
+"""Kinds of connectors: `kind` in `[source]`, `[sink]`, `[dead_letters]` and `[signing]`.
 
 A kind is a table: its keys are fields, and it makes the connector. Kinds of other distributions are
 found by entry points, named as the kind, in the groups of `GROUPS`:
@@ -22,6 +22,7 @@ import msgspec
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.letters import Payload
+from ktsafe.connectors.signing import Signer
 from ktsafe.plug_ins import found
 from ktsafe.stream.config.section import Positive, Section
 from ktsafe.stream.errors import ConfigError
@@ -32,6 +33,7 @@ GROUPS: Final = {
     "source": "ktsafe.sources",
     "sink": "ktsafe.sinks",
     "dead_letters": "ktsafe.dead_letters",
+    "signing": "ktsafe.signers",
 }
 """The group of entry points for each table."""
 
@@ -162,6 +164,20 @@ class DeadLettersTable(ConnectorTable, frozen=True):
         return None
 
 
+class SigningTable(ConnectorTable, frozen=True):
+    """`[signing]`: the key that releases are signed with; without this table they are not."""
+
+    @abc.abstractmethod
+    def signer(self, site: Site) -> Signer:
+        """Return what signs.
+
+        Raises
+        ------
+        Misconfigured
+            If there is no usable key.
+        """
+
+
 def configuration_type(
     base: type[msgspec.Struct],
     built_in: Mapping[str, Sequence[type[ConnectorTable]]],
@@ -181,16 +197,24 @@ def configuration_type(
     ConfigError
         If an installed kind cannot be loaded.
     """
-    fields = []
+    fields: list[Any] = []
     for name, tables in built_in.items():
         table = document.get(name)
         kind = table.get("kind") if isinstance(table, dict) else None
         known = {each.__struct_config__.tag for each in tables}
         more = () if kind in known else _installed(name, kind)
-        fields.append((name, Union[(*tables, *more)]))
+        if name in _needed(base):
+            fields.append((name, Union[(*tables, *more)]))
+        else:
+            fields.append((name, Union[(*tables, *more, None)], None))
     return msgspec.defstruct(
         base.__name__, fields, bases=(base,), frozen=True, kw_only=True, forbid_unknown_fields=True
     )
+
+
+def _needed(base: type[msgspec.Struct]) -> set[str]:
+    """Return the names of fields without a default."""
+    return {field.name for field in msgspec.structs.fields(base) if field.required}
 
 
 def _installed(table: str, kind: object) -> tuple[type[ConnectorTable], ...]:

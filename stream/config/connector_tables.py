@@ -15,9 +15,11 @@ import msgspec
 
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, ReleaseSink, Source
 from ktsafe.connectors.letters import PREFIX
+from ktsafe.connectors.signing import Signer
 from ktsafe.stream.config.connector_kinds import (
     ConnectorTable,
     DeadLettersTable,
+    SigningTable,
     SinkTable,
     Site,
     SourceTable,
@@ -249,6 +251,22 @@ class KafkaDeadLettersTable(DeadLettersTable, frozen=True, kw_only=True, tag="ka
                 yield {**told, **content}
 
 
+class FileSigningTable(SigningTable, frozen=True, kw_only=True, tag="file"):
+    """`[signing] kind = "file"`: an Ed25519 private key in PEM, readable by its owner only."""
+
+    key_file: str
+
+    def place(self, site: Site) -> str:
+        """Return the file."""
+        return str(site.path(self.key_file))
+
+    def signer(self, site: Site) -> Signer:
+        """Return what signs with the key in the file."""
+        from ktsafe.connectors.signing import FileSigner
+
+        return FileSigner(site.path(self.key_file))
+
+
 def _base64(data: bytes | None) -> str | None:
     return None if data is None else b64encode(data).decode()
 
@@ -257,5 +275,6 @@ BUILT_IN: Final[dict[str, tuple[type[ConnectorTable], ...]]] = {
     "source": (FilesSourceTable, KafkaSourceTable, SnapshotsSourceTable),
     "sink": (FilesSinkTable, KafkaSinkTable),
     "dead_letters": (FilesDeadLettersTable, KafkaDeadLettersTable),
+    "signing": (FileSigningTable,),
 }
 """The kinds of each table."""

@@ -22,6 +22,7 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import default_strategy
 from ktsafe.stream.config.connector_kinds import (
     DeadLettersTable,
+    SigningTable,
     SinkTable,
     Site,
     SourceTable,
@@ -181,6 +182,7 @@ class Config(Section, frozen=True):
     ingest: IngestTable = IngestTable()
     metrics: MetricsTable = MetricsTable()
     log: LogTable = LogTable()
+    signing: SigningTable | None = None
 
 
 class Settings(msgspec.Struct, frozen=True, kw_only=True):

@@ -64,6 +64,30 @@ class StatedGuarantee(msgspec.Struct, frozen=True):
     cover: bool = False
 
 
+class StatedLog(msgspec.Struct, frozen=True):
+    """The `log` part of a seal."""
+
+    size: int
+    root: str
+
+
+class StatedVerdict(msgspec.Struct, frozen=True):
+    """The `verdict` part of a seal: see `ktsafe.verify.Verdict.digest`."""
+
+    evidence: str
+    sha256: str | None
+
+
+class ManifestSeal(msgspec.Struct, frozen=True):
+    """The `seal` part of a manifest."""
+
+    before: str | None
+    log: StatedLog
+    verdict: StatedVerdict
+    key: str
+    signature: str
+
+
 class Manifest(msgspec.Struct, frozen=True):
     """manifest.json; unknown fields are passed over, so that formats may grow.
 
@@ -89,6 +113,8 @@ class Manifest(msgspec.Struct, frozen=True):
         that few people have are left out.
     cut:
         Noise to all but the owner: see `ktsafe.stream.release.sealed_cut`.
+    seal:
+        What ties the release to those before it and to its owner; see `ktsafe.seals`.
     """
 
     format: int
@@ -109,6 +135,7 @@ class Manifest(msgspec.Struct, frozen=True):
     statistics: Spent | None = None
     generalized: dict[str, dict[str, list[str]]] = {}
     cut: str | None = None
+    seal: ManifestSeal | None = None
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -191,10 +191,14 @@ def write_release(
         told = statistics_text(header.statistics, header.epsilon_micro)
         hashes[STATISTICS] = write_synced(folder / STATISTICS, [told])
     manifest = _manifest(graph, header, hashes)
-    text = _ROW_OF_NUMBERS.sub(_on_one_line, json.dumps(manifest, indent=2))
-    digest = write_synced(folder / MANIFEST, [text + "\n"])
+    digest = write_synced(folder / MANIFEST, [manifest_text(manifest)])
     sync_folder(folder)
     return {MANIFEST: digest, **hashes}
+
+
+def manifest_text(manifest: Mapping[str, Any]) -> str:
+    """Return the text of manifest.json."""
+    return _ROW_OF_NUMBERS.sub(_on_one_line, json.dumps(manifest, indent=2)) + "\n"
 
 
 _ROW_OF_NUMBERS: Final = re.compile(r"\[\n[\d,\s]+\]")

@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -51,6 +51,9 @@ from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.study.audits import audited, true_graph
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
+
+if TYPE_CHECKING:
+    from ktsafe.verify.kt_safe_verdict import Verdict
 
 log = get_logger(__name__)
 
@@ -183,7 +186,9 @@ class LinkedReleases:
             changes=counted,
         )
 
-    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
+    def judge(
+        self, built: Built, release: Release, snapshot: GraphSnapshot
+    ) -> tuple[Verdict, Mapping[str, Any]]:
         """Let the independent auditor judge the sequence with this release, by its bytes.
 
         That includes the strict verifier's judgement of the release by itself.
@@ -207,7 +212,8 @@ class LinkedReleases:
             true_graph(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
-        return {"audit": {"releases": self._n_audited + 1, **findings.to_mapping()}}
+        figures = {"releases": self._n_audited + 1, **findings.to_mapping()}
+        return findings.verdict, {"audit": figures}
 
     def settle(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""

@@ -11,7 +11,7 @@ import dataclasses
 import hashlib
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -29,6 +29,9 @@ from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.files.releases_read import Release
 from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.workers.pool import WorkInParts
+
+if TYPE_CHECKING:
+    from ktsafe.verify.kt_safe_verdict import Verdict
 
 Progress = Callable[[str, float], None]
 """Called now and then during long work with its phase and share; may end it by raising."""
@@ -139,8 +142,12 @@ class Mechanism(Protocol):
             If there is no safe release of this graph.
         """
 
-    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Mapping[str, Any]:
-        """Judge a release by the bytes read back; return private figures of the judgement.
+    def judge(
+        self, built: Built, release: Release, snapshot: GraphSnapshot
+    ) -> tuple[Verdict, Mapping[str, Any]]:
+        """Judge a release by the bytes read back.
+
+        Returns the strict verifier's verdict, and private figures of the judgement.
 
         Raises
         ------

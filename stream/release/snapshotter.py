@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 import numpy as np
@@ -20,6 +20,8 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
 from ktsafe.audit import Traced, audit_traced, trace, usefulness
+from ktsafe.connectors.base import MANIFEST
+from ktsafe.connectors.signing import Signer
 from ktsafe.errors import NotKTSafe
 from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
@@ -30,7 +32,8 @@ from ktsafe.stream.files.release_figures import (
     StatisticsBudget,
     release_figures,
 )
-from ktsafe.stream.files.releases_read import Release, read_release
+from ktsafe.stream.files.releases_read import Release, read_manifest, read_release
+from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
@@ -39,6 +42,9 @@ from ktsafe.stream.release.sealed_cut import seal
 from ktsafe.stream.release.statistics_budget import share_micro, spent_micro
 from ktsafe.stream.release.worth_gate import check_worth
 from ktsafe.stream.slots import Slots, rfc3339
+
+if TYPE_CHECKING:
+    from ktsafe.verify.kt_safe_verdict import Verdict
 
 log = get_logger(__name__)
 
@@ -69,6 +75,8 @@ class BuildSettings:
         How releases are attacked before they are published.
     slots, epsilon_per_year_micro:
         When releases are due, and what the statistics of a year may cost; 0: there are none.
+    signer:
+        Signs releases with the owner's key; None: they are chained and not signed.
     """
 
     params: PrivacyParams
@@ -82,6 +90,7 @@ class BuildSettings:
     attack: AttackSettings = NO_ATTACKS
     slots: Slots | None = None
     epsilon_per_year_micro: int = 0
+    signer: Signer | None = None
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -176,9 +185,10 @@ class Snapshotter:
             files = self._write(due, built, release_id, budget)
         with self._phase("verify", timings):
             release = _read_back(self.staging_folder(release_id), self._settings.params)
-            judged = self._mechanism.judge(built, release, due.snapshot)
+            verdict, judged = self._mechanism.judge(built, release, due.snapshot)
             traced = trace(due.snapshot.graph, built.graph, built.origin)
             check_worth(usefulness(traced), self._settings.min_f1)
+            files = {**files, MANIFEST: self._seal(release, verdict)}
         if self._settings.attack.budget_s > 0:
             with self._phase("attack", timings):
                 judged = {**judged, **self._attacked(due, built, traced)}
@@ -272,6 +282,25 @@ class Snapshotter:
         return releases_write.write_release(
             folder, built.graph, built.ids, header, settings.formats
         )
+
+    def _seal(self, release: Release, verdict: Verdict) -> str:
+        """Seal the manifest of a release that passed; return the sha256 that it has from now on.
+
+        All before it are published by now, so the seal is the same when it is made again.
+
+        Raises
+        ------
+        NotKTSafe
+            If the manifest says anything else than the one that was judged.
+        """
+        assert self._ledger is not None
+        folder = self.staging_folder(release.manifest.release_id)
+        past = [record.files[MANIFEST] for record in self._ledger.releases()]
+        digest = seal_manifest(folder, past, verdict, release.ids, self._settings.signer)
+        if msgspec.structs.replace(read_manifest(folder), seal=None) != release.manifest:
+            hint = "Somebody wrote to the staging folder. Do not publish this graph."
+            raise NotKTSafe("The manifest is not the one that was judged.", hint=hint)
+        return digest
 
     def _attacked(self, due: DueRelease, built: Built, traced: Traced) -> Mapping[str, Any]:
         case = Case(traced.original, traced.released, traced.behind)

@@ -109,6 +109,7 @@ def _service_settings(settings: Settings, maker: Mechanism, *, drain: bool) -> S
             attack=AttackSettings(config.attack.budget, config.attack.hold),
             slots=settings.slots,
             epsilon_per_year_micro=int(config.statistics.epsilon_per_year * MICRO),
+            signer=None if config.signing is None else config.signing.signer(settings.site),
         ),
     )
 

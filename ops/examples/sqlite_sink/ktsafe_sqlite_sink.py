@@ -2,11 +2,13 @@
 
 import sqlite3
 import threading
+import time
+from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
+from ktsafe.connectors.base import MANIFEST, WITHDRAWN, PublishedRelease, ReleaseBundle
 from ktsafe.stream.config.connector_kinds import SinkTable
 
 TABLES = "CREATE TABLE IF NOT EXISTS files (release_id, place INT, name, data BLOB, time_ms INT)"
@@ -51,6 +53,17 @@ class SqliteSink:
                 time_ms = bundle.nominal_time_ms
                 self._db.execute("INSERT INTO files VALUES (?, ?, ?, ?, ?)", [*row, time_ms])
 
+    def withdraw(self, release_id, marker):
+        with closing(sqlite3.connect(self._path)) as db, db:
+            query = "SELECT time_ms FROM files WHERE release_id = ?"
+            found = db.execute(query, [release_id]).fetchone()
+            if found is None:
+                raise bundles.not_there(release_id)
+            db.execute(
+                "INSERT INTO files VALUES (?, ?, ?, ?, ?)",
+                [release_id, time.time_ns(), WITHDRAWN, marker, *found],
+            )
+
     def close(self):
         if self._db is not None:
             self._db.close()
@@ -61,16 +74,21 @@ class SqliteReader:
         self._path, self._closed = path, threading.Event()
 
     def read(self, into: Path, *, follow=False):
-        last, query = "", "SELECT * FROM files WHERE release_id > ? ORDER BY release_id, place"
+        told, query = set(), "SELECT * FROM files ORDER BY release_id, place"
         while True:
-            db = sqlite3.connect(self._path)
-            rows = db.execute(query, [last]).fetchall()
-            db.close()
-            for last in sorted({row[0] for row in rows}):
-                files = {name: data for one, _, name, data, _ in rows if one == last}
-                time_ms = next(row[4] for row in rows if row[0] == last)
-                folder = bundles.rebuild(files, last, into)
-                yield ReleaseBundle(last, time_ms, folder, tuple(files))
+            with closing(sqlite3.connect(self._path)) as db:
+                rows = db.execute(query).fetchall()
+            for release_id in sorted({row[0] for row in rows}):
+                files = {name: data for one, _, name, data, _ in rows if one == release_id}
+                marker = files.pop(WITHDRAWN, None)
+                if (release_id, marker) in told:
+                    continue
+                told.add((release_id, marker))
+                folder = bundles.rebuild(files, release_id, into)
+                if marker is not None:
+                    bundles.lay_marker(folder, marker)
+                time_ms = next(row[4] for row in rows if row[0] == release_id)
+                yield ReleaseBundle(release_id, time_ms, folder, tuple(files))
             if not follow or self._closed.wait(0.5):
                 return
 

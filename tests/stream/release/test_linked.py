@@ -11,18 +11,21 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.errors import NotKTSafe
+from ktsafe.seals import check_seals, public_key
 from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.files import releases_write
+from ktsafe.stream.files.certificates import verified
 from ktsafe.stream.files.private_audits import read_owners
 from ktsafe.stream.files.releases_read import read_release
-from ktsafe.stream.release import linked
+from ktsafe.stream.files.sealing import seal_manifest
+from ktsafe.stream.release import linked, snapshotter
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import _read_back
 from ktsafe.stream.study.audits import audited
-from tests import feeds
+from tests import feeds, sealed
 from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event
 
@@ -59,7 +62,9 @@ EVENTS = feed()
 
 
 def world_of(folder, events=EVENTS, seed=3, **settings):
-    return World(folder, [events], params=PARAMS, sequence=OPTIONS, seed=seed, **settings)
+    world = World(folder, [events], params=PARAMS, sequence=OPTIONS, seed=seed, **settings)
+    world.signer = sealed.signer(folder / "keys")
+    return world
 
 
 def on_disk(folder):
@@ -73,6 +78,14 @@ def contents(world):
         release_id: (files["vertices.csv"], files["edges.csv"])
         for release_id, (_, files) in world.releases.releases.items()
     }
+
+
+def seals(world):
+    """Return what chain and signatures of all releases say."""
+    key = public_key(sealed.key_files(world.folder / "keys")[1].read_bytes())
+    manifests = [files["manifest.json"] for _, files in world.releases.releases.values()]
+    found = check_seals(manifests, [key])
+    return [(check.signature, check.size, check.problems) for check in found]
 
 
 def freshness(world):
@@ -115,6 +128,32 @@ def test_releases_of_a_sequence_are_safe_together(undisturbed, tmp_path):
         ids.append(set(release.ids))
     assert all(len(a & b) > len(a) / 2 for a, b in itertools.pairwise(ids))
     assert all((g["w"], g["cover"]) == ("all", True) for g in guarantees(undisturbed))
+
+
+def test_releases_are_sealed_one_after_the_other(undisturbed, tmp_path):
+    """Manifests are chained from the first on, signed, and state what the verifier finds."""
+    n_releases = len(undisturbed.releases.releases)
+    assert seals(undisturbed) == [("valid", n, ()) for n in range(n_releases)]
+    for name, (_, files) in undisturbed.releases.releases.items():
+        (tmp_path / name).mkdir()
+        for file, data in files.items():
+            (tmp_path / name / file).write_bytes(data)
+        release = read_release(tmp_path / name)
+        assert release.manifest.seal.verdict.sha256 == verified(release).digest(release.ids)
+
+
+def test_what_is_sealed_is_what_was_judged(tmp_path, monkeypatch):
+    """A manifest that changed between the judgement and the seal is withheld."""
+
+    def forged(folder, *args):
+        path = folder / "manifest.json"
+        path.write_text(path.read_text().replace('"k": 2', '"k": 3'))
+        return seal_manifest(folder, *args)
+
+    monkeypatch.setattr(snapshotter, "seal_manifest", forged)
+    world = world_of(tmp_path, events=feed(slots=1))
+    assert world.run().withheld == {"unsafe": 1}
+    assert not world.releases.releases
 
 
 def test_the_manifest_says_how_old_what_is_shown_may_be(undisturbed):
@@ -183,6 +222,7 @@ def crash_and_recover(undisturbed, world_at, step):
         seen = world.digests()
         world.run()
         assert world.digests() | seen == world.digests(), wire.crashed_in
+        assert seals(world) == seals(undisturbed), wire.crashed_in
         assert contents(world) == contents(undisturbed), wire.crashed_in
         assert world.graph() == undisturbed.graph()
         assert freshness(world) == freshness(undisturbed)
@@ -241,6 +281,7 @@ def test_what_the_auditor_refuses_leaves_no_trace(tmp_path, monkeypatch, at):
                 [linked_violation(findings.release_id)],
                 findings.checked,
                 findings.figures,
+                findings.verdict,
             )
 
         return changed

@@ -16,6 +16,7 @@ from typing import Any
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Source
+from ktsafe.connectors.signing import Signer
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.snapshot import GraphSnapshot
@@ -168,6 +169,8 @@ class World:
         """What statistics beside the releases may cost."""
         self.attack = AttackSettings()
         """How releases are attacked; not at all, unless a test asks for it."""
+        self.signer: Signer | None = None
+        """Who signs releases."""
         self.now_s = 0.0
         self.wall_ahead_s = 0.0
         """How far the wall clock is ahead; set it anew and the clock jumps."""
@@ -225,6 +228,7 @@ class World:
                 min_f1=self.min_f1,
                 slots=self.slots,
                 epsilon_per_year_micro=self.epsilon_per_year_micro,
+                signer=self.signer,
                 attack=self.attack,
                 frozen={"options": self.sequence.to_mapping() if self.sequence else None},
             ),

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from ktsafe.seals import check_seals
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.inspection import examine
@@ -263,6 +264,9 @@ def test_a_rebase_begins_a_new_sequence(tmp_path, sequence):
     ids = [json.loads(manifest)["sequence_id"] for manifest in world.digests().values()]
     assert len(set(ids[:3])) == 1
     assert set(ids[3:]) == {rebased["sequence_id"]} != set(ids[:3])
+    manifests = [files["manifest.json"] for _, files in world.releases.releases.values()]
+    chain = check_seals(manifests)
+    assert [(check.size, check.problems) for check in chain] == [(n, ()) for n in range(len(ids))]
 
 
 def test_a_frozen_state_becomes_a_backup_that_restores(tmp_path):

@@ -66,6 +66,13 @@ def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -
     assert {path: path.read_bytes() for path in bytes_before} == bytes_before
     manifests = [json.loads((releases / name / "manifest.json").read_text()) for name in after]
     assert len({manifest["sequence_id"] for manifest in manifests}) == 1
+    seals = [manifest.get("seal") for manifest in manifests]
+    assert seals[: len(before)] == [None] * len(before)
+    assert [seal["log"]["size"] for seal in seals[len(before) :]] == [
+        *range(len(before), len(after))
+    ]
+    verified = ktsafe("verify", releases)
+    assert verified.returncode == Exit.OK, verified.stdout + verified.stderr
     audited = ktsafe("audit", releases, "--map", tmp_path / "state" / "audit")
     assert audited.returncode == Exit.OK, audited.stdout + audited.stderr
 

@@ -1,0 +1,146 @@
+"""A release is withdrawn: who is noted, who is told, and who refuses it, step by step."""
+
+import json
+import re
+import shlex
+import stat
+from pathlib import Path
+
+import jsonschema
+import pytest
+
+import ktsafe
+from ktsafe.connectors.base import WITHDRAWN
+from ktsafe.reader import Withdrawn
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.upkeep.disclosures import DISCLOSURES, Disclosure, note, noted
+from tests import sealed
+
+ROOT = Path(__file__).parents[3]
+RUNBOOK = (ROOT / "ops/runbook.md").read_text()
+CONFIG = """
+[attributes]
+quasi_identifiers = ["gender", "age"]
+sensitive = "health"
+sensitive_values = ["ill"]
+[source]
+kind = "files"
+paths = ["feed.jsonl"]
+[sink]
+kind = "files"
+folder = "releases"
+[dead_letters]
+kind = "files"
+path = "dead.jsonl"
+[state]
+folder = "state"
+[release]
+every = "1d"
+"""
+WHY = "It has a column that was not to be published."
+
+
+@pytest.fixture
+def site(tmp_path):
+    """Give the folder of a service that has published three releases."""
+    (tmp_path / "ktsafe.toml").write_text(CONFIG)
+    for folder in sealed.sealed_releases(tmp_path / "releases", 3):
+        (tmp_path / "state" / "audit" / folder.name).mkdir(parents=True)
+    return tmp_path
+
+
+def said(capsys, *arguments):
+    code = run_command([str(argument) for argument in arguments])
+    captured = capsys.readouterr()
+    return code, captured.out, captured.err
+
+
+def names(site):
+    return sorted(path.name for path in (site / "releases").iterdir())
+
+
+def test_the_runbook_is_rehearsed(site, capsys):
+    """Its commands, as they stand there: all readers refuse the release, audits read it."""
+    name, config = names(site)[1], site / "ktsafe.toml"
+    to = ("--to", "Institute A", "--terms", "contract 12")
+    assert said(capsys, "releases", "disclose", name, config, *to)[0] == Exit.OK
+    (section,) = re.findall(r"### A release must not be.*?```\n(.*?)```", RUNBOOK, re.DOTALL)
+    places = {"ID": name, "CONFIG": str(config), "RELEASES/ID": str(site / "releases" / name)}
+    lines = [shlex.split(line, comments=True)[1:] for line in section.splitlines()]
+    outs = [said(capsys, *(places.get(word, word) for word in line)) for line in lines]
+    assert [code for code, *_ in outs] == [Exit.OK] * 3
+    assert "Institute A (contract 12)" in outs[0][1]
+    assert f"withdrawn: {WHY}" in outs[1][1]
+    assert "kt-safe (" in outs[2][1]
+
+    folder = site / "releases" / name
+    with pytest.raises(Withdrawn, match=WHY):
+        ktsafe.read(folder)
+    with pytest.warns(UserWarning, match=WHY):
+        assert len(ktsafe.read(site / "releases")) == 2
+    code, out, _ = said(capsys, "verify", site / "releases")
+    assert (code, f"withdrawn: {WHY}" in out) == (Exit.UNSAFE, True)
+    into = site / "mine"
+    code, out, err = said(capsys, "releases", "read", config, "--into", into, "--all")
+    assert (code, name in out, f"{name} was withdrawn: {WHY}" in err) == (Exit.OK, False, True)
+    with pytest.raises(Withdrawn, match=WHY):
+        ktsafe.read(into / name)
+    marker = json.loads((folder / WITHDRAWN).read_text())
+    schema = json.loads((ROOT / "docs/schemas/withdrawal.schema.json").read_text())
+    jsonschema.Draft202012Validator(schema).validate(marker)
+    assert "Institute" not in json.dumps(marker)
+
+
+def test_the_latest_release_is_refused_once_withdrawn(site, capsys):
+    """`releases read` gives none in its place, unless it is asked for what was withdrawn."""
+    config, last = site / "ktsafe.toml", names(site)[-1]
+    assert said(capsys, "releases", "withdraw", last, config, "--why", WHY, "--yes")[0] == Exit.OK
+    read = ("releases", "read", config, "--into", site / "mine")
+    code, out, err = said(capsys, *read)
+    assert (code, out) == (Exit.UNSAFE, "")
+    assert f"{last} was withdrawn: {WHY}" in err
+    code, out, err = said(capsys, *read, "--withdrawn")
+    assert (code, last in out) == (Exit.OK, True)
+
+
+def test_copies_are_noted_in_private(site, capsys):
+    """The log is appended to, readable by its owner only, and tells what is there."""
+    name, config = names(site)[0], site / "ktsafe.toml"
+    for to in ("Institute A", "Institute B"):
+        said(capsys, "releases", "disclose", name, config, "--to", to, "--terms", "contract")
+    code, out, _ = said(capsys, "releases", "disclose", name, config, "--json")
+    assert code == Exit.OK
+    assert [entry["to"] for entry in json.loads(out)["noted"]] == ["Institute A", "Institute B"]
+    path = site / "state" / "audit" / name / DISCLOSURES
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert said(capsys, "releases", "disclose", names(site)[1], config)[1] == "nobody is noted\n"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("disclose", "../../state", "CONFIG"),
+        ("disclose", "000009-19700109T000000Z", "CONFIG"),
+        ("disclose", "ID", "CONFIG", "--to", "Institute A"),
+        ("disclose", "ID", "CONFIG", "--terms", "contract"),
+        ("withdraw", "ID", "CONFIG", "--why", " ", "--yes"),
+        ("withdraw", "000009-19700109T000000Z", "CONFIG", "--why", "x", "--yes"),
+    ],
+)
+def test_what_cannot_be_is_refused(site, capsys, arguments):
+    """Unknown releases, half a disclosure, no reason: nothing is written."""
+    places = {"ID": names(site)[0], "CONFIG": site / "ktsafe.toml"}
+    assert said(capsys, "releases", *(places.get(a, a) for a in arguments))[0] == Exit.USAGE
+    assert not list(site.rglob(DISCLOSURES))
+    assert not list(site.rglob(WITHDRAWN))
+
+
+def test_a_line_that_was_cut_off_hides_no_other(tmp_path):
+    """After a crash in the middle of a line the log goes on behind it."""
+    note(tmp_path, Disclosure("t1", to="a", terms="x"))
+    with (tmp_path / DISCLOSURES).open("ab") as file:
+        file.write(b'{"time": "t2", "to')
+    note(tmp_path, Disclosure("t3", to="c", terms="x"))
+    assert [entry.to for entry in noted(tmp_path)] == ["a", "c"]
+    assert noted(tmp_path / "none") == []
