@@ -8,14 +8,19 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.compiled_kernels import kernel_cache, shipped_kernels
+
+if sys.platform != "win32":
+    import fcntl
 
 _IS_NUMBA_OURS: Final = "numba" not in sys.modules
 """Whether nobody else in this process has loaded the compiler so far."""
 
 from numba import config, njit  # noqa: E402 -- it must be known who loads it first
+from numba.core.caching import FunctionCache  # noqa: E402
 
 OPTIONS: Final[dict[str, Any]] = {
     "cache": True,
@@ -37,13 +42,31 @@ if _IS_NUMBA_OURS and kernel_cache.is_shipped() and config.CPU_NAME is None:
     config.CPU_FEATURES = shipped_kernels.PORTABLE["NUMBA_CPU_FEATURES"]
 
 
+class _SharedCache(FunctionCache):  # type: ignore[misc]
+    """The compiled kinds of one kernel, which one process at a time adds to.
+
+    numba reads and writes a kernel's index without a lock. Of two processes that add a kind, one
+    would lose its entry, and both might take the same file: the entry that is left could name
+    machine code for arguments of the other kind.
+    """
+
+    def save_overload(self, sig: Any, data: Any) -> None:
+        """Keep a compiled kind once no other process keeps one."""
+        with (Path(FOLDER) / "lock").open("ab") as lock:
+            if sys.platform != "win32":
+                fcntl.flock(lock, fcntl.LOCK_EX)
+            super().save_overload(sig, data)
+
+
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:
     """Compile with our options, kept in our folder: numba asks where when it is told to keep."""
     elsewhere, config.CACHE_DIR = config.CACHE_DIR, FOLDER
     try:
-        return njit(**OPTIONS, **options)(function)
+        compiled = njit(**OPTIONS, **options)(function)
+        compiled._cache = _SharedCache(function)  # noqa: SLF001 -- numba has no door for it
     finally:
         config.CACHE_DIR = elsewhere
+    return compiled
 
 
 def kernel(function: Callable[..., Any]) -> Any:

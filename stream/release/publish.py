@@ -251,7 +251,10 @@ class Publisher:
         self._observer.release_audited(staged.figures)
         if known:
             self.known.popleft()
-            self._confirm(record, said="release made again, as the sink holds it")
+            self._confirm(record)
+            log.info(
+                "the sink holds this release already, byte for byte", release_id=record.release_id
+            )
             return
         self._staged = record
         self._retry_at_s = self._monotonic()
@@ -311,14 +314,14 @@ class Publisher:
             record, self._staged = self._staged, None
             self._confirm(record)
 
-    def _confirm(self, record: ReleaseRecord, said: str = "release published") -> None:
+    def _confirm(self, record: ReleaseRecord) -> None:
         self._ledger.mark_published(record.release_id)
         self._snapshotter.keep_only(record.release_id)
         self._observer.release_published(
             record.release_id, record.slot_us, record.n_vertices, record.n_edges
         )
         log.info(
-            said,
+            "release published",
             release_id=record.release_id,
             vertices=record.n_vertices,
             edges=record.n_edges,

@@ -6,11 +6,15 @@ import ast
 import os
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import pytest
+from numba.core.caching import FunctionCache
 
 from ktsafe.compiled_kernels import kernel_cache
+from ktsafe.verify import _stars_core
 
 CALLEE = "from numba import njit\n@njit(cache=True)\ndef callee():\n    return {}\n"
 CALLER = (
@@ -163,3 +167,26 @@ def test_code_that_others_may_have_written_is_not_run(tmp_path, monkeypatch, tra
 def no_home() -> Path:
     """Find no home, as in a container whose user is in no list."""
     raise RuntimeError("Could not determine home directory.")
+
+
+def test_kinds_of_a_kernel_are_kept_one_at_a_time(monkeypatch) -> None:
+    """While a process or thread adds to the kept kinds of kernels, no other one does."""
+    inside, most, start = [], [], threading.Barrier(4)
+
+    def save(self, sig, data) -> None:
+        inside.append(sig)
+        most.append(len(inside))
+        time.sleep(0.02)
+        inside.remove(sig)
+
+    def compiled(kind: int) -> None:
+        start.wait()
+        _stars_core.narrow_histograms._cache.save_overload(kind, None)
+
+    monkeypatch.setattr(FunctionCache, "save_overload", save)
+    threads = [threading.Thread(target=compiled, args=[kind]) for kind in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert most == [1, 1, 1, 1]
