@@ -1,7 +1,8 @@
 """The dossier of a release: clause by clause a figure, what the owner states, or that it must.
 
-Numbers of clauses are those of ISO/IEC 27559:2022 (9.2 to 9.4 taken as one each) and of techniques
-in ISO/IEC 20889:2018; what each asks is in words of our own, and short.
+Numbers of clauses are meant to be those of ISO/IEC 27559:2022 (9.2 to 9.4 taken as one each), and
+of techniques in ISO/IEC 20889:2018. They were not compared with a copy, and the page says so. What
+each asks is in words of our own, and short.
 """
 
 from __future__ import annotations
