@@ -18,6 +18,7 @@ from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks, client
 from ktsafe.connectors.kafka_topics.chunks import ReleasePart
 from ktsafe.connectors.kafka_topics.tail import last_release
+from ktsafe.connectors.regular_files import is_safe_name
 
 log = logging.getLogger(__name__)
 
@@ -150,7 +151,7 @@ class KafkaReleaseSink:
         """Append a record that withdraws a release, by a producer that fences nobody off."""
         op, settings, topic = "withdraw release", self._settings, self._topic
         last = self.last()
-        if last is None or release_id > last.release_id:
+        if not is_safe_name(release_id) or last is None or release_id > last.release_id:
             raise bundles.not_there(release_id)
         part = chunks.part(release_id, 0, chunks.WITHDRAWN, marker)
         options = client.producing_options(settings)
