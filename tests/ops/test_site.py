@@ -42,7 +42,7 @@ def test_every_decision_is_listed() -> None:
         assert f"| {number} | [{title}]({path.name}) |" in listed
 
 
-@pytest.mark.parametrize(("script", "pictures"), [(concepts, 4), (before_after, 1)])
+@pytest.mark.parametrize(("script", "pictures"), [(concepts, 5), (before_after, 1)])
 def test_the_pictures_are_those_of_the_scripts(
     script: ModuleType, pictures: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
