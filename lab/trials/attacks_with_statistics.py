@@ -36,6 +36,7 @@ from ktsafe.noisy_tables import MICRO, NoisyTable, SecretBytes, TrueChanges, noi
 from ktsafe.sequence import Changes, SequenceOptions
 from ktsafe.sequence import Sequence as Releases
 from ktsafe.sequence.memory.graph_changes import changes_between
+from ktsafe.sequence.memory.sequence_options import Births
 from lab.benchmarks.growing_feeds import churned, demo_slots
 from tests.feeds import Slot
 
@@ -53,6 +54,7 @@ def main() -> None:
     parser.add_argument("--only", default="demo,fb-reed98")
     parser.add_argument("--per-year", type=float, default=5.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--births", default="withhold")
     a = parser.parse_args()
     micro = int(a.per_year * MICRO) // 14
     for name in a.only.split(","):
@@ -60,7 +62,7 @@ def main() -> None:
             slots = demo_slots(2000, a.seed)[:RELEASES]
         else:
             slots = churned(a.data, name, 0.01, RELEASES - 1, a.seed)
-        history, told = released(name, slots, micro, a.seed)
+        history, told = released(name, slots, micro, a.seed, a.births)
         for without, given in found(history, told):
             print(
                 f"{name} | {without.attack} | {without.targets:,} | {shown(without)} | "
@@ -75,12 +77,12 @@ def shown(result: Result) -> str:
 
 
 def released(
-    feed: str, slots: Sequence[Slot], micro: int, seed: int
+    feed: str, slots: Sequence[Slot], micro: int, seed: int, births: Births
 ) -> tuple[History, list[Tables]]:
     """Release a feed; return the releases with the truth, and the tables of each."""
     rng = np.random.default_rng(seed)
     sequence = Releases.begin(
-        slots[0][0].schema, PARAMS, SequenceOptions(), Changes.of_graph(*slots[0]), rng
+        slots[0][0].schema, PARAMS, SequenceOptions(births=births), Changes.of_graph(*slots[0]), rng
     )
     cases, ids, told = [], [], []
     for i, (graph, keys) in enumerate(slots):
@@ -269,7 +271,8 @@ def coming(history: History, told: Sequence[Tables]) -> Iterator[tuple[Result, R
     tuples = np.array([history.tuples_of_ids(i) for i in range(n)])
     owners = np.array([history.owners(i) for i in range(n)])
     first = np.argmax(tuples != ABSENT, axis=0)
-    surplus = np.array([surplus_of(history, i, told[i]) for i in range(n)])
+    both = [surplus_of(history, i, told[i]) for i in range(n)]
+    surplus, sizes = (np.array(each) for each in zip(*both, strict=True))
     came = np.flatnonzero(first > 0)
     when = first[came]
     is_person = owners[when, came] != ABSENT
@@ -278,15 +281,19 @@ def coming(history: History, told: Sequence[Tables]) -> Iterator[tuple[Result, R
     share = joined[when] / np.bincount(when, minlength=n)[when]
     known = np.column_stack((share, surplus[when, came]))
     yield learned("arrival.ties", degrees[:, None].astype(np.float64), known, is_person)
+    seen_so = np.column_stack((degrees, sizes[when, came]))
+    yield learned("arrival.ties, size of class", seen_so, known, is_person)
     ever = np.flatnonzero((tuples != ABSENT).any(axis=0))
     was_person = (owners != ABSENT).any(axis=0)[ever]
     stays = (tuples[-1, ever] != ABSENT)[:, None].astype(np.float64)
     known = surplus[first[ever], ever][:, None]
     yield learned("departure.vanished", stays, known, was_person)
+    seen_so = np.column_stack((stays, sizes[first[ever], ever]))
+    yield learned("departure.vanished, size of class", seen_so, known, was_person)
 
 
-def surplus_of(history: History, i: int, tables: Tables) -> Floats:
-    """Return, of each id, how many people its class has in the tables for each that is shown."""
+def surplus_of(history: History, i: int, tables: Tables) -> tuple[Floats, Floats]:
+    """Return, of each id, people of its class in the tables for each vertex, and its vertices."""
     graph = history.cases[i].released
     table = next((table for table in tables if table.of == "classes"), None)
     if table is None:
@@ -299,9 +306,10 @@ def surplus_of(history: History, i: int, tables: Tables) -> Floats:
     width = len(table.cells[0])
     at = np.array([cell[each] for each in zip(*texts[:width], strict=True)], dtype=np.int64)
     shown_there = np.bincount(at, minlength=len(cell))
-    out = np.zeros(history.n_ids)
-    out[history.ids[i]] = (np.array(table.counts) / np.maximum(shown_there, 1))[at]
-    return out
+    surplus, sizes = np.zeros((2, history.n_ids))
+    surplus[history.ids[i]] = (np.array(table.counts) / np.maximum(shown_there, 1))[at]
+    sizes[history.ids[i]] = shown_there[at]
+    return surplus, sizes
 
 
 def learned(
