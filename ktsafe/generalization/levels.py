@@ -97,7 +97,7 @@ def levels_of(
     >>> columns = {"age": [*range(20, 60)], "ill": ["no"] * 40}
     >>> graph = AttributedGraph.from_columns(schema, columns, [(0, 1)])
     >>> levels_of(graph, 0, 5)[-1].texts
-    ('<40', '>=40')
+    ('<44', '>=44')
     """
     maker = _Maker(graph, j, k)
     spelt = maker.spelt()

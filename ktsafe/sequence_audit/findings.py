@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence_audit.audited_release import AuditedRelease
-from ktsafe.verify.kt_safe_verdict import Verdict
+from ktsafe.verify import Verdict
 
 KINDS: Final[Mapping[str, str]] = MappingProxyType(
     {

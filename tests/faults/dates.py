@@ -143,6 +143,7 @@ class Recorder:
         self._now_s = now_s
         self._cuts = cuts
         self.busy = False
+        self.known = ()
 
     def advance(self) -> None:
         """Nothing is in flight."""

@@ -36,6 +36,7 @@ class RunningService:
         text = text.replace('level = "warning"', 'level = "info"')
         text = text.replace('kind = "files"\npaths', 'kind = "files"\nfollow = true\npaths', 1)
         assert "follow" in text
+        text += "\n[statistics]\nepsilon_per_year = 5.0\n"
         self.site.config.write_text(text)
         self.feed = folder.parent / "feed/feed-0.jsonl"
         self.url = ""

@@ -213,7 +213,7 @@ def test_the_release_takes_its_place_with_its_audit_or_not_at_all(files, tmp_pat
         raise OSError(errno.ENOSPC, "No space left on device")
 
     before = set(tmp_path.iterdir())
-    monkeypatch.setattr("ktsafe.stream.files.releases_write.write_audit", full)
+    monkeypatch.setattr("ktsafe.stream.files.single_release.write_audit", full)
     assert run_command(["anonymize", *files]) == Exit.USAGE
     assert set(tmp_path.iterdir()) == before
 

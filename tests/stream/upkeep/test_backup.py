@@ -301,3 +301,52 @@ def test_a_state_of_another_sequence_than_its_sink_does_not_publish(tmp_path, ca
     said = capsys.readouterr().err
     assert "000001-" in said
     assert "another sequence" in said
+
+
+def gone(audit):
+    shutil.rmtree(audit)
+
+
+def without_mapping(audit):
+    (audit / "mapping.csv").unlink()
+
+
+def shortened(audit):
+    lines = (audit / "mapping.csv").read_text().splitlines(keepends=True)
+    (audit / "mapping.csv").write_text("".join(lines[:-1]))
+
+
+def rubbish(audit):
+    (audit / "mapping.csv").write_bytes(b"\xff\x00")
+
+
+@pytest.mark.parametrize("damage", [gone, without_mapping, shortened, rubbish])
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_state_that_forgot_who_was_who_is_not_sound(tmp_path, capsys, damage, which):
+    """`state check` says so; `run` refuses, or names the cause with what it withholds."""
+    site = running.files_site(
+        tmp_path / "site",
+        [services.small_feed(people=30)],
+        services.ATTRIBUTES,
+        "month",
+        window="all",
+    )
+    config = str(site.config)
+    feed = tmp_path / "feed" / "feed-0.jsonl"
+    lines = feed.read_text().splitlines(keepends=True)
+    feed.write_text("".join(lines[: len(lines) // 2]))
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    assert run_command(["state", "check", config]) == Exit.OK
+    audits = sorted((site.folder / "state" / "audit").iterdir())
+    assert len(audits) > 1
+    damage(audits[which])
+    capsys.readouterr()
+    assert run_command(["state", "check", config]) == Exit.STATE
+    assert f"who is who: the private audit of {audits[which].name}" in capsys.readouterr().err
+    feed.write_text("".join(lines))
+    published = len(list((site.folder / "releases").glob("*/manifest.json")))
+    code = run_command(["run", config, "--drain"])
+    told = capsys.readouterr().err
+    assert f"the private audit of {audits[which].name}" in told
+    assert code == Exit.STATE or damage in {shortened, rubbish}
+    assert len(list((site.folder / "releases").glob("*/manifest.json"))) == published

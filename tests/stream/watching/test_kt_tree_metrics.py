@@ -50,7 +50,7 @@ def test_anonymization_is_partitioned_with_cached_pivots_and_kt_tree(
         "sink": {"kind": "files", "folder": "releases"},
         "dead_letters": {"kind": "files", "path": "letters.jsonl"},
         "state": {"folder": "state"},
-        "release": {"every": "5d"},
+        "release": {"every": "15d"},
         "metrics": {"port": 0},
     }
     settings = config.check(document, tmp_path, "test")
