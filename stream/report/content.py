@@ -108,7 +108,7 @@ def content(history: Sequence[Told], written: str) -> dict[str, Any]:
         "utility": {
             "usefulness": audit["usefulness"],
             "f1_afresh": at(audit, "afresh.edges.f1"),
-            **score(audit["usefulness"], audit.get("utility")),
+            **score(audit["usefulness"], audit.get("utility"), [told.audit for told in history]),
             "degree_bands": at(audit, "utility.degree_bands"),
             "attribute_mix": None if mix is None else dict(sorted(mix.items())),
         },

@@ -6,9 +6,10 @@ Safety has no score: a promise is kept for everybody, or it is broken.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from ktsafe.audit.freshness import RECENT
 from ktsafe.stream.files.nested import at
 
 Part = dict[str, Any]
@@ -28,6 +29,17 @@ READS: Final = {
 }
 """The parts of the score and how to read each; all are from 0 to 1, and 1 is the truth."""
 
+READS_OVER_TIME: Final = {
+    "Trend": "ratio of the changes of the number of ties since the first release (smaller / "
+    "larger); 0 if of the other sign",
+    "Freshness": "share of recent new ties shown, times the share of recently ended ties that are "
+    "not shown any more",
+}
+"""Parts that a release of a sequence has besides, where there is something to follow."""
+
+TREND_MIN: Final = 0.01
+"""Change of the true ties, as a share of the first, below which there is no trend to show."""
+
 WITHOUT_TIES: Final = ("People", "Attributes")
 """Parts that a release without any tie has, too: they limit the score, and do not add to it."""
 
@@ -35,7 +47,11 @@ AGREEMENT_MIN: Final = 0.25
 """Agreement of two runs on the truth, adjusted for chance, below which it has no communities."""
 
 
-def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> dict[str, Any]:
+def score(
+    usefulness: Mapping[str, Any],
+    utility: Mapping[str, Any] | None,
+    history: Sequence[Mapping[str, Any]] = (),
+) -> dict[str, Any]:
     """Return the score of a release and its parts, JSON-ready and private.
 
     Parameters
@@ -44,6 +60,9 @@ def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> d
         As in `ktsafe.audit.Usefulness.to_mapping`.
     utility:
         As in `ktsafe.audit.utility.utility_figures`; None: not measured.
+    history:
+        The private audits of the releases of a sequence, this one's last. With fewer than two, or
+        where nothing changed, the score has no parts of `READS_OVER_TIME`.
 
     Returns
     -------
@@ -63,10 +82,12 @@ def score(usefulness: Mapping[str, Any], utility: Mapping[str, Any] | None) -> d
         "People": _part(at(usefulness, "vertices.f1")),
         **(_of_structure(utility) if utility is not None else {}),
     }
+    later = _over_time(history)
     parts = [
         {"name": name, **found.get(name, _part(None)), "reads": reads}
         for name, reads in READS.items()
     ]
+    parts += [{"name": name, **later[name], "reads": READS_OVER_TIME[name]} for name in later]
     scores = {part["name"]: part["score"] for part in parts}
     limits = [scores.pop(name) for name in WITHOUT_TIES]
     if None in limits or None in scores.values():
@@ -102,6 +123,29 @@ def _of_structure(utility: Mapping[str, Any]) -> dict[str, Part]:
         "Centrality": _part(at(utility, "pagerank.overlap")),
         "Attributes": _part(1 - sum(apart) / len(apart) if apart else None),
     }
+
+
+def _over_time(history: Sequence[Mapping[str, Any]]) -> dict[str, Part]:
+    """Return the parts of `READS_OVER_TIME` that there are, by name."""
+    if len(history) < 2:
+        return {}
+    found = {}
+    first, last = history[0], history[-1]
+    true, released = (
+        at(last, f"size.{of}.edges") - at(first, f"size.{of}.edges")
+        for of in ("original", "released")
+    )
+    if true and abs(true) >= TREND_MIN * at(first, "size.original.edges"):
+        is_told = true * released > 0
+        found["Trend"] = _part(_ratio(abs(true), abs(released)) if is_told else 0.0, true, released)
+    shown = at(last, f"freshness.ties.{RECENT}.shown")
+    if shown is not None:
+        ended = [at(last, f"freshness.{of}.{RECENT}") for of in ("ended", "ended_by_leaving")]
+        some = [each for each in ended if each is not None and each["count"]]
+        count = sum(each["count"] for each in some)
+        still = sum(each["count"] * each["shown"] for each in some) / count if count else 0.0
+        found["Freshness"] = _part(shown * (1 - still))
+    return found
 
 
 def _agreement(

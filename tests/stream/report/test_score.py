@@ -14,7 +14,7 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import utility_figures
 from ktsafe.datasets import uniform
-from ktsafe.stream.report.score import READS, score
+from ktsafe.stream.report.score import READS, READS_OVER_TIME, score
 from tests.stream.report.examples import graph, told
 
 
@@ -115,3 +115,78 @@ def test_every_part_lies_between_nothing_and_the_truth(f1, moved, hops, more_hop
     else:
         people = next(part["score"] for part in found["parts"] if part["name"] == "People")
         assert 0 <= found["score"] <= people + 1e-6
+
+
+def year(ties: list[set[int]], shown: list[set[int]]) -> list[dict[str, object]]:
+    """Return audits of releases whose ties, true and shown, are numbers; counted by sets."""
+    audits: list[dict[str, object]] = []
+    for i, (true, released) in enumerate(zip(ties, shown, strict=True)):
+        size = {"original": {"edges": len(true)}, "released": {"edges": len(released)}}
+        began = true - ties[0]
+        ended = {tie for j in range(i) for tie in (ties[j] & shown[j]) - true}
+        audits.append(
+            {
+                "size": size,
+                "freshness": {
+                    "ties": {"recent": aged(began, released)},
+                    "ended": {"recent": aged({tie for tie in ended if tie % 2}, released)},
+                    "ended_by_leaving": {
+                        "recent": aged({tie for tie in ended if not tie % 2}, released)
+                    },
+                },
+            }
+        )
+    return audits
+
+
+def aged(some: set[int], released: set[int]) -> dict[str, object]:
+    """Return how many there are and the share of them that is shown."""
+    return {"count": len(some), "shown": len(some & released) / len(some) if some else None}
+
+
+def over_time(history: list[dict[str, object]]) -> dict[str, float]:
+    """Return the parts over time."""
+    audit = told().audit
+    found = score(audit["usefulness"], audit["utility"], history)
+    scores = [
+        part["score"] for part in found["parts"] if part["name"] not in ("People", "Attributes")
+    ]
+    limits = [part["score"] for part in found["parts"] if part["name"] in ("People", "Attributes")]
+    assert found["score"] == pytest.approx(np.mean(scores) * np.prod(limits), abs=1e-5)
+    return {p["name"]: p["score"] for p in found["parts"] if p["name"] in READS_OVER_TIME}
+
+
+def test_parts_over_time_are_those_of_sets_of_ties() -> None:
+    """Of 40 new ties 10 are shown, of 20 ended ones 5 still: .25 times .75; 15 for 20 more: .75."""
+    true = [set(range(100)), set(range(20, 140))]
+    late = set(range(15, 20)) | set(range(20, 90)) | set(range(100, 110)) | set(range(200, 230))
+    assert over_time(year(true, [true[0], late])) == {"Trend": 0.75, "Freshness": 0.1875}
+    assert over_time(year(true, true)) == {"Trend": 1.0, "Freshness": 1.0}
+
+
+def test_the_other_sign_and_no_edges_are_worth_nothing() -> None:
+    """Fewer ties where there are more, and nothing at all, have 0 in both parts."""
+    true = [set(range(100)), set(range(140))]
+    assert over_time(year(true, [true[0], set(range(90))])) == {"Trend": 0.0, "Freshness": 0.0}
+    assert over_time(year(true, [set(), set()])) == {"Trend": 0.0, "Freshness": 0.0}
+
+
+def test_parts_over_time_rise_with_the_share_of_ties() -> None:
+    """Each further tenth of the ties, old and new, scores more; a hundredth at most .01."""
+    true = [set(range(1000)), set(range(100, 1600))]
+
+    def of(share: float) -> dict[str, float]:
+        return over_time(year(true, [{t for t in ties if t % 100 < 100 * share} for ties in true]))
+
+    each = [of(tenths / 10) for tenths in range(11)]
+    for name in READS_OVER_TIME:
+        scores = [found[name] for found in each]
+        assert scores == sorted(set(scores))
+        assert of(0.01)[name] <= 0.0101
+
+
+def test_where_nothing_is_followed_there_are_no_parts_over_time() -> None:
+    """A single release, and a sequence whose ties hardly change, keep the parts of one release."""
+    ties = set(range(1000))
+    assert over_time(year([ties], [ties])) == {}
+    assert over_time(year([ties, ties], [ties, ties])) == {}
