@@ -23,6 +23,8 @@ MAY_IMPORT = {
 """Which of our packages each package may import, beside itself."""
 TESTING = ROOT / "ktsafe" / "testing"
 """Contracts of connectors, for those who write one: above the connectors, below nothing."""
+PROTECTED = ROOT / "ktsafe" / "protection" / "protected.py"
+"""A protected graph writes itself and shows its page when it is asked to; both are made above."""
 OURS = {*MAY_IMPORT, "ktsafe_lab", "lab", "tests", "ops"}
 
 
@@ -50,7 +52,11 @@ def imported(path: Path) -> Iterator[tuple[int, str]]:
 @pytest.mark.parametrize("package", MAY_IMPORT)
 def test_packages_import_only_what_lies_below(package: str) -> None:
     """A package imports of ours only itself and what it is allowed to."""
-    modules = [p for p in sorted((ROOT / package).rglob("*.py")) if TESTING not in p.parents]
+    modules = [
+        path
+        for path in sorted((ROOT / package).rglob("*.py"))
+        if TESTING not in path.parents and path != PROTECTED
+    ]
     assert modules
     forbidden = OURS - MAY_IMPORT[package] - {package} | {"relative import beyond the package"}
     found = [
@@ -60,6 +66,15 @@ def test_packages_import_only_what_lies_below(package: str) -> None:
         if name in forbidden
     ]
     assert found == []
+
+
+def test_a_protected_graph_loads_what_lies_above_only_when_asked() -> None:
+    """It imports two functions of the service's files and pages, inside of its methods."""
+    tree = ast.parse(PROTECTED.read_text(encoding="utf-8"))
+    above = {name for _, name in imported(PROTECTED)} & OURS - {"ktsafe"}
+    assert above == {"stream"}
+    at_the_top = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
+    assert "stream" not in {package_of(str(node.module)) for node in at_the_top}
 
 
 def test_contracts_know_the_connectors_only() -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import html
-import importlib
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from functools import cached_property
 from pathlib import Path
@@ -204,7 +203,9 @@ class Protected:
         NotKTSafe
             If the strict verifier does not pass what was written.
         """
-        _above("ktsafe.stream.files.single_release").save(self, Path(out), Path(audit))
+        from ktsafe.stream.files.single_release import save  # noqa: PLC0415 -- it lies above
+
+        save(self, Path(out), Path(audit))
 
     def report(self) -> str:
         """Return a few lines about safety and utility; private, since they tell what is true."""
@@ -233,8 +234,9 @@ class Protected:
 
     @cached_property
     def _page(self) -> str:
-        page: str = _above("ktsafe.stream.report.protected_page").page_of(self)
-        return page
+        from ktsafe.stream.report.protected_page import page_of  # noqa: PLC0415 -- it lies above
+
+        return page_of(self)
 
     def _lines(self) -> Iterator[tuple[str, str]]:
         params, utility = self.params, self.utility
@@ -248,11 +250,6 @@ class Protected:
             yield "told", str(self.provenance.advice)
         if said := ", ".join(f"{n:,} {what}" for what, n in self.provenance.ignored.items() if n):
             yield "ignored", said
-
-
-def _above(module: str) -> Any:
-    """Load what stands above the mechanism: it writes files and pages, which is not done here."""
-    return importlib.import_module(module)
 
 
 def _compared(overlap: Overlap) -> str:

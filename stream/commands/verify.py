@@ -51,7 +51,7 @@ def verify_folders(
     Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can
     take long on dense releases. A pair that is not decided counts against the release.
     """
-    from ktsafe.stream.files.releases_read import release_folders
+    from ktsafe.stream.files.releases_read import release_folders, why_withdrawn
 
     if page is not None:
         _write_page(page)
@@ -69,7 +69,7 @@ def verify_folders(
     with phases("verifying") as progress:
         for number, folder in enumerate(found):
             progress(folder.name, number / len(found))
-            why = None if withdrawn else _why_withdrawn(folder)
+            why = None if withdrawn else why_withdrawn(folder)
             if why is None:
                 reports.append(_verified(folder, limit, certificate))
             else:
@@ -98,19 +98,6 @@ def _write_page(path: Path) -> None:
             file.write(text)
     except OSError as error:
         raise InvalidParams(f"{path} cannot be written ({error.strerror}).") from None
-
-
-def _why_withdrawn(folder: Path) -> str | None:
-    """Return why a release was withdrawn, None if it was not."""
-    from ktsafe.connectors.regular_files import read_regular
-    from ktsafe.seals import WITHDRAWN, reason_of
-
-    if not (folder / WITHDRAWN).exists():
-        return None
-    try:
-        return reason_of(read_regular(folder / WITHDRAWN, MARKER_BYTES_MAX))
-    except OSError:
-        return reason_of(b"")
 
 
 def _refused(folder: Path, why: str) -> dict[str, Any]:
@@ -184,7 +171,6 @@ def _verified(folder: Path, limit: int, certificate: Path | None) -> dict[str, A
     }
 
 
-MARKER_BYTES_MAX: Final = 65_536
 _ASKED: Final = ("k", "t", "alpha", "epsilon", "n_hops", "reading")
 
 

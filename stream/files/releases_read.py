@@ -19,10 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import PrivacyParams
-from ktsafe.connectors.base import MANIFEST
+from ktsafe.connectors.base import MANIFEST, WITHDRAWN
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
+from ktsafe.seals import reason_of
 from ktsafe.stream.files.parquet import (
     EDGES_PARQUET,
     VERTICES_PARQUET,
@@ -42,6 +43,8 @@ if TYPE_CHECKING:
 FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS})
 """Every file that a release may have beside its manifest."""
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
+MARKER_BYTES_MAX: Final = 65_536
+"""Of the marker of a withdrawn release."""
 
 
 class ReleaseUnreadable(KtsafeError):
@@ -220,6 +223,16 @@ class Release:
             graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
         graph.add_edges_from((self.ids[u], self.ids[v]) for u, v in self.edges.tolist())
         return graph
+
+
+def why_withdrawn(folder: Path) -> str | None:
+    """Return why the owner withdrew a release, None if it did not."""
+    if not (folder / WITHDRAWN).exists():
+        return None
+    try:
+        return reason_of(read_regular(folder / WITHDRAWN, MARKER_BYTES_MAX))
+    except OSError:
+        return reason_of(b"")
 
 
 def release_folders(folders: Iterable[Path]) -> list[Path]:

@@ -18,12 +18,17 @@ from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.releases_write import AUDIT
 
-Kind = Literal["guarantee", "attack", "people", "sensitive", "open"]
+Kind = Literal["withdrawn", "guarantee", "attack", "people", "sensitive", "open"]
+BROKEN: Final = frozenset({"withdrawn", "guarantee", "attack"})
+"""Kinds of findings with which a release should not be in use."""
+WITHDRAWN: Final = "withdrawn"
+"""Key of the reason under which a report adds it to the audit of a withdrawn release."""
 
 BOUNDED: Final = ("one_hop", "sensitive_inference", "denoised", "two_hops")
 """Attacks on a single release that have a bound: without one of them the judgement is open."""
 
 DO: Final[Mapping[Kind, str]] = {
+    "withdrawn": "Tell those who have copies to delete them: `disclosures.jsonl` names them.",
     "guarantee": "Do not publish it. If it is out: stop the service, keep state and releases, and "
     "report the defect.",
     "attack": "Name fewer quasi-identifiers or a larger k, and begin a new sequence. Tell those "
@@ -45,8 +50,8 @@ class Finding(msgspec.Struct, frozen=True):
 
     @property
     def is_broken(self) -> bool:
-        """Whether a guarantee is broken or an attack exceeds its bound."""
-        return self.kind in {"guarantee", "attack"}
+        """Whether it is withdrawn, a guarantee is broken, or an attack exceeds its bound."""
+        return self.kind in BROKEN
 
 
 def findings(audit: Mapping[str, Any], *, covers_changes: bool = False) -> list[Finding]:
@@ -65,7 +70,9 @@ def findings(audit: Mapping[str, Any], *, covers_changes: bool = False) -> list[
     >>> [found.kind for found in findings(audit)]
     ['people', 'open']
     """
+    why = audit.get(WITHDRAWN)
     each = {
+        "withdrawn": [] if why is None else [f"The owner withdrew this release: {why}"],
         "guarantee": _broken_guarantees(audit, covers_changes=covers_changes),
         "attack": _broken_attacks(audit),
         "people": _too_few_people(audit),

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from ktsafe.audit.freshness import AGE_MAX, RECENT
 from ktsafe.stream.figure_text import number, percent, text_of
+from ktsafe.stream.files.verdict import BROKEN
 from ktsafe.stream.report import charts
 from ktsafe.stream.report.rendering import rendered
 from ktsafe.stream.report.words import DRIFT, KINDS
@@ -29,6 +30,7 @@ def page(content: Mapping[str, Any]) -> str:
         private=PRIVATE,
         k=next(row["value"] for row in content["parameters"] if row["name"] == "k"),
         kinds=KINDS,
+        broken_kinds=sorted(BROKEN),
         scale_top=_scale_top,
         degree_rows=[(charts.band(row), row["original"], row["released"]) for row in bands or ()],
         curve_heads=heads,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 from collections.abc import Callable
+from itertools import compress
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +21,10 @@ from ktsafe.stream.files.releases_read import (
     read_manifest,
     read_release,
     release_folders,
+    why_withdrawn,
 )
 from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.files.verdict import WITHDRAWN
 from ktsafe.stream.report.content import Told
 from ktsafe.stream.study.audits import Truth, case_of
 from ktsafe.stream.study.measuring import measured
@@ -62,8 +65,12 @@ def told_of(
     if not folders:
         raise ConfigError("There is no release to report of.")
     manifests = [read_manifest(folder) for folder in folders]
-    kept = [m for m in manifests if m.sequence_id == manifests[-1].sequence_id]
+    is_kept = [m.sequence_id == manifests[-1].sequence_id for m in manifests]
+    kept, places = (list(compress(each, is_kept)) for each in (manifests, folders))
     audits = [_figures(sources.mapping, manifest) for manifest in kept]
+    for audit, folder in zip(audits, places, strict=True):
+        if (why := why_withdrawn(folder)) is not None:
+            audit[WITHDRAWN] = why
     if attacks is not None:
         audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
     if sources.truth is not None:

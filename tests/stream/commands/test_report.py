@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
 import stat
 from pathlib import Path
 
@@ -179,3 +180,18 @@ def test_attacks_of_another_command_are_taken(home, tmp_path, capsys) -> None:
     more = ["--attacks", str(tmp_path / "attacks.json"), "--out", str(tmp_path / "s.html")]
     assert run_command(report(home, *more)) == Exit.USAGE
     assert "ktsafe attack --json" in capsys.readouterr().err
+
+
+def test_a_withdrawn_release_is_marked(home, tmp_path, capsys) -> None:
+    """The page says so first, with the reason and what to do, and is not green."""
+    copy = tmp_path / "release"
+    shutil.copytree(home / "release", copy)
+    (copy / "withdrawn.json").write_text(json.dumps({"why": "A column too many <b>."}))
+    words = ["report", str(copy), "--map", str(home / "private")]
+    assert run_command([*words, "--out", str(tmp_path / "r.html"), "--json"]) == Exit.OK
+    found = json.loads(capsys.readouterr().out)["safety"]
+    assert found["verdict"] == "broken"
+    assert found["findings"][0]["kind"] == "withdrawn"
+    text = (tmp_path / "r.html").read_text()
+    assert "The owner withdrew this release: A column too many &lt;b&gt;" in text
+    assert "delete them" in text
