@@ -7,8 +7,6 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Final
 from xml.etree import ElementTree as ET
 
-from ktsafe.stream.watching.status_html import node
-
 WIDTH: Final = 360
 HEIGHT: Final = 190
 LEFT, RIGHT, TOP, BOTTOM = 44, 8, 10, 24
@@ -22,6 +20,23 @@ SERIES: Final = ("true", "shown", "third")
 """Classes of the lines of a chart, in order."""
 
 Pair = tuple[str, float | None, float | None]
+
+
+def node(tag: str, *children: ET.Element | str, **attributes: str) -> ET.Element:
+    """Return an element; its text is escaped when it is written.
+
+    `class_` stands for class, and underscores in names for hyphens.
+    """
+    named = {name.rstrip("_").replace("_", "-"): text for name, text in attributes.items()}
+    element = ET.Element(tag, named)
+    for child in children:
+        if isinstance(child, ET.Element):
+            element.append(child)
+        elif len(element):
+            element[-1].tail = (element[-1].tail or "") + child
+        else:
+            element.text = (element.text or "") + child
+    return element
 
 
 def columns(rows: Sequence[Pair], says: str) -> ET.Element:

@@ -5,12 +5,12 @@ Places, titles and expressions are those of the dashboard; the drawing is plain.
 
 from __future__ import annotations
 
+import datetime
 import math
 from typing import Any, NamedTuple
 from xml.etree import ElementTree as ET
 
-from ktsafe.stream.watching.status_html import moment, node, written
-from ktsafe.stream.watching.status_html import span as duration
+from ktsafe.stream.report.charts import node
 from tests.ops import dashboards
 from tests.ops.prometheus import Prometheus
 
@@ -141,3 +141,24 @@ def _number(value: float, unit: str) -> str:
             return f"{value:,.4g}"
         case _:
             return f"{value:,.3g} {unit}"
+
+
+def written(root: ET.Element) -> str:
+    """Return a whole document as HTML."""
+    return "<!DOCTYPE html>\n" + ET.tostring(root, encoding="unicode", method="html") + "\n"
+
+
+def moment(seconds: float) -> str:
+    """Return a moment for people, in UTC."""
+    return f"{datetime.datetime.fromtimestamp(seconds, datetime.UTC):%Y-%m-%d %H:%M:%S} UTC"
+
+
+def duration(seconds: float) -> str:
+    """Return a duration for people, in its two greatest units."""
+    left = max(round(seconds), 0)
+    parts: list[str] = []
+    for unit, size in (("d", 86_400), ("h", 3600), ("min", 60), ("s", 1)):
+        count, left = divmod(left, size)
+        if count or parts:
+            parts.append(f"{count} {unit}")
+    return " ".join(parts[:2]) or "0 s"
