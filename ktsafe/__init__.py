@@ -23,7 +23,8 @@ if TYPE_CHECKING:
     from ktsafe.graph import MISSING, AttributedGraph, Schema
     from ktsafe.options import AnonymizeOptions
     from ktsafe.params import PrivacyParams
-    from ktsafe.protection import Protected, protect
+    from ktsafe.protection.protect import protect
+    from ktsafe.protection.protected import Protected
     from ktsafe.reader import read
 
 __all__ = [

@@ -66,9 +66,9 @@ def told_of(
         raise ConfigError("There is no release to report of.")
     manifests = [read_manifest(folder) for folder in folders]
     is_kept = [m.sequence_id == manifests[-1].sequence_id for m in manifests]
-    kept, places = (list(compress(each, is_kept)) for each in (manifests, folders))
+    kept = list(compress(manifests, is_kept))
     audits = [_figures(sources.mapping, manifest) for manifest in kept]
-    for audit, folder in zip(audits, places, strict=True):
+    for audit, folder in zip(audits, compress(folders, is_kept), strict=True):
         if (why := why_withdrawn(folder)) is not None:
             audit[WITHDRAWN] = why
     if attacks is not None:
