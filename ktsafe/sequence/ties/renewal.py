@@ -1,7 +1,8 @@
 """Which pairs of classes go dark to be planned afresh: nothing shown gets older than promised.
 
-Oldest first, and so many that what is left can go in equal shares of the true ties, release by
-release. Of equally old pairs those go first of which most changed.
+Oldest first, and so many that what is left can go in equal shares of the shown edges, release by
+release, so that their number stays level. Of equally old pairs those go first of which most
+changed.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ EARLY = 0.8
 """Share of the greatest age within which all pairs go in turn, so that few are left for the end."""
 
 SPREAD = 0.05
-"""Share of the true ties of a cell that may go dark before others of equally old pairs do."""
+"""Share of the edges of a cell that may go dark before others of equally old pairs do."""
 
 
 def turn(max_age: int) -> float:
@@ -38,49 +39,51 @@ def to_renew(state: State, max_age: int) -> list[Tie]:
     """
     shown = list(state.edges.between)
     age = {classes: state.current.number - state.current.planned[classes] for classes in shown}
-    n_true = {c: len(state.edges.between[c]) - state.edges.n_inserted[c] for c in shown}
+    n_edges = {c: len(state.edges.between[c]) for c in shown}
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
     span = turn(max_age)
-    share = sum(n_true.values()) / span
+    # What is dark now is shown again in the next release.
+    n_dark = sum(map(len, state.former.between.values()))
+    share = (sum(n_edges.values()) + n_dark) / span
     # What goes later is the oldest pairs but for a share of each release that they have left.
     due = room = 0.0
     for classes in shown:
-        due += n_true[classes]
+        due += n_edges[classes]
         room = max(room, due - share * max(span - age[classes], 0.0))
     renewed: list[Tie] = []
     waiting = 0
-    for classes in _spread(state, shown, age, n_true):
+    for classes in _spread(state, shown, age, n_edges):
         # What is left of the room is for the older pairs that did not fit.
         if age[classes] < max(waiting, max_age if room <= 0 else 0):
             break
-        if age[classes] >= max_age or n_true[classes] <= room:
+        if age[classes] >= max_age or n_edges[classes] <= room:
             renewed.append(classes)
-            room -= n_true[classes]
+            room -= n_edges[classes]
         else:
             waiting = age[classes]
     return renewed
 
 
 def _spread(
-    state: State, shown: list[Tie], age: dict[Tie, int], n_true: dict[Tie, int]
+    state: State, shown: list[Tie], age: dict[Tie, int], n_edges: dict[Tie, int]
 ) -> Iterator[Tie]:
     """Return pairs, the oldest first; of equally old ones that whose cells lost least so far."""
     if not shown:
         return
     values = np.array(state.codes.classes, dtype=np.int64).reshape(len(state.codes.classes), -1)
     cells = np.column_stack(cells_of(values, np.array(shown)))
-    true = np.array([n_true[c] for c in shown], dtype=np.float64)
+    edges = np.array([n_edges[c] for c in shown], dtype=np.float64)
     ages = np.array([age[c] for c in shown])
-    total = np.column_stack([np.bincount(c, true)[c] for c in cells.T]) + 1
+    total = np.column_stack([np.bincount(c, edges)[c] for c in cells.T]) + 1
     dark = np.zeros_like(total)
     is_left = np.ones(len(shown), dtype=np.bool_)
     for _ in shown:
-        after = ((dark + true[:, None]) / total).max(axis=1)
+        after = ((dark + edges[:, None]) / total).max(axis=1)
         after[~is_left | (ages < ages[is_left].max())] = np.inf
         i = int(np.argmax(after <= after.min() + SPREAD))
         yield shown[i]
         is_left[i] = False
-        dark += np.where(cells == cells[i], true[i], 0.0)
+        dark += np.where(cells == cells[i], edges[i], 0.0)
 
 
 def _staleness(state: State, classes: Tie) -> float:
