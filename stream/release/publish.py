@@ -10,9 +10,9 @@ staged bytes and the releases at the sink are compared with the ledger's record 
 somebody changed in between is not published, and nothing is published after it.
 
 Two things are mended by the service itself. A last release that is gone from the sink goes out once
-more: its staged bytes are kept until the next one is published. Releases that the sink has and the
-ledger lacks, because the state was restored from a backup, are made again, compared, and recorded
-(`ktsafe.stream.release.known_releases`).
+more, unless it was withdrawn: its staged bytes are kept until the next one is published. Releases
+that the sink has and the ledger lacks, because the state was restored from a backup, are made
+again, compared, and recorded (`ktsafe.stream.release.known_releases`).
 """
 
 from __future__ import annotations
@@ -297,10 +297,16 @@ class Publisher:
         )
 
     def _can_be_sent_again(self, record: ReleaseRecord) -> bool:
-        """Whether a release that the sink lost is of the current sequence, its bytes still here."""
+        """Whether a release that the sink lost is of the current sequence, its bytes still here.
+
+        One that was withdrawn may have been deleted on purpose, with the marker that said so.
+        """
         sequence = self._ledger.sequence()
-        is_current = sequence is not None and record.sequence_id == sequence.sequence_id
-        return is_current and self._changed_file(record) is None
+        if sequence is None or record.sequence_id != sequence.sequence_id:
+            return False
+        if self._snapshotter.is_withdrawn(record.release_id):
+            return False
+        return self._changed_file(record) is None
 
     def _settle(self, publishing: Future[None]) -> None:
         assert self._staged is not None

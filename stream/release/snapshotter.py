@@ -42,6 +42,7 @@ from ktsafe.stream.release.sealed_cut import seal
 from ktsafe.stream.release.statistics_budget import share_micro, spent_micro
 from ktsafe.stream.release.worth_gate import check_worth
 from ktsafe.stream.slots import Slots, rfc3339
+from ktsafe.stream.upkeep.disclosures import noted
 
 if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict
@@ -230,6 +231,10 @@ class Snapshotter:
         for folder in staging.iterdir() if staging.is_dir() else ():
             if folder.name != release_id:
                 shutil.rmtree(folder, ignore_errors=True)
+
+    def is_withdrawn(self, release_id: str) -> bool:
+        """Whether its owner has withdrawn a release, by its private audit."""
+        return any(entry.withdrawn for entry in noted(self._settings.audit_dir / release_id))
 
     def _erased(self) -> list[Erased]:
         return [] if self._ledger is None else self._ledger.erased()

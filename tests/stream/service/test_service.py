@@ -17,6 +17,7 @@ from ktsafe.stream.release import fresh, publish
 from ktsafe.stream.release.publish import Publisher
 from ktsafe.stream.release.wall_clock import SETTLE_S
 from ktsafe.stream.service.loop import Clock
+from ktsafe.stream.upkeep.disclosures import Disclosure, note
 from tests.memory_connectors import Crash, unavailable
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.service.simulation_feed import (
@@ -349,6 +350,22 @@ def test_a_last_release_that_is_gone_is_sent_again(tmp_path):
     there.clear()
     world.run()
     assert there == {last: lost}
+
+
+def test_a_withdrawn_release_that_is_gone_is_not_sent_again(tmp_path):
+    """Neither at a start nor beside the next release: its owner deleted it on purpose."""
+    world = World(tmp_path, PARTITIONS)
+    world.run()
+    there = world.releases.releases
+    last = max(there)
+    note(tmp_path / "audit" / last, Disclosure("2026-01-01T00:00:00Z", withdrawn="a mistake"))
+    there.pop(last)
+    world.run()
+    assert last not in there
+    world.extend(0, [event("vertex.upsert", s, f"n{s}", gender="f") for s in (61, 81)])
+    world.run()
+    assert max(there) > last
+    assert last not in there
 
 
 def test_other_parameters_are_refused(tmp_path):
