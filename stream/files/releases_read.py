@@ -10,7 +10,8 @@ import csv
 import dataclasses
 import hashlib
 import io
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -311,30 +312,96 @@ def read_release(folder: Path | str) -> Release:
         raise ReleaseUnreadable(f"The manifest in {folder} does not list {min(missing)}.")
     names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
     vertices = _rows(folder / "vertices.csv", ["id", *names])
-    edges = _rows(folder / "edges.csv", _EDGE_HEADER)
     _check_parquet(folder, manifest, VERTICES_PARQUET, ["id", *names], vertices)
-    _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, edges)
     ids = [row[0] for row in vertices]
-    position = {name: v for v, name in enumerate(ids)}
-    if len(position) != len(ids):
+    if len(set(ids)) != len(ids):
         raise ReleaseUnreadable(f"{folder / 'vertices.csv'} lists an id twice.")
     columns = {name: [row[j] for row in vertices] for j, name in enumerate(names, start=1)}
-    try:
-        pairs = [(position[a], position[b]) for a, b in edges]
-    except KeyError:
-        msg = f"{folder / 'edges.csv'} names a vertex that vertices.csv does not list."
-        raise ReleaseUnreadable(msg) from None
-    if (len(ids), len(pairs)) != (manifest.vertices, manifest.edges):
+    edges = _edges(folder, manifest, ids)
+    if (len(ids), len(edges)) != (manifest.vertices, manifest.edges):
         msg = f"The counts in the manifest of {folder} are not those of its files."
         raise ReleaseUnreadable(msg)
-    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    _check_simple(folder / "edges.csv", array, len(ids))
-    release = Release(manifest, ids, columns, array, _statistics(folder, manifest, columns))
+    _check_simple(folder / "edges.csv", edges, len(ids))
+    release = Release(manifest, ids, columns, edges, _statistics(folder, manifest, columns))
     _check_dark(folder, release)
     return release
 
 
 _EDGE_HEADER = ["source", "target"]
+ID_DIGITS: Final = 16
+_EDGE_LINE: Final = 2 * ID_DIGITS + 2
+"""Bytes of two ids of 16 digits, a comma and the end of the line."""
+_NO_DIGIT: Final = 255
+_DIGIT: Final = np.full(256, _NO_DIGIT, dtype=np.uint8)
+_DIGIT[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16, dtype=np.uint8)
+
+
+def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64]:
+    """Return the positions of the ends of all edges, shape (m, 2), as edges.csv lists them."""
+    path = folder / "edges.csv"
+    if EDGES_PARQUET not in manifest.sha256:
+        with suppress(OSError), open_regular(path) as file:
+            found = plain_edges(file.read(), ids)
+            if found is not None:
+                return found
+    rows = _rows(path, _EDGE_HEADER)
+    _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, rows)
+    position = {name: v for v, name in enumerate(ids)}
+    try:
+        pairs = [(position[a], position[b]) for a, b in rows]
+    except KeyError:
+        msg = f"{path} names a vertex that vertices.csv does not list."
+        raise ReleaseUnreadable(msg) from None
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
+
+
+def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
+    r"""Return what a CSV reader finds in the lines of edges between ids of 16 hexadecimal digits.
+
+    None unless every byte is as the service writes it; then a CSV reader must say what it is.
+
+    Examples
+    --------
+    >>> ids = ["000000000000000b", "000000000000000a"]
+    >>> plain_edges(b"source,target\n000000000000000a,000000000000000b\n", ids)
+    array([[1, 0]])
+    >>> plain_edges(b"source,target\na,b\n", ["a", "b"]) is None
+    True
+    """
+    header = ",".join(_EDGE_HEADER).encode() + b"\n"
+    if not data.startswith(header) or (len(data) - len(header)) % _EDGE_LINE:
+        return None
+    lines = np.frombuffer(data, dtype=np.uint8, offset=len(header)).reshape(-1, _EDGE_LINE)
+    after = lines[:, [ID_DIGITS, _EDGE_LINE - 1]]
+    if not (after == np.frombuffer(b",\n", dtype=np.uint8)).all():
+        return None
+    text = "".join(ids).encode()
+    if {*map(len, ids)} != {ID_DIGITS} or len(text) != ID_DIGITS * len(ids):
+        return None
+    known = _hexadecimal(np.frombuffer(text, dtype=np.uint8).reshape(-1, ID_DIGITS))
+    if known is None:
+        return None
+    order = np.argsort(known)
+    ranked = known[order]
+    edges = np.empty((len(lines), 2), dtype=np.int64)
+    for end, begin in enumerate((0, ID_DIGITS + 1)):
+        numbers = _hexadecimal(lines[:, begin : begin + ID_DIGITS])
+        if numbers is None:
+            return None
+        place = np.minimum(np.searchsorted(ranked, numbers), len(ranked) - 1)
+        if (ranked[place] != numbers).any():
+            return None
+        edges[:, end] = order[place]
+    return edges
+
+
+def _hexadecimal(letters: NDArray[np.uint8]) -> NDArray[np.uint64] | None:
+    """Return the numbers that rows of 16 letters are; None if some are no digits of the service."""
+    digits = _DIGIT[letters]
+    if digits.max(initial=0) == _NO_DIGIT:
+        return None
+    pairs = np.ascontiguousarray(digits[:, 0::2] << 4 | digits[:, 1::2])
+    return pairs.view(">u8").ravel().astype(np.uint64)
 
 
 def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
