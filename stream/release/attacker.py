@@ -66,7 +66,7 @@ NO_ATTACKS: Final = AttackSettings()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Shown:
+class AttackTarget:
     """A release under attack: the case, and who and what persists beyond it.
 
     Attributes
@@ -106,12 +106,12 @@ class _Found:
     by_name: dict[str, Any]
     n_changed: int = 0
 
-    def after(self, shown: Shown) -> _Found | None:
+    def after(self, target: AttackTarget) -> _Found | None:
         """Return what it is beside a later release; None if that must be attacked anew."""
-        if shown.n_changed is None or shown.sequence_id != self.sequence_id:
+        if target.n_changed is None or target.sequence_id != self.sequence_id:
             return None
-        n_changed = self.n_changed + shown.n_changed
-        if n_changed > AGAIN * shown.size:
+        n_changed = self.n_changed + target.n_changed
+        if n_changed > AGAIN * target.size:
             return None
         return dataclasses.replace(self, n_changed=n_changed)
 
@@ -121,13 +121,13 @@ class Attacker:
 
     def __init__(self, settings: AttackSettings) -> None:
         self._settings = settings
-        self._before: tuple[Shown, ...] = ()
-        self._last: Shown | None = None
+        self._before: tuple[AttackTarget, ...] = ()
+        self._last: AttackTarget | None = None
         self._found: _Found | None = None
         self._next_found: _Found | None = None
 
     def attack(
-        self, shown: Shown, params: PrivacyParams, go_on: Callable[[], None]
+        self, target: AttackTarget, params: PrivacyParams, go_on: Callable[[], None]
     ) -> dict[str, Any]:
         """Attack a release and return what was found, JSON-ready and private.
 
@@ -144,22 +144,23 @@ class Attacker:
             `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
             that the budget left no time for, or that failed; `of`: the release that was attacked
             by itself, if that is a former one. `afresh`, if the release has a past
-            and there was time: what a rebase would bring, see `ktsafe.stream.study.worth.afresh`.
+            and there was time: what a rebase would bring, see
+            `ktsafe.stream.evaluation.worth.afresh`.
 
         Raises
         ------
         FoundByAttack
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
-        self._last = shown
+        self._last = target
         # What may be held back is judged by itself, however little has changed.
-        known = None if self._found is None or self._settings.hold else self._found.after(shown)
-        work = _Work(_each(shown, self._before, params, {} if known is None else known.by_name))
+        known = None if self._found is None or self._settings.hold else self._found.after(target)
+        work = _Work(_each(target, self._before, params, {} if known is None else known.by_name))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
         if known is None:
             single = {name: found[name] for name in found if name in ATTACKS or name == AFRESH}
-            self._next_found = _Found(shown.sequence_id, shown.release_id, single)
+            self._next_found = _Found(target.sequence_id, target.release_id, single)
         else:
             self._next_found = known
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
@@ -174,7 +175,7 @@ class Attacker:
             told["of"] = known.release_id
         return {"attacks": told} | {name: found[name] for name in (AFRESH,) if name in found}
 
-    def settle(self, *, staged: bool) -> None:
+    def end_build(self, *, staged: bool) -> None:
         """The release attacked last is staged for good, or is none."""
         if staged and self._last is not None:
             self._before = (*self._before, self._last)[-KEPT:]
@@ -183,7 +184,10 @@ class Attacker:
 
 
 def _each(
-    shown: Shown, before: tuple[Shown, ...], params: PrivacyParams, known: dict[str, Any]
+    target: AttackTarget,
+    before: tuple[AttackTarget, ...],
+    params: PrivacyParams,
+    known: dict[str, Any],
 ) -> Iterator[tuple[str, Any]]:
     """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`.
 
@@ -191,25 +195,25 @@ def _each(
     """
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
     single = run_each(
-        shown.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
+        target.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
     )
-    history = _since(before, shown)
+    history = _since(before, target)
     for name in ATTACKS_TOLD:
         if name not in ATTACKS:
             yield name, _linked(name, history, params)
         elif not known:
             yield next(single)
     yield from known.items()
-    if shown.has_past and not known:
-        yield AFRESH, afresh(shown.case.original, params)
+    if target.has_past and not known:
+        yield AFRESH, afresh(target.case.original, params)
 
 
-def _since(before: tuple[Shown, ...], shown: Shown) -> History | None:
+def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | None:
     """Return the releases before and this one, as far as they can be linked."""
-    linked = [each for each in before if each.sequence_id == shown.sequence_id]
+    linked = [each for each in before if each.sequence_id == target.sequence_id]
     if not linked:
         return None
-    each_one = (*linked, shown)
+    each_one = (*linked, target)
     ids = np.unique(np.concatenate([each.ids for each in each_one]), return_inverse=True)[1]
     lives = np.unique(np.concatenate([each.lives for each in each_one]), return_inverse=True)[1]
     return History(
