@@ -193,7 +193,7 @@ def _one(work: Path, base: Base, place: str, name: str, seen: Seen, *, is_run: b
     else:
         assert code == Exit.OK, f"exit {code}: {said}"
         seen.dead[place] += 1
-        seen.dead_files[re.split(r"-0|\.old", name)[0]] += 1
+        seen.dead_files[re.sub(r"[-.]?[0-9]{4,}", "", name)] += 1
     if code != Exit.OK and not is_run:
         return
     seen.run_too += code != Exit.OK
