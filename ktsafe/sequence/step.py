@@ -118,6 +118,8 @@ def apply(draft: Draft, changes: Changes) -> set[int]:
     state = draft.state
     _remove_ties(state, changes)
     left = depart(draft, np.sort(_rows(state, changes.left)))
+    # Here, whatever an erasure took out before: who is inserted gets no value that nobody has.
+    state.forget_texts(draft.frame.configured)
     _change(state, changes)
     if (state.people.rows_of(changes.joined) != NOBODY).any():
         raise InvalidGraph("Somebody joins who is there already.")
