@@ -73,7 +73,7 @@ class FrozenCut:
         """
         folder = self._slot_folder(cut)
         if not _is_whole(folder) and progress.commits == progress.cut_commits:
-            return  # The live state is the one to freeze: see `settle`.
+            return  # The live state is the one to freeze: see `clean_up`.
         self.arrays(cut, progress)
         database = Database(folder, create=False, read_only=True)
         try:
@@ -81,7 +81,7 @@ class FrozenCut:
         finally:
             database.close()
 
-    def settle(self, cut: PendingCut | None, progress: Progress, database: Database) -> None:
+    def clean_up(self, cut: PendingCut | None, progress: Progress, database: Database) -> None:
         """Make the folders agree with the ledger after a start.
 
         No cut is pending: they are leftovers. One is: its folder is there, or the process ended

@@ -48,8 +48,8 @@ def erase(
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.maintenance import erasure
     from ktsafe.stream.service.control_client import ask
-    from ktsafe.stream.upkeep import erasure
 
     settings = configuration.load(config)
     ids = _ids(person)
@@ -75,7 +75,7 @@ def _prove(settings: Settings, texts: list[str], wait_s: float, *, as_json: bool
     """Say what is left of ids and values; 1 if anything is."""
     from ktsafe.stream.commands.state import parts_now
     from ktsafe.stream.config import places
-    from ktsafe.stream.upkeep.remains import remains
+    from ktsafe.stream.maintenance.remains import remains
 
     letters = settings.config.dead_letters.private_file(settings.site)
     private = places.private_folder(settings)

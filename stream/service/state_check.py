@@ -23,6 +23,8 @@ from ktsafe.state.opening import of_another_schema
 from ktsafe.state.recovery import schema_digest
 from ktsafe.stream.files.private_history import check_history, check_recorded, lost
 from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.maintenance.backup import Parts, unconfirmed
+from ktsafe.stream.maintenance.disclosures import DISCLOSURES, are_as_written, marker, noted
 from ktsafe.stream.release.known_releases import (
     OpenReader,
     compare,
@@ -31,8 +33,6 @@ from ktsafe.stream.release.known_releases import (
     unjudgeable,
 )
 from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest
-from ktsafe.stream.upkeep.backup import Parts, unconfirmed
-from ktsafe.stream.upkeep.disclosures import DISCLOSURES, are_as_written, marker, noted
 
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings

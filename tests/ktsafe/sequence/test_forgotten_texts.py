@@ -11,8 +11,8 @@ from ktsafe import PrivacyParams
 from ktsafe.sequence import Sequence, SequenceOptions
 from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence.memory.codes import GONE
-from ktsafe.sequence.people.blocks import harmless_codes
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.new_cohorts import harmless_codes
+from ktsafe.sequence.people.step_context import StepContext
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
@@ -87,7 +87,7 @@ def test_who_is_inserted_gets_no_value_that_nobody_has() -> None:
     for _ in range(8):
         sequence.advance(world.change(joins=4, leaves=6), rng)
     texts = sequence._state.codes.sensitive
-    drawn = harmless_codes(Draft(sequence._state, sequence._frame, rng, None))
+    drawn = harmless_codes(StepContext(sequence._state, sequence._spec, rng, None))
     assert any(text.startswith(GONE) for text in texts)
     assert [texts[code] for code in drawn if texts[code].startswith(GONE)] == []
     assert "well" in {texts[code] for code in drawn}

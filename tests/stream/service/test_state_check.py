@@ -13,11 +13,11 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.inspection import Examined
 from ktsafe.state.ledger import Ledger
+from ktsafe.stream.maintenance import erasure
+from ktsafe.stream.maintenance.backup import parts_of
+from ktsafe.stream.maintenance.disclosures import DISCLOSURES, Disclosure, are_as_written, note
 from ktsafe.stream.process.private_folder import STORE
 from ktsafe.stream.service.state_check import check_parts, check_sink
-from ktsafe.stream.upkeep import erasure
-from ktsafe.stream.upkeep.backup import parts_of
-from ktsafe.stream.upkeep.disclosures import DISCLOSURES, Disclosure, are_as_written, note
 from tests.memory_connectors import MemoryReleaseReader
 from tests.stream.service.simulation import SCHEMA, World, disk_store, event
 
