@@ -158,7 +158,7 @@ def protect(
     named = _named(seen, told, params.k)
     provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored)
     found = Protected(seen.written(made.graph), params, PrivateMapping(mapping), named, provenance)
-    _check_worth(found, min_f1)
+    _check_utility(found, min_f1)
     return found
 
 
@@ -245,7 +245,7 @@ def _named(seen: Given, told: AttributedGraph, k: int) -> Named:
     return named_values(told.schema.groups, people, k)
 
 
-def _check_worth(found: Protected, min_f1: float) -> None:
+def _check_utility(found: Protected, min_f1: float) -> None:
     """Refuse a release that shows next to nothing, with what would show more.
 
     Raises

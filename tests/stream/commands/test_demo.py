@@ -13,8 +13,8 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.evaluation.over_time import describe_life
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
-from ktsafe.stream.study.over_time import describe_life
 from tests.stream.report.examples import Page
 from tests.stream.study.naive_receipt import counted, rows
 
