@@ -132,13 +132,17 @@ class GraphStore(abc.ABC):
     def freeze(self) -> Path:
         """Make a second store of the state as of now, of hard links mostly; return its folder.
 
-        The caller removes it; so does `scrub`, and the next opening of this store.
+        The caller removes it; so do `thaw` and the next opening of this store.
 
         Raises
         ------
         StateUnusable
             If it cannot be made, or the store has no disk.
         """
+
+    @abc.abstractmethod
+    def thaw(self) -> None:
+        """Remove what `freeze` made, all at once: whoever copies or reads it begins again."""
 
     @abc.abstractmethod
     def size_bytes(self) -> int:

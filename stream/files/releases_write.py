@@ -215,16 +215,22 @@ def write_audit(
     ids: Sequence[str],
     originals: Iterable[str],
     figures: Mapping[str, Any],
-) -> None:
-    """Write the private audit, readable by its owner only.
+) -> dict[str, str]:
+    """Write the private audit, readable by its owner only; return the sha256 of each file.
 
     `originals` names the person behind each released vertex; an inserted one maps to nothing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     pairs = zip(ids, originals, strict=True)
-    write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs)))
-    write_synced(folder / AUDIT, [json.dumps(figures, indent=2, sort_keys=True) + "\n"])
+    told = json.dumps(figures, indent=2, sort_keys=True) + "\n"
+    hashes = {
+        MAPPING: write_synced(
+            folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs))
+        ),
+        AUDIT: write_synced(folder / AUDIT, [told]),
+    }
     sync_folder(folder)
+    return hashes
 
 
 def originals_behind(origin: NDArray[np.integer[Any]], originals: Sequence[str]) -> list[str]:

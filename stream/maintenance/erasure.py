@@ -19,6 +19,7 @@ from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import Erased
 from ktsafe.state.store import GraphStore
+from ktsafe.stream.files.private_history import PARTIAL, check_recorded, finish_rewrites
 from ktsafe.stream.files.releases_write import MAPPING, csv_lines, write_synced
 from ktsafe.stream.process.logs import get_logger
 
@@ -29,9 +30,10 @@ ERASE_TOPIC: Final = "~erase"
 ALL_LIVES: Final = 2**63 - 1
 HOUR_US: Final = 3_600_000_000
 LOOK_INTERVAL_S: Final = 1.0
+REWRITTEN_AT_ONCE: Final = 64
+"""Mappings whose new bytes lie beside the old ones until they are recorded."""
 EraseLetters = Callable[[Sequence[str]], int | None]
 """Blanks dead letters that name persons; returns how many, None where they are out of reach."""
-_PARTIAL: Final = ".partial"
 
 
 class Eraser:
@@ -91,6 +93,7 @@ def erase_from_disk(store: GraphStore, audit_dir: Path) -> int:
     between repeats both.
     """
     assert store.ledger.pending_cut() is None
+    store.thaw()  # Its ledger would not fit the mappings any more.
     blanked = blank_mappings(store, audit_dir)
     store.scrub()
     return blanked
@@ -166,32 +169,50 @@ def erase_everywhere(
 def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
     """Remove the people deleted since from the mappings of past releases.
 
-    A mapping is replaced in one step. The row of the person stays, with an empty id.
+    The row of the person stays, with an empty id. New mappings are written beside the old ones,
+    recorded, and put in their place: see `ktsafe.stream.files.private_history`.
+
+    Raises
+    ------
+    StateCorrupted
+        If a mapping is not as it was written: it is not recorded as if it were.
     """
-    lives = {record.release_id: record.n_lives for record in store.ledger.releases()}
-    for left in audit_dir.glob(f"*/*{_PARTIAL}"):
-        left.unlink()  # of a crash; it may name a person deleted since
-    blanked = 0
-    for path in sorted(audit_dir.glob(f"*/{MAPPING}")):
-        blanked += _blank(path, store, lives.get(path.parent.name, ALL_LIVES))
+    records = {record.release_id: record for record in store.ledger.releases()}
+    finish_rewrites(records.values(), audit_dir)
+    paths, blanked = sorted(audit_dir.glob(f"*/{MAPPING}")), 0
+    for start in range(0, len(paths), REWRITTEN_AT_ONCE):
+        changed: dict[str, dict[str, str]] = {}
+        for path in paths[start : start + REWRITTEN_AT_ONCE]:
+            record = records.get(path.parent.name)
+            if record is not None:
+                check_recorded(record, audit_dir)
+            n_lives = ALL_LIVES if record is None else record.n_lives
+            n_blanked, digest = _blank(path, store, n_lives)
+            if n_blanked:
+                blanked += n_blanked
+                changed[path.parent.name] = {MAPPING: digest}
+        store.ledger.record_audits(changed)
+        for name in changed:
+            path = audit_dir / name / MAPPING
+            path.with_name(MAPPING + PARTIAL).replace(path)
+            sync_folder(path.parent)
     return blanked
 
 
-def _blank(path: Path, store: GraphStore, n_lives: int) -> int:
+def _blank(path: Path, store: GraphStore, n_lives: int) -> tuple[int, str]:
+    """Write a mapping without the deleted beside it; return the entries blanked and the sha256."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file, strict=True)
     except (ValueError, csv.Error) as error:
-        subject = f"the private audit of {path.parent.name}"
+        subject = f"the private audit of {path.parent.name} ({MAPPING})"
         raise StateCorrupted("read who is who", subject, RESTORE) from error
     named = [row for row in rows if row[1]]
     gone = store.gone([row[1] for row in named], n_lives)
     for row, is_gone in zip(named, gone, strict=True):
         if is_gone:
             row[1] = ""
-    if blanked := sum(gone):
-        partial = path.with_suffix(_PARTIAL)
-        write_synced(partial, csv_lines(header, rows))
-        partial.replace(path)
-        sync_folder(path.parent)
-    return blanked
+    if not any(gone):
+        return 0, ""
+    partial = path.with_name(MAPPING + PARTIAL)
+    return sum(gone), write_synced(partial, csv_lines(header, rows))

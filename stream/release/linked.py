@@ -23,7 +23,6 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
-from ktsafe.connectors.errors import SinkConflict
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.sequence import (
@@ -43,11 +42,12 @@ from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.evaluation.audits import audited, true_graph
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
-from ktsafe.stream.files.private_history import check_there, owners_of
+from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
+from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
@@ -285,11 +285,7 @@ class LinkedReleases:
         finally:
             reader.close()
         if last in wanted:
-            hint = (
-                "it is gone from the sink, and no further release can be judged without it. Put it "
-                "back there from a reader's copy, or begin a new sequence with `ktsafe rebase`."
-            )
-            raise SinkConflict("read releases", f"release {last}", hint)
+            raise unjudgeable(last)
         if wanted:
             log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
@@ -301,6 +297,7 @@ class LinkedReleases:
         if bundle.digest() != record.files[MANIFEST]:
             # Judged by forged releases, the next one could seem safe.
             raise bundles.damaged(bundle.release_id, MANIFEST)
+        check_recorded(record, self._audit_dir)
         owners = self._owners_then(record, lives)
         release = read_release(bundle.folder)
         vacated: tuple[str, ...] = ()
