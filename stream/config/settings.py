@@ -119,7 +119,7 @@ class StatisticsTable(Section, frozen=True):
 
 
 class AttackTable(Section, frozen=True):
-    """`[attack]`: releases are attacked before they are published; see `ktsafe attack`."""
+    """`[attack]`: releases are attacked before they are published; see `ktsafe audit --attacks`."""
 
     budget: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 10.0
     hold: bool = False

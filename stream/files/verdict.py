@@ -35,8 +35,8 @@ DO: Final[Mapping[Kind, str]] = {
     "who have the release. `[attack] hold` withholds such releases.",
     "people": "A larger k leaves room; a new sequence begins with people only.",
     "sensitive": "A smaller alpha leaves room; a new sequence begins with people only.",
-    "open": "`ktsafe report` with --truth runs what is missing; a larger `[attack] budget` does in "
-    "the service.",
+    "open": "`ktsafe audit --page` with --truth runs what is missing; a larger `[attack] budget` "
+    "does in the service.",
 }
 """By kind of finding, the gravest first: what to do about it."""
 

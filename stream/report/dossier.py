@@ -16,7 +16,7 @@ from ktsafe.stream.report.context import Context, said
 
 MUST_STATE: Final = "owner must state"
 """What stands where neither a figure nor the owner answers."""
-NOT_MEASURED: Final = "not measured: `ktsafe report` with --truth measures it"
+NOT_MEASURED: Final = "not measured: `ktsafe audit --page` with --truth measures it"
 
 CLAUSES: Final = (
     ("27559 6.2.1", "Threats: who has the data, where", ("recipients", "environment"), ""),
