@@ -80,7 +80,7 @@ class GraphStore(abc.ABC):
         return self._graph.vertices.gone(ids, n_lives)
 
     def alias(self, vertex_id: str) -> bytes:
-        """Return the keyed hash by which this store remembers persons who do not exist."""
+        """Return the keyed hash by which this store remembers absent persons."""
         return self._graph.vertices.alias(vertex_id)
 
     def people_behind(self, aliases: Sequence[bytes]) -> list[str | None]:
@@ -150,7 +150,7 @@ class GraphStore(abc.ABC):
 
     @abc.abstractmethod
     def thaw(self) -> None:
-        """Remove what `freeze` made, all at once: whoever copies or reads it begins again."""
+        """Remove what `freeze` made, all at once: a reader of it begins again."""
 
     @abc.abstractmethod
     def size_bytes(self) -> int:

@@ -191,7 +191,7 @@ class Sequence:
         return cost_figures.figures_of(self._state)
 
     def tree_counts(self) -> dict[str, int]:
-        """Return how many leaves of the kt-tree of people who wait the last release asked about.
+        """Return how many leaves of the kt-tree of waiting people the last release asked about.
 
         Those whose pivots were kept from the former release, and computed.
         """

@@ -70,7 +70,7 @@ def audit(
     """Check releases with the private mapping and the truth: guarantees, attacks, a report.
 
     By default it checks whether releases are safe together; the exit code is 0 only if they are.
-    Readers, who have no mapping, do so with `ktsafe verify --together`. What it prints is private.
+    Readers have no mapping and use `ktsafe verify --together`. What it prints is private.
 
     --attacks says how many people each known attacker finds, beside an attacker without that
     knowledge and beside the bound, if there is one; ! marks figures surely above it. Figures are no
@@ -101,7 +101,7 @@ def audit(
         return say_attacks(found, as_json=as_json)
     if truth is not None and mapping is None:
         msg = "--truth needs --map."
-        raise ConfigError(msg, hint="Without the mapping nobody can say who is who.")
+        raise ConfigError(msg, hint="Without the mapping no vertex can be assigned to a person.")
     report, text = judged_together(sources, _window(window), cover, limit)
     say(report, text, as_json=as_json)
     return Exit.OK if report["safe"] else Exit.UNSAFE
@@ -180,7 +180,7 @@ def write_page(
 def _receipt(folders: list[Path], mapping: Path | None, person: str, *, as_json: bool) -> int:
     """Print what was shown of a person."""
     if mapping is None:
-        hint = "Without the mapping nobody can say who is who."
+        hint = "Without the mapping no vertex can be assigned to a person."
         raise ConfigError("--person needs --map.", hint=hint)
     compile_judges()
     from ktsafe.stream.evaluation.receipt import describe_receipt, receipt

@@ -26,7 +26,7 @@ def verify_folders(
     together: Annotated[
         bool,
         typer.Option(
-            "--together", help="Judge them together, too: against an attacker who links them."
+            "--together", help="Judge them together, too: against an attacker that links them."
         ),
     ] = False,
     as_json: Json = False,
@@ -51,7 +51,7 @@ def verify_folders(
     """Check whether releases are kt-safe by the definition; the exit code is 0 only if all are.
 
     Each is judged by itself, under the parameters that its manifest names; with --together an
-    auditor judges all of them against an attacker who links them, as far as their bytes tell; name
+    auditor judges all of them against an attacker that links them, as far as their bytes tell; name
     them in order of publication. Their owner knows more: `ktsafe audit`.
 
     Manifests must name the ones before them, so that a release that is missing, put in or changed

@@ -365,7 +365,7 @@ def _check_workers(table: WorkersTable, name: str) -> None:
 
 
 def _check_figures(table: MetricsTable, name: str) -> None:
-    """Refuse to show the secrets of releases to everybody who reaches the server."""
+    """Refuse to show the secrets of releases to everybody that reaches the server."""
     if not table.enabled or table.has_token or not table.figures:
         return
     remedy = "Set metrics.token_file or metrics.token_env"

@@ -59,12 +59,13 @@ GUARANTEE_COVER: Final = (
     "alike (cover); net changes over several releases are not covered."
 )
 GUARANTEE_NOT: Final = (
-    " Not covered: attackers who know true ties, or who some people are, and whether a tie or a "
+    " Not covered: attackers that know true ties, or some people's ids, and whether a tie or a "
     "vertex is true."
 )
 GUARANTEE_W1: Final = (
     "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
-    "whoever links two of them can single people out. Give readers one release, not a series."
+    "an attacker that links two of them can single people out. Give readers one release, not a "
+    "series."
 )
 
 

@@ -154,7 +154,7 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
 def erase_again(store: GraphStore, erased: Sequence[Erased]) -> None:
     """Repeat what commands erased, where the state is made again from the feed.
 
-    Who is not in the graph stays out of it. The disk follows as after any deletion.
+    A person that is not in the graph stays out of it. The disk follows as after any deletion.
     """
     store.ledger.note_erased(erased)
     found = store.people_behind([bytes.fromhex(each.alias) for each in erased])
@@ -233,7 +233,7 @@ def _blank(path: Path, store: GraphStore, n_lives: int) -> tuple[int, str]:
             header, *rows = csv.reader(file, strict=True)
     except (ValueError, csv.Error) as error:
         subject = f"the private audit of {path.parent.name} ({MAPPING})"
-        raise StateCorrupted("read who is who", subject, RESTORE) from error
+        raise StateCorrupted("read the mapping", subject, RESTORE) from error
     named = [row for row in rows if row[1]]
     gone = store.gone([row[1] for row in named], n_lives)
     for row, is_gone in zip(named, gone, strict=True):

@@ -53,7 +53,7 @@ def publish_groups(context: StepContext, rows: list[int]) -> None:
 
 
 def _filling(context: StepContext, rows: list[int]) -> list[int]:
-    """Return people of one class who fill whole groups, as many as possible; the others wait."""
+    """Return people of one class that fill whole groups, as many as possible; the others wait."""
     m = context.spec.forming.group_size_min
     if len(rows) < m + margin(context) or not come_apart(context.state, rows):
         return []
@@ -84,7 +84,7 @@ def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
     graph = AttributedGraph.from_codes(schema, graph.categories, graph.codes, graph.edges)
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(spec.forming, n_hops=max(spec.forming.n_hops, 1))
-    # Who may join a group was decided before: nobody is withheld, no value is hidden here.
+    # The members of a group were decided before: nobody is withheld, no value is hidden here.
     chosen = AnonymizeOptions(
         effort=spec.options.effort, strategy="aligned", rare_qi="pad", over_alpha="pad"
     )

@@ -123,10 +123,10 @@ class State:
     current:
         The current release, and how it differs from the former one.
     places, people, edges, hidden_ties, cleared_edges:
-        Who is published, the true graph's vertices, what is released, true ties that are not, and
+        Published vertices, the true graph's vertices, what is released, true ties that are not, and
         what was released before a pair of classes was cleared.
     tree:
-        The kt-tree of people who wait, as the current release asked it. It is not saved.
+        The kt-tree of waiting people, as the current release asked it. It is not saved.
     counts:
         Private figures over the whole sequence.
     n_cohorts:

@@ -1,4 +1,4 @@
-"""A block: people who are published for the first time together, in cohorts of their own.
+"""A block: people published for the first time together, in cohorts of their own.
 
 Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
 true neighbours in every class. A block begins without edges; which ties of its people are shown is
@@ -95,7 +95,7 @@ def _nodes(
             nodes.append(node)
             node, rest = node[:0], after
     if len(node):
-        # Whoever is left over goes with the leaf before, if alpha allows.
+        # The rest goes with the leaf before, if alpha allows.
         node = np.append(node, nodes.pop() if nodes else node[:0])
         nodes.append(node)
     is_whole = not _lacking(context, len(node), int(ever[node].sum())) if len(node) else True
