@@ -16,7 +16,7 @@ def check_folders(out: Path, audit: Path) -> None:
     if audit.resolve().is_relative_to(out.resolve()):
         msg = f"{audit} lies in {out}."
         raise InvalidGraph(
-            msg, hint="The audit says who is who: name a folder that is not published."
+            msg, hint="The audit folder holds the mapping: name a folder that is not published."
         )
     if out.resolve().is_relative_to(audit.resolve()):
         msg = f"{out} lies in {audit}."
