@@ -17,6 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ktsafe.state.changes import Change
 from ktsafe.state.ledger import Ledger, PendingCut
 from ktsafe.state.resident import ResidentGraph
@@ -116,6 +119,11 @@ class GraphStore(abc.ABC):
 
         Returns the number forgotten.
         """
+
+    def lives(self) -> NDArray[np.int64]:
+        """Return the lives that go on, int64, by vertex number."""
+        lives = np.array(self._graph.vertices.lives, dtype=np.int64)
+        return lives[lives >= 0]
 
     @abc.abstractmethod
     def erasures_pending(self) -> int:

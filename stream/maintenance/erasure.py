@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ktsafe import sequence as linked
+from ktsafe.sequence.memory.pages import META
 from ktsafe.state.changes import Stamp, VertexDelete
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
@@ -87,16 +89,41 @@ class Eraser:
 
 
 def erase_from_disk(store: GraphStore, audit_dir: Path) -> int:
-    """Blank the deleted in past mappings, then scrub the store. Returns the entries blanked.
+    """Blank the deleted in past mappings, forget what only they had, then scrub the store.
 
     In this order, since the store's count of pending erasures falls with the scrub: a crash in
-    between repeats both.
+    between repeats all. Returns the entries blanked.
     """
     assert store.ledger.pending_cut() is None
     store.thaw()  # Its ledger would not fit the mappings any more.
     blanked = blank_mappings(store, audit_dir)
+    forget_texts(store)
     store.scrub()
     return blanked
+
+
+def forget_texts(store: GraphStore) -> None:
+    """Take attribute texts that nobody has any more out of the memory of the sequence.
+
+    Those that a release shows stay: the next one shows them, too.
+
+    Raises
+    ------
+    StateCorrupted
+        If the memory does not read back as written.
+    """
+    sequence, pages = store.ledger.sequence(), store.ledger.pages()
+    if sequence is None or META not in pages:
+        return
+    try:
+        # The memory of every kind of sequence has the same form.
+        engine = linked.Sequence.from_pages(pages)
+    except linked.SequenceCorrupted as error:
+        raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
+    engine.forget_with(sequence.text_key())
+    engine.forget_texts(store.lives())
+    if changed := engine.changed_pages():
+        store.ledger.replace_pages(changed)
 
 
 def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int:

@@ -152,6 +152,7 @@ class LinkedReleases:
                 self._engine = self._kind.begin(
                     schema, self._params, self._options, everything, rng, executor
                 )
+            self._engine.forget_with(due.series.text_key())
             vacated, counted = [], None
         else:
             changes, n_ties = self._changes(self._engine, snapshot)
@@ -249,10 +250,15 @@ class LinkedReleases:
         """Return the sequence as the ledger has it, None before its first release."""
         if not pages:
             return None
+        assert self._ledger is not None
+        sequence = self._ledger.sequence()
+        assert sequence is not None
         try:
-            return self._kind.from_pages(pages)
+            engine = self._kind.from_pages(pages)
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
+        engine.forget_with(sequence.text_key())
+        return engine
 
     def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> tuple[Changes, int]:
         """Return what changed since the last staged release, and how many ties it had."""

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ktsafe.anonymization import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
+from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.people.births import come_apart, margin, shall_be_padded, waiting
 from ktsafe.sequence.people.new_cohorts import draw_published
 from ktsafe.sequence.people.step_context import StepContext
@@ -76,6 +77,11 @@ def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
     spec = context.spec
     everybody, keys = context.state.truth(spec.schema)
     graph = everybody.subgraph(np.searchsorted(keys, context.state.people.key[rows]))
+    # Who is inserted gets no value that nobody has.
+    gone = {text for text in graph.categories[-1] if text.startswith(GONE)}
+    values = graph.schema.sensitive_values | gone
+    schema = dataclasses.replace(graph.schema, sensitive_values=values)
+    graph = AttributedGraph.from_codes(schema, graph.categories, graph.codes, graph.edges)
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(spec.forming, n_hops=max(spec.forming.n_hops, 1))
     # The members of a group were decided before: nobody is withheld, no value is hidden here.
