@@ -98,7 +98,7 @@ class AttackTarget:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class _Found:
+class _LastAttacked:
     """What attacks on one release by itself found, and how much has changed since."""
 
     sequence_id: str
@@ -106,7 +106,7 @@ class _Found:
     by_name: dict[str, Any]
     n_changed: int = 0
 
-    def after(self, target: AttackTarget) -> _Found | None:
+    def after(self, target: AttackTarget) -> _LastAttacked | None:
         """Return what it is beside a later release; None if that must be attacked anew."""
         if target.n_changed is None or target.sequence_id != self.sequence_id:
             return None
@@ -123,8 +123,8 @@ class Attacker:
         self._settings = settings
         self._before: tuple[AttackTarget, ...] = ()
         self._last: AttackTarget | None = None
-        self._found: _Found | None = None
-        self._next_found: _Found | None = None
+        self._found: _LastAttacked | None = None
+        self._next_found: _LastAttacked | None = None
 
     def attack(
         self, target: AttackTarget, params: PrivacyParams, go_on: Callable[[], None]
@@ -160,7 +160,7 @@ class Attacker:
         found = work.found
         if known is None:
             single = {name: found[name] for name in found if name in ATTACKS or name == AFRESH}
-            self._next_found = _Found(target.sequence_id, target.release_id, single)
+            self._next_found = _LastAttacked(target.sequence_id, target.release_id, single)
         else:
             self._next_found = known
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
