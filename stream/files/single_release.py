@@ -28,7 +28,12 @@ def save(protected: Protected, out: Path, audit: Path) -> None:
     check_folders(out, audit)
     with written_beside(out) as release_room, written_beside(audit) as audit_room:
         header = ReleaseHeader(
-            out.name, "single", None, protected.params, generalized=protected.generalized
+            out.name,
+            "single",
+            None,
+            protected.params,
+            generalized=protected.generalized,
+            columns=protected.provenance.columns[1],
         )
         made = protected.provenance.made
         _, _, ids = written_and_verified(release_room, made, header, shown=True)
