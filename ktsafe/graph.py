@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from ktsafe.absent import check_texts, refuse
 from ktsafe.errors import InvalidGraph
+from ktsafe.schema_check import check_texts, refuse
 
 if TYPE_CHECKING:
     import networkx as nx

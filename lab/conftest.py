@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-from ktsafe.compiled_kernels.kernel_cache import settle_cache
+from ktsafe.compiled_kernels.kernel_cache import choose_kernel_folder
 
-settle_cache()
+choose_kernel_folder()

@@ -63,7 +63,7 @@ class FrozenCut:
             self._arrays = recovered.graph.freeze()
         return self._arrays
 
-    def settle(self, cut: PendingCut | None, progress: Progress, database: Database) -> None:
+    def clean_up(self, cut: PendingCut | None, progress: Progress, database: Database) -> None:
         """Make the folders agree with the ledger after a start.
 
         No cut is pending: they are leftovers. One is: its folder is there, or the process ended

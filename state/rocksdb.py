@@ -77,7 +77,7 @@ class RocksDBStore(GraphStore):
         except (ValueError, msgspec.DecodeError) as error:
             raise corrupted(path) from error
         drop_frozen(path)
-        self._frozen.settle(self.ledger.pending_cut(), self._progress, database)
+        self._frozen.clean_up(self.ledger.pending_cut(), self._progress, database)
 
     @classmethod
     def open(

@@ -11,14 +11,14 @@ from typing import Final
 
 from ktsafe.compiled_kernels import kernel_cache
 
-CACHE_NOTICE = kernel_cache.settle_cache()
+CACHE_NOTICE = kernel_cache.choose_kernel_folder()
 
-import typer  # noqa: E402 -- the cache must be settled first
+import typer  # noqa: E402 -- the folder of kernels must be chosen first
 
 from ktsafe.errors import KtsafeError  # noqa: E402
+from ktsafe.stream.command_registry import app  # noqa: E402
 from ktsafe.stream.errors import Exit, exit_code  # noqa: E402
 from ktsafe.stream.process import logs, process  # noqa: E402
-from ktsafe.stream.program import app  # noqa: E402
 
 OF_THE_SERVICE: Final = frozenset({"kafka", "prometheus_client", "rocksdict"})
 """Packages that the library works without; the extra `service` installs them."""

@@ -1,8 +1,8 @@
 """What the service reports to its observers; processing code never imports a metrics library.
 
-The base class ignores everything. `ktsafe.stream.watching.metrics` implements it with Prometheus,
-`ktsafe.stream.watching.board` for `ktsafe status`. Names and counts only: no id of a person and no
-attribute value ever passes through here, and edit statistics in `release_audited` alone.
+The base class ignores everything. `ktsafe.stream.monitoring.metrics` implements it with Prometheus,
+`ktsafe.stream.monitoring.board` for `ktsafe status`. Names and counts only: no id of a person and
+no attribute value ever passes through here, and edit statistics in `release_audited` alone.
 """
 
 from __future__ import annotations

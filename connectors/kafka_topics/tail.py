@@ -36,7 +36,7 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
         consumer.assign([at])
         deadline = time.monotonic() + settings.request_timeout_s
         beginning = consumer.beginning_offsets([at])[at]
-        end = settled_end(consumer, at, beginning, deadline)
+        end = stable_end(consumer, at, beginning, deadline)
         size = WINDOW
         stop = end
         while stop > beginning:
@@ -48,7 +48,7 @@ def last_release(settings: KafkaSettings, topic: str) -> PublishedRelease | None
         return None
 
 
-def settled_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline: float) -> int:
+def stable_end(consumer: Any, at: KafkaTopicPartition, beginning: int, deadline: float) -> int:
     """Return the end of a partition once no transaction is open there.
 
     The committed end is compared with the end of everything. The latter comes with a fetch, which

@@ -203,7 +203,7 @@ def is_allowed(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> boo
 
 
 @inner_kernel
-def settle_counts(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> None:
+def update_counts(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> None:
     """Count the sensitive in two positions' groups after their occupants changed for good."""
     m = plan.caps[0]
     g = slot_1 // m
@@ -322,7 +322,7 @@ def anneal(
         if change <= 0 or uniform(state) < np.exp(-change / (m * warmth)):
             total += change
             if source // m != target // m:
-                settle_counts(problem, plan, source, target)
+                update_counts(problem, plan, source, target)
         else:
             swap(problem, plan, table, source, target)
     return total

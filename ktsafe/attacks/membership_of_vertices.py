@@ -36,7 +36,7 @@ def membership_of_vertices(
     -------
     list of Result
         `membership_of_vertices.auc`, over all vertices; its control sees nothing but how many share
-        each tuple, which no disguise changes. `membership_of_vertices.inside`: the same scores, but
+        each tuple, which no rewiring changes. `membership_of_vertices.inside`: the same scores, but
         only people and inserted vertices of the same tuple are compared.
         `membership_of_vertices.k_detect`: the share of people with fewer than k `candidates` left,
         their own place among them, after the attacker drops those that it judges inserted. The

@@ -15,7 +15,7 @@ from scipy.sparse.csgraph import connected_components
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.protection_counts.locations import located, turned
+from ktsafe.protection_counts.locations import located, made_sensitive
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Plan
 
@@ -44,10 +44,10 @@ def with_inserted(
     wanted = wanted_sensitive(released, n, order, rng)
     chosen: list[int] = []
     if plan.shift is not None:
-        chosen = _turned_in_orbits(released, _orbits(plan.shift), order, wanted, params)
+        chosen = _made_sensitive_in_orbits(released, _orbits(plan.shift), order, wanted, params)
     elif params.sees_stars and wanted.any():
         places = located(graph, plan.inserted, released.is_sensitive, released.edges, params)
-        chosen = turned(places, order, wanted)
+        chosen = made_sensitive(places, order, wanted)
     sensitive = [text in graph.schema.sensitive_values for text in released.categories[-1]]
     codes = released.codes.copy()
     codes[chosen, -1] = drawn_values(released, n, np.flatnonzero(sensitive), len(chosen), rng)
@@ -131,7 +131,7 @@ def _orbits(shift: NDArray[np.int32]) -> NDArray[np.int64]:
     return orbits
 
 
-def _turned_in_orbits(
+def _made_sensitive_in_orbits(
     released: AttributedGraph,
     orbits: NDArray[np.int64],
     order: NDArray[np.int32],

@@ -32,7 +32,7 @@ _COMPILES: Final = re.compile(rb"^from (numba|[\w.]+\.kernels) import ", re.MULT
 """What a file of kernels holds; the options of the compiler are in a file of kernels, too."""
 
 
-def settle_cache(package: str = "ktsafe") -> str:
+def choose_kernel_folder(package: str = "ktsafe") -> str:
     """Give this process and those that it starts the folder; return what to tell the user.
 
     Commands do so before a module with a kernel is imported. The library uses the same folder for

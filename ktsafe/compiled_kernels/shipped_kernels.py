@@ -165,7 +165,7 @@ def _digest(path: Path) -> str:
 if __name__ == "__main__":
     from ktsafe.compiled_kernels import kernel_cache
 
-    notice = kernel_cache.settle_cache()
+    notice = kernel_cache.choose_kernel_folder()
     if notice:
         sys.exit(notice)
     digest = kernel_cache.digest_of(kernel_cache.kernel_files("ktsafe"))

@@ -26,7 +26,7 @@ def log_size_for(n: int, m: int) -> int:
     return 40 * n + 20 * m + 10_000
 
 
-class Board(NamedTuple):
+class MatchingState(NamedTuple):
     """A pair of classes under search; vertices and cohorts are numbered from 0.
 
     Attributes
@@ -87,14 +87,14 @@ class Board(NamedTuple):
 
 
 @inner_kernel
-def note(g: Board, what: int) -> None:
+def note(g: MatchingState, what: int) -> None:
     """Remember a step."""
     g.log[g.log_size[0]] = what
     g.log_size[0] += 1
 
 
 @inner_kernel
-def flip(g: Board, e: int) -> None:
+def flip(g: MatchingState, e: int) -> None:
     """Show a hidden candidate or hide a shown one."""
     more = 1 if g.is_shown[e] else -1
     g.is_shown[e] = not g.is_shown[e]
@@ -105,7 +105,7 @@ def flip(g: Board, e: int) -> None:
 
 
 @inner_kernel
-def shift(g: Board, c: int, more: int) -> None:
+def shift(g: MatchingState, c: int, more: int) -> None:
     """Change the degree of cohort c, rooms of members included; these may fall below 0."""
     g.degree[c] += more
     g.value[0] -= more * g.price[c]
@@ -114,7 +114,7 @@ def shift(g: Board, c: int, more: int) -> None:
 
 
 @inner_kernel
-def undo(g: Board, mark: int) -> None:
+def undo(g: MatchingState, mark: int) -> None:
     """Take steps back until the log is as long as it was."""
     while g.log_size[0] > mark:
         g.log_size[0] -= 1
@@ -127,7 +127,7 @@ def undo(g: Board, mark: int) -> None:
 
 
 @inner_kernel
-def augment(g: Board, u: int, nodes_max: int) -> None:
+def augment(g: MatchingState, u: int, nodes_max: int) -> None:
     """Show more at u, which has room: by a candidate or a short alternating path of them."""
     if g.log_size[0] + 2 * nodes_max + 30 * len(g.room) > len(g.log):
         # Beyond this nothing more is shown, so that what must be hidden can still be noted.
@@ -181,7 +181,7 @@ def augment(g: Board, u: int, nodes_max: int) -> None:
 
 
 @inner_kernel
-def walk_back(g: Board, u: int, x: int) -> None:
+def walk_back(g: MatchingState, u: int, x: int) -> None:
     """Flip the path from u to x."""
     while x != u:
         for f in (np.int64(g.by_shown[x]), np.int64(g.by_hidden[x])):
@@ -191,7 +191,7 @@ def walk_back(g: Board, u: int, x: int) -> None:
 
 
 @inner_kernel
-def raise_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
+def raise_degree(g: MatchingState, c: int, least: float, nodes_max: int) -> float:
     """Raise cohort c and show what then fits; stop early where value cannot rise by `least`."""
     before = g.value[0]
     shift(g, c, np.int64(1))
@@ -211,7 +211,7 @@ def raise_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
 
 
 @inner_kernel
-def lower_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
+def lower_degree(g: MatchingState, c: int, least: float, nodes_max: int) -> float:
     """Lower cohort c, which has a degree; hide what no longer fits, show what then does."""
     before = g.value[0]
     shift(g, c, np.int64(-1))
@@ -233,7 +233,7 @@ def lower_degree(g: Board, c: int, least: float, nodes_max: int) -> float:
 
 
 @inner_kernel
-def cheapest_shown(g: Board, v: int) -> int:
+def cheapest_shown(g: MatchingState, v: int) -> int:
     """Return the shown candidate at v that can be hidden at the least loss."""
     best, found = np.inf, -1
     n_shown = g.first[v + 1] - g.first[v] - g.hidden[v]
@@ -263,7 +263,7 @@ def cheapest_shown(g: Board, v: int) -> int:
 
 
 @kernel
-def show_all(g: Board, order: NDArray[np.int64], nodes_max: int) -> None:
+def show_all(g: MatchingState, order: NDArray[np.int64], nodes_max: int) -> None:
     """Show as much as the degrees allow."""
     for v in order:
         while g.room[v] > 0 and g.hidden[v] > 0:
@@ -275,7 +275,7 @@ def show_all(g: Board, order: NDArray[np.int64], nodes_max: int) -> None:
 
 
 @kernel
-def exchange_all(g: Board, nodes_max: int) -> None:
+def exchange_all(g: MatchingState, nodes_max: int) -> None:
     """Show hidden candidates that gain more than those which must be hidden for them."""
     if len(g.gain) == 0 or g.top[0] - g.gain.min() <= LITTLE:
         return
@@ -302,7 +302,7 @@ def exchange_all(g: Board, nodes_max: int) -> None:
 
 
 @kernel
-def sweep(g: Board, order: NDArray[np.int64], nodes_max: int) -> int:
+def sweep(g: MatchingState, order: NDArray[np.int64], nodes_max: int) -> int:
     """Raise or lower each cohort while that pays; return the number of steps."""
     steps = 0
     for c in order:
@@ -330,7 +330,7 @@ def sweep(g: Board, order: NDArray[np.int64], nodes_max: int) -> int:
 
 @kernel
 def try_steps(
-    g: Board, cohorts: NDArray[np.int64], reach: int, nodes_max: int
+    g: MatchingState, cohorts: NDArray[np.int64], reach: int, nodes_max: int
 ) -> NDArray[np.float64]:
     """Return what 1 to `reach` steps down and up would change: shape (cohorts, 2 reach + 1)."""
     change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
@@ -350,7 +350,7 @@ def try_steps(
 
 
 @kernel
-def hoped_for(g: Board, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
+def hoped_for(g: MatchingState, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
     """Return what 1 to `reach` steps down and up would change if all other ends were free.
 
     Each end of a tie then gains half of what the tie gains, at most: shape (cohorts, 2 reach + 1).
@@ -410,7 +410,7 @@ def choose_steps(
 
 @kernel
 def take_steps(
-    g: Board, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
+    g: MatchingState, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
 ) -> None:
     """Change the degrees of cohorts by the given steps, lowering first."""
     for sign in (-1, 1):
@@ -425,7 +425,7 @@ def take_steps(
 
 
 @kernel
-def step(g: Board, c: int, more: int, least: float, nodes_max: int) -> None:
+def step(g: MatchingState, c: int, more: int, least: float, nodes_max: int) -> None:
     """Raise or lower cohort c by one."""
     if more > 0:
         raise_degree(g, c, least, nodes_max)
@@ -435,7 +435,7 @@ def step(g: Board, c: int, more: int, least: float, nodes_max: int) -> None:
 
 @kernel
 def double_steps(
-    g: Board,
+    g: MatchingState,
     weight: NDArray[np.int64],
     is_one: bool,
     keeps_total: bool,

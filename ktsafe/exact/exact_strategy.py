@@ -3,7 +3,7 @@
     cohorts   =  leaves of the kt-tree over neighbour counts             (kt_tree)
     prices    =  what an edge costs in each pair of classes, by the aim  (aims)
     edges     =  of each pair of classes, planned by itself              (pair_edges)
-    inserted edges exchange ends until they look like ties               (likeness)
+    inserted edges exchange ends until they look like ties               (rewiring)
 
 All members of a cohort then have equal rows of neighbour counts by quasi-identifier tuple, so that
 each is in the protection set of all others, whatever t and epsilon are. Every cohort has at least
@@ -23,8 +23,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.exact.kt_tree import Cohorts, cohorts_of, neighbour_counts
-from ktsafe.exact.likeness import disguised
 from ktsafe.exact.pair_edges import released_edges
+from ktsafe.exact.rewiring import rewired
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import Aim
 from ktsafe.rare_classes import lacking
@@ -77,14 +77,14 @@ def exact_release(request: Request) -> ExactRelease:
     >>> len(release.edges) > 0
     True
     """
-    release = undisguised(request, aim=request.options.aim)
+    release = before_rewiring(request, aim=request.options.aim)
     classes = np.concatenate((request.graph.qi_classes, release.inserted))
-    edges = disguised(request, classes, release.edges)
+    edges = rewired(request, classes, release.edges)
     request.report("likeness", 1.0)
     return dataclasses.replace(release, edges=edges)
 
 
-def undisguised(request: Request, *, aim: Aim = "cost", price: float = 1.0) -> ExactRelease:
+def before_rewiring(request: Request, *, aim: Aim = "cost", price: float = 1.0) -> ExactRelease:
     """Return a release in exact cohorts whose inserted edges are not yet made to look like ties.
 
     Parameters

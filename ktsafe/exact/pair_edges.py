@@ -6,7 +6,7 @@ degrees, shown ties  =  the program of the pair                  (pair_program)
 stubs that lack a tie are joined by inserted edges               (filling)
 clear the pair if that costs more than its ties, unless it has a total
 clear the dearest pairs, while all together cost more than all ties
-pairs with inserted members: once more, as if these had ties         (imagined)
+pairs with inserted members: once more, as if these had ties         (dummy ties)
 """
 
 from __future__ import annotations
@@ -19,16 +19,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.exact.aims import aimed
-from ktsafe.exact.filling import fill
-from ktsafe.exact.imagined import imagined_ties
+from ktsafe.exact.dummy_ties import dummy_ties
 from ktsafe.exact.kt_tree import Cohorts
 from ktsafe.exact.pair_program import Pair, solve
+from ktsafe.exact.realization import realize
 from ktsafe.graph import edge_keys
 from ktsafe.options import Aim, Effort
 from ktsafe.strategies import Request
 
 DRAWS = 4
-"""Draws of imagined ties; the one that gives padded cohorts the likeliest degrees is taken."""
+"""Draws of dummy ties; the one that gives padded cohorts the likeliest degrees is taken."""
 
 
 def released_edges(
@@ -56,7 +56,7 @@ def released_edges(
     edges = _planned(request, pairs, seeds)
     _clear_dearest(unaimed, edges)
     if pairs and len(classes) > request.graph.n_vertices:
-        _imagine(request, pairs, unaimed, seeds, edges)
+        _add_dummy_ties(request, pairs, unaimed, seeds, edges)
     return np.concatenate((np.zeros((0, 2), dtype=np.int32), *edges))
 
 
@@ -75,7 +75,7 @@ def _clear_dearest(pairs: list[Pair], edges: list[NDArray[np.int32]]) -> None:
         edges[i] = edges[i][:0]
 
 
-def _imagine(
+def _add_dummy_ties(
     request: Request,
     pairs: list[Pair],
     unaimed: list[Pair],
@@ -108,8 +108,8 @@ def _imagine(
 def _likely(
     pair: Pair, is_inserted: NDArray[np.bool_], share: float, rng: np.random.Generator
 ) -> Pair:
-    """Return the pair with imagined ties of its inserted members among the candidates."""
-    ties, weight = imagined_ties(pair, is_inserted, pair.edges[:0], share, rng)
+    """Return the pair with dummy ties of its inserted members among the candidates."""
+    ties, weight = dummy_ties(pair, is_inserted, pair.edges[:0], share, rng)
     edges, gain = np.concatenate((pair.edges, ties)), np.concatenate((pair.gain, 2 * weight))
     total = None if pair.total is None else pair.total * len(edges) / len(pair.edges)
     return dataclasses.replace(pair, edges=edges, gain=gain, total=total)
@@ -124,7 +124,7 @@ def edges_between(pair: Pair, effort: Effort, seed: int) -> NDArray[np.int32]:
     plan = solve(pair, rng=rng, effort=effort)
     filled = None
     if plan.r.any():
-        filled = fill(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
+        filled = realize(pair, plan.r, plan.s, pair.edges[plan.shown], rng=rng)
     if filled is None or (pair.total is None and _worth(pair, filled) <= 0):
         return pair.edges[:0]
     return filled

@@ -9,7 +9,7 @@ candidate edges that are shown
                 sum of |C| r[C] over a  =  sum of |D| s[D] over b
 
 For a = b each edge counts at both of its ends: half the sum is paid, and it is even. What a vertex
-lacks is inserted (`ktsafe.exact.filling`). A single release has the true ties for candidates: a
+lacks is inserted (`ktsafe.exact.realization`). A single release has the true ties for candidates: a
 hidden tie costs 1 and an inserted edge costs 1, so that each edge costs 1 beforehand and a shown
 tie gains 2. The edge cost is (ties - objective).
 
@@ -168,26 +168,28 @@ def solve(
     """
     if not len(pair.edges):
         return cleared(pair)
-    board = _board(pair)
-    order = np.argsort(np.diff(board.first), kind="stable")
-    core.show_all(board, order, NODES_MAX)
-    core.exchange_all(board, NODES_MAX)
-    _settle(board, pair, SWEEPS[effort])
-    is_balanced = _balance(board, pair)
+    matching = _matching_state(pair)
+    order = np.argsort(np.diff(matching.first), kind="stable")
+    core.show_all(matching, order, NODES_MAX)
+    core.exchange_all(matching, NODES_MAX)
+    _search_degrees(matching, pair, SWEEPS[effort])
+    is_balanced = _balance(matching, pair)
     if pair.total is not None:
-        is_balanced = _at_total(board, pair, rng, is_balanced=is_balanced)
+        is_balanced = _at_total(matching, pair, rng, is_balanced=is_balanced)
     if not is_balanced:
         return cleared(pair)
     weight = pair.signs * pair.sizes[pair.cohorts]
     trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
     keeps_total = pair.total is not None
-    core.double_steps(board, weight, pair.is_one, keeps_total, trials, PARTNERS, rng, NODES_MAX)
-    core.show_all(board, order, NODES_MAX)
-    value = float(board.value[0])
+    core.double_steps(matching, weight, pair.is_one, keeps_total, trials, PARTNERS, rng, NODES_MAX)
+    core.show_all(matching, order, NODES_MAX)
+    value = float(matching.value[0])
     if value <= 0 and not keeps_total:
         return cleared(pair)
-    r = board.degree[: len(pair.a)]
-    return PairPlan(r, r if pair.is_one else board.degree[len(pair.a) :], board.is_shown, value)
+    r = matching.degree[: len(pair.a)]
+    return PairPlan(
+        r, r if pair.is_one else matching.degree[len(pair.a) :], matching.is_shown, value
+    )
 
 
 def cleared(pair: Pair) -> PairPlan:
@@ -197,42 +199,42 @@ def cleared(pair: Pair) -> PairPlan:
     return PairPlan(nothing, other, np.zeros(len(pair.edges), dtype=np.bool_), 0.0)
 
 
-def _settle(board: core.Board, pair: Pair, sweeps: int) -> None:
+def _search_degrees(matching: core.MatchingState, pair: Pair, sweeps: int) -> None:
     """Raise and lower single cohorts while that pays, until the sides are nearly balanced."""
     sizes, signs = pair.sizes[pair.cohorts], pair.signs
     order = np.arange(len(sizes))
     lean = 0.0
     for i in range(sweeps + MORE_SWEEPS):
-        steps = core.sweep(board, order, NODES_MAX)
-        ends = int((sizes * board.degree).sum())
-        off = 0 if pair.is_one else int((signs * sizes * board.degree).sum())
+        steps = core.sweep(matching, order, NODES_MAX)
+        ends = int((sizes * matching.degree).sum())
+        off = 0 if pair.is_one else int((signs * sizes * matching.degree).sum())
         if i >= sweeps - 1 and abs(off) <= OFF_MUCH:
             break
         if ends == 0 or (abs(off) <= OFF_LITTLE and not steps):
             break
         if abs(off) > OFF_LITTLE:
             lean = min(max(lean + off / ends / 2, -LEAN_MAX), LEAN_MAX)
-            _set_prices(board, pair.price * sizes * (0.5 + signs * lean))
-    _set_prices(board, pair.price * sizes / 2)
+            _set_prices(matching, pair.price * sizes * (0.5 + signs * lean))
+    _set_prices(matching, pair.price * sizes / 2)
 
 
-def _set_prices(board: core.Board, price: NDArray[np.float64]) -> None:
+def _set_prices(matching: core.MatchingState, price: NDArray[np.float64]) -> None:
     """Let the value be that at other prices."""
-    board.value[0] += ((board.price - price) * board.degree).sum()
-    board.price[:] = price
+    matching.value[0] += ((matching.price - price) * matching.degree).sum()
+    matching.price[:] = price
 
 
-def _balance(board: core.Board, pair: Pair) -> bool:
+def _balance(matching: core.MatchingState, pair: Pair) -> bool:
     """Make the ends of both sides equally many, of one class even; return whether that is done."""
     weight = pair.signs * pair.sizes[pair.cohorts]
-    off = int((weight * board.degree).sum())
+    off = int((weight * matching.degree).sum())
     if pair.is_one:
         if off % 2:
             odd = _some(np.flatnonzero(weight % 2), weight)
-            change = core.try_steps(board, odd, 1, NODES_MAX)
+            change = core.try_steps(matching, odd, 1, NODES_MAX)
             change[:, 1] = -np.inf
             i, step = np.unravel_index(np.argmax(change), change.shape)
-            core.take_steps(board, odd[i : i + 1], np.array([step - 1]), NODES_MAX)
+            core.take_steps(matching, odd[i : i + 1], np.array([step - 1]), NODES_MAX)
         return True
     every = np.arange(len(weight))
     few = _some(every, weight)
@@ -242,27 +244,27 @@ def _balance(board: core.Board, pair: Pair) -> bool:
                 return True
             if abs(off) > span:
                 continue
-            change = core.try_steps(board, cohorts, reach, NODES_MAX)
+            change = core.try_steps(matching, cohorts, reach, NODES_MAX)
             steps = core.choose_steps(change, weight[cohorts], -off, span)
             if steps.max() <= reach:
-                core.take_steps(board, cohorts, steps, NODES_MAX)
+                core.take_steps(matching, cohorts, steps, NODES_MAX)
                 off = 0
     return off == 0
 
 
 def _at_total(
-    board: core.Board, pair: Pair, rng: np.random.Generator, *, is_balanced: bool
+    matching: core.MatchingState, pair: Pair, rng: np.random.Generator, *, is_balanced: bool
 ) -> bool:
     """Show about as many edges as the total, both sides balanced; return whether that is done."""
     assert pair.total is not None
     sizes, n_a = pair.sizes[pair.cohorts], len(pair.a)
     sides = [np.arange(len(sizes))] if pair.is_one else np.split(np.arange(len(sizes)), [n_a])
     wanted = pair.total * (3 - len(sides))
-    ends = int((sizes[sides[0]] * board.degree[sides[0]]).sum())
+    ends = int((sizes[sides[0]] * matching.degree[sides[0]]).sum())
     if is_balanced and abs(ends - wanted) <= pair.slack * max(wanted, 1):
         return True
     drawn = drawn_ends(wanted, [sizes[side] for side in sides], rng)
-    return all(reach_ends(board, sizes, side, drawn, rng, NODES_MAX) for side in sides)
+    return all(reach_ends(matching, sizes, side, drawn, rng, NODES_MAX) for side in sides)
 
 
 def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int64]:
@@ -277,7 +279,7 @@ def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.i
     return np.concatenate((by_rarity[:half], by_rarity[others]))
 
 
-def _board(pair: Pair) -> core.Board:
+def _matching_state(pair: Pair) -> core.MatchingState:
     """Return the state of the search at the medians, with nothing shown."""
     cohorts, vertices = pair.cohorts, pair.members()
     sizes = pair.sizes[cohorts]
@@ -292,7 +294,7 @@ def _board(pair: Pair) -> core.Board:
     member_first = np.concatenate(([0], np.cumsum(sizes)))
     degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
     price = pair.price * sizes / 2
-    return core.Board(
+    return core.MatchingState(
         ends=ends,
         gain=pair.gain,
         top=np.array([pair.gain.max(initial=0.0)]),

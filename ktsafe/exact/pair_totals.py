@@ -68,7 +68,7 @@ def _sums(sizes: NDArray[np.int64], limit: int) -> int:
 
 
 def reach_ends(
-    board: core.Board,
+    matching: core.MatchingState,
     sizes: NDArray[np.int64],
     side: NDArray[np.int64],
     ends: int,
@@ -79,7 +79,7 @@ def reach_ends(
 
     Parameters
     ----------
-    board:
+    matching:
         The search, which is changed.
     sizes:
         Members of each cohort of the board.
@@ -93,20 +93,20 @@ def reach_ends(
         Vertices that a search for an alternating path may reach.
     """
     for reach, span in REACHES:
-        off = _stride(board, sizes, side, ends, rng, span // 2, nodes_max)
+        off = _stride(matching, sizes, side, ends, rng, span // 2, nodes_max)
         if off == 0:
             return True
         mixed = rng.permutation(side)
-        change = core.hoped_for(board, mixed, reach)
+        change = core.hoped_for(matching, mixed, reach)
         steps = core.choose_steps(change, sizes[mixed], off, span)
         if steps.max() <= reach:
-            core.take_steps(board, mixed, steps, nodes_max)
+            core.take_steps(matching, mixed, steps, nodes_max)
             return True
     return False
 
 
 def _stride(
-    board: core.Board,
+    matching: core.MatchingState,
     sizes: NDArray[np.int64],
     side: NDArray[np.int64],
     ends: int,
@@ -115,15 +115,15 @@ def _stride(
     nodes_max: int,
 ) -> int:
     """Take the steps that promise most for each end until few are lacking; return how many are."""
-    off = ends - int((sizes[side] * board.degree[side]).sum())
+    off = ends - int((sizes[side] * matching.degree[side]).sum())
     for _ in range(STRIDES_MAX):
         if abs(off) <= near:
             break
         sign = 1 if off > 0 else -1
-        change = core.hoped_for(board, side, 1)[:, 1 + sign] / sizes[side]
+        change = core.hoped_for(matching, side, 1)[:, 1 + sign] / sizes[side]
         best = side[np.lexsort((rng.random(len(side)), -change))]
         best = best[: np.isfinite(change).sum()]
         taken = best[: max(1, int(np.searchsorted(np.cumsum(sizes[best]), abs(off), "right")))]
-        core.take_steps(board, taken, np.full(len(taken), sign), nodes_max)
-        off = ends - int((sizes[side] * board.degree[side]).sum())
+        core.take_steps(matching, taken, np.full(len(taken), sign), nodes_max)
+        off = ends - int((sizes[side] * matching.degree[side]).sum())
     return off

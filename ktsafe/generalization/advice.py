@@ -26,7 +26,7 @@ from ktsafe.attacks.one_hop import one_hop
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.audit.usefulness import usefulness
 from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
-from ktsafe.exact.estimate import estimated_worth
+from ktsafe.exact.cost_estimate import estimated_worth
 from ktsafe.generalization.advice_in_words import in_words
 from ktsafe.generalization.lattice import Lattice, Levels
 from ktsafe.generalization.lattice_search import climbed, starts

@@ -9,7 +9,6 @@ from typing import Any
 
 import numpy as np
 
-from ktsafe.absent import check_texts
 from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.columns import Columns, exchanged_and_checked
@@ -25,6 +24,7 @@ from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
 from ktsafe.protection.input_faults import raise_together, value_faults
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
+from ktsafe.schema_check import check_texts
 from ktsafe.strategies import Progress, check_strategy, default_strategy
 from ktsafe.verify import verify_graph
 
@@ -172,7 +172,7 @@ def protect(
     provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored, (beside, shown))
     released = seen.written(made.graph, shown)
     found = Protected(released, params, PrivateMapping(mapping), named, provenance)
-    _check_worth(found, min_f1)
+    _check_utility(found, min_f1)
     return found
 
 
@@ -270,7 +270,7 @@ def _named(seen: Given, told: AttributedGraph, k: int) -> Named:
     return named_values(told.schema.groups, people, k)
 
 
-def _check_worth(found: Protected, min_f1: float) -> None:
+def _check_utility(found: Protected, min_f1: float) -> None:
     """Refuse a release that shows next to nothing, with what would show more.
 
     Raises

@@ -80,7 +80,7 @@ def located(
     return at, vertices, rule
 
 
-def turned(
+def made_sensitive(
     places: tuple[core.LocationTable, core.Vertices, core.Tolerance],
     order: NDArray[np.int32],
     wanted: NDArray[np.int64],

@@ -69,14 +69,14 @@ class Figures:
 
 def figures_of(state: State) -> Figures:
     """Count; a scan of all tables."""
-    places, edges, people, held = (
-        table.used() for table in (state.places, state.edges, state.people, state.held)
+    places, edges, people, hidden_ties = (
+        table.used() for table in (state.places, state.edges, state.people, state.hidden_ties)
     )
     kind, is_true = state.places.kind[places], state.edges.is_true[edges]
     away = state.people.place == NOBODY
-    waits = away[state.held.pairs(held)].any(axis=1)
+    waits = away[state.hidden_ties.pairs(hidden_ties)].any(axis=1)
     stays = _residual_ages(state, edges[is_true == RESIDUAL])
-    since = state.held.since[held[~waits]]
+    since = state.hidden_ties.since[hidden_ties[~waits]]
     came = state.people.since[people[away[people]]]
     real = np.bincount(state.places.cohort[places], kind == REAL)
     return Figures(
@@ -88,7 +88,7 @@ def figures_of(state: State) -> Figures:
         residual_edges=len(stays),
         residual_age_max=int(stays.max(initial=0)),
         residual_age_median=int(np.quantile(stays, 0.5, method="lower")) if len(stays) else 0,
-        held_edges=len(held),
+        held_edges=len(hidden_ties),
         waiting_edges=int(waits.sum()),
         held_edge_age_max=int(state.current.number - since.min()) if len(since) else 0,
         withheld_age_max=int(state.current.number - came.min()) if len(came) else 0,

@@ -20,13 +20,13 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.frame import Frame
+from ktsafe.sequence.people.step_context import SequenceSpec
 
 CELLS_MAX = 2**22
 """Counts that are compared at once."""
 
 
-def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
+def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
     """Check the given cohorts.
 
     Raises
@@ -34,7 +34,7 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
     NotKTSafe
         If the certificate does not hold for one of them.
     """
-    params = frame.params
+    params = spec.params
     known = state.places.members
     cohorts = [known[label] for label in sorted(labels) if label in known]
     if not cohorts:

@@ -19,8 +19,8 @@ from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.frame import Draft, Frame
-from ktsafe.sequence.step import EXACT, Recipe, Step, make_release
+from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
+from ktsafe.sequence.step import EXACT, Step, StepPolicy, make_release
 
 
 class PlannedPair(NamedTuple):
@@ -90,7 +90,7 @@ class Sequence:
     (1, 0, 100)
     """
 
-    recipe: ClassVar[Recipe] = EXACT
+    policy: ClassVar[StepPolicy] = EXACT
 
     def __init__(
         self, state: State, schema: Schema, params: PrivacyParams, options: SequenceOptions
@@ -99,7 +99,7 @@ class Sequence:
         self._schema = schema
         self.params = params
         self.options = options
-        self._frame = Frame.of(schema, params, options)
+        self._spec = SequenceSpec.of(schema, params, options)
         self._saved: dict[str, bytes] = {}
         self._digests: dict[str, bytes] = {}
 
@@ -144,7 +144,7 @@ class Sequence:
         """
         # The next release is made of a copy, so that the former state is kept until there is one.
         after = self._state.following()
-        step = make_release(Draft(after, self._frame, rng, executor), changes, self.recipe)
+        step = make_release(StepContext(after, self._spec, rng, executor), changes, self.policy)
         self._state, self._digests = after, {}
         return step
 
@@ -206,7 +206,7 @@ class Sequence:
         NotKTSafe
             If it does not hold.
         """
-        self.recipe.check(self._state, self._frame, self._state.places.members)
+        self.policy.check(self._state, self._spec, self._state.places.members)
 
     def to_pages(self) -> dict[str, bytes]:
         """Return the whole state as named pages."""

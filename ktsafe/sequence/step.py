@@ -17,8 +17,8 @@ from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE, by_classes
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.births import publish_ready
 from ktsafe.sequence.people.departures import depart, move_groups, rebirth, retire_hollow
-from ktsafe.sequence.people.frame import Draft, Frame
 from ktsafe.sequence.people.sensitive_updates import keep_company, show_sensitive
+from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.ties.pairs import relabel
 from ktsafe.sequence.ties.planning import plan_ties
 
@@ -48,7 +48,7 @@ class Step:
     vacated: NDArray[np.int64]
 
 
-class Recipe(NamedTuple):
+class StepPolicy(NamedTuple):
     """What differs between kinds of sequences.
 
     Attributes
@@ -63,18 +63,18 @@ class Recipe(NamedTuple):
         Raises `NotKTSafe` unless the certificate holds for the given cohorts.
     """
 
-    move: Callable[[Draft], set[int]]
-    publish: Callable[[Draft], None]
-    plan: Callable[[Draft], None]
-    check: Callable[[State, Frame, Iterable[int]], None]
+    move: Callable[[StepContext], set[int]]
+    publish: Callable[[StepContext], None]
+    plan: Callable[[StepContext], None]
+    check: Callable[[State, SequenceSpec, Iterable[int]], None]
 
 
-EXACT = Recipe(move_groups, publish_ready, plan_ties, gate.check)
+EXACT = StepPolicy(move_groups, publish_ready, plan_ties, gate.check)
 """Permanent cohorts whose members have equal rows: no vertex sees who is beside it."""
 
 
-def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
-    """Make of a draft's state, a copy of the former one, the next release; return what differs.
+def make_release(context: StepContext, changes: Changes, policy: StepPolicy) -> Step:
+    """Make of the context's state, a copy of the former one, the next release; return what differs.
 
     Raises
     ------
@@ -83,19 +83,19 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     NotKTSafe
         If the certificate does not hold in the end.
     """
-    state, options = draft.state, draft.frame.options
+    state, options = context.state, context.spec.options
     first_born = state.places.n
     # Step 1: the true graph.
-    left = apply(draft, changes)
+    left = apply(context, changes)
     # Step 2: people. Whole cohorts appear; former places stay as counterfeits.
-    left |= rebirth(draft) if options.qi_change == "rebirth" else recipe.move(draft)
-    retire_hollow(draft, left)
-    _show_values(draft, changes)
-    recipe.publish(draft)
+    left |= rebirth(context) if options.qi_change == "rebirth" else policy.move(context)
+    retire_hollow(context, left)
+    _show_values(context, changes)
+    policy.publish(context)
     # Step 3: ties.
-    recipe.plan(draft)
+    policy.plan(context)
     # Step 4: the gate.
-    recipe.check(state, draft.frame, state.current.touched)
+    policy.check(state, context.spec, state.current.touched)
     gate.check_cover(state)
     gained, lost = state.current.gained.array(), state.current.lost.array()
     # Edges between two vertices that appeared with them are births, no gains.
@@ -107,7 +107,7 @@ def make_release(draft: Draft, changes: Changes, recipe: Recipe) -> Step:
     return Step(state.current.number, ids[gained], ids[lost], ids[first_born:], retired, vacated)
 
 
-def apply(draft: Draft, changes: Changes) -> set[int]:
+def apply(context: StepContext, changes: Changes) -> set[int]:
     """Apply changes to the true graph; nothing changes visibly.
 
     Newcomers take rows in the order in which they are given, and all else goes by rows: keys tell
@@ -115,9 +115,9 @@ def apply(draft: Draft, changes: Changes) -> set[int]:
 
     Returns the cohorts that people left.
     """
-    state = draft.state
+    state = context.state
     _remove_ties(state, changes)
-    left = depart(draft, np.sort(_rows(state, changes.left)))
+    left = depart(context, np.sort(_rows(state, changes.left)))
     _change(state, changes)
     if (state.people.rows_of(changes.joined) != NOBODY).any():
         raise InvalidGraph("Somebody joins who is there already.")
@@ -148,13 +148,13 @@ def _remove_ties(state: State, changes: Changes) -> None:
     """
     leaves = np.isin(changes.ties_removed, changes.left).any(axis=1)
     ties = _ties(state, changes.ties_removed[~leaves])
-    held = state.held.rows_of(ties)
-    is_held = held >= 0
-    edges = state.edges.rows_of(state.people.place[ties[~is_held]])
+    hidden_ties = state.hidden_ties.rows_of(ties)
+    is_hidden = hidden_ties >= 0
+    edges = state.edges.rows_of(state.people.place[ties[~is_hidden]])
     if (edges < 0).any() or (state.edges.is_true[edges] != TRUE).any():
         raise InvalidGraph("A tie is removed that is not there.")
-    state.held.free(held[is_held])
-    _note_ties(state, ties[is_held])
+    state.hidden_ties.free(hidden_ties[is_hidden])
+    _note_ties(state, ties[is_hidden])
     state.edges.label(edges, ENDED)
 
 
@@ -167,18 +167,18 @@ def _change(state: State, changes: Changes) -> None:
     state.people.write(rows, cls=cls, sensitive=sensitive)
 
 
-def _show_values(draft: Draft, changes: Changes) -> None:
+def _show_values(context: StepContext, changes: Changes) -> None:
     """Show changed sensitive values, where people are by now: no place changes as it is left."""
-    state = draft.state
+    state = context.state
     rows = np.sort(_rows(state, changes.changed))
     rows = rows[state.people.place[rows] != NOBODY]
     places = state.people.place[rows]
     before = state.places.sensitive[places]
-    hiding = [show_sensitive(draft, row) for row in rows.tolist()]
+    hiding = [show_sensitive(context, row) for row in rows.tolist()]
     labels = [NOBODY if label is None else label for label in hiding]
     is_seen = state.places.sensitive[places] != before
     seen = {label for label, is_new in zip(labels, is_seen.tolist(), strict=True) if is_new}
-    keep_company(draft, set(labels) - {NOBODY}, seen)
+    keep_company(context, set(labels) - {NOBODY}, seen)
 
 
 def _add_ties(state: State, changes: Changes) -> None:
@@ -187,16 +187,16 @@ def _add_ties(state: State, changes: Changes) -> None:
     edges = state.edges.rows_of(state.people.place[ties])
     is_shown = edges != NOBODY
     is_true = state.edges.is_true[edges[is_shown]] == TRUE
-    if is_true.any() or (state.held.rows_of(ties) != NOBODY).any():
+    if is_true.any() or (state.hidden_ties.rows_of(ties) != NOBODY).any():
         raise InvalidGraph("A tie is added that is there already.")
     _note_ties(state, ties)
-    state.held.hold(ties[~is_shown], state.current.number)
+    state.hidden_ties.hold(ties[~is_shown], state.current.number)
     relabel(state, edges[is_shown], state.current.number)
 
 
 def _note_ties(state: State, ties: NDArray[np.int64]) -> None:
     """Note that hidden ties came or went, if both people of them are published."""
-    classes = state.held.class_pairs(ties)
+    classes = state.hidden_ties.class_pairs(ties)
     for pair, there in by_classes(classes, np.arange(len(ties))):
         state.current.note_change(pair, len(there))
 

@@ -21,8 +21,8 @@ from ktsafe.sequence_audit.candidate_sets import CandidateSets, Stage
 from ktsafe.sequence_audit.change_history import ChangeHistory
 from ktsafe.sequence_audit.containment import TrueGraph
 from ktsafe.sequence_audit.continuity import Continuity
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Findings, Violations
-from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.profiles import Structure
 from ktsafe.sequence_audit.structure_reader import StructureReader
@@ -51,7 +51,7 @@ class Promise:
     cover: bool = True
 
 
-class SequenceAuditor(Forkable):
+class SequenceAuditor(CopyOnExtend):
     """Audits releases as they come; the cost of one more follows what it changes.
 
     The work that grows faster than the release (building profiles, comparing locations,

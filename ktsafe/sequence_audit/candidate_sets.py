@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 from ktsafe.sequence_audit import _candidates_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.audited_release import grown
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 ABSENT = -1
 
@@ -46,7 +46,7 @@ class Stage:
     is_sensitive: NDArray[np.bool_]
 
 
-class CandidateSets(Forkable):
+class CandidateSets(CopyOnExtend):
     """CS_all of every object, carried from release to release.
 
     Attributes

@@ -15,12 +15,12 @@ from numpy.typing import NDArray
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures
 from ktsafe.sequence_audit.candidate_sets import CandidateSets
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 UNKNOWN = np.iinfo(np.int64).max
 
 
-class ChangeHistory(Forkable):
+class ChangeHistory(CopyOnExtend):
     """Every visible change, by vertex and release, and the remaining candidates that changed alike.
 
     A row is judged again only where its vertex has other candidates than before, or one of them

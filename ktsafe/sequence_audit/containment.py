@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import MISSING
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Contained:
     sensitive_differs: NDArray[np.int64]
 
 
-class Containment(Forkable):
+class Containment(CopyOnExtend):
     """Follows what is missing from release to release. People are numbers that persist."""
 
     def __init__(self) -> None:

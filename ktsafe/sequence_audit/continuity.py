@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.audited_release import AuditedRelease
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Violations
-from ktsafe.sequence_audit.forkable import Forkable
 
 
-class Continuity(Forkable):
+class Continuity(CopyOnExtend):
     """Follows the heads of releases.
 
     Attributes

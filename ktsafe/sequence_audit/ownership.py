@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.sequence_audit.audited_release import Numbering, grown
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 NOBODY = -1
 
@@ -44,7 +44,7 @@ class Owned:
     is_new: NDArray[np.bool_]
 
 
-class Ownership(Forkable):
+class Ownership(CopyOnExtend):
     """The owners of all published ids so far. Vertices are numbers that persist.
 
     Attributes

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 
-class EdgeAges(Forkable):
+class EdgeAges(CopyOnExtend):
     """Ages of the published ties, carried from release to release.
 
     An age is the number of releases that show the tie, this one included, whether or not there were

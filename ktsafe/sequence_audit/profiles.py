@@ -21,7 +21,7 @@ from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.audited_release import grown
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 SIZE_MAX = 10_000_000
 """Neighbourhoods beyond which the exact comparison could leave int64."""
@@ -61,7 +61,7 @@ class Structure:
     tuple_before: NDArray[np.int64]
 
 
-class Profiler(Forkable):
+class Profiler(CopyOnExtend):
     """Reads the releases of one sequence, in order. Vertices are numbers that persist."""
 
     def __init__(self, params: PrivacyParams, n_attributes: int) -> None:

@@ -7,12 +7,12 @@ from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, stable_codes
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.profiles import Profiler, Structure
 from ktsafe.sequence_audit.symmetry import SymmetryReader, orbits_of
 
 
-class StructureReader(Forkable):
+class StructureReader(CopyOnExtend):
     """Reads the releases of one sequence, in order."""
 
     def __init__(self, params: PrivacyParams, n_attributes: int) -> None:

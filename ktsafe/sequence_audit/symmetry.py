@@ -19,7 +19,7 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit import _profiles_core as core
 from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.audited_release import grown
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
 
 
@@ -61,7 +61,7 @@ def orbits_of(shift: NDArray[np.int64]) -> NDArray[np.int64]:
     return orbit
 
 
-class SymmetryReader(Forkable):
+class SymmetryReader(CopyOnExtend):
     """Reads the releases of one sequence, in order, each with its shift."""
 
     def __init__(self) -> None:

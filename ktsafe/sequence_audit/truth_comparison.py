@@ -9,14 +9,14 @@ import numpy as np
 from ktsafe.errors import InvalidGraph
 from ktsafe.sequence_audit.audited_release import AuditedRelease
 from ktsafe.sequence_audit.containment import Containment, TrueGraph
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Violations
-from ktsafe.sequence_audit.forkable import Forkable
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.sequence_audit.profiles import Structure, edge_keys
 
 
-class TruthComparison(Forkable):
+class TruthComparison(CopyOnExtend):
     """Compares releases with the true graph, where it is at hand, in order."""
 
     def __init__(self) -> None:

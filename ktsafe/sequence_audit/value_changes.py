@@ -28,7 +28,7 @@ from ktsafe.sequence_audit import figures
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering, grown
 from ktsafe.sequence_audit.candidate_sets import CandidateSets
 from ktsafe.sequence_audit.change_history import ChangeHistory, alike
-from ktsafe.sequence_audit.forkable import Forkable
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 NEVER_SHOWN = -1
 
@@ -53,7 +53,7 @@ class ValueChanges:
     uncovered: NDArray[np.int64]
 
 
-class ValueHistory(Forkable):
+class ValueHistory(CopyOnExtend):
     """The value that each vertex showed last, and every change of one."""
 
     def __init__(self) -> None:

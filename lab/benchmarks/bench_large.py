@@ -31,8 +31,8 @@ import numpy as np
 
 import ktsafe.stream.cli  # noqa: F401 -- settles where compiled kernels are, before any is imported
 from ktsafe.stream.config.settings import load
+from ktsafe.stream.monitoring.summary import Summary
 from ktsafe.stream.service.assembly import run_from_settings
-from ktsafe.stream.watching.summary import Summary
 from lab.benchmarks.bench_startup import CONFIG, command, write_graph
 
 VALUES = (2, 1, 5)

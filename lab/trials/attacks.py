@@ -36,9 +36,9 @@ from ktsafe.attacks import (
     run,
     run_sequence,
 )
+from ktsafe.stream.evaluation.attacks import history_of, judged
+from ktsafe.stream.evaluation.audits import Truth
 from ktsafe.stream.files.releases_read import release_folders
-from ktsafe.stream.study.attacks import history_of, judged
-from ktsafe.stream.study.audits import Truth
 from lab.benchmarks.bench_anonymize import from_folder
 from lab.trials import reaudit
 from tests import running

@@ -98,7 +98,7 @@ def released(folder: Path, source: str, lateness_s: int) -> dict[str, str]:
 
 
 def _bytes_of(release: Path) -> bytes:
-    """Return all bytes of a release but the random id of its sequence and its sealed cut."""
+    """Return all bytes of a release but the random id of its sequence and its encrypted cut."""
     told = b"".join(file.read_bytes() for file in sorted(release.iterdir()))
     return re.sub(rb'"(sequence_id|cut|before|root)": "[^"]+"', b"", told)
 

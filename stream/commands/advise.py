@@ -12,9 +12,10 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.stream.commands.after_install import compile_first
+from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.formatting import text_of
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     Edges,
     FiguresSeed,
@@ -27,7 +28,6 @@ from ktsafe.stream.process.command_line import (
     words_of,
 )
 from ktsafe.stream.report.writing import new_file
-from ktsafe.stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe.generalization.advice import Advice, Tried

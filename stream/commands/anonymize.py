@@ -21,10 +21,11 @@ from ktsafe.errors import InvalidGraph, InvalidParams
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
-from ktsafe.stream.commands.after_install import compile_first
+from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.figure_text import cost_in_words, number
 from ktsafe.stream.files.new_folders import check_folders
+from ktsafe.stream.formatting import cost_in_words, number
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     EdgesOfAnyKind,
     Hierarchies,
@@ -35,7 +36,6 @@ from ktsafe.stream.process.command_line import (
     words_of,
 )
 from ktsafe.stream.report.writing import check_page, new_file
-from ktsafe.stream.watching.progress import phases
 from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
@@ -171,7 +171,7 @@ def _anonymized(
     from ktsafe import anonymize
     from ktsafe.columns import exchanged_and_checked
     from ktsafe.generalization.named_values import named_values
-    from ktsafe.stream.files.beside import written_beside
+    from ktsafe.stream.files.atomic_folder import atomic_folder
     from ktsafe.stream.files.composite_schema import CompositeSchema
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_attributes, read_graph
     from ktsafe.stream.files.releases_write import ReleaseHeader
@@ -193,8 +193,8 @@ def _anonymized(
     seconds = time.perf_counter() - started
     # The release takes its place last: where it is seen, it was verified and has its audit.
     with (
-        written_beside(places.out) as release_room,
-        written_beside(places.audit) as audit_room,
+        atomic_folder(places.out) as release_room,
+        atomic_folder(places.audit) as audit_room,
         phases("judging") as progress,
     ):
         progress("verifying", 0.0)
@@ -263,7 +263,7 @@ def _figures(
 ) -> dict[str, Any]:
     """Return the figures of the private audit, with those of a report if there is to be one."""
     from ktsafe.audit import audit_release
-    from ktsafe.stream.study.measuring import measured
+    from ktsafe.stream.evaluation.measuring import measured
 
     figures = audit_release(
         source.graph,
@@ -295,12 +295,12 @@ def _attacked(
 
 def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:
     from ktsafe.stream.files.releases_read import manifest_sha256
-    from ktsafe.stream.report.content import Told, content
+    from ktsafe.stream.report.content import ReleaseWithFigures, content
     from ktsafe.stream.report.page import page
     from ktsafe.stream.report.writing import now
 
     with new_file(path) as file:
-        told = Told(release.manifest, figures, manifest_sha256(folder))
+        told = ReleaseWithFigures(release.manifest, figures, manifest_sha256(folder))
         file.write(page(content([told], now())))
 
 

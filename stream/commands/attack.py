@@ -8,7 +8,8 @@ from typing import Annotated, Any
 import typer
 
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.formatting import text_of
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     FiguresSeed,
     Json,
@@ -17,7 +18,6 @@ from ktsafe.stream.process.command_line import (
     Truth,
     TruthSchema,
 )
-from ktsafe.stream.watching.progress import phases
 
 
 def attack(
@@ -39,8 +39,8 @@ def attack(
 
     What it prints is private.
     """
-    from ktsafe.stream.study.attacks import NAMES, attack_releases
-    from ktsafe.stream.study.sequence_report import Sources
+    from ktsafe.stream.evaluation.attacks import NAMES, attack_releases
+    from ktsafe.stream.evaluation.sequence_report import Sources
 
     wanted = [name.strip() for name in attacks.split(",") if name.strip()] or NAMES
     sources = Sources(tuple(folders), mapping, truth, schema)

@@ -9,13 +9,13 @@ from typing import Annotated, Any
 
 import typer
 
-from ktsafe.stream.commands.after_install import compile_judges
+from ktsafe.stream.commands.warm import compile_judges
 from ktsafe.stream.errors import ConfigError, Exit
-from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import over_time_in_words
 from ktsafe.stream.files.release_figures import worth_in_words, worth_of
+from ktsafe.stream.formatting import text_of
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json, Mappings, Releases, Truth, TruthSchema
-from ktsafe.stream.watching.progress import phases
 
 
 def audit(
@@ -55,7 +55,7 @@ def audit(
         raise ConfigError(msg, hint="Without the mapping nobody can say who is who.")
     asked = _window(window)
     compile_judges()
-    from ktsafe.stream.study.sequence_report import Sources, audit_sequence
+    from ktsafe.stream.evaluation.sequence_report import Sources, audit_sequence
 
     sources = Sources(tuple(folders), mapping, truth, schema)
     with phases("auditing") as progress:
@@ -73,7 +73,7 @@ def _receipt(folders: list[Path], mapping: Path | None, person: str, *, as_json:
         hint = "Without the mapping nobody can say who is who."
         raise ConfigError("--person needs --map.", hint=hint)
     compile_judges()
-    from ktsafe.stream.study.receipt import describe_receipt, receipt
+    from ktsafe.stream.evaluation.receipt import describe_receipt, receipt
 
     name = sys.stdin.readline().strip() if person == "-" else person
     found = receipt(folders, mapping, name)

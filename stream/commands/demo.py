@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ktsafe.stream.commands import feed as feeds
-from ktsafe.stream.commands.after_install import compile_first
 from ktsafe.stream.commands.run import counts_as_json, describe, serve
+from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import JsonAtEnd
 from ktsafe.stream.process.private_folder import STORE
-from ktsafe.stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe.datasets import SocialNetwork
@@ -115,8 +115,8 @@ def demo(
             counts, places.by_name(settings), places.promise(settings), is_private=False
         )
         typer.echo(text, err=True)
-    from ktsafe.stream.study.over_time import describe_life
-    from ktsafe.stream.study.worth import describe_worth
+    from ktsafe.stream.evaluation.over_time import describe_life
+    from ktsafe.stream.evaluation.worth import describe_worth
 
     found = _worth(settings, seed)
     if as_json:
@@ -179,8 +179,8 @@ def _import(home: Path, settings: Settings) -> None:
     from ktsafe.connectors.base import TopicPartition
     from ktsafe.datasets.social_feed import START
     from ktsafe.stream.config.connector_tables import FilesSourceTable
+    from ktsafe.stream.maintenance import state_import
     from ktsafe.stream.service import assembly
-    from ktsafe.stream.upkeep import state_import
 
     source = settings.config.source
     assert isinstance(source, FilesSourceTable)  # The demo's own configuration says so.
@@ -201,12 +201,12 @@ def _import(home: Path, settings: Settings) -> None:
 def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
     """Return what all releases and the last one are worth; None if nothing is published."""
     from ktsafe.stream.config import places
+    from ktsafe.stream.evaluation.over_time import over_releases
+    from ktsafe.stream.evaluation.worth import worth
     from ktsafe.stream.files.private_audits import read_audit, read_owners
     from ktsafe.stream.files.releases_read import read_release, release_folders
     from ktsafe.stream.files.releases_write import AUDIT
     from ktsafe.stream.service import assembly
-    from ktsafe.stream.study.over_time import over_releases
-    from ktsafe.stream.study.worth import worth
 
     releases = Path(places.by_name(settings)["releases"])
     folders = release_folders([releases]) if releases.exists() else []
@@ -231,11 +231,11 @@ def _worth(settings: Settings, seed: int) -> dict[str, Any] | None:
 def _reported(path: Path, settings: Settings, found: dict[str, Any]) -> str:
     """Write the report of all releases, in place of an earlier one, and say where it is."""
     from ktsafe.stream.config import places
+    from ktsafe.stream.evaluation.sequence_report import Sources
     from ktsafe.stream.report.content import content, describe_risk
     from ktsafe.stream.report.page import page
     from ktsafe.stream.report.sources import told_of
     from ktsafe.stream.report.writing import new_file, now
-    from ktsafe.stream.study.sequence_report import Sources
 
     releases = Path(places.by_name(settings)["releases"])
     history = told_of(Sources((releases,), places.audit_folder(settings)))

@@ -40,8 +40,8 @@ def erase(
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.maintenance import erasure
     from ktsafe.stream.service.control_client import ask
-    from ktsafe.stream.upkeep import erasure
 
     settings = configuration.load(config)
     ids = _ids(person)

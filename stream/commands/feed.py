@@ -78,7 +78,7 @@ def send(
     The file is read once before anything is sent: a line that is no JSON object is refused.
     """
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.watching.progress import phases
+    from ktsafe.stream.monitoring.progress import phases
 
     config = configuration.load(to).config
     topic = config.source.kafka_topic

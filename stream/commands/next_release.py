@@ -28,7 +28,7 @@ from ktsafe.stream.process.command_line import Edges, Json, Vertices
 if TYPE_CHECKING:
     from ktsafe.connectors.snapshots import Dump, SnapshotSource
     from ktsafe.stream.config.settings import Settings
-    from ktsafe.stream.watching.summary import Counts
+    from ktsafe.stream.monitoring.summary import Counts
 
 CONFIG: Final = """\
 # Written by `ktsafe next`, which reads it each time; `ktsafe config example` tells every key.

@@ -22,7 +22,7 @@ from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hur
 
 if TYPE_CHECKING:
     from ktsafe.stream.files.latest_read import LatestGraph
-    from ktsafe.stream.upkeep.disclosures import Disclosure
+    from ktsafe.stream.maintenance.disclosures import Disclosure
 
 Release = Annotated[str, typer.Argument(help="Id of a published release.", metavar="ID")]
 
@@ -204,7 +204,7 @@ def disclose(
     as_json: Json = False,
 ) -> int:
     """Note who got a release and under which terms, or show who has it. Private."""
-    from ktsafe.stream.upkeep.disclosures import Disclosure, note, noted
+    from ktsafe.stream.maintenance.disclosures import Disclosure, note, noted
 
     audit = _audit_of(release, config)
     if bool(to) != bool(terms):
@@ -232,7 +232,7 @@ def withdraw(
     the command names those who have one, as far as `ktsafe releases disclose` was told.
     """
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.upkeep.disclosures import Disclosure, marker, note, noted
+    from ktsafe.stream.maintenance.disclosures import Disclosure, marker, note, noted
 
     audit = _audit_of(release, config)
     if not why.strip():

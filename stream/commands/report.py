@@ -9,8 +9,8 @@ from typing import Annotated
 import typer
 
 from ktsafe.stream.errors import ConfigError, Exit
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import FiguresSeed, Releases, Truth, TruthSchema
-from ktsafe.stream.watching.progress import phases
 
 
 def report(
@@ -42,6 +42,7 @@ def report(
     the owner states, and a place to sign. With --public it is made for readers of releases: what
     is promised, and what noise to expect in coarse steps.
     """
+    from ktsafe.stream.evaluation.sequence_report import Sources
     from ktsafe.stream.report import public_page
     from ktsafe.stream.report.content import content
     from ktsafe.stream.report.context import read_context
@@ -49,7 +50,6 @@ def report(
     from ktsafe.stream.report.page import page
     from ktsafe.stream.report.sources import told_of
     from ktsafe.stream.report.writing import new_file, now
-    from ktsafe.stream.study.sequence_report import Sources
 
     with phases("reporting") as progress:
         sources = Sources(tuple(folders), mapping, truth, schema)

@@ -12,10 +12,10 @@ import typer
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.freshness_figures import over_time_in_words, worth_over_time
 from ktsafe.stream.files.release_figures import worth_in_words
+from ktsafe.stream.monitoring.progress import live_display
+from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.process.command_line import Config, JsonAtEnd
 from ktsafe.stream.process.process import one_heap
-from ktsafe.stream.watching.progress import live_display
-from ktsafe.stream.watching.summary import Counts, Summary
 
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings

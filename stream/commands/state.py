@@ -14,14 +14,14 @@ import typer
 
 from ktsafe.state.errors import StateUnusable
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Config, Edges, Json, Vertices, Wait, say
 from ktsafe.stream.process.private_folder import STORE, check_there
 from ktsafe.stream.slots import rfc3339
-from ktsafe.stream.watching.progress import phases
 
 if TYPE_CHECKING:
     from ktsafe.stream.config.settings import Settings
-    from ktsafe.stream.upkeep.backup import Parts
+    from ktsafe.stream.maintenance.backup import Parts
 
 app = typer.Typer(
     help="Import, back up, restore and check the private state.", no_args_is_help=True
@@ -51,8 +51,8 @@ def import_files(
     older than `--at` do not change what the files name. The schema is that of the configuration.
     """
     from ktsafe.stream.config import settings as configuration
+    from ktsafe.stream.maintenance import state_import
     from ktsafe.stream.service import assembly
-    from ktsafe.stream.upkeep import state_import
 
     settings = configuration.load(config)
     at_us = state_import.moment_us(at, time.time_ns() // 1000)
@@ -91,7 +91,7 @@ def backup_state(
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.upkeep import backup
+    from ktsafe.stream.maintenance import backup
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
@@ -118,7 +118,7 @@ def restore_state(
     from ktsafe.state.inspection import examine
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.upkeep import backup as backups
+    from ktsafe.stream.maintenance import backup as backups
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
@@ -147,9 +147,9 @@ def check_state(
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.files.private_history import check_history, current_releases
+    from ktsafe.stream.maintenance import backup as backups
     from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest
     from ktsafe.stream.service.assembly import frozen_inputs
-    from ktsafe.stream.upkeep import backup as backups
 
     settings = configuration.load(config)
     with ExitStack() as stack:
@@ -185,8 +185,8 @@ def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
     """Give the state of a service as it is now, running or not; what was frozen goes after."""
     from ktsafe.state.folder import hold
     from ktsafe.stream.config import places
+    from ktsafe.stream.maintenance.backup import parts_of
     from ktsafe.stream.service.control_client import ask
-    from ktsafe.stream.upkeep.backup import parts_of
 
     private = places.private_folder(settings)
     check_there(private, "read the state")

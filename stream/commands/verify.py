@@ -14,8 +14,8 @@ from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Json
-from ktsafe.stream.watching.progress import phases
 
 
 def verify_folders(

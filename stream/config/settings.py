@@ -34,8 +34,8 @@ from ktsafe.stream.config.secret_keys import refuse_secrets
 from ktsafe.stream.config.section import NotNegative, Port, Positive, Seconds, Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
+from ktsafe.stream.files.config_errors import config_error_text
 from ktsafe.stream.files.graphs import AttributesTable, read_attributes, refuse_columns
-from ktsafe.stream.files.plain_words import plain_words
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Wrapping
@@ -225,7 +225,7 @@ def load_kafka(path: Path) -> KafkaSettings:
     try:
         found = msgspec.convert(document, dict[str, KafkaSettings])
     except msgspec.ValidationError as error:
-        msg = f"{path}: {plain_words(error, KafkaSettings)}"
+        msg = f"{path}: {config_error_text(error, KafkaSettings)}"
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     return found["kafka"].resolved(path.parent.resolve())
 
@@ -260,7 +260,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         decoded = configuration_type(Config, BUILT_IN, document)
         config: Config = msgspec.convert(document, decoded)
     except msgspec.ValidationError as error:
-        msg = f"{name}: {plain_words(error, decoded)}"
+        msg = f"{name}: {config_error_text(error, decoded)}"
         raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
     _check_together(config, name)
     _check_private(config, Site(base), name)

@@ -12,8 +12,8 @@ from typing import Any, Final
 import msgspec
 
 from ktsafe.audit.freshness import AGES, RECENT
-from ktsafe.stream.figure_text import percent, text_of
 from ktsafe.stream.files.nested import at
+from ktsafe.stream.formatting import percent, text_of
 
 FRESHNESS_AGES: Final = (*map(str, AGES), RECENT)
 FRESHNESS: Final = {

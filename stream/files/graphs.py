@@ -25,7 +25,7 @@ from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
 from ktsafe.generalization.levels import Declared
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
-from ktsafe.stream.files.plain_words import plain_words
+from ktsafe.stream.files.config_errors import config_error_text
 
 _ENCODING: Final = "utf-8-sig"
 """UTF-8, with or without the mark that spreadsheets put first."""
@@ -127,7 +127,7 @@ def read_attributes(path: Path) -> tuple[Schema, AttributesTable]:
         msg = f"{path} has no [attributes] table."
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
     except msgspec.ValidationError as error:
-        msg = f"{path}: {plain_words(error, AttributesTable)}"
+        msg = f"{path}: {config_error_text(error, AttributesTable)}"
         raise InvalidGraph(msg, hint="docs/files.md shows one.") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise InvalidGraph(f"{path}: {error}.", hint="docs/files.md shows one.") from error

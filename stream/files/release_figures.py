@@ -15,11 +15,11 @@ import msgspec
 
 from ktsafe.attacks.risk_curve import NAME as RISK_CURVE
 from ktsafe.state.ledger import Ledger, ReleaseRecord, Status
-from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import FreshnessFigures, freshness_of
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.files.verdict import risk_points, wanting
+from ktsafe.stream.formatting import text_of
 
 COST_PARTS: Final = ("inserted_vertices", "inserted_edges", "deleted_vertices", "deleted_edges")
 YARDSTICKS: Final = {"copies": "k_copies"}

@@ -122,7 +122,7 @@ class Manifest(msgspec.Struct, frozen=True):
         For each attribute the groups of values that are published, and what each stands for; values
         that few people have are left out.
     cut:
-        Noise to all but the owner: see `ktsafe.stream.release.sealed_cut`.
+        Noise to all but the owner: see `ktsafe.stream.release.encrypted_cut`.
     seal:
         What ties the release to those before it and to its owner; see `ktsafe.seals`.
     """

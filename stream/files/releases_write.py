@@ -120,7 +120,8 @@ class ReleaseHeader:
     statistics_omitted:
         Whether the manifest says that they would cost more than is left.
     cut:
-        Where the feed was cut, sealed (`ktsafe.stream.release.sealed_cut`); None: it is not told.
+        Where the feed was cut, encrypted (`ktsafe.stream.release.encrypted_cut`); None: it is not
+        told.
     columns:
         Insensitive columns of the released vertices and edges.
     """

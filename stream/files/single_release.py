@@ -8,7 +8,7 @@ from typing import Any
 
 from ktsafe.anonymization import Anonymized
 from ktsafe.protection import Protected
-from ktsafe.stream.files.beside import written_beside
+from ktsafe.stream.files.atomic_folder import atomic_folder
 from ktsafe.stream.files.certificates import in_order, verified, write_certificate
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
 from ktsafe.stream.files.new_folders import check_folders
@@ -26,7 +26,7 @@ from ktsafe.verify import Verdict
 def save(protected: Protected, out: Path, audit: Path) -> None:
     """Write what `ktsafe.protect` returned: see `Protected.save`."""
     check_folders(out, audit)
-    with written_beside(out) as release_room, written_beside(audit) as audit_room:
+    with atomic_folder(out) as release_room, atomic_folder(audit) as audit_room:
         header = ReleaseHeader(
             out.name,
             "single",

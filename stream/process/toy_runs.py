@@ -6,16 +6,16 @@ No kernel is compiled by both `search` and `judges`, so that these two may run a
 `hops` comes after them, and `padding` at last.
 """
 
-# ruff: noqa: E402 -- the cache must be settled before a module with a kernel is imported
+# ruff: noqa: E402 -- the folder must be chosen before a module with a kernel is imported
 
 from __future__ import annotations
 
 import dataclasses
 import sys
 
-from ktsafe.compiled_kernels.kernel_cache import settle_cache
+from ktsafe.compiled_kernels.kernel_cache import choose_kernel_folder
 
-settle_cache()
+choose_kernel_folder()
 
 import numpy as np
 

@@ -58,7 +58,7 @@ NO_ATTACKS: Final = AttackSettings()
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Shown:
+class AttackTarget:
     """A release under attack: the case, and who and what persists beyond it.
 
     Attributes
@@ -85,11 +85,11 @@ class Attacker:
 
     def __init__(self, settings: AttackSettings) -> None:
         self._settings = settings
-        self._before: tuple[Shown, ...] = ()
-        self._last: Shown | None = None
+        self._before: tuple[AttackTarget, ...] = ()
+        self._last: AttackTarget | None = None
 
     def attack(
-        self, shown: Shown, params: PrivacyParams, go_on: Callable[[], None]
+        self, target: AttackTarget, params: PrivacyParams, go_on: Callable[[], None]
     ) -> dict[str, Any]:
         """Attack a release and return what was found, JSON-ready and private.
 
@@ -105,15 +105,16 @@ class Attacker:
         dict
             `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
             that the budget left no time for, or that failed. `afresh`, if the release has a past
-            and there was time: what a rebase would bring, see `ktsafe.stream.study.worth.afresh`.
+            and there was time: what a rebase would bring, see
+            `ktsafe.stream.evaluation.worth.afresh`.
 
         Raises
         ------
         FoundByAttack
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
-        self._last = shown
-        work = _Work(_each(shown, self._before, params))
+        self._last = target
+        work = _Work(_each(target, self._before, params))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
@@ -123,7 +124,7 @@ class Attacker:
         told = {"results": [result.to_mapping() for result in results], "unfinished": unfinished}
         return {"attacks": told} | {name: found[name] for name in (AFRESH,) if name in found}
 
-    def settle(self, *, staged: bool) -> None:
+    def end_build(self, *, staged: bool) -> None:
         """The release attacked last is staged for good, or is none."""
         if staged and self._last is not None:
             self._before = (*self._before, self._last)[-KEPT:]
@@ -131,26 +132,26 @@ class Attacker:
 
 
 def _each(
-    shown: Shown, before: tuple[Shown, ...], params: PrivacyParams
+    target: AttackTarget, before: tuple[AttackTarget, ...], params: PrivacyParams
 ) -> Iterator[tuple[str, Any]]:
     """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
     single = run_each(
-        shown.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
+        target.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
     )
-    history = _since(before, shown)
+    history = _since(before, target)
     for name in ATTACKS_TOLD:
         yield next(single) if name in ATTACKS else (name, _linked(name, history, params))
-    if shown.has_past:
-        yield AFRESH, afresh(shown.case.original, params)
+    if target.has_past:
+        yield AFRESH, afresh(target.case.original, params)
 
 
-def _since(before: tuple[Shown, ...], shown: Shown) -> History | None:
+def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | None:
     """Return the releases before and this one, as far as they can be linked."""
-    linked = [each for each in before if each.sequence_id == shown.sequence_id]
+    linked = [each for each in before if each.sequence_id == target.sequence_id]
     if not linked:
         return None
-    each_one = (*linked, shown)
+    each_one = (*linked, target)
     ids = np.unique(np.concatenate([each.ids for each in each_one]), return_inverse=True)[1]
     lives = np.unique(np.concatenate([each.lives for each in each_one]), return_inverse=True)[1]
     return History(

@@ -71,7 +71,7 @@ class Following:
         recent, _ = self._next
         return not recent.since or recent.release - recent.since >= releases
 
-    def settle(self, *, staged: bool) -> None:
+    def end_build(self, *, staged: bool) -> None:
         """Keep what was counted last if the release is staged."""
         if staged and self._next is not None:
             self._recent, self._before = self._next

@@ -73,5 +73,5 @@ class FreshReleases:
         verdict.raise_if_unsafe()
         return verdict, {}
 
-    def settle(self, *, staged: bool) -> None:
+    def end_build(self, *, staged: bool) -> None:
         """Remember nothing."""

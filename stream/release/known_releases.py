@@ -1,6 +1,6 @@
 """Releases at the sink that the state does not know: a state that was restored makes them again.
 
-    restored state ──replay to the cut sealed in the release──▶ built again ──same bytes?──▶ ledger
+    restored state ──replay to the release's encrypted cut──▶ built again ──same bytes?──▶ ledger
                                                                     └──other bytes──▶ refused
 
 Nothing is published meanwhile. Cut, secret and feed give the same bytes; where they do not, the
@@ -23,7 +23,7 @@ from ktsafe.connectors.errors import SinkConflict
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.stream.files.releases_read import Manifest, ReleaseUnreadable, read_manifest
 from ktsafe.stream.release.cut import Cut
-from ktsafe.stream.release.sealed_cut import SealedCut, unseal
+from ktsafe.stream.release.encrypted_cut import PublishedCut, decrypt_cut
 
 OpenReader = Callable[[], ReleaseReader]
 
@@ -33,7 +33,7 @@ class KnownRelease:
     """A release at the sink that the ledger lacks: its id and digest, and where it was cut."""
 
     there: PublishedRelease
-    cut: SealedCut
+    cut: PublishedCut
 
 
 def read_known(
@@ -73,7 +73,7 @@ class KnownCut:
 
     def __init__(
         self,
-        cut: SealedCut,
+        cut: PublishedCut,
         reached: Callable[[], Mapping[tuple[str, int], int]],
         limit_us: int,
     ) -> None:
@@ -165,14 +165,14 @@ def _check_follows(there: PublishedRelease, last: ReleaseRecord | None, n_before
         raise underived(there.release_id, reason)
 
 
-def _cut_of(there: PublishedRelease, manifest: Manifest, ledger: Ledger) -> SealedCut:
+def _cut_of(there: PublishedRelease, manifest: Manifest, ledger: Ledger) -> PublishedCut:
     sequence = ledger.sequence()
     if sequence is None or manifest.sequence_id != sequence.sequence_id:
         raise underived(there.release_id, "it is of another sequence")
     if manifest.cut is None:
         raise underived(there.release_id, "it was made by a version that did not say from what")
     try:
-        return unseal(sequence, there.release_id, manifest.cut)
+        return decrypt_cut(sequence, there.release_id, manifest.cut)
     except (ValueError, msgspec.DecodeError):
         reason = "what it says of its cut was not written with the secret of this state"
         raise underived(there.release_id, reason) from None

@@ -3,9 +3,9 @@
 The mechanism's memory, its pages, is durable with the release that it belongs to. A release that
 does not become one leaves nothing: the memory is read back from the ledger.
 
-    pages as of release i ──build──▶ pages as of i+1 ──settle(staged=True)──▶ durable, and kept
+    pages as of release i ──build──▶ pages as of i+1 ──end_build(staged=True)──▶ durable, and kept
               ▲                             │
-              └─────────────────────────────┘ settle(staged=False)
+              └─────────────────────────────┘ end_build(staged=False)
 """
 
 from __future__ import annotations
@@ -40,6 +40,7 @@ from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import Ledger, ReleaseRecord
 from ktsafe.state.snapshot import GraphSnapshot
+from ktsafe.stream.evaluation.audits import audited, true_graph
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
 from ktsafe.stream.files.private_history import check_there, owners_of
@@ -49,7 +50,6 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
 from ktsafe.stream.release.true_changes import changes_since
-from ktsafe.stream.study.audits import audited, true_graph
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ class LinkedReleases:
         figures = {"releases": self._n_audited + 1, **findings.to_mapping()}
         return findings.verdict, {"audit": figures}
 
-    def settle(self, *, staged: bool) -> None:
+    def end_build(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
         if staged:
             assert self._engine is not None
@@ -224,7 +224,7 @@ class LinkedReleases:
             self._n_audited += 1
         else:
             self._engine = None
-        self._following.settle(staged=staged)
+        self._following.end_build(staged=staged)
         self._trial = self._next_snapshot = None
 
     def _lag(self) -> int | None:

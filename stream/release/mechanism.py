@@ -1,8 +1,8 @@
 """What the snapshotter asks of a way to make releases; `fresh` and `linked` are those.
 
-build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ settle(staged=True)
+build ─▶ staged bytes ─▶ judge ─▶ ledger STAGED ─▶ end_build(staged=True)
 │
-└─ anything wrong ──▶ settle(staged=False)
+└─ anything wrong ──▶ end_build(staged=False)
 """
 
 from __future__ import annotations
@@ -155,5 +155,5 @@ class Mechanism(Protocol):
             If it must not be published.
         """
 
-    def settle(self, *, staged: bool) -> None:
+    def end_build(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""

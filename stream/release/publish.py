@@ -188,7 +188,7 @@ class Publisher:
             self._building = self._executor.submit(self._build)
         if self._publishing is not None and self._publishing.done():
             publishing, self._publishing = self._publishing, None
-            self._settle(publishing)
+            self._finish_publishing(publishing)
         if self._staged and not self._publishing and self._monotonic() >= self._retry_at_s:
             self._offer(self._staged)
 
@@ -201,23 +201,23 @@ class Publisher:
         try:
             staged = building.result()
         except OSError as error:
-            self._snapshotter.settle(staged=False)
+            self._snapshotter.end_build(staged=False)
             self._observer.retry("stage")
             log.error(
                 "release cannot be built or staged, building it again", error=type(error).__name__
             )
             self._build, self._retry_at_s = build, self._monotonic() + self._retry_s
         except Unavailable as error:
-            self._snapshotter.settle(staged=False)
+            self._snapshotter.end_build(staged=False)
             self._observer.retry("stage")
             log.warning("releases cannot be read, building it again", subject=error.subject)
             self._build, self._retry_at_s = build, self._monotonic() + self._retry_s
         except (SinkConflict, StateError):
             # Nothing can be judged beside a past release that is gone or damaged. The cut stays.
-            self._snapshotter.settle(staged=False)
+            self._snapshotter.end_build(staged=False)
             raise
         except Cancelled:
-            self._snapshotter.settle(staged=False)
+            self._snapshotter.end_build(staged=False)
         except NotKTSafe as error:
             self._withhold("unsafe", error)
         except Infeasible as error:
@@ -243,10 +243,10 @@ class Publisher:
         record = staged.record
         known = self.known[0].there if self.known else None
         if known and known != PublishedRelease(record.release_id, record.files[MANIFEST]):
-            self._snapshotter.settle(staged=False)
+            self._snapshotter.end_build(staged=False)
             raise underived(known.release_id, "what comes of this state and the feed differs")
         self._ledger.stage(record, staged.pages)
-        self._snapshotter.settle(staged=True)
+        self._snapshotter.end_build(staged=True)
         self._observer.sequence(staged.counts)
         self._observer.release_audited(staged.figures)
         if known:
@@ -260,7 +260,7 @@ class Publisher:
         self._retry_at_s = self._monotonic()
 
     def _withhold(self, reason: str, error: Exception) -> None:
-        self._snapshotter.settle(staged=False)
+        self._snapshotter.end_build(staged=False)
         if self.known:
             raise underived(self.known[0].there.release_id, f"it is withheld as {reason!r}")
         self._ledger.drop_cut()
@@ -308,7 +308,7 @@ class Publisher:
             return False
         return self._changed_file(record) is None
 
-    def _settle(self, publishing: Future[None]) -> None:
+    def _finish_publishing(self, publishing: Future[None]) -> None:
         assert self._staged is not None
         try:
             publishing.result()

@@ -34,15 +34,15 @@ from ktsafe.stream.files.release_figures import (
 )
 from ktsafe.stream.files.releases_read import Release, read_manifest, read_release
 from ktsafe.stream.files.sealing import seal_manifest
+from ktsafe.stream.maintenance.disclosures import noted
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
-from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, Shown
+from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, AttackTarget
+from ktsafe.stream.release.encrypted_cut import encrypt_cut
 from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
-from ktsafe.stream.release.sealed_cut import seal
 from ktsafe.stream.release.statistics_budget import share_micro, spent_micro
-from ktsafe.stream.release.worth_gate import check_worth
+from ktsafe.stream.release.utility_gate import check_utility
 from ktsafe.stream.slots import Slots, rfc3339
-from ktsafe.stream.upkeep.disclosures import noted
 
 if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict
@@ -71,7 +71,7 @@ class BuildSettings:
     formats:
         In which formats releases are written.
     min_f1:
-        The owner's floor for the F1 of edges, see `ktsafe.stream.release.worth_gate`.
+        The owner's floor for the F1 of edges, see `ktsafe.stream.release.utility_gate`.
     attack:
         How releases are attacked before they are published.
     slots, epsilon_per_year_micro:
@@ -188,7 +188,7 @@ class Snapshotter:
             release = _read_back(self.staging_folder(release_id), self._settings.params)
             verdict, judged = self._mechanism.judge(built, release, due.snapshot)
             traced = trace(due.snapshot.graph, built.graph, built.origin)
-            check_worth(usefulness(traced), self._settings.min_f1)
+            check_utility(usefulness(traced), self._settings.min_f1)
             files = {**files, MANIFEST: self._seal(release, verdict)}
         if self._settings.attack.budget_s > 0:
             with self._phase("attack", timings):
@@ -220,10 +220,10 @@ class Snapshotter:
         )
         return StagedRelease(record, built.pages, built.counts, release_figures(record, figures))
 
-    def settle(self, *, staged: bool) -> None:
+    def end_build(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""
-        self._mechanism.settle(staged=staged)
-        self._attacker.settle(staged=staged)
+        self._mechanism.end_build(staged=staged)
+        self._attacker.end_build(staged=staged)
 
     def keep_only(self, release_id: str) -> None:
         """Remove all staged bytes but those of the last release, which may get lost at the sink."""
@@ -281,7 +281,7 @@ class Snapshotter:
             planned=built.planned,
             statistics=tables,
             epsilon_micro=epsilon_micro,
-            cut=seal(due.series, release_id, due.cut, self._erased()),
+            cut=encrypt_cut(due.series, release_id, due.cut, self._erased()),
             statistics_omitted=budget is not None and budget.omitted,
         )
         return releases_write.write_release(
@@ -311,7 +311,7 @@ class Snapshotter:
         case = Case(traced.original, traced.released, traced.behind)
         ids = np.array(built.ids, dtype=str)
         has_past = self._mechanism.guarantee.window == "all"
-        shown = Shown(due.series.sequence_id, case, ids, due.snapshot.lives, has_past)
+        shown = AttackTarget(due.series.sequence_id, case, ids, due.snapshot.lives, has_past)
         return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
 
     def _write_audit(

@@ -12,7 +12,6 @@ from typing import Any, Final
 
 import msgspec
 
-from ktsafe.stream.figure_text import text_of
 from ktsafe.stream.files.freshness_figures import worth_over_time
 from ktsafe.stream.files.nested import at, share
 from ktsafe.stream.files.release_figures import sharpest, watched_of
@@ -26,6 +25,7 @@ from ktsafe.stream.files.verdict import (
     unfinished,
     wanting,
 )
+from ktsafe.stream.formatting import text_of
 from ktsafe.stream.report.misleading import concluded
 from ktsafe.stream.report.score import score
 from ktsafe.stream.report.words import ASSESSED, KINDS, NOT_COVERED, parameters
@@ -42,7 +42,7 @@ TITLES: Final = {
 
 
 @dataclasses.dataclass(frozen=True)
-class Told:
+class ReleaseWithFigures:
     """What is known of one release.
 
     Attributes
@@ -71,7 +71,7 @@ class Told:
         }
 
 
-def content(history: Sequence[Told], written: str) -> dict[str, Any]:
+def content(history: Sequence[ReleaseWithFigures], written: str) -> dict[str, Any]:
     """Return the private report of the last of some releases, beside all before it.
 
     Parameters
@@ -304,7 +304,7 @@ def answer(attack: Mapping[str, Any]) -> str:
     )
 
 
-def _drift(told: Told) -> dict[str, Any]:
+def _drift(told: ReleaseWithFigures) -> dict[str, Any]:
     """Return the few figures of a release that are followed over time."""
     audit = told.audit
     edges = at(audit, "usefulness.edges") or {}

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from ktsafe.stream.errors import ConfigError
-from ktsafe.stream.files.plain_words import plain_words
+from ktsafe.stream.files.config_errors import config_error_text
 
 Text = Annotated[str, msgspec.Meta(min_length=1, max_length=2_000)]
 
@@ -91,7 +91,7 @@ def read_context(path: Path) -> Context:
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is no TOML file.") from error
     except msgspec.ValidationError as error:
-        msg = f"{path}: {plain_words(error, Context).replace(' or null', '')}"
+        msg = f"{path}: {config_error_text(error, Context).replace(' or null', '')}"
         raise ConfigError(msg, hint="docs/report.md lists the keys.") from error
     if found.approved_on and found.review_on and found.review_on <= found.approved_on:
         raise ConfigError(f"{path}: review_on must be later than approved_on.")

@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from ktsafe.stream.figure_text import number, percent, text_of
 from ktsafe.stream.files.nested import at
+from ktsafe.stream.formatting import number, percent, text_of
 from ktsafe.stream.report.context import Context, said
 
 MUST_STATE: Final = "owner must state"

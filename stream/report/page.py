@@ -7,8 +7,8 @@ from typing import Any, Final
 from xml.etree import ElementTree as ET
 
 from ktsafe.audit.freshness import AGE_MAX, RECENT
-from ktsafe.stream.figure_text import number, percent, text_of
 from ktsafe.stream.files.verdict import BROKEN
+from ktsafe.stream.formatting import number, percent, text_of
 from ktsafe.stream.report import charts
 from ktsafe.stream.report.rendering import rendered
 from ktsafe.stream.report.words import DRIFT, KINDS

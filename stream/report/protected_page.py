@@ -6,12 +6,12 @@ import tempfile
 from pathlib import Path
 
 from ktsafe.protection import Protected
+from ktsafe.stream.evaluation.measuring import measured
 from ktsafe.stream.files.releases_write import ReleaseHeader
 from ktsafe.stream.files.single_release import written_and_verified
-from ktsafe.stream.report.content import Told, content
+from ktsafe.stream.report.content import ReleaseWithFigures, content
 from ktsafe.stream.report.page import page
 from ktsafe.stream.report.writing import now
-from ktsafe.stream.study.measuring import measured
 
 
 def page_of(protected: Protected) -> str:
@@ -21,4 +21,4 @@ def page_of(protected: Protected) -> str:
         header = ReleaseHeader("release", "single", None, protected.params)
         release, _, _ = written_and_verified(Path(room) / "release", made, header, shown=True)
     figures = measured(protected.audit(), told, made.graph, made.origin, protected.params)
-    return page(content([Told(release.manifest, figures)], now()))
+    return page(content([ReleaseWithFigures(release.manifest, figures)], now()))

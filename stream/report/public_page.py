@@ -15,7 +15,7 @@ import numpy as np
 
 from ktsafe.stream.files.nested import at
 from ktsafe.stream.files.releases_read import Manifest
-from ktsafe.stream.report.content import Told
+from ktsafe.stream.report.content import ReleaseWithFigures
 from ktsafe.stream.report.rendering import rendered
 from ktsafe.stream.report.words import NOT_COVERED
 
@@ -48,7 +48,9 @@ HOW_TO_READ: Final = (
 )
 
 
-def public_content(told: Told, *, rng: np.random.Generator | None = None) -> dict[str, Any]:
+def public_content(
+    told: ReleaseWithFigures, *, rng: np.random.Generator | None = None
+) -> dict[str, Any]:
     """Return what the public edition says of a release, JSON-ready.
 
     Parameters

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 from jinja2 import Environment, FunctionLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from ktsafe.stream.figure_text import number, percent, text_of
+from ktsafe.stream.formatting import number, percent, text_of
 from ktsafe.stream.report import charts
 
 _FOLDER: Final = importlib.resources.files("ktsafe.stream.report")

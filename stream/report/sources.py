@@ -13,6 +13,9 @@ import msgspec
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.stream.errors import ConfigError
+from ktsafe.stream.evaluation.audits import Truth, case_of
+from ktsafe.stream.evaluation.measuring import measured
+from ktsafe.stream.evaluation.sequence_report import Sources
 from ktsafe.stream.files.graphs import read_schema
 from ktsafe.stream.files.private_audits import place_of, read_audit, read_declared, read_owners
 from ktsafe.stream.files.releases_read import (
@@ -25,10 +28,7 @@ from ktsafe.stream.files.releases_read import (
 )
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.files.verdict import WITHDRAWN
-from ktsafe.stream.report.content import Told
-from ktsafe.stream.study.audits import Truth, case_of
-from ktsafe.stream.study.measuring import measured
-from ktsafe.stream.study.sequence_report import Sources
+from ktsafe.stream.report.content import ReleaseWithFigures
 
 Progress = Callable[[str, float], None]
 
@@ -39,7 +39,7 @@ def told_of(
     *,
     seed: int = 0,
     progress: Progress = lambda _phase, _done: None,
-) -> list[Told]:
+) -> list[ReleaseWithFigures]:
     """Return what is known of the releases of the last sequence, in order.
 
     Parameters
@@ -75,7 +75,9 @@ def told_of(
         audits[-1] = {**audits[-1], "attacks": {"results": _attacks(attacks, kept[-1])}}
     if sources.truth is not None:
         audits[-1] = _measured(sources, folders[-1], audits[-1], seed, progress)
-    told = [Told(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)]
+    told = [
+        ReleaseWithFigures(manifest, audit) for manifest, audit in zip(kept, audits, strict=True)
+    ]
     return [*told[:-1], dataclasses.replace(told[-1], sha256=manifest_sha256(folders[-1]))]
 
 

@@ -23,6 +23,9 @@ from ktsafe.state.store import GraphStore
 from ktsafe.stream.config.places import audit_folder, private_folder
 from ktsafe.stream.config.settings import Settings, wrapping
 from ktsafe.stream.ingest.ingest import IngestSettings
+from ktsafe.stream.monitoring.board import StatusBoard
+from ktsafe.stream.monitoring.monitoring import status_board, status_server
+from ktsafe.stream.monitoring.summary import Summary
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import logs
 from ktsafe.stream.process.private_folder import STAGING, STORE, TASKS, check_finished
@@ -34,11 +37,8 @@ from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.loop import Clock, LoopSettings
 from ktsafe.stream.service.notify import Notifier
-from ktsafe.stream.service.service import Ends, ServiceSettings, run_service
+from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
 from ktsafe.stream.service.standby import check_can_stand_by, take_over
-from ktsafe.stream.watching.board import StatusBoard
-from ktsafe.stream.watching.summary import Summary
-from ktsafe.stream.watching.watching import status_board, status_server
 from ktsafe.stream.workers.pool import Workers
 
 log = logs.get_logger(__name__)
@@ -71,7 +71,7 @@ def run_from_settings(
             metrics, server = status_server(settings, board)
             stack.enter_context(server)
             told.insert(0, metrics)
-        ends = Ends(
+        ports = Ports(
             open_store=lambda: store or open_store(settings),
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings),
@@ -81,7 +81,7 @@ def run_from_settings(
             open_reader=lambda: config.sink.release_reader(settings.site),
         )
         plan = _service_settings(settings, maker, drain=drain)
-        run_service(ends, plan, observer=Observers(*told), stopping=stopping.is_set)
+        run_service(ports, plan, observer=Observers(*told), stopping=stopping.is_set)
 
 
 def _service_settings(settings: Settings, maker: Mechanism, *, drain: bool) -> ServiceSettings:

@@ -23,6 +23,7 @@ import msgspec
 from ktsafe.errors import KtsafeError
 from ktsafe.state.errors import StateUnusable
 from ktsafe.stream.errors import Exit, Refused, exit_code
+from ktsafe.stream.monitoring.serving import CLIENTS_MAX, Bounded, Listener
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.service.control_wire import (
     COMMANDS,
@@ -36,7 +37,6 @@ from ktsafe.stream.service.control_wire import (
     address,
     decoded,
 )
-from ktsafe.stream.watching.serving import CLIENTS_MAX, Bounded, Listener
 
 log = get_logger(__name__)
 

@@ -8,9 +8,9 @@ from collections.abc import Callable
 from ktsafe.connectors.base import Source
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.store import GraphStore
+from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
-from ktsafe.stream.upkeep.erasure import Eraser
 
 log = get_logger(__name__)
 

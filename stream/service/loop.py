@@ -19,16 +19,16 @@ from ktsafe.state.ledger import Erased, PendingCut, ReleaseRecord, SequenceRecor
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ingest import BEFORE_ALL_US, NO_LIMIT_US, Ingest
+from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.cut import Cut, EventTimeCut, ReleaseCut, WallClockCut, resume_slot
+from ktsafe.stream.release.encrypted_cut import PublishedCut
 from ktsafe.stream.release.known_releases import KnownCut
 from ktsafe.stream.release.publish import Publisher
-from ktsafe.stream.release.sealed_cut import SealedCut
 from ktsafe.stream.release.wall_clock import LAG_US, WallClock
 from ktsafe.stream.service.housekeeping import Housekeeping, HousekeepingSettings
 from ktsafe.stream.slots import Slots
-from ktsafe.stream.upkeep import erasure
 
 log = get_logger(__name__)
 
@@ -85,7 +85,7 @@ class Loop:
     observer: Observer
     clocks: Clocks
     stopping: Callable[[], bool]
-    _known: deque[SealedCut] = dataclasses.field(init=False)
+    _known: deque[PublishedCut] = dataclasses.field(init=False)
     _last_cut: dict[str, int] | None = dataclasses.field(init=False)
     _release_cut: ReleaseCut = dataclasses.field(init=False)
     _arrived_s: float | None = dataclasses.field(init=False, default=None)

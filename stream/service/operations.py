@@ -10,12 +10,12 @@ import msgspec
 
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused
+from ktsafe.stream.maintenance import backup
+from ktsafe.stream.maintenance.erasure import EraseLetters, erase_everywhere
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import BuildSettings, Snapshotter
 from ktsafe.stream.service.loop import Loop
 from ktsafe.stream.slots import rfc3339
-from ktsafe.stream.upkeep import backup
-from ktsafe.stream.upkeep.erasure import EraseLetters, erase_everywhere
 
 _NEEDS_NO_CUT: Final = ("erase", "freeze")
 """A release that was cut shows whom an erasure would take out, and its bytes are fixed once staged;

@@ -30,6 +30,7 @@ from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.files.release_figures import recent_releases
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
+from ktsafe.stream.maintenance.erasure import EraseLetters, Eraser, erase_again
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.process.process import give_back
@@ -41,7 +42,6 @@ from ktsafe.stream.service.control import Control
 from ktsafe.stream.service.housekeeping import Housekeeping
 from ktsafe.stream.service.loop import Loop, LoopSettings
 from ktsafe.stream.service.operations import Operations
-from ktsafe.stream.upkeep.erasure import EraseLetters, Eraser, erase_again
 
 log = get_logger(__name__)
 
@@ -70,7 +70,7 @@ class OneThread:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Ends:
+class Ports:
     """What a service reads from, and writes to. Whatever it opens it closes again.
 
     Without `open_control` nobody can command it; `erase_letters` blanks dead letters. Without
@@ -101,7 +101,7 @@ REAL_CLOCKS: Final = Clocks()
 
 
 def run_service(
-    ends: Ends,
+    ports: Ports,
     settings: ServiceSettings,
     *,
     observer: Observer,
@@ -114,10 +114,10 @@ def run_service(
     Everything opened here is closed again, whatever happens.
     """
     build = settings.build
-    wiring = _Wiring(ends, settings, observer, stopping, executor or OneThread(), clocks)
+    wiring = _Wiring(ports, settings, observer, stopping, executor or OneThread(), clocks)
     with ExitStack() as stack:
         # Step 1
-        store = stack.enter_context(closing(ends.open_store()))
+        store = stack.enter_context(closing(ports.open_store()))
         # Step 2
         digest = inputs_digest(build.params, settings.schema, build.frozen)
         ensure_sequence(store.ledger, digest, clocks.wall_us(), seed=build.seed)
@@ -128,21 +128,21 @@ def run_service(
         for figures in recent_releases(store.ledger, build.audit_dir):
             observer.release_audited(figures)
         # Step 3
-        stack.callback(ends.sink.close)
-        ends.sink.open()
+        stack.callback(ports.sink.close)
+        ports.sink.open()
         publisher = wiring.publisher(store, snapshotter)
         publisher.recover()
         # Step 4
-        stack.callback(ends.source.close)
+        stack.callback(ports.source.close)
         offsets = {TopicPartition(*p): at.next_offset for p, at in store.positions().items()}
-        ends.source.open(offsets, store.source_identity())
+        ports.source.open(offsets, store.source_identity())
         if publisher.known:
-            check_feed(publisher.known, {(p[0], p[1]): n for p, n in ends.source.ends().items()})
-        dead_letters = stack.enter_context(closing(ends.open_dead_letters()))
+            check_feed(publisher.known, {(p[0], p[1]): n for p, n in ports.source.ends().items()})
+        dead_letters = stack.enter_context(closing(ports.open_dead_letters()))
         if build.mechanism.guarantee.window == 1:
             log.warning("guarantee: each release is safe by itself, releases in series are not")
         loop = wiring.loop(store, dead_letters, publisher)
-        if ends.open_control is None:
+        if ports.open_control is None:
             loop.run()
             return
         operations = Operations(
@@ -151,10 +151,10 @@ def run_service(
             snapshotter,
             build=build,
             inputs_digest=digest,
-            erase_letters=ends.erase_letters,
+            erase_letters=ports.erase_letters,
             wall_us=clocks.wall_us,
         )
-        control = stack.enter_context(ends.open_control())
+        control = stack.enter_context(ports.open_control())
         loop.run(lambda: control.advance(operations))
 
 
@@ -162,7 +162,7 @@ def run_service(
 class _Wiring:
     """Makes the parts of one service; nothing is opened here."""
 
-    ends: Ends
+    ports: Ports
     settings: ServiceSettings
     observer: Observer
     stopping: Callable[[], bool]
@@ -182,18 +182,18 @@ class _Wiring:
         """Return what carries releases to the sink."""
         return Publisher(
             store.ledger,
-            self.ends.sink,
+            self.ports.sink,
             snapshotter,
             self.executor,
             observer=self.observer,
             monotonic=self.clocks.monotonic,
             retry_s=self.settings.publish_retry_s,
-            open_reader=self.ends.open_reader,
+            open_reader=self.ports.open_reader,
         )
 
     def loop(self, store: GraphStore, dead_letters: DeadLetterSink, publisher: Publisher) -> Loop:
         """Return what goes round."""
-        source, settings, monotonic = self.ends.source, self.settings, self.clocks.monotonic
+        source, settings, monotonic = self.ports.source, self.settings, self.clocks.monotonic
         ingest = Ingest(
             source,
             store,

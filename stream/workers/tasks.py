@@ -15,7 +15,12 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from ktsafe.compiled_kernels.kernel_cache import digest_of, is_cold, package_folder, settle_cache
+from ktsafe.compiled_kernels.kernel_cache import (
+    choose_kernel_folder,
+    digest_of,
+    is_cold,
+    package_folder,
+)
 
 
 class WorkersLost(ConnectionError):
@@ -73,7 +78,7 @@ def check_code(wanted: str) -> None:
     ------
     WorkerRefuses
     """
-    problem = settle_cache()
+    problem = choose_kernel_folder()
     if code_digest() != wanted:
         raise WorkerRefuses("A worker has another version of ktsafe, numpy or numba.")
     if problem or is_cold("exact"):

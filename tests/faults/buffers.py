@@ -7,9 +7,9 @@ from ktsafe.connectors.kafka_topics import kafka_source, release_sink
 from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX
 from ktsafe.state import database, rocksdb
 from ktsafe.stream.ingest import ingest
+from ktsafe.stream.monitoring import status
 from ktsafe.stream.service import loop
 from ktsafe.stream.slots import FixedSlots
-from ktsafe.stream.watching import status
 
 MIB = 2**20
 _SETTINGS = ingest.IngestSettings()

@@ -25,11 +25,11 @@ from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Statu
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.ingest.ahead import CONFIRMING, REFUTING
 from ktsafe.stream.ingest.ingest import Ingest, IngestSettings
+from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.service.housekeeping import Housekeeping
 from ktsafe.stream.service.loop import Clock, Loop, LoopSettings
 from ktsafe.stream.slots import FixedSlots
-from ktsafe.stream.upkeep.erasure import Eraser
 from tests import feeds
 from tests.memory_connectors import MemoryDeadLetterSink, MemoryLog, MemorySource
 from tests.memory_store import MemoryStore

@@ -29,10 +29,10 @@ from typing import NamedTuple
 from ktsafe.connectors.errors import SinkConflict
 from ktsafe.connectors.kafka_topics import KafkaReleaseReader, chunks
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA
+from ktsafe.stream.monitoring.endpoints import Endpoints
+from ktsafe.stream.monitoring.metrics import PrometheusMetrics
+from ktsafe.stream.monitoring.status import StatusServer
 from ktsafe.stream.slots import FixedSlots
-from ktsafe.stream.watching.endpoints import Endpoints
-from ktsafe.stream.watching.metrics import PrometheusMetrics
-from ktsafe.stream.watching.status import StatusServer
 from ops.broker.broker import Broker
 from tests import feeds, running, services
 from tests.connectors import test_chunks

@@ -22,7 +22,7 @@ from ktsafe.connectors.kafka_topics.release_reader import KafkaReleaseReader
 from ktsafe.errors import KtsafeError
 from ktsafe.state.errors import StateError
 from ktsafe.stream.files.parquet import holds_table, table_bytes
-from ktsafe.stream.upkeep import backup
+from ktsafe.stream.maintenance import backup
 
 BETWEEN = b"\x1e"
 WRITTEN_MAX = 1 << 20

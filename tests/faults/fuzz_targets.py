@@ -17,9 +17,9 @@ from typing import Any
 
 import atheris
 
-from ktsafe.compiled_kernels.kernel_cache import settle_cache
+from ktsafe.compiled_kernels.kernel_cache import choose_kernel_folder
 
-settle_cache()
+choose_kernel_folder()
 
 # Before: what is inside of `ktsafe` is instrumented, and numba cannot compile that.
 from ktsafe.verify import verify  # noqa: E402
@@ -38,7 +38,7 @@ with atheris.instrument_imports(
         "ktsafe.connectors.kafka_topics.chunks",
         "ktsafe.connectors.kafka_topics.release_reader",
         "ktsafe.stream.files.parquet",
-        "ktsafe.stream.upkeep.backup",
+        "ktsafe.stream.maintenance.backup",
     ]
 ):
     from ktsafe.connectors.base import DeadLetter, Record

@@ -17,9 +17,9 @@ from unittest import mock
 
 from ktsafe.state.errors import StateUnusable
 from ktsafe.stream.files import releases_write
+from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.service.loop import Clock
 from ktsafe.stream.slots import FixedSlots
-from ktsafe.stream.upkeep import erasure
 from tests.bad_input import BAD
 from tests.faults import errors
 from tests.faults.trials import Fault, Trial, heard, said

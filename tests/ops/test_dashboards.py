@@ -15,7 +15,7 @@ from grafana_foundation_sdk.models import dashboard as grafana
 from prometheus_client.parser import text_string_to_metric_families
 
 from ktsafe import PrivacyParams
-from ktsafe.stream.watching.metrics import PrometheusMetrics
+from ktsafe.stream.monitoring.metrics import PrometheusMetrics
 from tests.ops import dashboards
 from tests.ops.tools import ROOT, tool
 

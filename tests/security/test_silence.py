@@ -20,8 +20,8 @@ import pytest
 from ktsafe import Schema
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.monitoring.metrics import PrometheusMetrics
 from ktsafe.stream.process import logs
-from ktsafe.stream.watching.metrics import PrometheusMetrics
 from tests import bad_input, feeds, running
 from tests.stream.ingest.test_debezium import BAD as BAD_ROWS
 from tests.stream.service.simulation import World, event

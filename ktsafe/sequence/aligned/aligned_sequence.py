@@ -22,16 +22,16 @@ from ktsafe.sequence.aligned.orbits import following, shift_of, show_what_is_hal
 from ktsafe.sequence.gate import is_one
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.frame import Draft, Frame
-from ktsafe.sequence.step import Recipe
+from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
+from ktsafe.sequence.step import StepPolicy
 
 
-def move_agreed(draft: Draft) -> set[int]:
+def move_agreed(context: StepContext) -> set[int]:
     """Publish another class of a group whose people have all changed to that one; nobody leaves.
 
     All places of the group change alike, in place; nobody's neighbourhood loses its symmetry.
     """
-    state = draft.state
+    state = context.state
     places, people = state.places, state.people
     differing = people.differing(places)
     for label in distinct(places.cohort[people.place[differing]]).tolist():
@@ -42,7 +42,7 @@ def move_agreed(draft: Draft) -> set[int]:
     return set()
 
 
-def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
+def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
     """Check that groups are as permanent, as large and as symmetric as the guarantee needs.
 
     Raises
@@ -50,11 +50,11 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
     NotKTSafe
         If the certificate does not hold for one of them.
     """
-    params, places = frame.params, state.places
+    params, places = spec.params, state.places
     known = places.members
     cohorts = [known[label] for label in sorted(labels) if label in known]
     for members in cohorts:
-        if len(members) != frame.forming.group_size_min:
+        if len(members) != spec.forming.group_size_min:
             raise NotKTSafe("A group has too few places or too many.")
         if not (is_one(places.born[members]) and is_one(places.cls[members])):
             raise NotKTSafe("The places of a group differ in age or class.")
@@ -64,12 +64,12 @@ def check(state: State, frame: Frame, labels: Iterable[int]) -> None:
     here = np.concatenate([np.zeros(0, dtype=np.int64), *cohorts])
     position, others, _ = state.edges.around(here)
     # As many places of a group have as many edges: if each goes to one, all are gone to.
-    turned = following(state, np.column_stack((here[position], others)))
-    if (state.edges.rows_of(turned) == NOBODY).any():
+    shifted = following(state, np.column_stack((here[position], others)))
+    if (state.edges.rows_of(shifted) == NOBODY).any():
         raise NotKTSafe("The shift takes an edge to a pair without one.")
 
 
-ALIGNED = Recipe(move_agreed, publish_ready, show_what_is_half_true, check)
+ALIGNED = StepPolicy(move_agreed, publish_ready, show_what_is_half_true, check)
 """Permanent groups, all turned by one shift that takes every release to itself."""
 
 
@@ -80,7 +80,7 @@ class AlignedSequence(Sequence):
     it.
     """
 
-    recipe = ALIGNED
+    policy = ALIGNED
 
     def released(self) -> Released:
         """Return the current release with its shift; a whole scan."""

@@ -17,72 +17,72 @@ from ktsafe.anonymization import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
 from ktsafe.sequence.people.births import come_apart, margin, shall_be_padded, waiting
-from ktsafe.sequence.people.blocks import draw_published
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.new_cohorts import draw_published
+from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.strategies import Request
 
 
-def publish_ready(draft: Draft) -> None:
+def publish_ready(context: StepContext) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
     ready: list[int] = []
-    for rows in waiting(draft.state):
-        chosen = _filling(draft, rows)
-        if shall_be_padded(draft, rows):
+    for rows in waiting(context.state):
+        chosen = _filling(context, rows)
+        if shall_be_padded(context, rows):
             chosen = rows
         ready += chosen
     if ready:
-        publish_groups(draft, sorted(ready))
+        publish_groups(context, sorted(ready))
 
 
-def publish_groups(draft: Draft, rows: list[int]) -> None:
+def publish_groups(context: StepContext, rows: list[int]) -> None:
     """Give people places in new groups; empty places are filled with inserted ones."""
-    state = draft.state
-    order = np.array(rows, dtype=np.int64)[draft.rng.permutation(len(rows))]
-    seated = _seated(draft, order)
+    state = context.state
+    order = np.array(rows, dtype=np.int64)[context.rng.permutation(len(rows))]
+    seated = _seated(context, order)
     assert seated.shift is not None
     groups = _groups(seated.shift)
     # Places of a group ascend in the order of the shift, so the state need not know positions.
     vertices = np.concatenate(groups)
-    places = _add_places(draft, seated.graph, vertices)
+    places = _add_places(context, seated.graph, vertices)
     ends = np.cumsum([len(group) for group in groups])
     for group, own in zip(groups, np.split(places, ends[:-1]), strict=True):
         state.form_cohorts(own)
         is_real = seated.origin[group] >= 0
-        state.settle(order[seated.origin[group[is_real]]], own[is_real])
+        state.assign_places(order[seated.origin[group[is_real]]], own[is_real])
 
 
-def _filling(draft: Draft, rows: list[int]) -> list[int]:
+def _filling(context: StepContext, rows: list[int]) -> list[int]:
     """Return people of one class who fill whole groups, as many as possible; the others wait."""
-    m = draft.frame.forming.group_size_min
-    if len(rows) < m + margin(draft) or not come_apart(draft.state, rows):
+    m = context.spec.forming.group_size_min
+    if len(rows) < m + margin(context) or not come_apart(context.state, rows):
         return []
-    flags = [draft.has_sensitive_value(row) for row in rows]
-    flagged, cap = sum(flags), int(draft.frame.forming.alpha * m)
+    flags = [context.has_sensitive_value(row) for row in rows]
+    flagged, cap = sum(flags), int(context.spec.forming.alpha * m)
     harmless = len(rows) - flagged
     n_groups = len(rows) // m
     while harmless + min(flagged, n_groups * cap) < n_groups * m:
         n_groups -= 1
     chosen: list[int] = []
     room = n_groups * cap
-    for i in draft.rng.permutation(len(rows)).tolist():
+    for i in context.rng.permutation(len(rows)).tolist():
         if len(chosen) < n_groups * m and (not flags[i] or room > 0):
             chosen.append(rows[i])
             room -= flags[i]
     return chosen
 
 
-def _seated(draft: Draft, rows: NDArray[np.int64]) -> Anonymized:
+def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
     """Return the true graph of people on groups, with the shift that takes places to the next."""
-    frame = draft.frame
-    everybody, keys = draft.state.truth(frame.schema)
-    graph = everybody.subgraph(np.searchsorted(keys, draft.state.people.key[rows]))
+    spec = context.spec
+    everybody, keys = context.state.truth(spec.schema)
+    graph = everybody.subgraph(np.searchsorted(keys, context.state.people.key[rows]))
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
-    params = dataclasses.replace(frame.forming, n_hops=max(frame.forming.n_hops, 1))
+    params = dataclasses.replace(spec.forming, n_hops=max(spec.forming.n_hops, 1))
     # Who may join a group was decided before: nobody is withheld, no value is hidden here.
     chosen = AnonymizeOptions(
-        effort=frame.options.effort, strategy="aligned", rare_qi="pad", over_alpha="pad"
+        effort=spec.options.effort, strategy="aligned", rare_qi="pad", over_alpha="pad"
     )
-    return anonymize_in_order(Request(graph, params, draft.rng, chosen))
+    return anonymize_in_order(Request(graph, params, context.rng, chosen))
 
 
 def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:
@@ -102,17 +102,17 @@ def _groups(shift: NDArray[np.int32]) -> list[NDArray[np.int64]]:
 
 
 def _add_places(
-    draft: Draft, released: AttributedGraph, vertices: NDArray[np.int64]
+    context: StepContext, released: AttributedGraph, vertices: NDArray[np.int64]
 ) -> NDArray[np.int64]:
     """Add a place without edges for each of the given vertices of a release, in their order."""
-    known = draft.state.codes
+    known = context.state.codes
     known.categories[-1] += released.categories[-1][len(known.sensitive) :]
     codes = released.codes[vertices]
     classes = released.qi_classes[vertices]
     _, first, inverse = np.unique(classes, return_index=True, return_inverse=True)
     numbers = [known.class_of(tuple(codes[i, :-1].tolist())) for i in first.tolist()]
-    return draft.state.add_places(
-        draw_published(draft, len(vertices)),
+    return context.state.add_places(
+        draw_published(context, len(vertices)),
         np.array(numbers, dtype=np.int64)[inverse.reshape(-1)],
         codes[:, -1].astype(np.int64),
         released.is_sensitive[vertices],

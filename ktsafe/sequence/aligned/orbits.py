@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties.pairs import hide, relabel, show
 
 
@@ -39,17 +39,17 @@ def orbits_of(state: State, pairs: NDArray[np.int64]) -> NDArray[np.int64]:
     return whole[np.sort(first)]
 
 
-def show_what_is_half_true(draft: Draft) -> None:
+def show_what_is_half_true(context: StepContext) -> None:
     """Show the orbits at least half of which is true, and no others. A whole scan."""
-    state = draft.state
-    held = state.held.used()
-    shown_as = state.edges.rows_of(state.people.place[state.held.pairs(held)])
+    state = context.state
+    hidden_ties = state.hidden_ties.used()
+    shown_as = state.edges.rows_of(state.people.place[state.hidden_ties.pairs(hidden_ties)])
     is_shown = shown_as != NOBODY
-    began = state.held.began[held[is_shown]]
-    state.held.free(held[is_shown])
+    began = state.hidden_ties.began[hidden_ties[is_shown]]
+    state.hidden_ties.free(hidden_ties[is_shown])
     relabel(state, shown_as[is_shown], began)
     edges = state.edges.used()
-    hidden = state.people.place[state.held.pairs(state.held.used())]
+    hidden = state.people.place[state.hidden_ties.pairs(state.hidden_ties.used())]
     hidden = np.sort(hidden[(hidden != NOBODY).all(axis=1)], axis=1)
     ends = np.concatenate((state.edges.pairs(edges), hidden))
     keys, first, number = np.unique(

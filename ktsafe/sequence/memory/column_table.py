@@ -238,8 +238,8 @@ class PairTable(ColumnTable):
 
     def _hold(self, rows: Numbers, pairs: Numbers) -> NDArray[np.bool_]:
         """Return which rows hold these pairs, in either direction."""
-        held: NDArray[np.bool_] = (self.pairs(rows) == ascending(pairs)).all(axis=1)
-        return held
+        is_there: NDArray[np.bool_] = (self.pairs(rows) == ascending(pairs)).all(axis=1)
+        return is_there
 
     def _indexes(self) -> list[tuple[Numbers, Numbers]]:
         """Return sorted pairs and their rows: of most rows, and of those that came since."""

@@ -243,7 +243,7 @@ class ReleasedEdgeTable(TableOfState):
         return self.derived(what, stamps, lambda: _sums(self.between, is_one[self.is_true]))
 
 
-class HeldTieTable(TableOfState):
+class HiddenTieTable(TableOfState):
     """True ties that are not released, by rows of people.
 
     Attributes
@@ -303,7 +303,7 @@ class HeldTieTable(TableOfState):
         return _sums(self.between, self.began > later)
 
 
-class FormerEdgeTable(TableOfState):
+class ClearedEdgeTable(TableOfState):
     """What a pair of classes showed before it was cleared.
 
     Attributes

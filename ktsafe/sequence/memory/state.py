@@ -20,8 +20,8 @@ from ktsafe.sequence.memory.sequence_tables import (
     REAL,
     RESIDUAL,
     TRUE,
-    FormerEdgeTable,
-    HeldTieTable,
+    ClearedEdgeTable,
+    HiddenTieTable,
     PersonTable,
     PlaceTable,
     ReleasedEdgeTable,
@@ -121,7 +121,7 @@ class State:
         The numbers of classes and of the texts of attributes.
     current:
         The current release, and how it differs from the former one.
-    places, people, edges, held, former:
+    places, people, edges, hidden_ties, cleared_edges:
         Who is published, the true graph's vertices, what is released, true ties that are not, and
         what was released before a pair of classes was cleared.
     tree:
@@ -138,8 +138,8 @@ class State:
         self.places = PlaceTable()
         self.people = PersonTable()
         self.edges = ReleasedEdgeTable(self)
-        self.held = HeldTieTable(self)
-        self.former = FormerEdgeTable(self)
+        self.hidden_ties = HiddenTieTable(self)
+        self.cleared_edges = ClearedEdgeTable(self)
         self.tree = WaitingTree({})
         self.counts: dict[str, int] = {}
         self.n_cohorts = 0
@@ -150,8 +150,8 @@ class State:
         after.codes = self.codes.copy()
         after.current = self.current.following()
         after.places, after.people = self.places.copy(), self.people.copy()
-        after.edges, after.held = self.edges.of(after), self.held.of(after)
-        after.former = self.former.of(after)
+        after.edges, after.hidden_ties = self.edges.of(after), self.hidden_ties.of(after)
+        after.cleared_edges = self.cleared_edges.of(after)
         after.tree = self.tree
         after.counts, after.n_cohorts = dict(self.counts), self.n_cohorts
         return after
@@ -159,7 +159,7 @@ class State:
     @property
     def tables(self) -> tuple[ColumnTable, ...]:
         """The tables."""
-        return (self.places, self.people, self.edges, self.held, self.former)
+        return (self.places, self.people, self.edges, self.hidden_ties, self.cleared_edges)
 
     def count(self, what: str, times: int = 1) -> None:
         """Count a private figure over the whole sequence."""
@@ -197,8 +197,8 @@ class State:
         position = np.full(self.people.n + 1, -1, dtype=np.int64)
         position[rows] = np.arange(len(rows))
         shown = self.edges.pairs(np.flatnonzero(self.edges.is_true == TRUE))
-        held = self.held.pairs(self.held.used())
-        ends = np.concatenate((self.places.owner[shown], held))
+        hidden_ties = self.hidden_ties.pairs(self.hidden_ties.used())
+        ends = np.concatenate((self.places.owner[shown], hidden_ties))
         codes = self.codes.table(self.people.cls[rows], self.people.sensitive[rows])
         graph = AttributedGraph.from_codes(schema, self.codes.categories, codes, position[ends])
         return graph, self.people.key[rows]
@@ -212,11 +212,11 @@ class State:
             len(keys), key=keys, place=NOBODY, cls=cls, sensitive=sensitive, since=since
         )
 
-    def settle(self, rows: Numbers, places: Numbers) -> None:
+    def assign_places(self, rows: Numbers, places: Numbers) -> None:
         """Give places to people."""
         self.people.write(rows, place=places)
         self.places.write(places, owner=rows, kind=REAL)
-        self.held.open(rows)
+        self.hidden_ties.open(rows)
 
     def vacate(self, rows: Numbers) -> Numbers:
         """Turn people's places into counterfeits; the people are withheld. Returns the places.
@@ -233,12 +233,12 @@ class State:
         self.people.write(rows, place=NOBODY, since=number)
         self.places.write(places, owner=NOBODY, kind=COUNTERFEIT, left=number)
         self.edges.label(edges[first], RESIDUAL)
-        self.held.hold(pairs, began)
+        self.hidden_ties.hold(pairs, began)
         return places
 
     def remove_people(self, rows: Numbers) -> None:
         """Forget withheld people and all ties held back."""
-        self.held.free(np.unique(self.held.around(rows)[2]))
+        self.hidden_ties.free(np.unique(self.hidden_ties.around(rows)[2]))
         self.people.free(rows)
 
     # -- places ----------------------------------------------------------------------------------
@@ -287,7 +287,7 @@ class State:
         if not labels:
             return []
         gone = np.concatenate([self.places.members[label] for label in labels])
-        self.former.forget_places(gone)
+        self.cleared_edges.forget_places(gone)
         self.current.touched.difference_update(labels)
         published: list[int] = self.places.published[gone].tolist()
         self.places.free(gone)

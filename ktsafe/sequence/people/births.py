@@ -13,8 +13,8 @@ import numpy as np
 
 from ktsafe.sequence.memory.column_table import distinct
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.blocks import in_classes, neighbour_counts, publish_block
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.new_cohorts import in_classes, neighbour_counts, publish_block
+from ktsafe.sequence.people.step_context import StepContext
 
 COHORTS_MIN = 2
 """Cohorts that newcomers of a class must be enough for: then it can be chosen who is with whom."""
@@ -31,18 +31,18 @@ SLOTS_MIN = 2
 """Releases over which the newcomers of a group must have come: one flood of accounts is none."""
 
 
-def publish_ready(draft: Draft) -> None:
+def publish_ready(context: StepContext) -> None:
     """Publish the newcomers of every class in which enough wait, drawn at random under alpha."""
-    _grow_tree(draft)
+    _grow_tree(context)
     ready: list[int] = []
-    for rows in waiting(draft.state):
-        chosen = _ready(draft, rows)
-        if not chosen and shall_be_padded(draft, rows):
+    for rows in waiting(context.state):
+        chosen = _ready(context, rows)
+        if not chosen and shall_be_padded(context, rows):
             chosen = rows
         ready += chosen
     if ready:
-        order = np.array(ready, dtype=np.int64)[draft.rng.permutation(len(ready))]
-        publish_block(draft, order)
+        order = np.array(ready, dtype=np.int64)[context.rng.permutation(len(ready))]
+        publish_block(context, order)
 
 
 def waiting(state: State) -> list[list[int]]:
@@ -55,48 +55,48 @@ def come_apart(state: State, rows: list[int]) -> bool:
     return state.current.number == 0 or len(distinct(state.people.since[rows])) >= SLOTS_MIN
 
 
-def margin(draft: Draft) -> int:
+def margin(context: StepContext) -> int:
     """Return how many newcomers more than needed must wait; the first release asks for none."""
-    return 0 if draft.state.current.number == 0 else draft.frame.options.sybil_margin
+    return 0 if context.state.current.number == 0 else context.spec.options.sybil_margin
 
 
-def shall_be_padded(draft: Draft, rows: list[int]) -> bool:
+def shall_be_padded(context: StepContext, rows: list[int]) -> bool:
     """Whether inserted places shall make up what a class lacks, since somebody waited too long.
 
     In the first release everybody counts as having waited.
     """
-    return draft.frame.options.births == "pad" and _are_overdue(draft, rows)
+    return context.spec.options.births == "pad" and _are_overdue(context, rows)
 
 
-def under_alpha(draft: Draft, rows: list[int]) -> list[int]:
+def under_alpha(context: StepContext, rows: list[int]) -> list[int]:
     """Return as many of the given people as alpha allows in one cohort, drawn at random."""
-    alpha = draft.frame.forming.alpha
+    alpha = context.spec.forming.alpha
     if alpha == 1:
         return rows
-    codes = range(len(draft.state.codes.sensitive))
-    is_sensitive = np.array(list(map(draft.is_sensitive, codes)), dtype=np.bool_)
-    flags = is_sensitive[draft.state.people.sensitive[rows]].tolist()
+    codes = range(len(context.state.codes.sensitive))
+    is_sensitive = np.array(list(map(context.is_sensitive, codes)), dtype=np.bool_)
+    flags = is_sensitive[context.state.people.sensitive[rows]].tolist()
     sensitive = list(compress(rows, flags))
     harmless = [row for row, flag in zip(rows, flags, strict=True) if not flag]
     # s <= alpha * (s + harmless)
     room = len(harmless) * alpha.numerator // (alpha.denominator - alpha.numerator)
-    order = draft.rng.permutation(len(sensitive)).tolist()
+    order = context.rng.permutation(len(sensitive)).tolist()
     return sorted(harmless + [sensitive[i] for i in order[:room]])
 
 
-def _ready(draft: Draft, rows: list[int]) -> list[int]:
+def _ready(context: StepContext, rows: list[int]) -> list[int]:
     """Return whom to publish of one class; nobody while too few wait."""
-    state = draft.state
-    least = max(draft.frame.params.k + margin(draft), draft.frame.params.group_size_min)
+    state = context.state
+    least = max(context.spec.params.k + margin(context), context.spec.params.group_size_min)
     if state.current.number and not _are_small_part(state, rows):
         least *= COHORTS_MIN
     if len(rows) < least or not come_apart(state, rows):
         return []
-    chosen = under_alpha(draft, rows)
+    chosen = under_alpha(context, rows)
     if len(chosen) < least:
         return []
     cls = int(state.people.cls[rows[0]])
-    waits_for_ties = cls not in state.places.cohorts_of and not _are_overdue(draft, rows)
+    waits_for_ties = cls not in state.places.cohorts_of and not _are_overdue(context, rows)
     return [] if waits_for_ties and not _are_alike(state, cls) else chosen
 
 
@@ -106,13 +106,13 @@ def _are_small_part(state: State, rows: list[int]) -> bool:
     return len(rows) * SMALL_PART <= sum(len(state.places.members[label]) for label in labels)
 
 
-def _are_overdue(draft: Draft, rows: list[int]) -> bool:
+def _are_overdue(context: StepContext, rows: list[int]) -> bool:
     """Whether one of them waited as long as anybody shall; in the first release everybody did."""
-    state = draft.state
+    state = context.state
     oldest = int(state.people.since[rows].min())
     return (
         state.current.number == 0
-        or state.current.number - oldest >= draft.frame.options.birth_wait_max
+        or state.current.number - oldest >= context.spec.options.birth_wait_max
     )
 
 
@@ -122,11 +122,11 @@ def _are_alike(state: State, cls: int) -> bool:
     return branch.ties > 0 and branch.apart <= APART_MAX * branch.ties
 
 
-def _grow_tree(draft: Draft) -> None:
+def _grow_tree(context: StepContext) -> None:
     """Let the kt-tree of people who wait follow; the first release publishes without."""
-    state = draft.state
+    state = context.state
     if state.current.number == 0:
         return
     classes = in_classes(state, state.people.withheld())
     rows = np.concatenate([np.zeros(0, dtype=np.int64), *(people for _, people in classes)])
-    state.tree = state.tree.following(classes, neighbour_counts(state, rows), draft.frame.forming)
+    state.tree = state.tree.following(classes, neighbour_counts(state, rows), context.spec.forming)

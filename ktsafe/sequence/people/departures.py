@@ -15,23 +15,23 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.people.births import under_alpha
-from ktsafe.sequence.people.blocks import publish_block
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.new_cohorts import publish_block
+from ktsafe.sequence.people.step_context import StepContext
 
 
-def depart(draft: Draft, rows: NDArray[np.int64]) -> set[int]:
+def depart(context: StepContext, rows: NDArray[np.int64]) -> set[int]:
     """Remove people; return the cohorts of the places that counterfeits keep.
 
     A counterfeit shows what the person's place showed; its edges are residual until dropped.
     """
-    left = leave_places(draft, rows[draft.state.people.place[rows] != NOBODY])
-    draft.state.remove_people(rows)
+    left = leave_places(context, rows[context.state.people.place[rows] != NOBODY])
+    context.state.remove_people(rows)
     return left
 
 
-def leave_places(draft: Draft, rows: NDArray[np.int64]) -> set[int]:
+def leave_places(context: StepContext, rows: NDArray[np.int64]) -> set[int]:
     """Let counterfeits keep people's places, the people be withheld; return the cohorts."""
-    state = draft.state
+    state = context.state
     if not len(rows):
         return set()
     places = state.vacate(rows)
@@ -39,35 +39,35 @@ def leave_places(draft: Draft, rows: NDArray[np.int64]) -> set[int]:
     return set(state.places.cohort[places].tolist())
 
 
-def retire_hollow(draft: Draft, labels: set[int]) -> None:
+def retire_hollow(context: StepContext, labels: set[int]) -> None:
     """Withhold the last people of cohorts with fewer than the floor, to be published anew."""
-    state = draft.state
-    floor = draft.frame.options.real_floor
+    state = context.state
+    floor = context.spec.options.real_floor
     if floor is None:
         return
     people = {label: state.places.owners([label]) for label in sorted(labels)}
     hollow = [label for label, rows in people.items() if 0 < len(rows) < floor]
     if hollow:
-        leave_places(draft, state.places.owners(hollow))
+        leave_places(context, state.places.owners(hollow))
         state.count("cohorts_retired", len(hollow))
 
 
-def rebirth(draft: Draft) -> set[int]:
+def rebirth(context: StepContext) -> set[int]:
     """Let everybody whose class changed leave at once, to wait among the newcomers."""
-    state = draft.state
+    state = context.state
     rows = state.people.differing(state.places)
     if len(rows):
         state.count("rebirths", len(rows))
-    return leave_places(draft, rows)
+    return leave_places(context, rows)
 
 
-def move_groups(draft: Draft) -> set[int]:
+def move_groups(context: StepContext) -> set[int]:
     """Publish groups anew that may move to a new class; return the cohorts that were left.
 
     At least m members of one cohort move to one class together and become one cohort there: an
     attacker who links both lives still finds the whole group.
     """
-    state = draft.state
+    state = context.state
     left: set[int] = set()
     groups: defaultdict[tuple[int, int], list[int]] = defaultdict(list)
     rows = state.people.differing(state.places)
@@ -76,11 +76,11 @@ def move_groups(draft: Draft) -> set[int]:
     for label, target, row in zip(labels, targets, rows.tolist(), strict=True):
         groups[label, target].append(row)
     for _, rows_of_group in sorted(groups.items()):
-        movers = under_alpha(draft, rows_of_group)
-        if len(movers) < draft.frame.params.group_size_min:
+        movers = under_alpha(context, rows_of_group)
+        if len(movers) < context.spec.params.group_size_min:
             continue
         moved = np.array(movers, dtype=np.int64)
-        left |= leave_places(draft, moved)
-        publish_block(draft, moved, together=True)
+        left |= leave_places(context, moved)
+        publish_block(context, moved, together=True)
         state.count("groups_moved")
     return left

@@ -15,76 +15,76 @@ from collections.abc import Container, Iterable
 from ktsafe.graph import MISSING
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.sequence_tables import COUNTERFEIT
-from ktsafe.sequence.people.blocks import harmless_codes
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.new_cohorts import harmless_codes
+from ktsafe.sequence.people.step_context import StepContext
 
 
-def show_sensitive(draft: Draft, row: int) -> int | None:
+def show_sensitive(context: StepContext, row: int) -> int | None:
     """Publish a person's true sensitive value, or "-" where alpha has no room.
 
     Returns the cohort if the value had to be hidden: it needs `keep_company`.
     """
-    state = draft.state
+    state = context.state
     code, place = state.people.sensitive[row], state.people.place[row]
     if place == NOBODY or state.places.sensitive[place] == code:
         return None
     label = int(state.places.cohort[place])
-    is_sensitive = draft.is_sensitive(code)
-    has_room = state.places.ever[place] or _has_room(draft, label)
+    is_sensitive = context.is_sensitive(code)
+    has_room = state.places.ever[place] or _has_room(context, label)
     if is_sensitive and not has_room:
         state.count("sensitive_suppressed")
-        state.publish_sensitive(place, _suppressed(draft), is_sensitive=False)
+        state.publish_sensitive(place, _suppressed(context), is_sensitive=False)
         return label
-    if not _is_kept_missing(draft, place):
+    if not _is_kept_missing(context, place):
         state.publish_sensitive(place, code, is_sensitive=is_sensitive)
     return None
 
 
-def _is_kept_missing(draft: Draft, place: int) -> bool:
+def _is_kept_missing(context: StepContext, place: int) -> bool:
     """Whether a place shows "-" and goes on to, since others of its cohort may hide values."""
-    state = draft.state
+    state = context.state
     shown = state.codes.sensitive[state.places.sensitive[place]]
     return (
         shown == MISSING
-        and MISSING not in draft.frame.schema.sensitive_values
-        and not _has_room(draft, state.places.cohort[place])
+        and MISSING not in context.spec.schema.sensitive_values
+        and not _has_room(context, state.places.cohort[place])
     )
 
 
-def keep_company(draft: Draft, labels: Iterable[int], seen: Container[int]) -> None:
+def keep_company(context: StepContext, labels: Iterable[int], seen: Container[int]) -> None:
     """Let others of the given cohorts show "-", until it tells no more than alpha allows.
 
     Those whose value is missing anyway do not count: they may have shown it before. No place that
     was left changes unless one that was not does: `seen` are the cohorts in which somebody's value
     went missing in this release.
     """
-    state = draft.state
-    if MISSING in draft.frame.schema.sensitive_values:
+    state = context.state
+    if MISSING in context.spec.schema.sensitive_values:
         return
     for label in sorted(labels):
         # Not before it is needed: inserted vertices draw from all values that are known.
-        missing = _suppressed(draft)
+        missing = _suppressed(context)
         masked = hidden = 0
         others = []
         for place in state.places.members[label].tolist():
             shown = state.places.sensitive[place]
             owner = state.places.owner[place]
             if shown != missing:
-                if not draft.is_sensitive(shown):
+                if not context.is_sensitive(shown):
                     others.append(place)
             elif owner != NOBODY:
                 masked += state.people.sensitive[owner] != missing
-                hidden += draft.has_sensitive_value(owner)
-        wanted = max(0, math.ceil(hidden / draft.frame.params.alpha) - masked)
-        drawn = [others[i] for i in draft.rng.permutation(len(others)).tolist()]
-        for place in _company(draft, drawn, wanted, is_seen=label in seen):
+                hidden += context.has_sensitive_value(owner)
+        wanted = max(0, math.ceil(hidden / context.spec.params.alpha) - masked)
+        drawn = [others[i] for i in context.rng.permutation(len(others)).tolist()]
+        for place in _company(context, drawn, wanted, is_seen=label in seen):
             state.publish_sensitive(place, missing, is_sensitive=False)
             state.count("sensitive_company")
 
 
-def _company(draft: Draft, drawn: list[int], wanted: int, *, is_seen: bool) -> list[int]:
+def _company(context: StepContext, drawn: list[int], wanted: int, *, is_seen: bool) -> list[int]:
     """Return the first places drawn, one with an owner or none that was left among them."""
-    places = draft.state.places
+    places = context.state.places
     chosen = drawn[:wanted]
     if is_seen or any(places.owner[place] != NOBODY for place in chosen):
         return chosen
@@ -94,20 +94,20 @@ def _company(draft: Draft, drawn: list[int], wanted: int, *, is_seen: bool) -> l
     return [place for place in chosen if places.kind[place] != COUNTERFEIT]
 
 
-def _has_room(draft: Draft, label: int) -> bool:
+def _has_room(context: StepContext, label: int) -> bool:
     """Whether one more member of a cohort may be published sensitive."""
-    alpha = draft.frame.params.alpha
-    places = draft.state.places
+    alpha = context.spec.params.alpha
+    places = context.state.places
     members = places.members[label]
     after = int(places.ever[members].sum()) + 1
     return after * alpha.denominator <= len(members) * alpha.numerator
 
 
-def _suppressed(draft: Draft) -> int:
+def _suppressed(context: StepContext) -> int:
     """Return the code of the missing value, or of another harmless one if that is sensitive."""
-    if MISSING in draft.frame.schema.sensitive_values:
-        return harmless_codes(draft)[0]
-    texts = draft.state.codes.sensitive
+    if MISSING in context.spec.schema.sensitive_values:
+        return harmless_codes(context)[0]
+    texts = context.state.codes.sensitive
     if MISSING not in texts:
         texts.append(MISSING)
     return texts.index(MISSING)

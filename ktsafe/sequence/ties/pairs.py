@@ -7,7 +7,7 @@ import dataclasses
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.imagined import GATHERED_WEIGHT, Edges, imagined_ties, is_own
+from ktsafe.exact.dummy_ties import GATHERED_WEIGHT, Edges, dummy_ties, is_own
 from ktsafe.exact.pair_program import Pair
 from ktsafe.graph import edge_keys
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY, among
@@ -40,13 +40,13 @@ class PairOfClasses:
     is_true, is_ended, is_residual:
         bool, shape (x,): whether each of them is a true tie, or was one until it ended, or until
         one of its people left.
-    held:
+    hidden_rows:
         int64: the rows of true ties between these places that are not released.
     hidden:
-        These ties, and imagined ones.
+        These ties, and dummy ones.
     remembered:
         int64: the rows of what was released before the pair was cleared.
-    former:
+    cleared_edges:
         What was released before the pair was cleared and has not ended; nothing if it was not, or
         shows edges again.
     is_left:
@@ -68,10 +68,10 @@ class PairOfClasses:
     is_true: NDArray[np.bool_]
     is_ended: NDArray[np.bool_]
     is_residual: NDArray[np.bool_]
-    held: NDArray[np.int64]
+    hidden_rows: NDArray[np.int64]
     hidden: Edges
     remembered: NDArray[np.int64]
-    former: Edges
+    cleared_edges: Edges
     is_left: NDArray[np.bool_]
     young_shown: NDArray[np.bool_]
     young_hidden: NDArray[np.bool_]
@@ -85,23 +85,25 @@ class PairOfClasses:
         sizes = np.array([len(members[label]) for label in labels], dtype=np.int64)
         places = np.concatenate([members[label] for label in labels])
         order = np.argsort(places)
-        tables = (state.edges, state.held, state.former)
-        rows, held, before = (table.between[classes] for table in tables)
+        tables = (state.edges, state.hidden_ties, state.cleared_edges)
+        rows, hidden_rows, before = (table.between[classes] for table in tables)
 
         def positions(pairs: NDArray[np.int64]) -> Edges:
             wrong = state.places.cls[pairs[:, 0]] != classes[0]
-            turned = np.where(wrong[:, None], pairs[:, ::-1], pairs)
-            return order[np.searchsorted(places, turned, sorter=order)].astype(np.int32)
+            in_order = np.where(wrong[:, None], pairs[:, ::-1], pairs)
+            return order[np.searchsorted(places, in_order, sorter=order)].astype(np.int32)
 
-        hidden = positions(state.people.place[state.held.pairs(held)])
+        hidden = positions(state.people.place[state.hidden_ties.pairs(hidden_rows)])
         shown = positions(state.edges.pairs(rows))
         what = state.edges.is_true[rows]
         is_true = what == TRUE
         born = state.places.born[places]
-        former = positions(state.former.pairs(before))
-        was_true = state.former.was_true[before] == 1
-        is_gone = was_true & ~among(edge_keys(former), edge_keys(hidden))
-        may_return = ~is_gone | (state.places.kind[places[former]] == COUNTERFEIT).any(axis=1)
+        cleared_edges = positions(state.cleared_edges.pairs(before))
+        was_true = state.cleared_edges.was_true[before] == 1
+        is_gone = was_true & ~among(edge_keys(cleared_edges), edge_keys(hidden))
+        may_return = ~is_gone | (state.places.kind[places[cleared_edges]] == COUNTERFEIT).any(
+            axis=1
+        )
         return cls(
             classes=classes,
             places=places,
@@ -114,13 +116,13 @@ class PairOfClasses:
             is_true=is_true,
             is_ended=what == ENDED,
             is_residual=what == RESIDUAL,
-            held=held,
+            hidden_rows=hidden_rows,
             hidden=hidden,
             remembered=before,
-            former=former[may_return],
+            cleared_edges=cleared_edges[may_return],
             is_left=is_gone[may_return],
             young_shown=is_true & (state.edges.began[rows] > born[shown].max(axis=1)),
-            young_hidden=state.held.began[held] > born[hidden].max(axis=1),
+            young_hidden=state.hidden_ties.began[hidden_rows] > born[hidden].max(axis=1),
             weight=np.ones(int(is_true.sum()) + len(hidden)),
         )
 
@@ -165,21 +167,21 @@ class PairOfClasses:
         return ends // self.sizes
 
 
-def with_imagined(pair: PairOfClasses, share: float, rng: np.random.Generator) -> PairOfClasses:
-    """Return the pair with imagined ties of its inserted members among its ties.
+def with_dummy_ties(pair: PairOfClasses, share: float, rng: np.random.Generator) -> PairOfClasses:
+    """Return the pair with dummy ties of its inserted members among its ties.
 
     Parameters
     ----------
     pair:
         The pair of classes.
     share, rng:
-        As in `ktsafe.exact.imagined.imagined_ties`.
+        As in `ktsafe.exact.dummy_ties.dummy_ties`.
     """
     if not pair.is_inserted.any() or not pair.n_ties:
         return pair
-    last = pair.shown if len(pair.shown) else pair.former
+    last = pair.shown if len(pair.shown) else pair.cleared_edges
     program = pair.program(pair.ties, np.ones(pair.n_ties), 1.0)
-    ties, weight = imagined_ties(program, pair.is_inserted, last, share, rng)
+    ties, weight = dummy_ties(program, pair.is_inserted, last, share, rng)
     is_shown = among(edge_keys(ties), edge_keys(pair.shown))
     own = is_own(pair.shown, pair.is_inserted)
     is_true = pair.is_true | own
@@ -198,12 +200,14 @@ def show_exactly(state: State, pair: PairOfClasses, edges: Edges) -> None:
     wanted, known = edge_keys(edges), edge_keys(pair.shown)
     _hide(state, pair.rows[~among(known, wanted)])
     new = edges[~among(wanted, known)]
-    hidden = edge_keys(pair.hidden[: len(pair.held)])
+    hidden = edge_keys(pair.hidden[: len(pair.hidden_rows)])
     order = np.argsort(hidden)
     found = np.append(hidden[order], -1)
     at = np.searchsorted(found[:-1], edge_keys(new))
-    held = np.where(found[at] == edge_keys(new), np.append(pair.held[order], NOBODY)[at], NOBODY)
-    _show(state, pair.places[new], held)
+    hidden_rows = np.where(
+        found[at] == edge_keys(new), np.append(pair.hidden_rows[order], NOBODY)[at], NOBODY
+    )
+    _show(state, pair.places[new], hidden_rows)
 
 
 def hide(state: State, ends: NDArray[np.int64]) -> None:
@@ -213,21 +217,21 @@ def hide(state: State, ends: NDArray[np.int64]) -> None:
 
 def show(state: State, ends: NDArray[np.int64]) -> None:
     """Release edges between places that have none: hidden ties of theirs, or inserted."""
-    _show(state, ends, state.held.rows_of(state.places.owner[ends]))
+    _show(state, ends, state.hidden_ties.rows_of(state.places.owner[ends]))
 
 
 def _hide(state: State, rows: NDArray[np.int64]) -> None:
     ties = rows[state.edges.is_true[rows] == TRUE]
     people, began = state.places.owner[state.edges.pairs(ties)], state.edges.began[ties]
     state.edges.drop(rows)
-    state.held.hold(people, began)
+    state.hidden_ties.hold(people, began)
 
 
-def _show(state: State, ends: NDArray[np.int64], held: NDArray[np.int64]) -> None:
-    is_true = held != NOBODY
+def _show(state: State, ends: NDArray[np.int64], hidden_rows: NDArray[np.int64]) -> None:
+    is_true = hidden_rows != NOBODY
     began = np.full(len(ends), NEVER)
-    began[is_true] = state.held.began[held[is_true]]
-    state.held.free(held[is_true])
+    began[is_true] = state.hidden_ties.began[hidden_rows[is_true]]
+    state.hidden_ties.free(hidden_rows[is_true])
     state.edges.show(ends, began)
 
 

@@ -8,29 +8,29 @@
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
 dark, and does not return. A tie of somebody who left returns as if the person were there, or the
-place would be known by what it lost. Inserted members count as people with ties (`imagined`).
+place would be known by what it lost. Inserted members count as people with ties (`dummy_ties`).
 Should all pairs together cost more than no edges would, the least true are cleared.
 """
 
 from __future__ import annotations
 
-from ktsafe.exact.imagined import Edges
+from ktsafe.exact.dummy_ties import Edges
 from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties.balance import at_prices
-from ktsafe.sequence.ties.guise import disguise
-from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly, with_imagined
+from ktsafe.sequence.ties.next_edges import planned, program
+from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly, with_dummy_ties
 from ktsafe.sequence.ties.renewal import to_renew
-from ktsafe.sequence.ties.ways import planned, program
+from ktsafe.sequence.ties.sequence_rewiring import rewire_new_edges
 
 STALE_MIN = 0.02
 """Share of its ties that must have come or gone before a pair is looked at again."""
 
 
-def plan_ties(draft: Draft) -> None:
+def plan_ties(context: StepContext) -> None:
     """Choose what pairs of classes show, where enough changed; the others stay as they are."""
-    state, max_age = draft.state, draft.frame.options.max_age
+    state, max_age = context.state, context.spec.options.max_age
     before = _shown(state)
     renewed = to_renew(state, max_age)
     clear(state, renewed)
@@ -38,11 +38,11 @@ def plan_ties(draft: Draft) -> None:
     turns = sorted((due | state.current.opened).difference(renewed))
     pairs = [PairOfClasses.of(state, classes) for classes in turns]
     padded = [pair for pair in pairs if pair.is_inserted.any()]
-    _plan(draft, [pair for pair in pairs if not pair.is_inserted.any()])
-    _plan_padded(draft, padded)
+    _plan(context, [pair for pair in pairs if not pair.is_inserted.any()])
+    _plan_padded(context, padded)
     _clear_least_true(state)
-    effort = draft.frame.options.effort if state.current.number == 0 else "fast"
-    disguise(draft, effort)
+    effort = context.spec.options.effort if state.current.number == 0 else "fast"
+    rewire_new_edges(context, effort)
     _note_plans(state, before, max_age)
 
 
@@ -52,40 +52,40 @@ def clear(state: State, pairs: list[Tie]) -> None:
         _let_show(state, pair, pair.shown[:0])
 
 
-def _plan(draft: Draft, pairs: list[PairOfClasses]) -> None:
+def _plan(context: StepContext, pairs: list[PairOfClasses]) -> None:
     """Choose what each of some pairs shows."""
-    for pair, edges in zip(pairs, _plans(draft, pairs), strict=True):
-        _let_show(draft.state, pair, edges)
+    for pair, edges in zip(pairs, _plans(context, pairs), strict=True):
+        _let_show(context.state, pair, edges)
 
 
-def _plans(draft: Draft, pairs: list[PairOfClasses]) -> list[Edges]:
+def _plans(context: StepContext, pairs: list[PairOfClasses]) -> list[Edges]:
     """Return what each of some pairs shows."""
-    seeds = draft.seeds(len(pairs))
+    seeds = context.seeds(len(pairs))
     # A pair is a part: at its price, what it shows changes nothing that another one looks at.
-    programs = at_prices(draft, pairs, list(draft.run(program, pairs, seeds)))
-    return list(draft.run(planned, pairs, programs, seeds))
+    programs = at_prices(context, pairs, list(context.run(program, pairs, seeds)))
+    return list(context.run(planned, pairs, programs, seeds))
 
 
-def _plan_padded(draft: Draft, pairs: list[PairOfClasses]) -> None:
+def _plan_padded(context: StepContext, pairs: list[PairOfClasses]) -> None:
     """Plan pairs with inserted members: as if they had ties, while the release can bear it.
 
     They get as many edges for a tie as people were given so far.
     """
-    state = draft.state
+    state = context.state
     n_edges = sum(map(len, state.edges.between.values()))
     n_true = n_edges - sum(state.edges.n_inserted.values())
-    n_ties = n_true + sum(map(len, state.held.between.values()))
+    n_ties = n_true + sum(map(len, state.hidden_ties.between.values()))
     if not pairs or not n_ties:
         return
     share = min(n_edges / n_ties, 1.0)
-    likely = [with_imagined(pair, share, draft.rng) for pair in pairs]
-    plans = _plans(draft, likely)
+    likely = [with_dummy_ties(pair, share, context.rng) for pair in pairs]
+    plans = _plans(context, likely)
     more = sum(
         _worth(pair, edges) - _worth(pair, pair.shown)
         for pair, edges in zip(pairs, plans, strict=True)
     )
     if 2 * n_true - n_edges + more < 0:
-        _plan(draft, pairs)
+        _plan(context, pairs)
         return
     for pair, edges in zip(pairs, plans, strict=True):
         _let_show(state, pair, edges)
@@ -117,12 +117,12 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     state.current.stale.pop(pair.classes, None)
     if len(edges) == len(pair.shown):
         return
-    state.former.free(pair.remembered)
-    state.current.returned.update(pair.ends(pair.former))
+    state.cleared_edges.free(pair.remembered)
+    state.current.returned.update(pair.ends(pair.cleared_edges))
     if not len(edges):
         stays = ~pair.is_ended
         were_true = (pair.is_true | pair.is_residual)[stays]
-        state.former.remember(pair.places[pair.shown[stays]], were_true)
+        state.cleared_edges.remember(pair.places[pair.shown[stays]], were_true)
         state.current.stale[pair.classes] = pair.n_ties
         state.count("pairs_cleared")
     elif len(pair.shown):
@@ -150,6 +150,6 @@ def _note_plans(state: State, before: set[Tie], max_age: int) -> None:
 
 def _is_due(state: State, classes: Tie) -> bool:
     """Whether two classes have hidden ties, and enough changed since they were looked at last."""
-    n_hidden = len(state.held.between.get(classes, ()))
+    n_hidden = len(state.hidden_ties.between.get(classes, ()))
     n_true = len(state.edges.between[classes]) - state.edges.n_inserted[classes]
     return n_hidden > 0 and state.current.stale[classes] >= STALE_MIN * (n_true + n_hidden)

@@ -43,7 +43,7 @@ def to_renew(state: State, max_age: int) -> list[Tie]:
     shown.sort(key=lambda c: (-age[c], -_staleness(state, c), c))
     span = turn(max_age)
     # What is dark now is shown again in the next release.
-    n_dark = sum(map(len, state.former.between.values()))
+    n_dark = sum(map(len, state.cleared_edges.between.values()))
     share = (sum(n_edges.values()) + n_dark) / span
     # What goes later is the oldest pairs but for a share of each release that they have left.
     due = room = 0.0
@@ -88,6 +88,6 @@ def _spread(
 
 def _staleness(state: State, classes: Tie) -> float:
     """Return how many edges of a pair ended and how many young ties are hidden, for a true one."""
-    n_stale = state.edges.n_ended[classes] + state.held.n_young[classes]
+    n_stale = state.edges.n_ended[classes] + state.hidden_ties.n_young[classes]
     n_true = len(state.edges.between[classes]) - state.edges.n_inserted[classes]
     return n_stale / max(n_true, 1)

@@ -44,7 +44,7 @@ class Seats(NamedTuple):
         int64, shape (n,).
     columns:
         int64, shape (classes, attributes): the columns in which a vertex of each class counts.
-    turned:
+    with_value:
         int64, shape (classes, columns): the class that has this value in place of its own, and
         else the same ones; -1 if there is none.
     ties:
@@ -63,7 +63,7 @@ class Seats(NamedTuple):
     tie_at: NDArray[np.int64]
     classes: NDArray[np.int64]
     columns: NDArray[np.int64]
-    turned: NDArray[np.int64]
+    with_value: NDArray[np.int64]
     ties: NDArray[np.int64]
     hidden: NDArray[np.int64]
     hidden_at: NDArray[np.int64]
@@ -208,10 +208,10 @@ def _beside(p: Seats, i: int, j: int, kind: int, rng: np.random.Generator) -> tu
         # One of the same kind would change nothing.
         if b == kind or p.columns[b, j] != column or (p.partner[k] >= 0 and not with_ties):
             continue
-        if p.turned[b, own] >= 0:
+        if p.with_value[b, own] >= 0:
             n += 1
             if rng.random() * n < 1:
-                found, other = k, p.turned[b, own]
+                found, other = k, p.with_value[b, own]
     return found, other
 
 
@@ -269,7 +269,7 @@ def _complete(
     j = _unlike(p, p.kind[i], c, rng)
     if j < 0:
         return False
-    kind = p.turned[p.kind[i], p.columns[c, j]]
+    kind = p.with_value[p.kind[i], p.columns[c, j]]
     if kind < 0:
         return False
     k, other = _beside(p, i, j, kind, rng)

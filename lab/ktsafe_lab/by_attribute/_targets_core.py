@@ -1,4 +1,4 @@
-"""Kernels that settle how many neighbours of each class the members of a cohort shall have."""
+"""Kernels that anneal how many neighbours of each class the members of a cohort shall have."""
 
 # mypy: disable-error-code="assignment,no-any-return,return-value"
 # Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
@@ -139,7 +139,7 @@ def _draw(t: Targets, steps: Steps, rng: np.random.Generator) -> int:
 
 
 @kernel
-def settle(
+def anneal_targets(
     t: Targets,
     n_trials: int,
     asymmetry_price: float,

@@ -4,7 +4,7 @@
     targets    =  neighbours of each class that a graph can have, whose values are near
         to those of the members                                         (targets)
     edges      =  people of a class exchange neighbours until many ties are shown   (exchanging)
-    inserted edges exchange ends until they look like ties              (ktsafe.exact.likeness)
+    inserted edges exchange ends until they look like ties              (ktsafe.exact.rewiring)
 
 Tuples of quasi-identifiers are many, values are few: counts by value are half as far from equal as
 counts by tuple. The edit distance of stars is twice the difference of their degrees, and the
@@ -19,9 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from ktsafe.exact.exact_strategy import resembled, undisguised
+from ktsafe.exact.exact_strategy import before_rewiring, resembled
 from ktsafe.exact.kt_tree import cohorts_of
-from ktsafe.exact.likeness import disguised
+from ktsafe.exact.rewiring import rewired
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.rare_classes import lacking
@@ -45,11 +45,11 @@ def attribute(request: Request) -> Plan:
     """
     graph = request.graph
     inserted = lacking(graph, request.params)
-    edges, by_value = undisguised(request).edges, by_attribute(request, inserted)
+    edges, by_value = before_rewiring(request).edges, by_attribute(request, inserted)
     if by_value is not None and edits(graph, by_value) <= graph.n_edges:
         edges = by_value if f1(graph, by_value) > f1(graph, edges) + F1_GAIN else edges
     request.report("pairs", 1.0)
-    edges = disguised(request, np.concatenate((graph.qi_classes, inserted)), edges)
+    edges = rewired(request, np.concatenate((graph.qi_classes, inserted)), edges)
     request.report("likeness", 1.0)
     return Plan(inserted=inserted, edges=edges)
 

@@ -18,7 +18,7 @@ import itertools
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.filling import joined
+from ktsafe.exact.realization import joined
 from ktsafe.options import Effort
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Request
@@ -84,7 +84,7 @@ def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) ->
         tie_at=np.full(n_places, -1, dtype=np.int64),
         classes=kinds.classes,
         columns=kinds.space.columns,
-        turned=_turned(kinds.space),
+        with_value=_with_value(kinds.space),
         ties=ties.astype(np.int64),
         hidden=np.append(np.arange(len(ties)), len(ties)),
         hidden_at=np.arange(len(ties)),
@@ -93,7 +93,7 @@ def _places(kinds: Kinds, number: NDArray[np.int64], ties: NDArray[np.int32]) ->
     )
 
 
-def _turned(space: QuasiIdentifierSpace) -> NDArray[np.int64]:
+def _with_value(space: QuasiIdentifierSpace) -> NDArray[np.int64]:
     """Return for each class and value the class that has it, and else the same values; or -1."""
     class_of = {tuple(own): c for c, own in enumerate(space.columns.tolist())}
     found = np.full((space.n_classes, space.n_columns), -1, dtype=np.int64)

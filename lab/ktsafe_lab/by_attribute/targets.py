@@ -91,7 +91,7 @@ def neighbours_wanted(
     effort = request.options.effort
     trials = min(TRIALS[effort] * targets.number.size, TRIALS_MAX[effort])
     for asymmetry_price, heat in ROUNDS:
-        core.settle(targets, trials, asymmetry_price, heat, rng)
+        core.anneal_targets(targets, trials, asymmetry_price, heat, rng)
     unequal = targets.between != targets.between.T
     np.fill_diagonal(unequal, np.diag(targets.between) % 2)
     for a, b in np.argwhere(np.triu(unequal)):

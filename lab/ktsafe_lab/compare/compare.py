@@ -20,9 +20,10 @@ from ktsafe.errors import InvalidParams
 from ktsafe.options import Effort, OverAlpha, RareQi
 from ktsafe.params import Distance, Reading
 from ktsafe.strategies import default_strategy, strategy_names
-from ktsafe.stream.commands.after_install import compile_first
+from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.figure_text import text_of
+from ktsafe.stream.formatting import text_of
+from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
     Edges,
     FiguresSeed,
@@ -33,7 +34,6 @@ from ktsafe.stream.process.command_line import (
     numbers,
 )
 from ktsafe.stream.report.writing import check_page, new_file, now
-from ktsafe.stream.watching.progress import phases
 from ktsafe_lab.compare import comparison
 from ktsafe_lab.compare.comparison import Cell, Row, Task
 

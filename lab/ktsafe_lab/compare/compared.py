@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from ktsafe.stream.figure_text import number, percent
+from ktsafe.stream.formatting import number, percent
 from ktsafe.stream.report import charts
 from ktsafe.stream.report.page import PRIVATE
 from ktsafe.stream.report.rendering import environment

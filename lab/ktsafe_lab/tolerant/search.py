@@ -76,11 +76,11 @@ def _candidates(graph: AttributedGraph, released: NDArray[np.int32], n: int) -> 
     true, shown = edge_keys(graph.edges), edge_keys(released)
     keys = np.union1d(true, shown)
     ends = np.column_stack((keys >> 32, keys & (2**32 - 1))).astype(np.int32)
-    imagined = (ends >= graph.n_vertices).any(axis=1)
+    is_dummy = (ends >= graph.n_vertices).any(axis=1)
     source = ends.reshape(-1)
     return core.Edges(
         ends=ends,
-        is_true=np.isin(keys, true) | imagined,
+        is_true=np.isin(keys, true) | is_dummy,
         shown=np.isin(keys, shown),
         first=np.searchsorted(np.sort(source), np.arange(n + 1)),
         own=np.argsort(source, kind="stable") // 2,

@@ -3,7 +3,7 @@
     start    =  cohorts equal attribute by attribute or by tuple, more edges inserted than pays
         there                                                       (ktsafe_lab.by_attribute)
     undo edits, as long as all protection sets stay as they must be    (search)
-    inserted edges exchange ends until they look like ties             (ktsafe.exact.likeness)
+    inserted edges exchange ends until they look like ties             (ktsafe.exact.rewiring)
 
 The definition asks for no more. Within the tolerance each person stays nearest to itself, though,
 which strategy `exact` avoids (ADR 0023).
@@ -13,8 +13,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.exact.exact_strategy import undisguised
-from ktsafe.exact.likeness import disguised
+from ktsafe.exact.exact_strategy import before_rewiring
+from ktsafe.exact.rewiring import rewired
 from ktsafe.rare_classes import lacking
 from ktsafe.strategies import Plan, Request
 from ktsafe_lab.by_attribute.attribute_strategy import by_attribute, edits, f1
@@ -32,7 +32,7 @@ def tolerant(request: Request) -> Plan:
     """Return the plan of a release that costs at most what one without any edge would."""
     graph = request.graph
     inserted = lacking(graph, request.params)
-    start, by_value = undisguised(request, price=PRICE).edges, by_attribute(request, inserted)
+    start, by_value = before_rewiring(request, price=PRICE).edges, by_attribute(request, inserted)
     if by_value is not None and (
         edits(graph, by_value) < edits(graph, start)
         or f1(graph, by_value) > f1(graph, start) + F1_GAIN
@@ -40,9 +40,9 @@ def tolerant(request: Request) -> Plan:
         start = by_value
     edges = undone(request, inserted, start)
     if edits(graph, edges) > graph.n_edges:
-        edges = undone(request, inserted, undisguised(request).edges)
+        edges = undone(request, inserted, before_rewiring(request).edges)
     request.report("undoing", 1.0)
     classes = np.concatenate((graph.qi_classes, inserted))
-    edges = disguised(request, classes, edges)
+    edges = rewired(request, classes, edges)
     request.report("likeness", 1.0)
     return Plan(inserted=inserted, edges=edges)

@@ -83,7 +83,7 @@ def test_targets_that_settle_are_counted_right(seed: int) -> None:
     rng = np.random.default_rng(seed)
     targets = drawn_targets(rng)
     before = asymmetry(targets.between)
-    core.settle(targets, 3000, 1e6, 0.1, rng)
+    core.anneal_targets(targets, 3000, 1e6, 0.1, rng)
     assert_counted(targets)
     assert asymmetry(targets.between) <= before
 
@@ -99,7 +99,7 @@ def test_settling_comes_near_to_what_members_have() -> None:
     targets.ties[:] = 20 * ties[np.arange(12) % 3]
     targets.truth[:] = between(targets.ties, np.ones(12, dtype=np.int64))
     for _ in range(3):
-        core.settle(targets, 20_000, 0.0, 1e-9, rng)
+        core.anneal_targets(targets, 20_000, 0.0, 1e-9, rng)
     assert np.array_equal(targets.wanted, rows[np.arange(12) % 3])
     assert np.array_equal(targets.number, ties[np.arange(12) % 3])
 

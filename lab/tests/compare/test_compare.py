@@ -15,8 +15,8 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.evaluation.worth import without
 from ktsafe.stream.files.graphs import read_schema
-from ktsafe.stream.study.worth import without
 from ktsafe_lab.compare import comparison
 from ktsafe_lab.compare.compare import _code
 from ktsafe_lab.compare.comparison import (

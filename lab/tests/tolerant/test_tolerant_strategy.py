@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact.exact_strategy import undisguised
+from ktsafe.exact.exact_strategy import before_rewiring
 from ktsafe.graph import edge_keys
 from ktsafe.protection_counts.locations import located
 from ktsafe.strategies import Request
@@ -42,7 +42,7 @@ def test_undoing_keeps_everybody_safe_and_costs_less(
 ) -> None:
     """By the definition nobody is unsafe; the cost is at most that of the exact release."""
     fast = dataclasses.replace(request(graph, params, seed), options=AnonymizeOptions("fast"))
-    exact = undisguised(fast)
+    exact = before_rewiring(fast)
     edges = undone(fast, exact.inserted, exact.edges)
     release = released(graph, exact.inserted, edges)
     assert as_set(edges) <= as_set(graph.edges) | as_set(exact.edges)
@@ -54,7 +54,7 @@ def test_tolerance_saves_edits() -> None:
     """A denser graph costs a tenth less than in exact cohorts; the verifier agrees."""
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
     params = PrivacyParams()
-    exact = undisguised(request(graph, params))
+    exact = before_rewiring(request(graph, params))
     edges = undone(request(graph, params), exact.inserted, exact.edges)
     assert verify_graph(released(graph, exact.inserted, edges), params).is_safe
     assert differing(graph, edges) < 0.9 * differing(graph, exact.edges)
@@ -64,7 +64,7 @@ def test_nothing_is_undone_without_tolerance_that_cohorts_need() -> None:
     """With t and epsilon 0 stars of a protection set stay equal."""
     graph = uniform(200, 600, rng=np.random.default_rng(1), n_tuples=2)
     params = PrivacyParams(k=5, t=0, epsilon=0, alpha=1)  # type: ignore[arg-type]
-    exact = undisguised(request(graph, params))
+    exact = before_rewiring(request(graph, params))
     edges = undone(request(graph, params), exact.inserted, exact.edges)
     release = released(graph, exact.inserted, edges)
     rows = np.column_stack((graph.qi_classes, np.zeros((200, 2), dtype=np.int64)))
@@ -76,7 +76,7 @@ def test_real_people_stay_behind_k() -> None:
     """Where every protection set of a class has k people, inserted vertices replace none."""
     graph = uniform(300, 900, rng=np.random.default_rng(2), n_tuples=2)
     params = PrivacyParams(k=5, alpha=1)  # type: ignore[arg-type]
-    exact = undisguised(request(graph, params))
+    exact = before_rewiring(request(graph, params))
     # Inserted vertices that nobody needs, on the location of people without a shown edge.
     inserted = np.repeat(np.arange(2, dtype=np.int32), 5)
     is_sensitive = np.append(graph.is_sensitive, np.zeros(10, dtype=np.bool_))
@@ -103,7 +103,7 @@ def test_no_release_costs_more_than_publishing_nothing(
 def test_ties_are_shown_at_the_price_of_inserted_edges() -> None:
     """More ties are shown than if an inserted edge were as dear as a hidden tie, for less cost."""
     graph = uniform(300, 3_000, rng=np.random.default_rng(1), n_tuples=4)
-    exact = undisguised(request(graph, PrivacyParams()))
+    exact = before_rewiring(request(graph, PrivacyParams()))
     dear = undone(request(graph, PrivacyParams()), exact.inserted, exact.edges)
     cheap = tolerant(request(graph, PrivacyParams())).edges
     true = edge_keys(graph.edges)
@@ -116,7 +116,7 @@ def test_cohorts_nearly_equal_by_value_show_more() -> None:
     graph = with_hubs(600, 30, seed=0)
     params = PrivacyParams(k=5)
     exact = undone(
-        fast(graph, params), np.zeros(0, np.int32), undisguised(fast(graph, params)).edges
+        fast(graph, params), np.zeros(0, np.int32), before_rewiring(fast(graph, params)).edges
     )
     plan = tolerant(fast(graph, params))
     assert verify_graph(released(graph, plan.inserted, plan.edges), params).is_safe

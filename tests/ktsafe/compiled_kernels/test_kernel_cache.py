@@ -23,8 +23,8 @@ CALLER = (
 )
 RUN = "from tiny._caller_core import caller\nprint(caller())"
 SETTLED = (
-    "from ktsafe.compiled_kernels.kernel_cache import settle_cache\n"
-    f"assert not settle_cache('tiny')\n{RUN}"
+    "from ktsafe.compiled_kernels.kernel_cache import choose_kernel_folder\n"
+    f"assert not choose_kernel_folder('tiny')\n{RUN}"
 )
 
 
@@ -89,7 +89,7 @@ def test_a_started_process_uses_the_same_folder(tmp_path, monkeypatch) -> None:
     """The folder is not made again inside itself."""
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path))
     for _ in range(2):
-        assert kernel_cache.settle_cache() == ""
+        assert kernel_cache.choose_kernel_folder() == ""
         assert Path(os.environ["NUMBA_CACHE_DIR"]).parent == tmp_path
 
 
@@ -157,7 +157,7 @@ def test_code_that_others_may_have_written_is_not_run(tmp_path, monkeypatch, tra
             for variable in ("NUMBA_CACHE_DIR", "XDG_CACHE_HOME"):
                 monkeypatch.delenv(variable, raising=False)
             monkeypatch.setattr(Path, "home", no_home)
-    notice = kernel_cache.settle_cache()
+    notice = kernel_cache.choose_kernel_folder()
     assert "NUMBA_CACHE_DIR" in notice
     chosen = Path(os.environ["NUMBA_CACHE_DIR"])
     assert chosen.name != name

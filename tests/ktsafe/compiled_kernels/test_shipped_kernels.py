@@ -17,7 +17,7 @@ import pytest
 from ktsafe.compiled_kernels import kernel_cache, shipped_kernels
 from ktsafe.strategies import STRATEGIES
 from ktsafe.stream.cli import run_command
-from ktsafe.stream.commands.after_install import FIRST
+from ktsafe.stream.commands.warm import FIRST
 from ktsafe.stream.errors import Exit
 from tests.ktsafe.compiled_kernels.test_kernel_cache import said, write_tiny
 
@@ -128,7 +128,7 @@ def test_a_file_that_is_not_used_is_told(tmp_path: Path, packed: Path, monkeypat
     monkeypatch.setenv("NUMBA_CACHE_DIR", str(tmp_path / "mine"))
     for name in shipped_kernels.PORTABLE:
         monkeypatch.setenv(name, "")
-    notice = kernel_cache.settle_cache()
+    notice = kernel_cache.choose_kernel_folder()
     assert "sha256" in notice
     assert not any(Path(os.environ["NUMBA_CACHE_DIR"]).iterdir())
 

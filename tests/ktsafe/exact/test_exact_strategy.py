@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.exact import likeness
+from ktsafe.exact import rewiring
 from ktsafe.exact.exact_strategy import exact_release
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
@@ -83,7 +83,7 @@ def test_an_executor_changes_no_byte(workers, monkeypatch):
     """Parts solved side by side give the release of one thread."""
     graph = uniform(600, 3000, rng=np.random.default_rng(3), n_tuples=6)
     params = PrivacyParams(k=5)
-    monkeypatch.setattr(likeness, "PART_MIN", 100)
+    monkeypatch.setattr(rewiring, "PART_MIN", 100)
     with ThreadPoolExecutor(workers) as executor:
         one, other = (
             exact_release(Request(graph, params, np.random.default_rng(4), executor=each))

@@ -16,7 +16,7 @@ from ktsafe.exact.aims import cells_of
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.pages import META
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.step import apply
 from ktsafe.sequence.ties import renewal
 from ktsafe.sequence.ties.pairs import PairOfClasses
@@ -34,9 +34,11 @@ def known_ages(sequence: Sequence) -> dict[Tie, int]:
     state = sequence._state
     rows = state.edges.used()
     rows = rows[state.edges.is_true[rows] == TRUE]
-    held = state.held.used()
-    people = np.concatenate((state.places.owner[state.edges.pairs(rows)], state.held.pairs(held)))
-    began = np.append(state.edges.began[rows], state.held.began[held])
+    hidden_ties = state.hidden_ties.used()
+    people = np.concatenate(
+        (state.places.owner[state.edges.pairs(rows)], state.hidden_ties.pairs(hidden_ties))
+    )
+    began = np.append(state.edges.began[rows], state.hidden_ties.began[hidden_ties])
     ties = map(tuple, np.sort(state.people.key[people], axis=1).tolist())
     return dict(zip(ties, began.tolist(), strict=True))
 
@@ -140,7 +142,7 @@ def test_ended_ties_do_not_return() -> None:
     shown, gone = (set(map(tuple, state.edges.pairs(part).tolist())) for part in (rows, ended))
     clear(state, [classes])
     pair = PairOfClasses.of(state, classes)
-    assert set(pair.ends(pair.former)) == shown - gone
+    assert set(pair.ends(pair.cleared_edges)) == shown - gone
 
 
 def test_ties_of_people_who_left_return_as_others_do() -> None:
@@ -168,17 +170,17 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
         pairs = sorted(set(map(tuple, twin._state.places.class_pairs(both).tolist())))
         if is_dark:
             clear(twin._state, pairs)
-            apply(Draft(twin._state, twin._frame, np.random.default_rng(0)), changes)
+            apply(StepContext(twin._state, twin._spec, np.random.default_rng(0)), changes)
         else:
-            apply(Draft(twin._state, twin._frame, np.random.default_rng(0)), changes)
+            apply(StepContext(twin._state, twin._spec, np.random.default_rng(0)), changes)
             clear(twin._state, pairs)
-        left, former = set(), set()
+        left, cleared_edges = set(), set()
         for classes in pairs:
             pair = PairOfClasses.of(twin._state, classes)
-            left |= set(pair.ends(pair.former[pair.is_left]))
-            former |= set(pair.ends(pair.former))
+            left |= set(pair.ends(pair.cleared_edges[pair.is_left]))
+            cleared_edges |= set(pair.ends(pair.cleared_edges))
         assert left == {(min(place, v), max(place, v)) for v in shown}
-        assert (min(ends), max(ends)) not in former
+        assert (min(ends), max(ends)) not in cleared_edges
 
 
 def place_of(sequence: Sequence, key: int) -> int:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.exact import likeness
+from ktsafe.exact import rewiring
 from ktsafe.sequence import Sequence, SequenceOptions
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
@@ -31,7 +31,7 @@ def pages_of(seed: int, births: str, executor: Executor | None) -> list[dict[str
 def test_an_executor_changes_no_byte(seed: int, births: str) -> None:
     """One, two and four threads remember and release what the calling thread does."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(likeness, "PART_MIN", 5)
+        patch.setattr(rewiring, "PART_MIN", 5)
         alone = pages_of(seed, births, None)
         for workers in (1, 2, 4):
             with ThreadPoolExecutor(workers) as executor:

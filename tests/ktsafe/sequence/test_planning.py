@@ -20,8 +20,8 @@ from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
 from ktsafe.sequence.memory.state import Current, State
-from ktsafe.sequence.people.frame import Draft
-from ktsafe.sequence.ties import ways
+from ktsafe.sequence.people.step_context import StepContext
+from ktsafe.sequence.ties import next_edges
 from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly
 from ktsafe.sequence.ties.planning import clear, plan_ties
 from tests.feeds import slots_of
@@ -33,14 +33,14 @@ NEVER = 10**9
 
 def pairs_of(state: State) -> list[Tie]:
     """Return all pairs of classes with ties or edges."""
-    return sorted(state.held.between.keys() | state.edges.between.keys())
+    return sorted(state.hidden_ties.between.keys() | state.edges.between.keys())
 
 
 def cost_between(sequence: Sequence, classes: Tie) -> tuple[int, int]:
     """Count, one by one, edges that differ from the truth between two classes, and true ties."""
     state = sequence._state
     shown = [state.edges.is_true[edge] == TRUE for edge in state.edges.between[classes]]
-    hidden = len(state.held.between[classes])
+    hidden = len(state.hidden_ties.between[classes])
     return hidden + shown.count(False), hidden + shown.count(True)
 
 
@@ -106,7 +106,7 @@ def test_the_least_true_pairs_pay_for_the_release() -> None:
     cost, ties = np.sum([cost_between(sequence, c) for c in pairs_of(state)], axis=0)
     assert cost > ties
     state.current = Current(0, {}, state.current.planned)
-    plan_ties(Draft(state, sequence._frame, rng))
+    plan_ties(StepContext(state, sequence._spec, rng))
     costs = {c: cost_between(sequence, c) for c in pairs_of(state)}
     cost, ties = np.sum(list(costs.values()), axis=0)
     assert cost <= ties
@@ -147,16 +147,18 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     state = sequence._state
     classes = max(pairs_of(state), key=lambda pair: len(state.edges.between[pair]))
     pair = PairOfClasses.of(state, classes)
-    state.former.remember(pair.places[pair.shown], pair.is_true)
+    state.cleared_edges.remember(pair.places[pair.shown], pair.is_true)
     show_exactly(state, pair, pair.shown[:0])
     cleared = PairOfClasses.of(state, classes)
     assert not len(cleared.shown)
     assert len(cleared.hidden) == pair.n_ties
-    assert sorted(map(tuple, cleared.former.tolist())) == sorted(map(tuple, pair.shown.tolist()))
+    assert sorted(map(tuple, cleared.cleared_edges.tolist())) == sorted(
+        map(tuple, pair.shown.tolist())
+    )
     again = Sequence.from_pages(sequence.to_pages())._state
-    assert PairOfClasses.of(again, classes).former.tolist() == cleared.former.tolist()
-    state.former.free(cleared.remembered)
-    assert not len(PairOfClasses.of(state, classes).former)
+    assert PairOfClasses.of(again, classes).cleared_edges.tolist() == cleared.cleared_edges.tolist()
+    state.cleared_edges.free(cleared.remembered)
+    assert not len(PairOfClasses.of(state, classes).cleared_edges)
 
 
 @pytest.mark.parametrize(("quasi_identifiers", "n_dark_max"), [((), 1), (("gender",), 0)])
@@ -225,12 +227,12 @@ def test_young_ties_gain_more_the_fewer_they_are() -> None:
         shown = np.zeros(len(pair.shown), dtype=np.bool_)
         shown[pair.is_true] = is_young[:n_shown]
         aged = dataclasses.replace(pair, young_shown=shown, young_hidden=is_young[n_shown:])
-        gain = ways.gains(aged)
-        assert (gain[~is_young] == ways.GAIN).all()
+        gain = next_edges.gains(aged)
+        assert (gain[~is_young] == next_edges.GAIN).all()
         if 2 * n_young >= pair.n_ties:
-            assert (gain == ways.GAIN).all()
+            assert (gain == next_edges.GAIN).all()
         elif n_young:
-            more = gain[is_young] - ways.GAIN
+            more = gain[is_young] - next_edges.GAIN
             assert (more > 0).all()
-            assert (more <= min(ways.YOUNG, before)).all()
+            assert (more <= min(next_edges.YOUNG, before)).all()
             before = float(more.max())

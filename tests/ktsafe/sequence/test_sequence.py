@@ -11,7 +11,7 @@ from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, gate
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
-from ktsafe.sequence.people.frame import Draft
+from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.step import EXACT
 from ktsafe.sequence.ties.planning import plan_ties
 from ktsafe.verify import verify_graph
@@ -28,17 +28,17 @@ ACTIVITIES = (
 
 def derived(state: State) -> dict[str, object]:
     """Return a copy of all indexes of a state in comparable form."""
-    places, people, edges, held = state.places, state.people, state.edges, state.held
+    places, people, edges, hidden_ties = state.places, state.people, state.edges, state.hidden_ties
     arrays = {
         "adjacent": edges.around(np.arange(places.n)),
-        "held": held.around(np.arange(people.n)),
+        "held": hidden_ties.around(np.arange(people.n)),
         "people": (people.withheld(), people.differing(places), *people.rows_of(people.key)),
     }
     mappings = {
         "members": places.members,
         "edges": edges.between,
-        "held": held.between,
-        "former": state.former.between,
+        "held": hidden_ties.between,
+        "former": state.cleared_edges.between,
     }
     return {
         "arrays": {name: [numbers.tolist() for numbers in known] for name, known in arrays.items()},
@@ -46,7 +46,9 @@ def derived(state: State) -> dict[str, object]:
             name: {key: sorted(rows) for key, rows in known.items()}
             for name, known in mappings.items()
         },
-        "counts": [dict(+known) for known in (edges.n_inserted, edges.n_ended, held.n_young)],
+        "counts": [
+            dict(+known) for known in (edges.n_inserted, edges.n_ended, hidden_ties.n_young)
+        ],
         "cohorts_of": places.cohorts_of,
         "planned": state.current.planned,
     }
@@ -147,10 +149,10 @@ def test_changes_that_do_not_fit_do_nothing(changes: Changes) -> None:
     assert derived(sequence._state) == indexes
 
 
-def careless(draft: Draft) -> None:
+def careless(context: StepContext) -> None:
     """Drop one edge that is no tie, and so leave its ends fewer neighbours than their cohorts."""
-    plan_ties(draft)
-    edges = draft.state.edges
+    plan_ties(context)
+    edges = context.state.edges
     edges.drop(edges.used()[edges.is_true[edges.used()] != TRUE][:1])
 
 
@@ -161,7 +163,7 @@ def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.Monkey
     before, indexes = sequence.to_pages(), derived(sequence._state)
     changes = world.change(ties=3, joins=2, leaves=1)
     with monkeypatch.context() as patched:
-        patched.setattr(Sequence, "recipe", EXACT._replace(plan=careless))
+        patched.setattr(Sequence, "policy", EXACT._replace(plan=careless))
         with pytest.raises(NotKTSafe):
             sequence.advance(changes, rng)
     assert sequence.to_pages() == before
@@ -179,7 +181,7 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_plan(
     history = [naive.published(sequence)]
     with monkeypatch.context() as patched:
         ungated = EXACT._replace(plan=careless, check=lambda *_: None)
-        patched.setattr(Sequence, "recipe", ungated)
+        patched.setattr(Sequence, "policy", ungated)
         patched.setattr(gate, "check_cover", lambda *_: None)
         sequence.advance(world.change(ties=1), np.random.default_rng(0))
     history.append(naive.published(sequence))

@@ -12,8 +12,8 @@ from ktsafe import AttributedGraph, PrivacyParams, Schema
 from ktsafe.attacks import Case, ids_removed, run
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.evaluation.attacks import NAMES
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.study.attacks import NAMES
 
 SCHEMA = Schema(("group",), "health", frozenset({"yes"}))
 PARAMS = PrivacyParams(k=5)

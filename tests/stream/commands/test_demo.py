@@ -13,10 +13,10 @@ import pytest
 
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.evaluation.over_time import describe_life
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
-from ktsafe.stream.study.over_time import describe_life
+from tests.stream.evaluation.naive_receipt import counted, rows
 from tests.stream.report.examples import Page
-from tests.stream.study.naive_receipt import counted, rows
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]
 

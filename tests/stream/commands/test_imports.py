@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from ktsafe.stream import program
-from ktsafe.stream.program import HERE, PLACES
+from ktsafe.stream import command_registry
+from ktsafe.stream.command_registry import HERE, PLACES
 
 ROOT = Path(__file__).parents[3]
 HEAVY = {
@@ -71,8 +71,12 @@ def test_the_list_says_what_the_commands_say() -> None:
     """The summaries of the list are the first sentences of the commands."""
     for name, place in PLACES.items():
         found = getattr(import_module(f"{HERE}.{place.module}"), place.name)
-        said = found.info.help if hasattr(found, "info") else program.first_sentence(found.__doc__)
-        assert program.summary_at(place) == said, name
+        said = (
+            found.info.help
+            if hasattr(found, "info")
+            else command_registry.first_sentence(found.__doc__)
+        )
+        assert command_registry.summary_at(place) == said, name
 
 
 def test_every_command_module_is_in_the_list() -> None:

@@ -12,9 +12,9 @@ import pytest
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.commands import topics
 from ktsafe.stream.errors import Exit
+from ktsafe.stream.monitoring import progress
+from ktsafe.stream.monitoring.summary import Summary
 from ktsafe.stream.process import command_line
-from ktsafe.stream.watching import progress
-from ktsafe.stream.watching.summary import Summary
 
 ROOT = Path(__file__).parents[3]
 

@@ -67,7 +67,7 @@ def dumps(folder: Path, events: list[Event]) -> list[int]:
 
 
 def bytes_of(folder: Path) -> dict[str, bytes]:
-    """Return what each release says, but for its random sequence id, sealed cut, and chain."""
+    """Return what each release says, but for its random sequence id, encrypted cut, and chain."""
     return {
         release.name: re.sub(
             rb'"(sequence_id|cut|before|root)": "[^"]+"',

@@ -14,7 +14,7 @@ from ktsafe.connectors.base import WITHDRAWN
 from ktsafe.reader import Withdrawn
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.upkeep.disclosures import DISCLOSURES, Disclosure, note, noted
+from ktsafe.stream.maintenance.disclosures import DISCLOSURES, Disclosure, note, noted
 from tests import sealed
 
 ROOT = Path(__file__).parents[3]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ktsafe.stream.evaluation.over_time import describe_life, over_releases
 from ktsafe.stream.files.freshness_figures import (
     FRESHNESS,
     FRESHNESS_AGES,
@@ -11,7 +12,6 @@ from ktsafe.stream.files.freshness_figures import (
     over_time_in_words,
     worth_over_time,
 )
-from ktsafe.stream.study.over_time import describe_life, over_releases
 
 
 def test_audits_that_do_not_tell_have_no_figures() -> None:

@@ -14,9 +14,9 @@ from ktsafe.stream.files.release_figures import (
     secrets_of,
     worth_in_words,
 )
-from ktsafe.stream.watching.board import StatusBoard
-from ktsafe.stream.watching.diagnosis import Circumstances
-from ktsafe.stream.watching.summary import Counts
+from ktsafe.stream.monitoring.board import StatusBoard
+from ktsafe.stream.monitoring.diagnosis import Circumstances
+from ktsafe.stream.monitoring.summary import Counts
 from tests.stream.service.simulation import PARAMS, World, event
 
 LINKED = SequenceOptions(effort="fast")

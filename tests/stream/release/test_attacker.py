@@ -18,7 +18,7 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import ATTACKS_TOLD, attacks_of
 from ktsafe.stream.release import attacker
-from ktsafe.stream.release.attacker import Attacker, AttackSettings, Shown
+from ktsafe.stream.release.attacker import Attacker, AttackSettings, AttackTarget
 from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
 from tests.stream.service.simulation import World, event
 
@@ -26,11 +26,11 @@ PARAMS = PrivacyParams(k=5)
 PATIENT = AttackSettings(budget_s=600.0)
 
 
-def shown(case: Case, sequence_id: str = "s", lives: np.ndarray | None = None) -> Shown:
+def shown(case: Case, sequence_id: str = "s", lives: np.ndarray | None = None) -> AttackTarget:
     """Return a case as the service shows it, each vertex with an id of its own number."""
     ids = np.array([f"{v:016x}" for v in range(case.released.n_vertices)])
     numbers = np.arange(case.original.n_vertices) if lives is None else lives
-    return Shown(sequence_id, case, ids, numbers)
+    return AttackTarget(sequence_id, case, ids, numbers)
 
 
 def go_on() -> None:
@@ -76,11 +76,11 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
 
     both = {"changes.consecutive.true", "changes.consecutive.shown"}
     assert told("s") == set()
-    service.settle(staged=False)
+    service.end_build(staged=False)
     assert told("s") == set()
-    service.settle(staged=True)
+    service.end_build(staged=True)
     assert told("s") == both
-    service.settle(staged=False)
+    service.end_build(staged=False)
     assert told("s") == both
     assert told("another") == set()
 
@@ -94,7 +94,7 @@ def test_net_changes_are_attacked_since_the_last_release_but_one(
 
     def told() -> list[str]:
         found = service.attack(shown(small_case(), "s"), PARAMS, go_on)["attacks"]["results"]
-        service.settle(staged=True)
+        service.end_build(staged=True)
         return [result["attack"] for result in found]
 
     assert [told() for _ in range(4)] == [[], [], ["net_changes.two"], ["net_changes.two"]]
@@ -105,14 +105,14 @@ def test_ids_and_lives_are_matched_whatever_their_order(monkeypatch: pytest.Monk
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("changes",))
     service, it = Attacker(PATIENT), small_case()
     service.attack(shown(it), PARAMS, go_on)
-    service.settle(staged=True)
+    service.end_build(staged=True)
     rng = np.random.default_rng(1)
     order, people = rng.permutation(it.released.n_vertices), rng.permutation(60)
     place = np.append(np.argsort(people), -1)
     again = Case(
         it.original.subgraph(people), it.released.subgraph(order), place[it.original_of[order]]
     )
-    now = Shown("s", again, shown(it).ids[order], people)
+    now = AttackTarget("s", again, shown(it).ids[order], people)
     found = service.attack(now, PARAMS, go_on)["attacks"]["results"]
     changed = [result["targets"] for result in found if result["attack"].startswith("changes")]
     assert changed == [0, 0]
@@ -125,7 +125,7 @@ def test_who_left_is_attacked_by_what_the_release_before_knew(
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("departure",))
     service, it = Attacker(PATIENT), broken_case()
     service.attack(shown(it), PARAMS, go_on)
-    service.settle(staged=True)
+    service.end_build(staged=True)
     own = int(np.flatnonzero(it.original_of == 0)[0])
     stayed = np.arange(1, it.original.n_vertices)
     for changes_value, expected in ((True, 1.0), (False, None)):
@@ -137,7 +137,7 @@ def test_who_left_is_attacked_by_what_the_release_before_knew(
             graph_of(codes, it.released.edges),
             np.where(it.original_of == 0, -1, it.original_of - 1),
         )
-        now = Shown("s", after, shown(it).ids, stayed)
+        now = AttackTarget("s", after, shown(it).ids, stayed)
         (found,) = service.attack(now, PARAMS, go_on)["attacks"]["results"]
         assert (found["attack"], found["targets"]) == ("departure.named", 1)
         assert found["value"] == pytest.approx(expected or found["control"])

@@ -41,9 +41,9 @@ def run(*, restarts: bool = False, forget_at: int | None = None) -> list[dict[st
         truth, keys = engine.truth()
         figures, pages = following.follow(truth, keys, engine.released())
         # What was counted for a release that is none is counted anew.
-        following.settle(staged=False)
+        following.end_build(staged=False)
         assert following.follow(truth, keys, engine.released()) == (figures, pages)
-        following.settle(staged=True)
+        following.end_build(staged=True)
         found.append(figures)
         if restarts:
             following = Following(pages)
@@ -88,4 +88,4 @@ def test_how_far_back_is_known_is_known() -> None:
         following.follow(graph, keys, engine.released())
         assert following.knows(known)
         assert not following.knows(known + 1)
-        following.settle(staged=True)
+        following.end_build(staged=True)

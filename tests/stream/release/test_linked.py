@@ -16,6 +16,7 @@ from ktsafe.sequence import SequenceOptions
 from ktsafe.sequence_audit import KINDS, Promise, SequenceAuditor, Violation
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.evaluation.audits import audited
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import verified
 from ktsafe.stream.files.private_audits import read_owners
@@ -24,7 +25,6 @@ from ktsafe.stream.files.sealing import seal_manifest
 from ktsafe.stream.release import linked, snapshotter
 from ktsafe.stream.release.sequence_inputs import new_sequence
 from ktsafe.stream.release.snapshotter import _read_back
-from ktsafe.stream.study.audits import audited
 from tests import feeds, sealed
 from tests.memory_connectors import Crash
 from tests.stream.service.simulation import SCHEMA, Tripwire, World, disk_store, event

@@ -11,9 +11,9 @@ import pytest
 
 from ktsafe import PrivacyParams
 from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.evaluation.attacks import attack_releases
+from ktsafe.stream.evaluation.sequence_report import Sources, audit_sequence
 from ktsafe.stream.files.private_audits import read_vacated
-from ktsafe.stream.study.attacks import attack_releases
-from ktsafe.stream.study.sequence_report import Sources, audit_sequence
 from tests import places_left
 from tests.stream.service.simulation import World, event
 

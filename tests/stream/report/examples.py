@@ -10,9 +10,9 @@ import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams, Schema, anonymize
 from ktsafe.audit import audit_release
+from ktsafe.stream.evaluation.measuring import REPORTED, measured
 from ktsafe.stream.files.releases_read import Manifest, ManifestSchema, StatedGuarantee
-from ktsafe.stream.report.content import Told, content
-from ktsafe.stream.study.measuring import REPORTED, measured
+from ktsafe.stream.report.content import ReleaseWithFigures, content
 
 VALUES = {
     "club": ["zebrafish", "yellowtail", "walleye"],
@@ -36,7 +36,7 @@ def graph(people: int = 240, seed: int = 0) -> AttributedGraph:
 
 
 @functools.cache
-def told(index: int = 1) -> Told:
+def told(index: int = 1) -> ReleaseWithFigures:
     """Return what is known of a release of that network; all attacks were run on the first."""
     true = graph(seed=index)
     made = anonymize(true, PARAMS, rng=np.random.default_rng(index))
@@ -49,7 +49,9 @@ def told(index: int = 1) -> Told:
     schema = ManifestSchema(["club", "town"], "health", ["vermilion"])
     size = (made.graph.n_vertices, made.graph.n_edges)
     which = (1, f"{index:06}-X", "s" * 16, time)
-    return Told(Manifest(*which, PARAMS.to_mapping(), promised, schema, *size, {}), audit)
+    return ReleaseWithFigures(
+        Manifest(*which, PARAMS.to_mapping(), promised, schema, *size, {}), audit
+    )
 
 
 def private(releases: int = 1) -> dict[str, Any]:

@@ -12,7 +12,7 @@ import pytest
 
 from ktsafe.audit.freshness import RECENT
 from ktsafe.stream.files.freshness_figures import FRESHNESS_AGES
-from ktsafe.stream.report.content import Told, attacked, content, safety
+from ktsafe.stream.report.content import ReleaseWithFigures, attacked, content, safety
 from ktsafe.stream.report.page import page
 from ktsafe.stream.report.public_page import COUNT_MIN, public_content
 from ktsafe.stream.report.words import parameters
@@ -49,7 +49,7 @@ def test_a_safe_release_keeps_every_guarantee() -> None:
     assert found["guarantees"][-1]["worst"] <= PARAMS.alpha
 
 
-def followed(index: int = 1, came: int = 7) -> Told:
+def followed(index: int = 1, came: int = 7) -> ReleaseWithFigures:
     """Return the example as a release of a sequence, with ties that began one release ago."""
     nobody = {age: {"count": 0, "shown": None} for age in FRESHNESS_AGES}
     ratio = {"count": 40, "shown": 0.375, "ratio": 0.75}

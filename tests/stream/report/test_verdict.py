@@ -15,7 +15,7 @@ import pytest
 from ktsafe.stream.commands.status import _lines
 from ktsafe.stream.files.release_figures import secrets_of
 from ktsafe.stream.files.verdict import BOUNDED, found_wanting
-from ktsafe.stream.report.content import GOOD, Told, content
+from ktsafe.stream.report.content import GOOD, ReleaseWithFigures, content
 from ktsafe.stream.report.page import page
 from tests.stream.report.examples import told
 
@@ -157,6 +157,6 @@ def test_the_marks_are_of_releases_of_the_report_only() -> None:
     """The last release stands on top of the page, not among those before it."""
     audit = good()
     put("privacy.all.k_real.below_k", 1)(audit)
-    history = [Told(told(i).manifest, audit) for i in (1, 2, 3)]
+    history = [ReleaseWithFigures(told(i).manifest, audit) for i in (1, 2, 3)]
     found = content(history, "now")
     assert [each["release_id"] for each in found["found_wanting"]] == ["000001-X", "000002-X"]

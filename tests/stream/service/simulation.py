@@ -24,6 +24,7 @@ from ktsafe.state.store import GraphStore
 from ktsafe.stream.clocks import Clocks
 from ktsafe.stream.files.releases_write import release_id
 from ktsafe.stream.ingest.ingest import IngestSettings
+from ktsafe.stream.monitoring.summary import Counts, Summary
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.release.attacker import AttackSettings
 from ktsafe.stream.release.fresh import FreshReleases
@@ -32,9 +33,8 @@ from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
 from ktsafe.stream.release.publish import Executor
 from ktsafe.stream.release.snapshotter import BuildSettings
 from ktsafe.stream.service.loop import LoopSettings
-from ktsafe.stream.service.service import Ends, ServiceSettings, run_service
+from ktsafe.stream.service.service import Ports, ServiceSettings, run_service
 from ktsafe.stream.slots import FixedSlots, Slots
-from ktsafe.stream.watching.summary import Counts, Summary
 from ktsafe.stream.workers.pool import Workers
 from tests import feeds
 from tests.memory_connectors import (
@@ -207,7 +207,7 @@ class World:
         def sleep(seconds: float) -> None:
             self.now_s += seconds
 
-        ends = Ends(
+        ports = Ports(
             open_store=lambda: tied(self.open_store()),
             open_dead_letters=lambda: tied(self.open_dead_letters()),
             source=tied(self.open_source()),
@@ -235,7 +235,7 @@ class World:
             publish_retry_s=0.5,
         )
         run_service(
-            ends,
+            ports,
             settings,
             observer=Observers(summary, _Mappings(self), observer or Observer()),
             stopping=stopping,

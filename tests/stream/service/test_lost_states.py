@@ -9,7 +9,7 @@ import pytest
 
 from ktsafe.connectors.errors import SinkConflict
 from ktsafe.sequence import SequenceOptions
-from ktsafe.stream.upkeep.erasure import erase_everywhere
+from ktsafe.stream.maintenance.erasure import erase_everywhere
 from tests.stream.service.simulation import World, event
 
 OPTIONS = SequenceOptions(sybil_margin=0, effort="fast", births="pad")
@@ -85,7 +85,7 @@ def test_a_lost_state_goes_on_with_the_same_bytes(whole, tmp_path):
 
 
 def test_whom_a_command_erased_stays_erased(whole, tmp_path):
-    """The sealed cut of the next release repeats it; to readers that is noise."""
+    """The encrypted cut of the next release repeats it; to readers that is noise."""
     world = whole.restored(tmp_path / "w", 4)
     store = world.open_store()
     assert {"p1-3"} <= set(store.snapshot().ids)

@@ -13,10 +13,10 @@ from ktsafe.state.errors import StateUnusable
 from ktsafe.state.inspection import examine
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.errors import Refused
+from ktsafe.stream.maintenance import backup
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.private_folder import STORE
 from ktsafe.stream.service.loop import Clock
-from ktsafe.stream.upkeep import backup
 from tests import feeds
 from tests.stream.service.simulation import SCHEMA, World, event
 

@@ -12,12 +12,12 @@ from ktsafe.connectors.errors import SinkConflict
 from ktsafe.errors import NotKTSafe
 from ktsafe.state.errors import StateCorrupted, StateMismatch
 from ktsafe.stream.files import releases_write
+from ktsafe.stream.maintenance.disclosures import Disclosure, note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import fresh, publish
 from ktsafe.stream.release.publish import Publisher
 from ktsafe.stream.release.wall_clock import SETTLE_S
 from ktsafe.stream.service.loop import Clock
-from ktsafe.stream.upkeep.disclosures import Disclosure, note
 from tests.memory_connectors import Crash, unavailable
 from tests.stream.service.simulation import SCHEMA, SLOT_US, Tripwire, World, disk_store, event
 from tests.stream.service.simulation_feed import (

@@ -272,7 +272,7 @@ def test_damaged_pages_are_refused() -> None:
 def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     """Each condition of the certificate is looked at."""
     sequence = begun(World(40, 60, 4))
-    state, frame = sequence._state, sequence._frame
+    state, spec = sequence._state, sequence._spec
     sequence.check()
     label = state.places.cohort[state.edges.low[int(state.edges.used()[0])]]
     place = state.places.members[label][0]
@@ -285,7 +285,7 @@ def test_the_gate_finds_what_breaks_the_guarantee(harm: str) -> None:
     else:
         state.places.write(place, **{"class": {"cls": 99}, "born": {"born": 99}}[harm])
     with pytest.raises(NotKTSafe):
-        aligned_sequence.check(state, frame, state.places.members)
+        aligned_sequence.check(state, spec, state.places.members)
 
 
 def test_the_gate_refuses_half_an_orbit(monkeypatch: pytest.MonkeyPatch) -> None:

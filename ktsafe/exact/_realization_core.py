@@ -1,0 +1,232 @@
+"""Edges are added until every vertex of a pair of classes has its number of neighbours."""
+
+# mypy: disable-error-code="assignment,no-any-return,return-value"
+# Compiled code mixes numpy scalars with plain ones; the annotations name the plain kind.
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.kernels import inner_kernel, kernel
+
+
+class Wiring(NamedTuple):
+    """The edges of a pair; there is a place for each that the degrees allow.
+
+    Attributes
+    ----------
+    ends:
+        int32, shape (edges at last, 2): column 0 in the first class, column 1 in the second.
+    is_kept:
+        bool, shape (edges at last,): whether an edge was there at first.
+    size:
+        int64, shape (1,): edges so far.
+    first:
+        int64, shape (n + 1,): where the edges of each vertex begin in `at`.
+    at:
+        int32: numbers of edges, by vertex.
+    count:
+        int64, shape (n,): edges of each vertex so far.
+    n_first:
+        int64, shape (1,): vertices below it are in the first class; n if there is one class.
+    """
+
+    ends: NDArray[np.int32]
+    is_kept: NDArray[np.bool_]
+    size: NDArray[np.int64]
+    first: NDArray[np.int64]
+    at: NDArray[np.int32]
+    count: NDArray[np.int64]
+    n_first: NDArray[np.int64]
+
+
+@inner_kernel
+def adjacent(g: Wiring, u: int, v: int) -> bool:
+    """Return whether u and v are one vertex or neighbours."""
+    if u == v:
+        return True
+    if g.count[v] < g.count[u]:
+        u, v = v, u
+    for i in range(g.first[u], g.first[u] + g.count[u]):
+        e = g.at[i]
+        if g.ends[e, 0] == v or g.ends[e, 1] == v:
+            return True
+    return False
+
+
+@inner_kernel
+def attach(g: Wiring, v: int, e: int) -> None:
+    """Note edge e at v."""
+    g.at[g.first[v] + g.count[v]] = e
+    g.count[v] += 1
+
+
+@inner_kernel
+def detach(g: Wiring, v: int, e: int) -> None:
+    """Forget edge e at v."""
+    last = g.first[v] + g.count[v] - 1
+    for i in range(g.first[v], last + 1):
+        if g.at[i] == e:
+            g.at[i] = g.at[last]
+            break
+    g.count[v] -= 1
+
+
+@inner_kernel
+def join(g: Wiring, u: int, v: int, is_kept: bool) -> None:
+    """Add an edge."""
+    e = g.size[0]
+    g.ends[e, 0], g.ends[e, 1] = u, v
+    g.is_kept[e] = is_kept
+    attach(g, u, e)
+    attach(g, v, e)
+    g.size[0] += 1
+
+
+@inner_kernel
+def move_end(g: Wiring, e: int, side: int, to: int) -> None:
+    """Let edge e end in another vertex."""
+    detach(g, np.int64(g.ends[e, side]), e)
+    g.ends[e, side] = to
+    g.is_kept[e] = False
+    attach(g, to, e)
+
+
+@kernel
+def realize(
+    g: Wiring, kept: NDArray[np.int64], wanting: NDArray[np.int64], rng: np.random.Generator
+) -> int:
+    """Load the kept edges, then add others; return how many find no place.
+
+    Parameters
+    ----------
+    g:
+        Empty; filled in place.
+    kept:
+        int64, shape (k, 2): edges that are there.
+    wanting:
+        int64, shape (f, 2): vertices that lack an edge, once for each edge; in random order.
+    rng:
+        Draws the edges with which partners are exchanged.
+    """
+    for i in range(len(kept)):
+        join(g, kept[i, 0], kept[i, 1], np.bool_(True))
+    late = np.empty(len(wanting), np.int64)
+    n_late = 0
+    for i in range(len(wanting)):
+        u, v = wanting[i, 0], wanting[i, 1]
+        if adjacent(g, u, v):
+            late[n_late] = i
+            n_late += 1
+        else:
+            join(g, u, v, np.bool_(False))
+    missing = 0
+    for i in range(n_late):
+        u, v = wanting[late[i], 0], wanting[late[i], 1]
+        if not (
+            exchanged(g, u, v, len(kept), rng)
+            or along_path(g, u, v, np.bool_(False))
+            or along_path(g, u, v, np.bool_(True))
+        ):
+            missing += 1
+    return missing
+
+
+@inner_kernel
+def exchanged(g: Wiring, u: int, v: int, n_kept: int, rng: np.random.Generator) -> bool:
+    """Connect u and v through an added edge (x, y): it becomes (u, y), and (x, v) is new."""
+    n_added = g.size[0] - n_kept
+    is_one = g.n_first[0] == len(g.count)
+    for _ in range(min(4 * n_added, 400)):
+        e = n_kept + int(rng.random() * n_added)
+        flip = int(is_one and rng.random() < 0.5)
+        x, y = np.int64(g.ends[e, flip]), np.int64(g.ends[e, 1 - flip])
+        if adjacent(g, u, y) or adjacent(g, x, v):
+            continue
+        move_end(g, e, flip, u)
+        join(g, x, v, np.bool_(False))
+        return True
+    return False
+
+
+@inner_kernel
+def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
+    """Connect u and v by a shortest alternating path of edges that come and edges that go.
+
+    Parameters
+    ----------
+    g:
+        Changed in place if there is such a path.
+    u, v:
+        Vertices that lack an edge; u in the first class, v in the second.
+    also_kept:
+        Whether edges that were there at first may go.
+    """
+    n, border = len(g.count), g.n_first[0]
+    is_one = border == n
+    # A vertex x on u's side is reached when an edge (x, y) goes so that (former, y) can come.
+    by_edge = np.full(n, -1, np.int32)
+    former = np.full(n, -1, np.int32)
+    queue = np.empty(n, np.int32)
+    is_used = np.zeros(n, np.bool_)
+    queue[0], head, tail = u, 0, 1
+    former[u] = u
+    while head < tail:
+        x = np.int64(queue[head])
+        head += 1
+        if not adjacent(g, x, v):
+            return apply_path(g, x, u, v, by_edge, former)
+        for y in range(0 if is_one else border, n):
+            if is_used[y] or y in (v, u) or adjacent(g, x, y):
+                continue
+            is_used[y] = True
+            for i in range(g.first[y], g.first[y] + g.count[y]):
+                e = g.at[i]
+                z = g.ends[e, 0] if g.ends[e, 1] == y else g.ends[e, 1]
+                if z != v and former[z] < 0 and (also_kept or not g.is_kept[e]):
+                    former[z], by_edge[z] = x, e
+                    queue[tail] = z
+                    tail += 1
+    return False
+
+
+@inner_kernel
+def apply_path(
+    g: Wiring,
+    x: int,
+    u: int,
+    v: int,
+    by_edge: NDArray[np.int32],
+    former: NDArray[np.int32],
+) -> bool:
+    """Shift edges along the path that ends in x, and connect x with v."""
+    end = x
+    while x != u:
+        e, w = np.int64(by_edge[x]), np.int64(former[x])
+        side = 0 if g.ends[e, 0] == x else 1
+        y = np.int64(g.ends[e, 1 - side])
+        if adjacent(g, w, y):
+            # In one class a path may cross itself; its shifts are valid only together.
+            undo_path(g, end, x, by_edge, former)
+            return False
+        move_end(g, e, side, w)
+        x = w
+    if adjacent(g, end, v):
+        undo_path(g, end, u, by_edge, former)
+        return False
+    join(g, end, v, np.bool_(False))
+    return True
+
+
+@inner_kernel
+def undo_path(
+    g: Wiring, end: int, x: int, by_edge: NDArray[np.int32], former: NDArray[np.int32]
+) -> None:
+    """Take back the shifts of `apply_path` from the end of the path to x."""
+    while end != x:
+        e, w = np.int64(by_edge[end]), np.int64(former[end])
+        move_end(g, e, 0 if g.ends[e, 0] == w else 1, end)
+        end = w

@@ -1,0 +1,193 @@
+"""A block: people who are published for the first time together, in cohorts of their own.
+
+Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
+true neighbours in every class. A block begins without edges; which ties of its people are shown is
+planned with everybody else's (`ktsafe.sequence.ties.planning`).
+"""
+
+from __future__ import annotations
+
+from itertools import repeat
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from ktsafe.errors import Infeasible
+from ktsafe.exact.kt_tree import cohorts_of_class
+from ktsafe.graph import MISSING
+from ktsafe.sequence.memory.column_table import among, distinct
+from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.people.step_context import StepContext
+
+PUBLISHED_END = 2**62
+"""Published ids are drawn below this."""
+
+
+def publish_block(context: StepContext, rows: NDArray[np.int64], *, together: bool = False) -> None:
+    """Publish withheld people together; inserted places make up what a class lacks.
+
+    Parameters
+    ----------
+    rows:
+        Their rows of `people`, int64, in an order that says nothing.
+    together:
+        Whether the people of a class become one cohort, of whatever size.
+    """
+    state = context.state
+    calls: list[tuple[Any, ...]] = []
+    published = []
+    for cls, people in in_classes(state, rows):
+        codes = state.people.sensitive[people]
+        places = _add_places(context, np.full(len(people), cls), codes)
+        published.append(places)
+        n_ever = int(state.places.ever[places].sum())
+        lacking = _lacking(context, len(people), n_ever)
+        if together or lacking:
+            filling = _insert_places(context, cls, lacking, len(people), n_ever)
+            state.form_cohorts(np.append(places, filling))
+            continue
+        counts, ever = neighbour_counts(state, people), state.places.ever[places] == 1
+        calls.append((places, counts, ever, _nodes(context, cls, people, ever)))
+    settled = [people for _, people in in_classes(state, rows)]
+    state.assign_places(np.concatenate(settled), np.concatenate(published))
+    if not calls:
+        return
+    # A class is a part: its cohorts need no other class.
+    whose, counts, ever, nodes = zip(*calls, strict=True)
+    forming, effort = repeat(context.spec.forming), repeat(context.spec.options.effort)
+    seeds = context.seeds(len(calls))
+    found = context.run(cohorts_of_class, counts, ever, forming, effort, seeds, nodes)
+    for places, (cohort, _) in zip(whose, found, strict=True):
+        state.form_cohorts(places, cohort.astype(np.int64))
+
+
+def in_classes(state: State, rows: NDArray[np.int64]) -> list[tuple[int, NDArray[np.int64]]]:
+    """Return people by their true classes, ascending; within one they keep their order."""
+    cls = state.people.cls[rows]
+    order = np.argsort(cls, kind="stable")
+    starts = np.flatnonzero(np.diff(cls[order], prepend=-1))
+    parts = np.split(rows[order], starts[1:])
+    return list(zip(cls[order[starts]].tolist(), parts, strict=False))
+
+
+def _nodes(
+    context: StepContext, cls: int, people: NDArray[np.int64], ever: NDArray[np.bool_]
+) -> list[NDArray[np.int64]] | None:
+    """Return the leaves of the kt-tree that people are in, as positions; None: in none.
+
+    Leaves in which somebody lacks, or that make for fewer cohorts, are joined to the next ones.
+    """
+    if cls not in context.state.tree.branches:
+        return None
+    branch, least = context.state.tree.branches[cls], context.spec.forming.k
+    leaf = branch.leaf[np.searchsorted(branch.people, people)]
+    nodes: list[NDArray[np.int64]] = []
+    node, rest = np.zeros(0, dtype=np.int64), len(people)
+    for number in range(len(branch.pivots)):
+        node = np.append(node, np.flatnonzero(leaf == number))
+        after = rest - len(node)
+        if not _lacking(context, len(node), int(ever[node].sum())) and (
+            len(node) // least + after // least == rest // least
+        ):
+            nodes.append(node)
+            node, rest = node[:0], after
+    if len(node):
+        # Whoever is left over goes with the leaf before, if alpha allows.
+        node = np.append(node, nodes.pop() if nodes else node[:0])
+        nodes.append(node)
+    is_whole = not _lacking(context, len(node), int(ever[node].sum())) if len(node) else True
+    return nodes if is_whole else None
+
+
+def _lacking(context: StepContext, members: int, sensitive: int) -> int:
+    """Return how many harmless members a cohort lacks, for m and for alpha."""
+    alpha = context.spec.forming.alpha
+    for_alpha = -(-sensitive * alpha.denominator // alpha.numerator)
+    return max(context.spec.forming.group_size_min, for_alpha, members) - members
+
+
+def neighbour_counts(state: State, rows: NDArray[np.int64]) -> csr_array:
+    """Return how many true neighbours of each class withheld people have: (people, classes)."""
+    person, others, _ = state.hidden_ties.around(rows)
+    counts = csr_array(
+        (np.ones(len(person), dtype=np.int32), (person, state.people.cls[others])),
+        shape=(len(rows), len(state.codes.classes)),
+    )
+    counts.sum_duplicates()
+    return counts
+
+
+def _add_places(
+    context: StepContext, classes: NDArray[np.int64], codes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Add a place without edges and cohort for each class and code of the sensitive attribute."""
+    texts = context.state.codes.sensitive
+    is_sensitive = np.array(
+        [context.is_sensitive(code) for code in range(len(texts))], dtype=np.bool_
+    )
+    published = draw_published(context, len(classes))
+    return context.state.add_places(published, classes, codes, is_sensitive[codes])
+
+
+def draw_published(context: StepContext, count: int) -> NDArray[np.int64]:
+    """Draw published ids that were never given before.
+
+    A collision among 2**62 numbers is not expected in any lifetime, and would be found by the
+    certificate; ids of removed places are not kept for comparison.
+    """
+    drawn = context.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
+    taken = context.state.places.published
+    while len(distinct(drawn)) < count or among(drawn, taken).any():
+        drawn = context.rng.integers(0, PUBLISHED_END, count, dtype=np.int64)
+    return drawn
+
+
+def _insert_places(
+    context: StepContext, cls: int, count: int, people: int, sensitive: int
+) -> NDArray[np.int64]:
+    """Add inserted places of one class beside so many people, without edges and without cohort.
+
+    As far as alpha leaves room as many are sensitive as among the people: a vertex
+    with a sensitive value would else be known to be real.
+    """
+    if not count:
+        return np.zeros(0, dtype=np.int64)
+    alpha = context.spec.forming.alpha
+    room = (people + count) * alpha.numerator // alpha.denominator - sensitive
+    likely = int(count * sensitive / people + context.rng.random())
+    n_sensitive = max(min(likely, room), 0)
+    harmless = harmless_codes(context)
+    ill = [code for code in range(len(context.state.codes.sensitive)) if context.is_sensitive(code)]
+    drawn = [_codes(context, harmless, count - n_sensitive), _codes(context, ill, n_sensitive)]
+    return _add_places(context, np.full(count, cls), np.concatenate(drawn))
+
+
+def _codes(context: StepContext, allowed: list[int], count: int) -> NDArray[np.int64]:
+    """Draw codes of the sensitive attribute, as frequent as among all people."""
+    if not count:
+        return np.zeros(0, dtype=np.int64)
+    people = context.state.people
+    weights = 1 + np.bincount(people.sensitive[people.used()], minlength=max(allowed) + 1)[allowed]
+    return context.rng.choice(np.array(allowed), count, p=weights / weights.sum())
+
+
+def harmless_codes(context: StepContext) -> list[int]:
+    """Return the codes of the sensitive attribute's values that are not sensitive.
+
+    Raises
+    ------
+    Infeasible
+        If there is none, not even the missing value.
+    """
+    texts = context.state.codes.sensitive
+    if MISSING not in texts and all(map(context.is_sensitive, range(len(texts)))):
+        texts.append(MISSING)
+    codes = [code for code in range(len(texts)) if not context.is_sensitive(code)]
+    if not codes:
+        raise Infeasible(
+            "Inserted vertices must be non-sensitive, but every value is sensitive.",
+            hint=f"Do not declare {MISSING!r} sensitive.",
+        )
+    return codes

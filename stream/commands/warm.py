@@ -1,0 +1,119 @@
+"""What is done once after an install: `ktsafe warm` compiles kernels.
+
+Two processes compile at the same time what a release needs: one what searches for it, the other
+what judges it. numba's index of a kernel is no lock, so no kernel may be compiled by both.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+from ktsafe.compiled_kernels import kernel_cache
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.monitoring.progress import Progress, phases
+from ktsafe.stream.process.command_line import Json, say
+
+PARTS: Final = {
+    "search": ("exact/",),
+    "judges": ("audit/", "verify/_stars", "sequence_audit/"),
+    "hops": ("alignment/", "verify/"),
+    "padding": ("protection_counts/",),
+}
+"""Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
+
+The first folder is compiled by this run alone, so it tells whether the run is needed.
+"""
+FIRST: Final = ("search", "judges")
+"""What a release needs that knows stars: the default."""
+PART_OF: Final = {"aligned": "hops", "robust": "hops"}
+"""What strategies need besides."""
+_KERNEL: Final = re.compile(rb"^@(?:inner_)?kernel$", re.MULTILINE)
+_POLL_S: Final = 0.1
+
+
+def warm(
+    as_json: Json = False,
+) -> int:
+    """Compile the kernels of our own strategies now, so that no release waits for them.
+
+    A second time compiles nothing.
+
+    They are kept in the folder that NUMBA_CACHE_DIR names, or else in the cache folder of the user.
+    """
+    before, started = _compiled(), time.monotonic()
+    with phases("compiling kernels") as progress:
+        _run_beside(FIRST, progress, upto=0.6)
+        _run_beside(("hops",), progress, begin=0.6, upto=0.9)
+        _run_beside(("padding",), progress, begin=0.9)
+    found = {
+        "folder": os.environ["NUMBA_CACHE_DIR"],
+        "compiled": len(_compiled() - before),
+        "kernels": len(_compiled()),
+        "seconds": round(time.monotonic() - started, 1),
+    }
+    text = (
+        f"{found['folder']}: {found['kernels']} compiled kernels, {found['compiled']} of them now, "
+        f"in {found['seconds']} s"
+    )
+    say(found, text, as_json=as_json)
+    return Exit.OK
+
+
+def compile_first(*strategies: str) -> None:
+    """Compile what releases of some strategies need and was not compiled before, with a bar."""
+    _compile_cold(FIRST)
+    _compile_cold(sorted({PART_OF[name] for name in strategies if name in PART_OF}))
+
+
+def compile_judges() -> None:
+    """Compile what judges releases and was not compiled before, with a bar."""
+    _compile_cold(("judges",))
+
+
+def _compile_cold(parts: Sequence[str]) -> None:
+    cold = [part for part in parts if kernel_cache.is_cold(PARTS[part][0].removesuffix("/"))]
+    if cold:
+        with phases("compiling kernels, once") as progress:
+            _run_beside(cold, progress)
+
+
+def _run_beside(
+    parts: Sequence[str], progress: Progress, *, begin: float = 0.0, upto: float = 1.0
+) -> None:
+    """Run parts in processes of their own; what fails there is compiled when it is needed."""
+    total, first = _declared(parts), len(_compiled())
+    command = [sys.executable, "-m", "ktsafe.stream.process.toy_runs"]
+    running = [
+        subprocess.Popen([*command, part], stderr=subprocess.DEVNULL)  # noqa: S603 -- our own
+        for part in parts
+    ]
+    try:
+        while any(one.poll() is None for one in running):
+            done = min((len(_compiled()) - first) / total, 0.99)
+            progress(", ".join(parts), begin + (upto - begin) * done)
+            time.sleep(_POLL_S)
+    finally:
+        for one in running:
+            one.kill()
+            one.wait()
+
+
+def _declared(parts: Sequence[str]) -> int:
+    """Return how many kernels the files of some parts hold."""
+    root = kernel_cache.package_folder("ktsafe")
+    named = {path: path.relative_to(root).as_posix() for path in root.rglob("*_core.py")}
+    beginnings = tuple(beginning for part in parts for beginning in PARTS[part])
+    chosen = [path for path, name in named.items() if name.startswith(beginnings)]
+    return max(sum(len(_KERNEL.findall(path.read_bytes())) for path in chosen), 1)
+
+
+def _compiled() -> set[str]:
+    """Return the files of compiled kernels."""
+    return {str(path) for path in Path(os.environ["NUMBA_CACHE_DIR"]).rglob("*.nbc")}

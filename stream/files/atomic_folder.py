@@ -1,0 +1,28 @@
+"""Folders that appear whole or not at all: written beside their place, then renamed."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from ktsafe.connectors.bundles import sync_folder
+
+
+@contextmanager
+def atomic_folder(folder: Path) -> Iterator[Path]:
+    """Give a path to write a new folder at, which takes its place when the block ends.
+
+    An error removes what was written. A kill leaves a hidden folder beside, `.NAME.unfinished-*`,
+    with what was written one level down, where no command looks for releases.
+    """
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    room = Path(tempfile.mkdtemp(prefix=f".{folder.name}.unfinished-", dir=folder.parent))
+    try:
+        yield room / folder.name
+        (room / folder.name).rename(folder)
+        sync_folder(folder.parent)
+    finally:
+        shutil.rmtree(room)

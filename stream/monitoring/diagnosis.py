@@ -1,0 +1,189 @@
+"""Problems of a running service: the alerts that the service itself can decide at any time.
+
+Alerts in Prometheus see more (a stopped process, the trend of a day) and should page the operator.
+The problems found here are for `ktsafe status`. Their names are those of the alerts.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from ktsafe import PrivacyParams
+from ktsafe.stream.files.release_figures import ReleaseFigures
+from ktsafe.stream.monitoring.remedies import REMEDIES
+from ktsafe.stream.monitoring.report import ProblemReport
+
+START_MAX_S: Final = 600.0
+DEAD_LETTERS_MAX: Final = 0.01
+"""Share of the records of the window."""
+STALLED_S: Final = 600.0
+LAG_MAX: Final = 10_000
+GROWING_S: Final = 1800.0
+RETRYING_S: Final = 600.0
+RETRIES_MAX: Final = 3
+ERASURE_OVERDUE_S: Final = 3600.0
+SKIPPED_MAX: Final = 3
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Moment:
+    """Totals of the run at one moment, `at_s` by a clock that never steps back."""
+
+    at_s: float
+    wall_s: float
+    records: int
+    dead_letters: int
+    lag: int | None
+    publish_retries: int
+    dead_letter_retries: int
+    state_retries: int
+    slots_skipped: int
+    erasure_overdue_s: float = 0.0
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Circumstances:
+    """What of the configuration a report repeats, or judges by.
+
+    Attributes
+    ----------
+    guarantee:
+        What releases promise, in one sentence.
+    release_interval_s:
+        How often a release is due by the wall clock; None where slots follow event time.
+    healthy_within_s:
+        The main loop is stuck when it has been silent for longer.
+    """
+
+    params: PrivacyParams
+    guarantee: str
+    release_interval_s: float | None = None
+    healthy_within_s: float = 60.0
+
+
+@dataclasses.dataclass(slots=True)
+class Latest:
+    """What was told last; moments by a clock that never steps back.
+
+    Attributes
+    ----------
+    state:
+        "starting", "ready" or "stopped".
+    started_s, alive_s, published_s:
+        When the process started, its loop last went round, and it last published (at first: when
+        it started).
+    withheld:
+        Why the last release that was tried is none; empty if it is one.
+    erasures, erasure_overdue_s:
+        Deletions that have not reached the disk, and for how long one should have.
+    """
+
+    started_s: float
+    alive_s: float
+    published_s: float
+    state: str = "starting"
+    withheld: str = ""
+    store_bytes: int = 0
+    erasures: int = 0
+    erasure_overdue_s: float = 0.0
+
+    def silence_s(self, now_s: float, healthy_within_s: float) -> float | None:
+        """Return for how long the main loop has been stuck, None if it is not."""
+        silence_s = now_s - self.alive_s
+        return silence_s if self.state == "ready" and silence_s > healthy_within_s else None
+
+
+def diagnose(
+    trend: Sequence[Moment],
+    latest: Latest,
+    last: ReleaseFigures | None,
+    setting: Circumstances,
+) -> list[ProblemReport]:
+    """Return what is wrong, the gravest first.
+
+    Parameters
+    ----------
+    trend:
+        The last hour, the oldest first; the last one is now.
+    last:
+        The last release, if there is one.
+    """
+    found: list[tuple[str, str]] = []
+    now_s = trend[-1].at_s
+    silence_s = latest.silence_s(now_s, setting.healthy_within_s)
+    if silence_s is not None:
+        found.append(("KtsafeLoopStuck", f"The main loop has stood still for {silence_s:.0f} s."))
+    starting_for_s = now_s - latest.started_s
+    if latest.state == "starting" and starting_for_s > START_MAX_S:
+        found.append(("KtsafeNotReady", f"Starting for {starting_for_s / 60:.0f} minutes."))
+    if latest.withheld:
+        says = (
+            f"A release was withheld ({latest.withheld}). Nothing unsafe went out; the last one "
+            "stands."
+        )
+        found.append(("KtsafeReleaseWithheld", says))
+    if last is not None and _has_too_few(last, setting.params.k):
+        found.append(("KtsafeCandidatesBelowK", "Somebody has fewer than k candidates."))
+    if last is not None and _is_found_out(last):
+        says = "An attack on the last release finds more than is promised."
+        found.append(("KtsafeAttackAbovePromise", says))
+    found.extend(_feed_problems(trend))
+    interval_s, release_age_s = setting.release_interval_s, now_s - latest.published_s
+    if interval_s is not None and release_age_s > 2 * interval_s:
+        says = f"No release for {release_age_s:.0f} s, twice the interval."
+        found.append(("KtsafeReleaseOverdue", says))
+    return [ProblemReport(name, says, *REMEDIES[name]) for name, says in found]
+
+
+def _has_too_few(last: ReleaseFigures, k: int) -> bool:
+    if last.secrets is None:
+        return False
+    promised = (last.secrets.candidates.get(name) for name in ("claimed", "sequence"))
+    least = [found.least for found in promised if found is not None and found.least is not None]
+    return any(n < k for n in least)
+
+
+def _is_found_out(last: ReleaseFigures) -> bool:
+    attacks = {} if last.secrets is None else last.secrets.attacks
+    return any(each.is_broken for each in attacks.values())
+
+
+def _feed_problems(trend: Sequence[Moment]) -> Iterator[tuple[str, str]]:
+    """Yield what the trend tells."""
+    now = trend[-1]
+    recent = _since(trend, RETRYING_S)
+    if now.dead_letter_retries > recent.dead_letter_retries:
+        says = "Dead letters cannot be written, so ingest waits; releases go on."
+        yield "KtsafeDeadLetterSinkUnwritable", says
+    if now.state_retries > recent.state_retries:
+        says = "The private folder cannot be written: a release or an erasure waits for room."
+        yield "KtsafeStateUnwritable", says
+    if now.erasure_overdue_s > ERASURE_OVERDUE_S:
+        says = (
+            f"Deleted people have been due to be erased for {now.erasure_overdue_s / 60:.0f} min."
+        )
+        yield "KtsafeErasureOverdue", says
+    if now.publish_retries - recent.publish_retries > RETRIES_MAX:
+        yield "KtsafePublishRetrying", "The sink has not confirmed a release; it is offered again."
+    stalled = _since(trend, STALLED_S)
+    waited = now.at_s - stalled.at_s >= STALLED_S * 0.9
+    if waited and now.lag and now.records == stalled.records:
+        yield "KtsafeIngestStalled", f"{now.lag:,} records wait, and none is consumed."
+    growing = _since(trend, GROWING_S)
+    if now.lag is not None and now.lag > LAG_MAX and now.at_s - growing.at_s >= GROWING_S * 0.9:
+        grown = now.lag - (growing.lag or 0)
+        if grown > 0:
+            yield "KtsafeLagGrowing", f"The lag has grown by {grown:,} records in half an hour."
+    dead = now.dead_letters - growing.dead_letters
+    if dead > DEAD_LETTERS_MAX * (now.records - growing.records):
+        yield "KtsafeDeadLettersRising", f"{dead:,} of the last records could not be applied."
+    skipped = now.slots_skipped - trend[0].slots_skipped
+    if skipped > SKIPPED_MAX:
+        yield "KtsafeSlotsSkipped", f"{skipped:,} slots had no release of their own within an hour."
+
+
+def _since(trend: Sequence[Moment], past_s: float) -> Moment:
+    """Return the oldest moment within the last so many seconds."""
+    return next(moment for moment in trend if trend[-1].at_s - moment.at_s <= past_s)

@@ -1,0 +1,68 @@
+"""Likeness: inserted edges exchange ends, and nothing else changes."""
+
+from __future__ import annotations
+
+import networkx as nx
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from ktsafe import PrivacyParams
+from ktsafe.exact import rewiring
+from ktsafe.exact.rewiring import parts_of, rewired
+from ktsafe.strategies import Request
+from tests.ktsafe.exact.graphs import as_set, graph_of, graphs, rows
+
+
+@settings(max_examples=50, deadline=None)
+@given(graphs(), st.integers(0, 2**32), st.sampled_from([1, 10, 2000]))
+def test_rows_and_ties_stay(graph, seed, part_min):
+    """Every vertex keeps its neighbours of each class; shown ties stay; edges stay simple."""
+    n, rng = graph.n_vertices, np.random.default_rng(seed)
+    u, v = np.triu_indices(n, 1)
+    chosen = rng.random(len(u)) < 0.2
+    edges = np.column_stack((u[chosen], v[chosen])).astype(np.int32)
+    kinds = graph.qi_classes
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rewiring, "PART_MIN", part_min)
+        after = rewired(Request(graph, PrivacyParams(), rng), kinds, edges)
+    assert len(as_set(after)) == len(after) == len(edges)
+    assert rows(n, kinds, as_set(after)) == rows(n, kinds, as_set(edges))
+    ties = as_set(graph.edges)
+    assert as_set(edges) & ties <= as_set(after)
+
+
+def test_inserted_edges_gain_common_neighbours():
+    """In a graph of cliques, inserted edges end up with more common neighbours."""
+    n, rng = 200, np.random.default_rng(0)
+    cliques = [(u, v) for u in range(n) for v in range(u + 1, n) if u // 10 == v // 10]
+    shown = [e for e in cliques if rng.random() < 0.6]
+    inserted = set()
+    while len(inserted) < 250:
+        u, v = sorted(rng.integers(0, n, 2).tolist())
+        if u // 10 != v // 10:
+            inserted.add((u, v))
+    graph = graph_of([0] * n, [False] * n, cliques)
+    edges = np.array(shown + sorted(inserted), dtype=np.int32)
+
+    def common(after):
+        released = nx.Graph(after.tolist())
+        new = as_set(after) - set(shown)
+        return sum(len(list(nx.common_neighbors(released, u, v))) for u, v in new)
+
+    after = rewired(Request(graph, PrivacyParams(), rng), graph.qi_classes, edges)
+    assert common(after) > 2 * common(edges)
+
+
+@given(graphs(), st.integers(1, 30))
+def test_no_pair_of_classes_is_in_two_parts(graph, part_min):
+    """Edges of the same two classes are in one part, and parts are numbered from 0."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rewiring, "PART_MIN", part_min)
+        part = parts_of(graph.qi_classes, graph.edges).tolist() if graph.n_edges else []
+    of_pair = {}
+    for (u, v), number in zip(graph.edges.tolist(), part, strict=True):
+        pair = tuple(sorted(graph.qi_classes[[u, v]].tolist()))
+        assert of_pair.setdefault(pair, number) == number
+    assert set(part) == set(range(len(set(part))))

@@ -1,0 +1,352 @@
+"""Backups: whole or refused, restored or not begun, and never a second history."""
+
+import hashlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.folder import hold
+from ktsafe.state.inspection import examine
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.maintenance import backup
+from ktsafe.stream.process.private_folder import RESTORING, STORE, check_finished
+from tests import running, services
+from tests.memory_connectors import Crash
+from tests.stream.service.simulation import SCHEMA, World, disk_store, event
+
+EVENTS = [
+    event("vertex.upsert", 1, "ann", gender="f"),
+    event("vertex.upsert", 2, "bob", gender="m"),
+    event("edge.add", 3, "ann", "bob"),
+    event("vertex.upsert", 12, "cyd", gender="f"),
+]
+
+
+@pytest.fixture
+def made(tmp_path):
+    """Return a private folder with two releases, and a backup of it."""
+    world = World(
+        tmp_path / "private", [EVENTS], store=disk_store(tmp_path / "private" / STORE, SCHEMA)
+    )
+    world.run()
+    store = world.open_store()
+    frozen = backup.freeze(store, lambda name: world.folder / "staging" / name)
+    store.close()
+    to = tmp_path / "backup"
+    backup.copy(backup.parts_of(frozen, world.folder, frozen=True), to, now_us=7)
+    return world, to
+
+
+def restored(to, private):
+    return backup.restore(to, private, lambda store: examine(store, SCHEMA))
+
+
+def test_a_backup_holds_all_and_only_what_belongs_to_it(made, tmp_path):
+    """Store, audits of its releases, a listing; files for their owner only."""
+    world, to = made
+    listing = restored(to, tmp_path / "other")
+    last = max(world.releases.releases)
+    assert (listing.last_release, listing.made_us) == (last, 7)
+    names = {name.partition("/")[0] for name in listing.files}
+    assert names == {"store", "audit"}
+    found = {str(path.relative_to(to)) for path in to.rglob("*") if path.is_file()}
+    assert found == {*listing.files, backup.LISTING}
+    assert {path.stat().st_mode & 0o077 for path in to.rglob("*")} == {0}
+    audits = {path.parent.name for path in (tmp_path / "other").glob("audit/*/mapping.csv")}
+    assert audits == set(world.releases.releases)
+    assert examine(tmp_path / "other" / STORE, SCHEMA).counts["vertices"] == 3
+
+
+def test_a_store_at_rest_is_copied_without_being_opened(made, tmp_path):
+    """The same content as of a frozen one; nobody may hold the store meanwhile."""
+    world, _ = made
+    store = world.folder / STORE
+    with hold(store):
+        parts = backup.parts_of(store, world.folder, frozen=False)
+        backup.copy(parts, tmp_path / "b", now_us=1)
+        assert is_held_for_others(store)
+    listing = restored(tmp_path / "b", tmp_path / "other")
+    assert listing.last_release == max(world.releases.releases)
+    with hold(tmp_path / "other" / STORE):  # a restored store, never opened
+        assert examine(tmp_path / "other" / STORE, SCHEMA) == examine(store, SCHEMA)
+    opened = world.open_store()
+    try:
+        assert is_held_for_others(store)
+    finally:
+        opened.close()
+    assert not is_held_for_others(store)
+
+
+def is_held_for_others(store):
+    """Ask another process, since a lock is its process's own."""
+    code = "import sys, pathlib; from state.folder import is_held; "
+    code += "sys.exit(is_held(pathlib.Path(sys.argv[1])))"
+    return subprocess.run([sys.executable, "-c", code, str(store)], check=False).returncode == 1
+
+
+def test_every_touched_byte_is_noticed(made, tmp_path):
+    """A changed, shortened or missing file is named, and nothing is restored."""
+    _, to = made
+    for path in sorted(path for path in to.rglob("*") if path.is_file()):
+        data = path.read_bytes()
+        for damaged in (data[:-1], bytes([data[0] ^ 1]) + data[1:] if data else b"x", None):
+            if damaged == data:
+                continue  # nothing to take from an empty file
+            if damaged is None:
+                path.unlink()
+            else:
+                path.write_bytes(damaged)
+            with pytest.raises((StateCorrupted, StateUnusable)):
+                restored(to, tmp_path / "other")
+            assert not (tmp_path / "other").exists()
+            path.write_bytes(data)
+    restored(to, tmp_path / "other")
+
+
+@pytest.mark.parametrize(
+    "place",
+    [
+        "store/{outside}/planted.txt",
+        "store/../../planted.txt",
+        "audit/../../planted.txt",
+        "{outside}/planted.txt",
+        "../planted.txt",
+        "store.restoring/x/../../../planted.txt",
+        "control.sock/planted.txt",
+        "store//planted.txt",
+        "store",
+        "store/a\0b",
+        "store\\..\\planted.txt",
+    ],
+)
+def test_a_listing_names_nothing_outside_of_the_backup(made, tmp_path, place):
+    """A name that leads elsewhere ends the restoration before a byte is read or written."""
+    _, to = made
+    name = place.format(outside=tmp_path / "elsewhere")
+    data = b"* * * * * root id\n"
+    if "\0" not in name:
+        # Where the reader looks for it, so that its sum is right.
+        source = to / name
+        if not source.is_dir():
+            source.parent.mkdir(parents=True, exist_ok=True)
+            source.write_bytes(data)
+    planted_before = sorted(tmp_path.rglob("planted.txt"))
+    listing = json.loads((to / backup.LISTING).read_text())
+    listing["files"][name] = hashlib.sha256(data).hexdigest()
+    (to / backup.LISTING).write_text(json.dumps(listing))
+    with pytest.raises(StateCorrupted):
+        restored(to, tmp_path / "other")
+    assert not (tmp_path / "other").exists()
+    assert sorted(tmp_path.rglob("planted.txt")) == planted_before
+
+
+@pytest.mark.parametrize("name", [b".", b"", b"store/\xff", b"\xc3\x28"])
+def test_a_name_that_is_none_is_refused(made, tmp_path, name):
+    """No path at all, or no text: what the fuzzer found."""
+    _, to = made
+    text = (to / backup.LISTING).read_bytes().replace(b'"store/STORE"', b'"' + name + b'"')
+    (to / backup.LISTING).write_bytes(text)
+    with pytest.raises(StateCorrupted):
+        restored(to, tmp_path / "other")
+
+
+def test_a_file_beside_the_listed_path_is_not_followed_outside(made, tmp_path):
+    """The case that was seen: an absolute name, with the same bytes inside the backup."""
+    _, to = made
+    outside = tmp_path / "elsewhere"
+    outside.mkdir()
+    name, data = f"store/{outside}/planted.txt", b"x"
+    inside = to / "store" / str(outside).lstrip("/")
+    inside.mkdir(parents=True)
+    (inside / "planted.txt").write_bytes(data)
+    listing = json.loads((to / backup.LISTING).read_text())
+    listing["files"][name] = hashlib.sha256(data).hexdigest()
+    (to / backup.LISTING).write_text(json.dumps(listing))
+    with pytest.raises(StateCorrupted):
+        restored(to, tmp_path / "other")
+    assert not (outside / "planted.txt").exists()
+
+
+@pytest.mark.parametrize("kind", ["pipe", "device"])
+def test_a_backup_holds_regular_files_only(made, tmp_path, kind):
+    """A pipe or a device in a file's place is damage; nobody waits for it."""
+    _, to = made
+    for path in (to / backup.LISTING, next(to.glob("audit/*/mapping.csv"))):
+        data = path.read_bytes()
+        path.unlink()
+        if kind == "pipe":
+            os.mkfifo(path)
+        else:
+            path.symlink_to("/dev/zero")
+        with pytest.raises((StateCorrupted, StateUnusable)):
+            restored(to, tmp_path / "other")
+        path.unlink()
+        path.write_bytes(data)
+    restored(to, tmp_path / "other")
+
+
+def test_nothing_is_restored_over_something(made, tmp_path):
+    """The folder must be absent or empty."""
+    world, to = made
+    with pytest.raises(StateUnusable, match="not empty"):
+        restored(to, world.folder)
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    restored(to, empty)
+    with pytest.raises(StateUnusable, match="not empty"):
+        restored(to, empty)
+
+
+def test_an_interrupted_restoration_does_not_count(made, tmp_path):
+    """A service does not start beside it, and it is not taken for a state."""
+    _, to = made
+
+    def killed(_):
+        raise KeyboardInterrupt
+
+    private = tmp_path / "other"
+    with pytest.raises(KeyboardInterrupt):
+        backup.restore(to, private, killed)
+    assert (private / RESTORING).is_dir()
+    assert not (private / STORE).exists()
+    with pytest.raises(StateUnusable, match="restoration is under way or was interrupted"):
+        check_finished(private)
+    shutil.rmtree(private)
+    restored(to, private)
+    check_finished(private)
+
+
+def test_a_copy_that_fails_leaves_nothing(made, tmp_path, monkeypatch):
+    """A full disk ends the backup; half of one is not left behind."""
+    world, _ = made
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(backup, "_copied", full)
+    parts = backup.parts_of(world.folder / STORE, world.folder, frozen=False)
+    with pytest.raises(StateUnusable, match="No space left"):
+        backup.copy(parts, tmp_path / "b", now_us=1)
+    assert not (tmp_path / "b").exists()
+
+
+def test_staged_bytes_belong_to_the_backup(tmp_path):
+    """A release that the sink has not confirmed is in it, and what is restored publishes it."""
+    folder = tmp_path / "private"
+    world = World(folder, [EVENTS], store=disk_store(folder / STORE, SCHEMA))
+    world.faults.before["publish"] = [Crash("before publishing")]
+    with pytest.raises(Crash):
+        world.run()
+    store = world.open_store()
+    frozen = backup.freeze(store, lambda name: folder / "staging" / name)
+    store.close()
+    to = tmp_path / "backup"
+    parts = backup.parts_of(frozen, folder, frozen=True)
+    last = parts.last_release
+    backup.copy(parts, to, now_us=7)
+    shutil.rmtree(folder)
+    restored(to, folder)
+    world.run()
+    assert min(world.releases.releases) == last
+    staged = [name for name in backup.read_listing(to).files if name.startswith("staging/")]
+    assert len(staged) == 3
+    (to / staged[0]).write_bytes(b"")
+    with pytest.raises(StateCorrupted):
+        backup.check_staged(backup.parts_of(to / STORE, to, frozen=False))
+
+
+def test_a_state_that_is_behind_its_sink_catches_up(tmp_path, capsys):
+    """Restored from before the last releases it makes them again, and changes none of them."""
+    site = running.files_site(
+        tmp_path / "site", [services.small_feed(people=40)], services.ATTRIBUTES, "month"
+    )
+    config, state = str(site.config), site.folder / "state"
+    feed = tmp_path / "feed" / "feed-0.jsonl"
+    lines = feed.read_text().splitlines(keepends=True)
+    feed.write_text("".join(lines[: len(lines) // 2]))
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    handed_out = str(site.folder / "releases" / "backup")
+    assert run_command(["state", "backup", config, handed_out]) == Exit.STATE
+    assert run_command(["state", "backup", config, str(tmp_path / "backup")]) == Exit.OK
+    feed.write_text("".join(lines))
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    releases = site.folder / "releases"
+    published = {p: p.read_bytes() for p in sorted(releases.rglob("*")) if p.is_file()}
+    shutil.rmtree(state)
+    assert run_command(["state", "restore", config, str(tmp_path / "backup"), "--json"]) == Exit.OK
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    assert {p: p.read_bytes() for p in sorted(releases.rglob("*")) if p.is_file()} == published
+    capsys.readouterr()
+    assert run_command(["state", "check", config, "--json"]) == Exit.OK
+    report = json.loads(capsys.readouterr().out)
+    assert report["sound"]
+    assert report["releases"] == len([p for p in releases.iterdir() if p.is_dir()])
+
+
+def test_a_state_of_another_sequence_than_its_sink_does_not_publish(tmp_path, capsys):
+    """After a rebase a state that is behind its sink refuses (6), until it has another sink."""
+    site = running.files_site(
+        tmp_path / "site", [services.small_feed(people=40)], services.ATTRIBUTES, "month"
+    )
+    config = str(site.config)
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    shutil.rmtree(site.folder / "state")
+    assert run_command(["run", config, "--drain"]) == Exit.MISMATCH
+    said = capsys.readouterr().err
+    assert "000001-" in said
+    assert "another sequence" in said
+
+
+def gone(audit):
+    shutil.rmtree(audit)
+
+
+def without_mapping(audit):
+    (audit / "mapping.csv").unlink()
+
+
+def shortened(audit):
+    lines = (audit / "mapping.csv").read_text().splitlines(keepends=True)
+    (audit / "mapping.csv").write_text("".join(lines[:-1]))
+
+
+def rubbish(audit):
+    (audit / "mapping.csv").write_bytes(b"\xff\x00")
+
+
+@pytest.mark.parametrize("damage", [gone, without_mapping, shortened, rubbish])
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_state_that_forgot_who_was_who_is_not_sound(tmp_path, capsys, damage, which):
+    """`state check` says so; `run` refuses, or names the cause with what it withholds."""
+    site = running.files_site(
+        tmp_path / "site",
+        [services.small_feed(people=30)],
+        services.ATTRIBUTES,
+        "month",
+        window="all",
+    )
+    config = str(site.config)
+    feed = tmp_path / "feed" / "feed-0.jsonl"
+    lines = feed.read_text().splitlines(keepends=True)
+    feed.write_text("".join(lines[: len(lines) // 2]))
+    assert run_command(["run", config, "--drain"]) == Exit.OK
+    assert run_command(["state", "check", config]) == Exit.OK
+    audits = sorted((site.folder / "state" / "audit").iterdir())
+    assert len(audits) > 1
+    damage(audits[which])
+    capsys.readouterr()
+    assert run_command(["state", "check", config]) == Exit.STATE
+    assert f"who is who: the private audit of {audits[which].name}" in capsys.readouterr().err
+    feed.write_text("".join(lines))
+    published = len(list((site.folder / "releases").glob("*/manifest.json")))
+    code = run_command(["run", config, "--drain"])
+    told = capsys.readouterr().err
+    assert f"the private audit of {audits[which].name}" in told
+    assert code == Exit.STATE or damage in {shortened, rubbish}
+    assert len(list((site.folder / "releases").glob("*/manifest.json"))) == published

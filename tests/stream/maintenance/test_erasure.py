@@ -1,0 +1,192 @@
+"""Erasure by event and by command: afterwards no byte in the private folder names the person."""
+
+import contextlib
+import csv
+import json
+import secrets
+import subprocess
+import sys
+from unittest.mock import Mock
+
+import pytest
+
+from ktsafe.state.changes import Stamp, VertexDelete, VertexUpsert
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.cli import run_command
+from ktsafe.stream.errors import Exit
+from ktsafe.stream.maintenance import erasure
+from tests import running, services
+from tests.stream.service.simulation import SCHEMA, World, event
+
+ANN = secrets.token_hex(12)
+BOB = secrets.token_hex(12)
+
+
+def traces(folder, text):
+    """Return the files below a folder whose bytes hold a text."""
+    return [
+        str(file.relative_to(folder))
+        for file in sorted(folder.rglob("*"))
+        if file.is_file() and text.encode() in file.read_bytes()
+    ]
+
+
+def world_of(folder, events):
+    return World(folder, [events], store=lambda: RocksDBStore.open(folder / "store", SCHEMA))
+
+
+def originals(world, release_id):
+    """Return the original ids that the mapping of a release still tells."""
+    with (world.folder / "audit" / release_id / "mapping.csv").open() as file:
+        return {row["original_id"] for row in csv.DictReader(file)} - {""}
+
+
+EVENTS = [
+    event("vertex.upsert", 1, ANN, gender="f", health="well"),
+    event("vertex.upsert", 2, BOB, gender="m", health="ill"),
+    event("edge.add", 3, ANN, BOB),
+    event("edge.add", 4, ANN, "nobody-yet"),
+    event("vertex.upsert", 12, "cyd", gender="f"),
+]
+
+
+def test_a_deleted_person_is_gone_from_the_disk_when_the_run_ends(tmp_path):
+    """Graph, waiting ties, log, tables and past mappings: found before, nowhere after."""
+    world = world_of(tmp_path, EVENTS)
+    world.run()
+    first, second = sorted(world.releases.releases)
+    assert originals(world, first) == {ANN, BOB}
+    assert {place.partition("/")[0] for place in traces(tmp_path, ANN)} == {"audit", "store"}
+    world.extend(0, [event("vertex.delete", 21, ANN), event("vertex.upsert", 31, "dan")])
+    world.run()
+    assert traces(tmp_path, ANN) == []
+    assert originals(world, first) == {BOB}
+    assert originals(world, second) == {BOB, "cyd"}
+    assert traces(tmp_path, BOB)
+    assert set(world.graph()[0]) == {BOB, "cyd", "dan"}
+
+
+def test_who_comes_back_is_not_led_back_to_former_releases(tmp_path):
+    """Deleted and back between two clean-ups: mappings from before name nobody."""
+    world = world_of(tmp_path, EVENTS)
+    world.run()
+    back = [event("vertex.delete", 21, ANN), event("vertex.upsert", 22, ANN, gender="f")]
+    world.extend(0, back)
+    world.run()
+    *former, last = sorted(world.releases.releases)
+    assert not any(ANN in originals(world, release_id) for release_id in former)
+    assert ANN in originals(world, last)
+
+
+def test_a_running_service_erases_within_its_bound(tmp_path):
+    """Without an end of the feed the bytes go when the bound is over, not before."""
+    world = world_of(tmp_path, [*EVENTS, event("vertex.delete", 13, ANN)])
+    seen = []
+
+    def stopping():
+        world.now_s += 0.5
+        seen.append(bool(traces(tmp_path, ANN)))
+        return world.now_s > 40
+
+    world.run(stopping=stopping, loop={"drain": False, "erase_within_s": 20.0})
+    assert seen.index(True) < seen.index(False, seen.index(True))
+    assert not seen[-1]
+    assert seen.count(True) > 30
+
+
+def test_an_erasure_that_cannot_be_done_is_overdue_until_it_is(tmp_path, monkeypatch):
+    """A deletion is not overdue within its bound; after that it is, for as long as it waits."""
+    store = RocksDBStore.open(tmp_path / "store", SCHEMA)
+    clock = Mock(return_value=90.0)
+    eraser = erasure.Eraser(store, tmp_path / "audit", within_s=20.0, monotonic=clock)
+    store.commit([VertexUpsert(Stamp(1, "feed", 0, 0), ANN, {})], {})
+    store.commit([VertexDelete(Stamp(2, "feed", 0, 1), ANN)], {})
+    waited = []
+    with monkeypatch.context() as patch:
+        patch.setattr(erasure, "erase_from_disk", Mock(side_effect=OSError))
+        for clock.return_value in (100.0, 119.0, 121.0, 150.0):
+            with contextlib.suppress(OSError):
+                eraser.advance()
+            waited.append(eraser.overdue_s())
+    assert waited == [0.0, 0.0, 1.0, 30.0]
+    clock.return_value = 152.0
+    eraser.advance()
+    assert eraser.overdue_s() == 0.0
+    assert store.erasures_pending() == 0
+    store.close()
+
+
+def test_what_a_killed_service_left_is_erased_after_its_next_start(tmp_path):
+    """A service that ended before its bound carries erasure out at once when it is back."""
+    world = world_of(tmp_path, [*EVENTS, event("vertex.delete", 13, ANN)])
+    rounds = iter(range(100))
+    world.run(stopping=lambda: next(rounds) > 30, loop={"drain": False})
+    assert traces(tmp_path, ANN)
+    rounds = iter(range(100))
+    world.run(stopping=lambda: next(rounds) > 3, loop={"drain": False})
+    assert traces(tmp_path, ANN) == []
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """Return a service that consumed a feed with random ids, and one id of it."""
+    names = {}
+    feed = [
+        {
+            k: names.setdefault(v, secrets.token_hex(12)) if k in {"id", "source", "target"} else v
+            for k, v in one.items()
+        }
+        for one in services.small_feed(people=80)
+        if one["type"] != "vertex.delete"
+    ]
+    folder = tmp_path_factory.mktemp("erasure")
+    # Classes that a small feed fills, so that the person is shown.
+    attributes = services.ATTRIBUTES | {"quasi_identifiers": ["gender"]}
+    made = running.files_site(folder / "site", [feed], attributes, "month")
+    person = feed[0]["id"]
+    with (folder / "feed" / "feed-0.jsonl").open("a") as file:
+        file.write(json.dumps({"type": "vertex.upsert", "id": person, "time": "never"}) + "\n")
+        file.write('{"type": "vertex.upsert", "id": "another", "time": "never"}\n')
+    made.drain()
+    return made, person
+
+
+def test_erase_by_command(site, capsys):
+    """`ktsafe erase` leaves nothing of the person, and the service goes on without them."""
+    made, person = site
+    config = str(made.config)
+    before = made.graph()
+    assert any(place.startswith("state/store") for place in traces(made.folder, person))
+    assert any(place.startswith("state/audit") for place in traces(made.folder, person))
+    assert made.dead_letters() == 2
+    assert run_command(["erase", person, config, "--yes", "--json"]) == Exit.OK
+    report = json.loads(capsys.readouterr().out)
+    assert report["erased"] == 1
+    assert report["mapping_entries_blanked"] >= 3
+    assert report["dead_letters_blanked"] == 1
+    assert traces(made.folder, person) == []
+    assert made.dead_letters() == 2
+    vertices, ties = made.graph()
+    assert set(vertices) == set(before[0]) - {person}
+    assert ties == {pair for pair in before[1] if person not in pair}
+    assert run_command(["erase", person, config, "--yes"]) == Exit.OK
+    assert "1 not in the graph" in capsys.readouterr().out
+    made.drain()
+    assert person not in made.graph()[0]
+
+
+def test_a_running_service_is_not_erased_from(site, capsys):
+    """The store is locked: the error says so in words, and nothing happens."""
+    made, _ = site
+    person = min(made.graph()[0])
+    config = str(made.config)
+    store = RocksDBStore.open(made.folder / "state" / "store", made.settings.schema)
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "erase", person, config, "--yes"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    store.close()
+    assert done.returncode == Exit.STATE
+    assert "vertex.delete" in done.stderr
+    assert person not in done.stderr
+    assert person in made.graph()[0]
+    assert run_command(["erase", "", config, "--yes"]) == Exit.USAGE
+    capsys.readouterr()
