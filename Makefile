@@ -8,6 +8,7 @@ KAFKA ?=
 KILLS ?= 0
 SEEDS ?= 10000
 INPUTS ?= 1000000
+FLIPS ?= 1000
 EVENTS ?= 7200000
 OUT ?= var/paper
 FULL ?=
@@ -27,7 +28,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate dates faults kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate dates erasures faults flips kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -90,6 +91,12 @@ faults: $(STAMP) java ## try every fault and write docs/reliability.md; goes on 
 
 kills: $(STAMP) java ## kill the service 1,000 times on files, 200 on a broker; compare every byte
 	$(RUN) -m tests.faults.kills --out docs/reliability.md
+
+flips: $(STAMP) ## change single bits of state, audits, releases and backups: FLIPS=1000
+	$(RUN) -m tests.faults.flips --flips $(FLIPS) --out docs/reliability.md
+
+erasures: $(STAMP) ## erase people of unlikely names under kill -9, and look for what is left
+	$(RUN) -m tests.faults.erasures
 
 fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
 	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out docs/reliability.md

@@ -63,6 +63,24 @@ class FrozenCut:
             self._arrays = recovered.graph.freeze()
         return self._arrays
 
+    def check(self, cut: PendingCut, progress: Progress) -> None:
+        """Check every block of the frozen state on disk, where a start would need it.
+
+        Raises
+        ------
+        StateCorrupted
+            If it does not read back as written, or belongs to another commit.
+        """
+        folder = self._slot_folder(cut)
+        if not _is_whole(folder) and progress.commits == progress.cut_commits:
+            return  # The live state is the one to freeze: see `clean_up`.
+        self.arrays(cut, progress)
+        database = Database(folder, create=False, read_only=True)
+        try:
+            database.verify()
+        finally:
+            database.close()
+
     def clean_up(self, cut: PendingCut | None, progress: Progress, database: Database) -> None:
         """Make the folders agree with the ledger after a start.
 

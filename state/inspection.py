@@ -14,7 +14,8 @@ from ktsafe import Schema
 from ktsafe.state import keys
 from ktsafe.state.database import Database
 from ktsafe.state.errors import StateUnusable
-from ktsafe.state.folder import DATABASE, corrupted, make_folder, read_witness
+from ktsafe.state.folder import CUTS, DATABASE, corrupted, make_folder, read_witness
+from ktsafe.state.frozen_cut import FrozenCut
 from ktsafe.state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status, Writes
 from ktsafe.state.recovery import read_positions, recover
 from ktsafe.state.store import Position
@@ -31,12 +32,16 @@ class Overview:
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Examined:
-    """What a store was found to hold, all of it read: counts as in `GraphStore.counts`."""
+    """What a store was found to hold, all of it read: counts as in `GraphStore.counts`.
+
+    `schema_digest` is that of the schema which it was made with.
+    """
 
     counts: Mapping[str, int]
     sequence: SequenceRecord | None
     releases: list[ReleaseRecord]
     pages: int
+    schema_digest: str
 
 
 def overview(path: Path) -> Overview:
@@ -56,12 +61,13 @@ def overview(path: Path) -> Overview:
 
 
 def examine(path: Path, schema: Schema) -> Examined:
-    """Read every row of a store and check it.
+    """Read every block of a store and check it.
 
-    Formats, the number of rows, references between them, the pages' digests, and the chain of
-    releases: indexes without a gap, slots that ascend, offsets and numbers of lives that never go
-    back, ids that differ, and none but the last one unpublished. No commit that was counted beside
-    the database may be missing.
+    Checksums of all tables, formats, the number of rows, references between them, the pages'
+    digests, and the chain of releases: indexes without a gap, slots that ascend, offsets and
+    numbers of lives that never go back, ids that differ, and none but the last one unpublished. No
+    commit that was counted beside the database may be missing. The frozen state of a pending cut is
+    read as well.
 
     Raises
     ------
@@ -73,6 +79,7 @@ def examine(path: Path, schema: Schema) -> Examined:
         If it has a format that is unknown here.
     """
     with _opened(path) as database:
+        database.verify()
         recovered = recover(database, schema)
         if read_witness(path) > recovered.progress.commits:
             raise corrupted(path)
@@ -80,8 +87,15 @@ def examine(path: Path, schema: Schema) -> Examined:
         pages = ledger.pages()
         if not _is_chain(ledger.releases()):
             raise corrupted(path)
-        counts = recovered.graph.counts()
-        return Examined(counts, ledger.sequence(), ledger.releases(), len(pages))
+        if (cut := ledger.pending_cut()) is not None:
+            FrozenCut(path / CUTS, schema).check(cut, recovered.progress)
+        return Examined(
+            recovered.graph.counts(),
+            ledger.sequence(),
+            ledger.releases(),
+            len(pages),
+            recovered.schema_digest,
+        )
 
 
 @contextmanager

@@ -48,6 +48,10 @@ class SequenceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     started_us: int
     secret: str = ""
 
+    def text_key(self) -> bytes:
+        """Return the key of the hashes that stand for attribute texts which nobody has any more."""
+        return hashlib.sha256(f"texts {self.secret or self.sequence_id}".encode()).digest()
+
 
 class PendingCut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A release cut that no staged release has consumed yet.
@@ -70,7 +74,8 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """One release: its cut and its bytes (name to sha256, the manifest included).
 
     `n_lives` is how many lives the store had given by the cut: see `GraphStore.gone`.
-    `epsilon_micro` is what its statistics cost, in millionths of epsilon; 0 without any.
+    `epsilon_micro` is what its statistics cost, in millionths of epsilon; 0 without any. `audit`
+    has the sha256 of the files of its private audit; older versions recorded none.
     """
 
     index: int
@@ -84,6 +89,7 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n_edges: int
     n_lives: int = 0
     epsilon_micro: Annotated[int, msgspec.Meta(ge=0)] = 0
+    audit: dict[FileName, str] = {}
 
 
 NO_PAGES: Final[Mapping[str, bytes | None]] = {}
@@ -209,6 +215,15 @@ class Ledger:
             raise self._storage.damaged()
         return whole
 
+    def replace_pages(self, pages: Mapping[str, bytes | None]) -> None:
+        """Change pages between two releases: they say the same, and less of people who left."""
+        digests = self._digests_with(pages)
+        self._storage.write(
+            {COUNT: self._count(0, 0, len(digests)), PAGES: msgspec.msgpack.encode(digests)},
+            {name.encode(): page for name, page in pages.items()},
+        )
+        self._page_digests = digests
+
     def pending_cut(self) -> PendingCut | None:
         """Return the cut taken but not yet staged."""
         return self._cut
@@ -310,6 +325,23 @@ class Ledger:
         published = msgspec.structs.replace(record, status=Status.PUBLISHED)
         self._storage.write({_release_key(record): msgspec.json.encode(published)}, {})
         self._releases[position] = published
+
+    def record_audits(self, changed: Mapping[str, Mapping[str, str]]) -> None:
+        """Record the sha256 of audit files that are about to be replaced, in one write.
+
+        Parameters
+        ----------
+        changed:
+            Release id to file name to sha256. Releases that are not listed here are passed over.
+        """
+        writes: Writes = {}
+        for position, record in enumerate(self._releases):
+            if files := changed.get(record.release_id):
+                new = msgspec.structs.replace(record, audit={**record.audit, **files})
+                self._releases[position] = new
+                writes[_release_key(new)] = msgspec.json.encode(new)
+        if writes:
+            self._storage.write(writes, {})
 
     def _count(self, more_sequences: int, more_releases: int, pages: int) -> bytes:
         sequences = len(self._sequences) + more_sequences

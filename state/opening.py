@@ -53,18 +53,22 @@ def open_witness(folder: Path, progress: Progress) -> Witness:
     return witness
 
 
+def of_another_schema(path: Path) -> StateMismatch:
+    """Return the error of a store that was made with another schema."""
+    hint = (
+        "It was made with another schema. Use that schema, or begin a new sequence with "
+        "`ktsafe rebase`."
+    )
+    return StateMismatch("open the store", str(path), hint)
+
+
 def check_schema(database: Database, recovered: Recovered, schema: Schema, *, accept: bool) -> None:
     """Refuse a store of another schema, or take it over."""
     digest = schema_digest(schema)
     if recovered.schema_digest == digest:
         return
     if not accept:
-        raise StateMismatch(
-            "open the store",
-            str(database.path),
-            "It was made with another schema. Use that schema, or begin a new sequence with "
-            "`ktsafe rebase`.",
-        )
+        raise of_another_schema(database.path)
     batch = database.batch()
     batch.write(keys.META, {keys.META_SCHEMA: digest.encode()})
     database.commit(batch)

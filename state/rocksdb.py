@@ -189,16 +189,14 @@ class RocksDBStore(GraphStore):
     def scrub(self) -> None:
         """Rewrite the tables until no byte of deleted persons is left in them or in the log.
 
-        1. Write every column family from the log to tables; the log before it goes, and so do
-           frozen states.
+        1. Write every column family from the log to tables; the log before it goes.
         2. Compact: what was overwritten or deleted goes with the old tables.
         3. Note how many lives had ended at step 1. A crash before it repeats the work.
         """
         with self._lock:
             self._check_usable()
             n_ended = self._graph.vertices.n_ended
-            # A copy that is being made begins again, without the deleted.
-            drop_frozen(self._path)
+            self.thaw()  # A copy that is being made begins again, without the deleted.
             self._database.scrub()
             with self._all_or_closed("scrub"):
                 self._progress = msgspec.structs.replace(self._progress, n_scrubbed=n_ended)
@@ -217,6 +215,10 @@ class RocksDBStore(GraphStore):
                     shutil.copytree(self._path / CUTS, folder / CUTS, copy_function=os.link)
             mark_made(folder)
             return folder
+
+    def thaw(self) -> None:
+        """Remove frozen states."""
+        drop_frozen(self._path)
 
     def gone(self, ids: Sequence[str], n_lives: int) -> list[bool]:
         """Return for each person whether no life among the first `n_lives` goes on."""

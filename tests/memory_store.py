@@ -77,6 +77,9 @@ class MemoryStore(GraphStore):
         """Refuse: there is no disk."""
         raise StateUnusable("freeze the store", "memory", "It has no disk.")
 
+    def thaw(self) -> None:
+        """Do nothing: nothing is frozen."""
+
     def size_bytes(self) -> int:
         """Return 0: nothing is on disk."""
         return 0

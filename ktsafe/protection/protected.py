@@ -156,7 +156,7 @@ class Protected:
         return advised(lattice, self.params, list(other_ks), go_on, keep=keep, seed=seed)
 
     def attack(self, attacks: Iterable[str] | None = None, *, seed: int = 0) -> list[Any]:
-        """Attack the release as `ktsafe attack` does, and return what each attack found; private.
+        """Run known attacks, as `ktsafe audit --attacks` does, and return what each found; private.
 
         Parameters
         ----------
@@ -190,7 +190,7 @@ class Protected:
         )
 
     def to_html(self) -> str:
-        """Return the report of `ktsafe report` as one page of HTML; private.
+        """Return the report of `ktsafe audit --page` as one page of HTML; private.
 
         It attacks the release, which takes seconds, on large networks minutes.
         """

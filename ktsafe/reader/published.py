@@ -95,7 +95,7 @@ class StudiedRelease:
         return np.concatenate((self.edges, self.edges[:, ::-1])).T
 
     def to_networkx(self) -> nx.Graph:
-        """Return the graph by ids, with attributes, and with the people who have no tie."""
+        """Return the graph by ids, with attributes, and with the people without a tie."""
         import networkx as nx
 
         graph: nx.Graph = nx.Graph()
@@ -110,7 +110,7 @@ class StudiedRelease:
         return graph
 
     def to_igraph(self) -> igraph.Graph:
-        """Return the graph with ids as `name`, with attributes, and people who have no tie."""
+        """Return the graph with ids as `name`, with attributes, and people without a tie."""
         import igraph
 
         columns = {name: column.tolist() for name, column in self.columns.items()}

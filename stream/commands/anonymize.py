@@ -23,7 +23,7 @@ from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.new_folders import check_folders
+from ktsafe.stream.files.atomic_folder import check_folders
 from ktsafe.stream.formatting import cost_in_words, number
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (

@@ -274,5 +274,5 @@ def _words(report: dict[str, Any]) -> str:
         lines.append(f"withheld  {', '.join(sorted(report['withheld']))}; the last release stands")
     else:
         lines.append("unchanged no release: nothing differs, or it was withheld before")
-    lines.append(f"private   {report['audit']}: who is who; never publish it")
+    lines.append(f"private   {report['audit']}: the mapping; never publish it")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ktsafe.state.errors import StateUnusable
+from ktsafe.state.errors import StateError, StateUnusable
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import Config, Edges, Json, Vertices, Wait, say
@@ -86,17 +86,20 @@ def backup_state(
 ) -> int:
     """Copy true graph, ledger, staged bytes and audits, also while the service runs.
 
-    A running service is asked for it once no release is between its cut and its final bytes. A
-    backup is worth as much to an attacker as the network's own database.
+    A running service is asked for it once no release is between its cut and its final bytes. What
+    does not read back as it was written is not backed up. A backup is worth as much to an attacker
+    as the network's own database.
     """
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance import backup
+    from ktsafe.stream.service.state_check import check_parts
 
     settings = configuration.load(config)
     private = places.private_folder(settings)
     _check_new(to, settings)
-    with _parts(settings, wait) as parts:
+    with parts_now(settings, wait) as parts:
+        check_parts(parts, settings.schema)
         size = backup.copy(parts, to, now_us=time.time_ns() // 1000)
     report = {"backup": str(to), "bytes": size, "last_release": parts.last_release}
     text = f"{to}: backup of {private}, {size:,} bytes; keep it private"
@@ -139,53 +142,51 @@ def check_state(
 ) -> int:
     """Read all of a state, or of a backup, and check that it is as it was written.
 
-    It checks formats, every row of the graph, the chain of releases, the memory of the sequence,
-    its private mappings, and the sha256 of staged bytes and of every file of a backup. It also
-    checks that the sequence began with this configuration. A running service goes on meanwhile.
+    It checks every block of the database, the chain of releases, the memory of the sequence, and
+    the sha256 of staged bytes, private audits and every file of a backup. It compares the releases
+    at the sink with the ledger, and the configuration with what state and sequence began with. A
+    running service goes on meanwhile.
     """
-    from ktsafe.state.inspection import examine
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
-    from ktsafe.stream.files.private_history import check_history, current_releases
     from ktsafe.stream.maintenance import backup as backups
-    from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest
-    from ktsafe.stream.service.assembly import frozen_inputs
+    from ktsafe.stream.service import assembly
+    from ktsafe.stream.service.state_check import check_configured, check_parts, check_sink
 
     settings = configuration.load(config)
     with ExitStack() as stack:
         if backup is None:
-            parts = stack.enter_context(_parts(settings, wait))
+            parts = stack.enter_context(parts_now(settings, wait))
         else:
             backups.read_listing(backup)
             parts = backups.parts_of(backup / STORE, backup, frozen=False)
-        found = examine(parts.store, settings.schema)
-        backups.check_staged(parts)
-        if found.sequence is not None:
-            frozen = frozen_inputs(settings)
-            check_inputs(found.sequence, inputs_digest(settings.params, settings.schema, frozen))
-        if found.pages:  # Releases that are judged together need all their mappings.
-            check_history(current_releases(found.releases), parts.audits)
+        found = check_parts(parts, settings.schema)
+        check_configured(found, parts, settings, assembly.frozen_inputs(settings))
+        missing = check_sink(assembly.release_reader(settings), found, parts)
     report = {
         "checked": str(backup or places.private_folder(settings)),
         "sound": True,
         **found.counts,
         "releases": len(found.releases),
         "pages": found.pages,
+        "gone_from_sink": missing,
     }
     text = (
         f"{report['checked']}: sound; {report['vertices']:,} vertices, {report['edges']:,} ties, "
         f"{report['releases']:,} releases"
     )
+    if missing:
+        text += f"\ngone from the sink: {', '.join(missing)}"
     say(report, text, as_json=as_json)
     return Exit.OK
 
 
 @contextmanager
-def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
+def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
     """Give the state of a service as it is now, running or not; what was frozen goes after."""
     from ktsafe.state.folder import hold
     from ktsafe.stream.config import places
-    from ktsafe.stream.maintenance.backup import parts_of
+    from ktsafe.stream.maintenance.backup import gone_meanwhile, parts_of
     from ktsafe.stream.service.control_client import ask
 
     private = places.private_folder(settings)
@@ -199,6 +200,10 @@ def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
     frozen = Path(found["folder"])
     try:
         yield parts_of(frozen, private, frozen=True)
+    except StateError:
+        if frozen.is_dir():
+            raise
+        raise gone_meanwhile(frozen) from None
     finally:
         shutil.rmtree(frozen, ignore_errors=True)
 

@@ -119,7 +119,7 @@ class StatisticsTable(Section, frozen=True):
 
 
 class AttackTable(Section, frozen=True):
-    """`[attack]`: releases are attacked before they are published; see `ktsafe attack`."""
+    """`[attack]`: releases are attacked before they are published; see `ktsafe audit --attacks`."""
 
     budget: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 10.0
     hold: bool = False
@@ -366,7 +366,7 @@ def _check_workers(table: WorkersTable, name: str) -> None:
 
 
 def _check_figures(table: MetricsTable, name: str) -> None:
-    """Refuse to show the secrets of releases to everybody who reaches the server."""
+    """Refuse to show the secrets of releases to everybody that reaches the server."""
     if not table.enabled or table.has_token or not table.figures:
         return
     remedy = "Set metrics.token_file or metrics.token_env"

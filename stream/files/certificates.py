@@ -26,11 +26,12 @@ CERTIFICATE: Final = "certificate.csv"
 _HEADER: Final = ["released_id", "image_id"]
 
 
-def write_certificate(folder: Path, ids: Sequence[str], shift: NDArray[np.int32]) -> None:
-    """Write the certificate into the folder of the private audit, readable by its owner only."""
+def write_certificate(folder: Path, ids: Sequence[str], shift: NDArray[np.int32]) -> str:
+    """Write the certificate of a private audit, for its owner only; return its sha256."""
     pairs = sorted((name, ids[image]) for name, image in zip(ids, shift.tolist(), strict=True))
-    write_synced(folder / CERTIFICATE, csv_lines(_HEADER, iter(pairs)))
+    digest = write_synced(folder / CERTIFICATE, csv_lines(_HEADER, iter(pairs)))
     sync_folder(folder)
+    return digest
 
 
 def in_order(

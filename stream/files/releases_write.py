@@ -62,12 +62,13 @@ GUARANTEE_COVER: Final = (
     "alike (cover); net changes over several releases are not covered."
 )
 GUARANTEE_NOT: Final = (
-    " Not covered: attackers who know true ties, or who some people are, and whether a tie or a "
+    " Not covered: attackers that know true ties, or some people's ids, and whether a tie or a "
     "vertex is true."
 )
 GUARANTEE_W1: Final = (
     "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
-    "whoever links two of them can single people out. Give readers one release, not a series."
+    "an attacker that links two of them can single people out. Give readers one release, not a "
+    "series."
 )
 
 
@@ -222,16 +223,22 @@ def write_audit(
     ids: Sequence[str],
     originals: Iterable[str],
     figures: Mapping[str, Any],
-) -> None:
-    """Write the private audit, readable by its owner only.
+) -> dict[str, str]:
+    """Write the private audit, readable by its owner only; return the sha256 of each file.
 
     `originals` names the person behind each released vertex; an inserted one maps to nothing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
     pairs = zip(ids, originals, strict=True)
-    write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs)))
-    write_synced(folder / AUDIT, [json.dumps(figures, indent=2, sort_keys=True) + "\n"])
+    told = json.dumps(figures, indent=2, sort_keys=True) + "\n"
+    hashes = {
+        MAPPING: write_synced(
+            folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs))
+        ),
+        AUDIT: write_synced(folder / AUDIT, [told]),
+    }
     sync_folder(folder)
+    return hashes
 
 
 def originals_behind(origin: NDArray[np.integer[Any]], originals: Sequence[str]) -> list[str]:

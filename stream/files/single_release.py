@@ -8,10 +8,9 @@ from typing import Any
 
 from ktsafe.anonymization import Anonymized
 from ktsafe.protection import Protected
-from ktsafe.stream.files.atomic_folder import atomic_folder
+from ktsafe.stream.files.atomic_folder import atomic_folder, check_folders
 from ktsafe.stream.files.certificates import in_order, verified, write_certificate
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
-from ktsafe.stream.files.new_folders import check_folders
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import (
     ReleaseHeader,

@@ -25,7 +25,6 @@ from typing import Final
 import msgspec
 
 from ktsafe.connectors.regular_files import digest_regular, open_regular, read_regular
-from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted, StateUnusable
 from ktsafe.state.folder import FROZEN, WITNESS, sync_folder, unusable, usable
 from ktsafe.state.inspection import overview
@@ -36,7 +35,7 @@ from ktsafe.stream.process.private_folder import AUDIT, RESTORING, STAGING, STOR
 
 LISTING: Final = "backup.json"
 FORMAT: Final = 1
-_NOT_COPIED: Final = (".partial", "LOCK", WITNESS)
+_NOT_COPIED: Final = ("LOCK", WITNESS)
 """A backup is taken as it is: the count of commits beside the store is no part of it."""
 _NOT_OF_THE_STORE: Final = (FROZEN, STAGING)
 _PLACES: Final = (STORE, STAGING, AUDIT)
@@ -134,26 +133,16 @@ def copy(parts: Parts, to: Path, *, now_us: int) -> int:
         return sum((to / name).stat().st_size for name in files)
     except FileNotFoundError as error:
         shutil.rmtree(to, ignore_errors=True)
-        hint = "the frozen state is gone: an erasure came between. Begin again."
-        raise StateUnusable("back up state", str(to), hint) from error
+        raise gone_meanwhile(parts.store) from error
     except OSError as error:
         shutil.rmtree(to, ignore_errors=True)
         raise unusable("back up state", to, error) from error
 
 
-def check_staged(parts: Parts) -> None:
-    """Check the bytes of a last release that is not confirmed: no others may take their place.
-
-    Raises
-    ------
-    StateCorrupted
-        If they are gone or have changed.
-    """
-    for release in _unconfirmed(parts):
-        for name, expected in release.files.items():
-            path = parts.staging / release.release_id / name
-            if not path.is_file() or digest_regular(path) != expected:
-                raise StateCorrupted("check staged bytes", str(path), RESTORE)
+def gone_meanwhile(frozen: Path) -> StateUnusable:
+    """Return the error of a frozen state that a service removed while it was read."""
+    hint = "the frozen state is gone: an erasure came between. Begin again."
+    return StateUnusable("read the state", str(frozen), hint)
 
 
 def read_listing(backup: Path) -> Listing:
@@ -229,7 +218,7 @@ def _to_copy(parts: Parts) -> Iterator[tuple[Path, str]]:
         inside = path.relative_to(parts.store)
         if inside.parts[0] not in _NOT_OF_THE_STORE:
             yield path, str(Path(STORE) / inside)
-    for release in _unconfirmed(parts):
+    for release in unconfirmed(parts.releases):
         for name in release.files:
             inside = Path(release.release_id) / name
             yield parts.staging / inside, str(Path(STAGING) / inside)
@@ -240,8 +229,9 @@ def _to_copy(parts: Parts) -> Iterator[tuple[Path, str]]:
                 yield path, str(Path(AUDIT) / path.relative_to(parts.audits))
 
 
-def _unconfirmed(parts: Parts) -> list[ReleaseRecord]:
-    return [release for release in parts.releases[-1:] if release.status is Status.STAGED]
+def unconfirmed(releases: list[ReleaseRecord]) -> list[ReleaseRecord]:
+    """Return the last release if no sink has confirmed it: no other bytes may take its place."""
+    return [release for release in releases[-1:] if release.status is Status.STAGED]
 
 
 def _files(folder: Path) -> list[Path]:

@@ -13,12 +13,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ktsafe import sequence as linked
+from ktsafe.sequence.memory.pages import META
 from ktsafe.state.changes import Stamp, VertexDelete
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import Erased
 from ktsafe.state.store import GraphStore
+from ktsafe.stream.files.private_history import PARTIAL, check_recorded, finish_rewrites
 from ktsafe.stream.files.releases_write import MAPPING, csv_lines, write_synced
 from ktsafe.stream.process.logs import get_logger
 
@@ -29,9 +32,10 @@ ERASE_TOPIC: Final = "~erase"
 ALL_LIVES: Final = 2**63 - 1
 HOUR_US: Final = 3_600_000_000
 LOOK_INTERVAL_S: Final = 1.0
+REWRITTEN_AT_ONCE: Final = 64
+"""Mappings whose new bytes lie beside the old ones until they are recorded."""
 EraseLetters = Callable[[Sequence[str]], int | None]
 """Blanks dead letters that name persons; returns how many, None where they are out of reach."""
-_PARTIAL: Final = ".partial"
 
 
 class Eraser:
@@ -85,15 +89,41 @@ class Eraser:
 
 
 def erase_from_disk(store: GraphStore, audit_dir: Path) -> int:
-    """Blank the deleted in past mappings, then scrub the store. Returns the entries blanked.
+    """Blank the deleted in past mappings, forget what only they had, then scrub the store.
 
     In this order, since the store's count of pending erasures falls with the scrub: a crash in
-    between repeats both.
+    between repeats all. Returns the entries blanked.
     """
     assert store.ledger.pending_cut() is None
+    store.thaw()  # Its ledger would not fit the mappings any more.
     blanked = blank_mappings(store, audit_dir)
+    forget_texts(store)
     store.scrub()
     return blanked
+
+
+def forget_texts(store: GraphStore) -> None:
+    """Take attribute texts that nobody has any more out of the memory of the sequence.
+
+    Those that a release shows stay: the next one shows them, too.
+
+    Raises
+    ------
+    StateCorrupted
+        If the memory does not read back as written.
+    """
+    sequence, pages = store.ledger.sequence(), store.ledger.pages()
+    if sequence is None or META not in pages:
+        return
+    try:
+        # The memory of every kind of sequence has the same form.
+        engine = linked.Sequence.from_pages(pages)
+    except linked.SequenceCorrupted as error:
+        raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
+    engine.forget_with(sequence.text_key())
+    engine.forget_texts(store.lives())
+    if changed := engine.changed_pages():
+        store.ledger.replace_pages(changed)
 
 
 def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int:
@@ -124,7 +154,7 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
 def erase_again(store: GraphStore, erased: Sequence[Erased]) -> None:
     """Repeat what commands erased, where the state is made again from the feed.
 
-    Who is not in the graph stays out of it. The disk follows as after any deletion.
+    A person that is not in the graph stays out of it. The disk follows as after any deletion.
     """
     store.ledger.note_erased(erased)
     found = store.people_behind([bytes.fromhex(each.alias) for each in erased])
@@ -166,32 +196,50 @@ def erase_everywhere(
 def blank_mappings(store: GraphStore, audit_dir: Path) -> int:
     """Remove the people deleted since from the mappings of past releases.
 
-    A mapping is replaced in one step. The row of the person stays, with an empty id.
+    The row of the person stays, with an empty id. New mappings are written beside the old ones,
+    recorded, and put in their place: see `ktsafe.stream.files.private_history`.
+
+    Raises
+    ------
+    StateCorrupted
+        If a mapping is not as it was written: it is not recorded as if it were.
     """
-    lives = {record.release_id: record.n_lives for record in store.ledger.releases()}
-    for left in audit_dir.glob(f"*/*{_PARTIAL}"):
-        left.unlink()  # of a crash; it may name a person deleted since
-    blanked = 0
-    for path in sorted(audit_dir.glob(f"*/{MAPPING}")):
-        blanked += _blank(path, store, lives.get(path.parent.name, ALL_LIVES))
+    records = {record.release_id: record for record in store.ledger.releases()}
+    finish_rewrites(records.values(), audit_dir)
+    paths, blanked = sorted(audit_dir.glob(f"*/{MAPPING}")), 0
+    for start in range(0, len(paths), REWRITTEN_AT_ONCE):
+        changed: dict[str, dict[str, str]] = {}
+        for path in paths[start : start + REWRITTEN_AT_ONCE]:
+            record = records.get(path.parent.name)
+            if record is not None:
+                check_recorded(record, audit_dir)
+            n_lives = ALL_LIVES if record is None else record.n_lives
+            n_blanked, digest = _blank(path, store, n_lives)
+            if n_blanked:
+                blanked += n_blanked
+                changed[path.parent.name] = {MAPPING: digest}
+        store.ledger.record_audits(changed)
+        for name in changed:
+            path = audit_dir / name / MAPPING
+            path.with_name(MAPPING + PARTIAL).replace(path)
+            sync_folder(path.parent)
     return blanked
 
 
-def _blank(path: Path, store: GraphStore, n_lives: int) -> int:
+def _blank(path: Path, store: GraphStore, n_lives: int) -> tuple[int, str]:
+    """Write a mapping without the deleted beside it; return the entries blanked and the sha256."""
     try:
         with path.open(encoding="utf-8", newline="") as file:
             header, *rows = csv.reader(file, strict=True)
     except (ValueError, csv.Error) as error:
-        subject = f"the private audit of {path.parent.name}"
-        raise StateCorrupted("read who is who", subject, RESTORE) from error
+        subject = f"the private audit of {path.parent.name} ({MAPPING})"
+        raise StateCorrupted("read the mapping", subject, RESTORE) from error
     named = [row for row in rows if row[1]]
     gone = store.gone([row[1] for row in named], n_lives)
     for row, is_gone in zip(named, gone, strict=True):
         if is_gone:
             row[1] = ""
-    if blanked := sum(gone):
-        partial = path.with_suffix(_PARTIAL)
-        write_synced(partial, csv_lines(header, rows))
-        partial.replace(path)
-        sync_folder(path.parent)
-    return blanked
+    if not any(gone):
+        return 0, ""
+    partial = path.with_name(MAPPING + PARTIAL)
+    return sum(gone), write_synced(partial, csv_lines(header, rows))

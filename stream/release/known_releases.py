@@ -12,15 +12,15 @@ from __future__ import annotations
 import dataclasses
 import shutil
 import tempfile
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseReader
+from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseReader
 from ktsafe.connectors.errors import SinkConflict
-from ktsafe.state.ledger import Ledger, ReleaseRecord
+from ktsafe.state.ledger import ReleaseRecord, SequenceRecord, Status
 from ktsafe.stream.files.releases_read import Manifest, ReleaseUnreadable, read_manifest
 from ktsafe.stream.release.cut import Cut
 from ktsafe.stream.release.encrypted_cut import PublishedCut, decrypt_cut
@@ -37,11 +37,14 @@ class KnownRelease:
 
 
 def read_known(
-    open_reader: OpenReader, ledger: Ledger
+    open_reader: OpenReader,
+    sequence: SequenceRecord | None,
+    last: ReleaseRecord | None,
+    look: Callable[[ReleaseBundle], None] = lambda _bundle: None,
 ) -> tuple[list[PublishedRelease], list[KnownRelease]]:
     """Return the releases at the sink, and those of them that come after the ledger's last one.
 
-    Every byte is checked.
+    Every byte is checked. `sequence` is the ledger's current one; `look` is shown each release.
 
     Raises
     ------
@@ -49,15 +52,54 @@ def read_known(
         If one is damaged or gone, or cannot be of this state's sequence.
     Unavailable
     """
-    last = ledger.last()
     present: list[PublishedRelease] = []
     known: list[KnownRelease] = []
-    for there, manifest in _manifests(open_reader()):
+    for bundle, there, manifest in _manifests(open_reader()):
+        look(bundle)
         present.append(there)
         if last is None or there.release_id > last.release_id:
             _check_follows(there, last, len(known))
-            known.append(KnownRelease(there, _cut_of(there, manifest, ledger)))
+            known.append(KnownRelease(there, _cut_of(there, manifest, sequence)))
     return present, known
+
+
+def compare(
+    releases: Iterable[ReleaseRecord],
+    present: Iterable[PublishedRelease],
+    known: Iterable[KnownRelease] = (),
+) -> None:
+    """Compare releases at the sink with those of the ledger, and with `known` ones after them.
+
+    Raises
+    ------
+    SinkConflict
+        If one is there that is among neither, or has other bytes.
+    """
+    recorded = {release.release_id: release.files[MANIFEST] for release in releases}
+    recorded |= {each.there.release_id: each.there.digest for each in known}
+    for there in present:
+        if recorded.get(there.release_id) != there.digest:
+            hint = (
+                "it is not in this service's ledger with these bytes. Another service wrote to "
+                "the sink, somebody changed the release, or the state folder is an old copy: "
+                "restore the state that belongs to this sink, or publish to a new one."
+            )
+            raise SinkConflict("compare ledger and sink", f"release {there.release_id}", hint)
+
+
+def gone(releases: Iterable[ReleaseRecord], present: Iterable[PublishedRelease]) -> list[str]:
+    """Return the published releases that are gone from the sink.
+
+    The oldest may have been moved away for good; a later one that is gone leaves a gap that readers
+    see.
+    """
+    there = {release.release_id for release in present}
+    oldest = min(there, default="")
+    return [
+        release.release_id
+        for release in releases
+        if release.status is Status.PUBLISHED and oldest <= release.release_id not in there
+    ]
 
 
 class KnownCut:
@@ -136,12 +178,23 @@ def underived(release_id: str, reason: str) -> SinkConflict:
     return SinkConflict("make releases again", f"release {release_id}", hint)
 
 
+def unjudgeable(release_id: str) -> SinkConflict:
+    """Return the error of a last release that is gone from the sink for good."""
+    hint = (
+        "it is gone from the sink, and no further release can be judged without it. Put it back "
+        "there from a reader's copy, or begin a new sequence with `ktsafe rebase`."
+    )
+    return SinkConflict("read releases", f"release {release_id}", hint)
+
+
 def _name(partition: tuple[str, int]) -> str:
     topic, number = partition
     return f"{topic}/{number}"
 
 
-def _manifests(reader: ReleaseReader) -> Iterator[tuple[PublishedRelease, Manifest]]:
+def _manifests(
+    reader: ReleaseReader,
+) -> Iterator[tuple[ReleaseBundle, PublishedRelease, Manifest]]:
     try:
         with tempfile.TemporaryDirectory(prefix="ktsafe-known-") as folder:
             for bundle in reader.read(Path(folder)):
@@ -150,7 +203,7 @@ def _manifests(reader: ReleaseReader) -> Iterator[tuple[PublishedRelease, Manife
                     manifest = read_manifest(bundle.folder)
                 except ReleaseUnreadable:
                     raise bundles.damaged(bundle.release_id, MANIFEST) from None
-                yield there, manifest
+                yield bundle, there, manifest
                 shutil.rmtree(bundle.folder)
     finally:
         reader.close()
@@ -165,8 +218,9 @@ def _check_follows(there: PublishedRelease, last: ReleaseRecord | None, n_before
         raise underived(there.release_id, reason)
 
 
-def _cut_of(there: PublishedRelease, manifest: Manifest, ledger: Ledger) -> PublishedCut:
-    sequence = ledger.sequence()
+def _cut_of(
+    there: PublishedRelease, manifest: Manifest, sequence: SequenceRecord | None
+) -> PublishedCut:
     if sequence is None or manifest.sequence_id != sequence.sequence_id:
         raise underived(there.release_id, "it is of another sequence")
     if manifest.cut is None:

@@ -23,7 +23,6 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
-from ktsafe.connectors.errors import SinkConflict
 from ktsafe.errors import InvalidGraph, NotKTSafe
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.sequence import (
@@ -43,11 +42,12 @@ from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.evaluation.audits import audited, true_graph
 from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
-from ktsafe.stream.files.private_history import check_there, owners_of
+from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
+from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 LINKED: Final = "linked_"
-"""Kinds of findings about people who had several ids."""
+"""Kinds of findings about people with several ids."""
 COUNTS: Final = (
     "withheld_vertices",
     "withheld_age_max",
@@ -121,7 +121,7 @@ class LinkedReleases:
         Raises
         ------
         StateCorrupted
-            If its pages do not read back as written, or nobody knows any more who was who.
+            If its pages do not read back as written, or the mapping is lost.
         """
         self._ledger = ledger
         if sequence := ledger.sequence():
@@ -152,6 +152,7 @@ class LinkedReleases:
                 self._engine = self._kind.begin(
                     schema, self._params, self._options, everything, rng, executor
                 )
+            self._engine.forget_with(due.series.text_key())
             vacated, counted = [], None
         else:
             changes, n_ties = self._changes(self._engine, snapshot)
@@ -249,10 +250,15 @@ class LinkedReleases:
         """Return the sequence as the ledger has it, None before its first release."""
         if not pages:
             return None
+        assert self._ledger is not None
+        sequence = self._ledger.sequence()
+        assert sequence is not None
         try:
-            return self._kind.from_pages(pages)
+            engine = self._kind.from_pages(pages)
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
+        engine.forget_with(sequence.text_key())
+        return engine
 
     def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> tuple[Changes, int]:
         """Return what changed since the last staged release, and how many ties it had."""
@@ -265,7 +271,7 @@ class LinkedReleases:
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return an auditor that knows every published release of the sequence.
 
-        Owners are lives. A person who left since is nobody in former releases too, as in the
+        Owners are lives. A person that left since is nobody in former releases too, as in the
         mappings once they are blanked.
         """
         auditor = SequenceAuditor(Promise("all", cover=True), workers=self._workers.n_threads)
@@ -285,11 +291,7 @@ class LinkedReleases:
         finally:
             reader.close()
         if last in wanted:
-            hint = (
-                "it is gone from the sink, and no further release can be judged without it. Put it "
-                "back there from a reader's copy, or begin a new sequence with `ktsafe rebase`."
-            )
-            raise SinkConflict("read releases", f"release {last}", hint)
+            raise unjudgeable(last)
         if wanted:
             log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
@@ -301,11 +303,12 @@ class LinkedReleases:
         if bundle.digest() != record.files[MANIFEST]:
             # Judged by forged releases, the next one could seem safe.
             raise bundles.damaged(bundle.release_id, MANIFEST)
+        check_recorded(record, self._audit_dir)
         owners = self._owners_then(record, lives)
         release = read_release(bundle.folder)
         vacated: tuple[str, ...] = ()
         with suppress(InvalidGraph):
-            # Without it less is known of who left, and nothing else.
+            # Without it less is known of departed people, and nothing else.
             vacated = read_vacated(self._audit_dir, record.release_id)
         return audited(release, owners, read_shift(self._audit_dir, release), vacated)
 
@@ -335,7 +338,7 @@ def _in_order(changes: Changes, due: DueRelease) -> Changes:
 
 
 def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChanges:
-    """Return the changes in numbers; ties of people who left are not listed, so they follow."""
+    """Return the changes in numbers; ties of departed people are not listed, so they follow."""
     gained = len(changes.ties_added)
     lost = n_ties + gained - snapshot.graph.n_edges
     return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
@@ -349,7 +352,7 @@ def _name(published: int) -> str:
 def _raise_if_broken(violations: Iterable[Violation]) -> None:
     """Refuse what breaks the promise, which speaks of published ids; report what goes beyond it.
 
-    An attacker who follows a person over several ids intersects their histories. Refusing such a
+    An attacker that follows a person over several ids intersects their histories. Refusing such a
     release would refuse every later one, and leave a new sequence as the only way out, which gives
     away more.
 
@@ -366,7 +369,7 @@ def _raise_if_broken(violations: Iterable[Violation]) -> None:
         )
     if linked:
         log.warning(
-            "who follows people over several ids has fewer candidates than k for some",
+            "that follows people over several ids has fewer candidates than k for some",
             vertices=max(found.count for found in linked),
         )
 

@@ -35,6 +35,8 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.known_releases import (
     KnownRelease,
     OpenReader,
+    compare,
+    gone,
     read_known,
     underived,
 )
@@ -125,7 +127,7 @@ class Publisher:
         if is_ahead and self._open_reader is not None:
             present = self._read_known(self._open_reader)
         else:
-            self._compare(releases, [] if there is None else [there])
+            compare(releases, [] if there is None else [there])
             present = self._sink.present() or ([] if there is None else [there])
         self._compare_all(releases, self._sink.present())
         if last is None:
@@ -148,17 +150,18 @@ class Publisher:
 
         A pending cut that is none of theirs goes.
         """
-        present, known = read_known(open_reader, self._ledger)
+        ledger = self._ledger
+        present, known = read_known(open_reader, ledger.sequence(), ledger.last())
         self.known.extend(known)
-        self._compare(self._ledger.releases(), present)
+        compare(ledger.releases(), present, self.known)
         log.warning(
             "the sink is ahead of this state: its releases are made again and compared",
             count=len(known),
             release_id=known[0].there.release_id,
         )
-        pending, cut = self._ledger.pending_cut(), known[0].cut
+        pending, cut = ledger.pending_cut(), known[0].cut
         if pending and (pending.slot_us, pending.offsets) != (cut.slot_us, cut.offsets):
-            self._ledger.drop_cut()
+            ledger.drop_cut()
         return present
 
     def begin(self, sequence: SequenceRecord, cut: PendingCut, snapshot: GraphSnapshot) -> None:
@@ -279,8 +282,8 @@ class Publisher:
 
         def publish() -> None:
             self._check_staged(record)
-            gone = self._compare_all(releases, self._sink.present())
-            if former and former.release_id in gone and self._can_be_sent_again(former):
+            lost = self._compare_all(releases, self._sink.present())
+            if former and former.release_id in lost and self._can_be_sent_again(former):
                 self._sink.publish(self._bundle(former))
             self._sink.publish(self._bundle(record))
             self._observer.release_phase("publish", self._monotonic() - started)
@@ -336,39 +339,17 @@ class Publisher:
     def _compare_all(
         self, releases: list[ReleaseRecord], present: list[PublishedRelease] | None
     ) -> list[str]:
-        """Compare every release at the sink with the ledger; return which are gone, and say so.
-
-        The oldest may have been moved away for good; a later one that is gone leaves a gap that
-        readers see.
-        """
+        """Compare every release at the sink with the ledger; return which are gone, and say so."""
         if present is None:
             return []
-        self._compare(releases, present)
-        there = {release.release_id for release in present}
-        oldest = min(there, default="")
-        gone = [
-            release.release_id
-            for release in releases
-            if release.status is Status.PUBLISHED and oldest <= release.release_id not in there
-        ]
-        self._observer.releases_gone(len(gone))
-        if gone:
+        compare(releases, present, self.known)
+        lost = gone(releases, present)
+        self._observer.releases_gone(len(lost))
+        if lost:
             log.error(
-                "published releases are gone from the sink", count=len(gone), release_id=gone[0]
+                "published releases are gone from the sink", count=len(lost), release_id=lost[0]
             )
-        return gone
-
-    def _compare(self, releases: list[ReleaseRecord], there: list[PublishedRelease]) -> None:
-        recorded = {release.release_id: release.files[MANIFEST] for release in releases}
-        recorded |= {known.there.release_id: known.there.digest for known in self.known}
-        for release in there:
-            if recorded.get(release.release_id) != release.digest:
-                hint = (
-                    "it is not in this service's ledger with these bytes. Another service wrote to "
-                    "the sink, somebody changed the release, or the state folder is an old copy: "
-                    "restore the state that belongs to this sink, or publish to a new one."
-                )
-                raise SinkConflict("compare ledger and sink", f"release {release.release_id}", hint)
+        return lost
 
     def _check_staged(self, record: ReleaseRecord) -> None:
         if self._changed_file(record) is not None:

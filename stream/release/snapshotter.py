@@ -26,7 +26,7 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.certificates import write_certificate
+from ktsafe.stream.files.certificates import CERTIFICATE, write_certificate
 from ktsafe.stream.files.release_figures import (
     ReleaseFigures,
     StatisticsBudget,
@@ -204,7 +204,7 @@ class Snapshotter:
             if budget:
                 figures["statistics"] = msgspec.to_builtins(budget)
             figures["seconds"] = {name: round(s, 6) for name, s in timings.items()}
-            self._write_audit(due, built, release_id, figures)
+            audit = self._write_audit(due, built, release_id, figures)
         record = ReleaseRecord(
             index=due.index,
             release_id=release_id,
@@ -217,6 +217,7 @@ class Snapshotter:
             n_edges=built.graph.n_edges,
             n_lives=due.snapshot.n_lives,
             epsilon_micro=cost,
+            audit=audit,
         )
         return StagedRelease(record, built.pages, built.counts, release_figures(record, figures))
 
@@ -316,12 +317,14 @@ class Snapshotter:
 
     def _write_audit(
         self, due: DueRelease, built: Built, release_id: str, figures: dict[str, Any]
-    ) -> None:
+    ) -> dict[str, str]:
+        """Write the private audit of a release; return the sha256 of each file."""
         folder = self._settings.audit_dir / release_id
         behind = releases_write.originals_behind(built.origin, due.snapshot.ids)
-        releases_write.write_audit(folder, built.ids, behind, figures)
+        hashes = releases_write.write_audit(folder, built.ids, behind, figures)
         if built.shift is not None:
-            write_certificate(folder, built.ids, built.shift)
+            hashes[CERTIFICATE] = write_certificate(folder, built.ids, built.shift)
+        return hashes
 
     def _figures(self, built: Built, traced: Traced, judged: Mapping[str, Any]) -> dict[str, Any]:
         params = self._settings.params

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
@@ -14,7 +14,7 @@ from typing import Any
 import msgspec
 
 from ktsafe.compiled_kernels import kernel_cache
-from ktsafe.connectors.base import DeadLetterSink, Source
+from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, Source
 from ktsafe.connectors.letters import BareLetters
 from ktsafe.noisy_tables import MICRO
 from ktsafe.state.errors import StateUnusable
@@ -78,7 +78,7 @@ def run_from_settings(
             sink=config.sink.release_sink(settings.site),
             open_control=lambda: Control(private_folder(settings), lambda: status(board)),
             erase_letters=lambda ids: config.dead_letters.erase(settings.site, ids),
-            open_reader=lambda: config.sink.release_reader(settings.site),
+            open_reader=release_reader(settings),
         )
         plan = _service_settings(settings, maker, drain=drain)
         run_service(ports, plan, observer=Observers(*told), stopping=stopping.is_set)
@@ -137,7 +137,7 @@ def mechanism(settings: Settings) -> Mechanism:
         return LinkedReleases(
             settings.params,
             settings.sequence,
-            open_reader=lambda: settings.config.sink.release_reader(settings.site),
+            open_reader=release_reader(settings),
             audit_dir=audit_folder(settings),
             workers=workers(settings),
         )
@@ -162,6 +162,11 @@ def source(settings: Settings) -> Source:
     """Return the configured source, not opened."""
     bytes_max = settings.config.ingest.record_bytes_max
     return settings.config.source.source(settings.site, record_bytes_max=bytes_max)
+
+
+def release_reader(settings: Settings) -> Callable[[], ReleaseReader]:
+    """Return what opens a reader of the configured sink."""
+    return lambda: settings.config.sink.release_reader(settings.site)
 
 
 def dead_letter_sink(settings: Settings) -> DeadLetterSink:

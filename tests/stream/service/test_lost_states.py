@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 
 import pytest
 
@@ -32,7 +33,7 @@ def feed(n_slots):
 
 
 class Backup:
-    """A service whose store is copied when so many releases are out."""
+    """A service whose store and audits are copied when so many releases are out."""
 
     def __init__(self, folder, sequence=OPTIONS):
         self.world = World(folder, feed(6), sequence=sequence)
@@ -43,6 +44,11 @@ class Backup:
         """Run until so many releases are out."""
         self.world.run(stopping=lambda: len(self.world.releases.releases) >= until)
 
+    def take(self):
+        """Copy store and audits as they are now."""
+        self.copy = copy.deepcopy(self.store)
+        shutil.copytree(self.world.folder / "audit", self.world.folder / "audit-then")
+
     def restored(self, folder, n_releases):
         """Return a world whose sink has the first releases, and whose store is the backup."""
         world = World(folder, feed(6), sequence=self.world.sequence)
@@ -50,12 +56,7 @@ class Backup:
         world.open_store = lambda: store
         whole = sorted(self.world.releases.releases.items())
         world.releases.releases.update(whole[:n_releases])
-        (folder / "audit").mkdir(parents=True)
-        for path in (self.world.folder / "audit").iterdir():
-            if path.name <= (self.copy.ledger.last().release_id):
-                (folder / "audit" / path.name).mkdir()
-                for file in path.iterdir():
-                    (folder / "audit" / path.name / file.name).write_bytes(file.read_bytes())
+        shutil.copytree(self.world.folder / "audit-then", folder / "audit")
         return world
 
 
@@ -64,7 +65,7 @@ def whole(tmp_path_factory):
     """Return a service that ran to the end, and its store as of its second release."""
     made = Backup(tmp_path_factory.mktemp("whole"))
     made.run(until=2)
-    made.copy = copy.deepcopy(made.store)
+    made.take()
     # Somebody is erased by command between the third release and the fourth.
     made.run(until=3)
     erase_everywhere(made.store, ["p1-3", "p2-4"], made.world.folder / "audit", lambda _: None)
@@ -136,7 +137,7 @@ def test_single_releases_are_made_again_too(tmp_path):
     """With w = 1 they draw from the secret of the series."""
     made = Backup(tmp_path / "whole", sequence=None)
     made.run(until=2)
-    made.copy = copy.deepcopy(made.store)
+    made.take()
     made.run()
     world = made.restored(tmp_path / "w", 5)
     world.run(ingest={"batch_records_max": 1})

@@ -1,0 +1,137 @@
+"""Whether a state, or a backup, is as it was written: every byte that a service would ever read.
+
+A backup is made of a state that passes, so that rot is not carried into it. What this finds sound a
+service starts with; what a service refuses, this names.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ktsafe import Schema
+from ktsafe.connectors.base import WITHDRAWN, ReleaseBundle
+from ktsafe.connectors.errors import Misconfigured, SinkConflict
+from ktsafe.connectors.regular_files import digest_regular
+from ktsafe.state.database import RESTORE
+from ktsafe.state.errors import StateCorrupted
+from ktsafe.state.inspection import Examined, examine
+from ktsafe.state.ledger import ReleaseRecord
+from ktsafe.state.opening import of_another_schema
+from ktsafe.state.recovery import schema_digest
+from ktsafe.stream.files.private_history import check_history, check_recorded, lost
+from ktsafe.stream.files.releases_write import AUDIT
+from ktsafe.stream.maintenance.backup import Parts, unconfirmed
+from ktsafe.stream.maintenance.disclosures import DISCLOSURES, are_as_written, marker, noted
+from ktsafe.stream.release.known_releases import (
+    OpenReader,
+    compare,
+    gone,
+    read_known,
+    unjudgeable,
+)
+from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest
+
+if TYPE_CHECKING:
+    from ktsafe.stream.config.settings import Settings
+
+_SENT_AGAIN = "It would be sent again if the sink lost the release. Remove its folder."
+
+
+def check_parts(parts: Parts, schema: Schema) -> Examined:
+    """Check store, staged bytes and private audits of a state that nobody changes.
+
+    Raises
+    ------
+    StateCorrupted
+        If a byte is not as it was written.
+    StateUnusable, StateMismatch
+    """
+    found = examine(parts.store, schema)
+    _check_staged(found.releases, parts.staging)
+    current = found.releases[-1].sequence_id if found.releases else None
+    for release in found.releases:
+        # Releases that are judged together need all their mappings; others may have been removed.
+        is_needed = found.pages > 0 and release.sequence_id == current
+        folder = parts.audits / release.release_id
+        if is_needed or folder.exists():
+            check_recorded(release, parts.audits)
+        if is_needed and AUDIT not in release.audit:
+            check_history([release], parts.audits)  # An older version recorded no sha256.
+        if not are_as_written(folder):
+            raise lost(release, DISCLOSURES)
+    return found
+
+
+def check_configured(
+    found: Examined, parts: Parts, settings: Settings, frozen: Mapping[str, Any]
+) -> None:
+    """Compare what a state and its sequence began with with the configuration, as a start does.
+
+    Raises
+    ------
+    StateMismatch
+    """
+    if found.schema_digest != schema_digest(settings.schema):
+        raise of_another_schema(parts.store)
+    if found.sequence is not None:
+        digest = inputs_digest(settings.params, settings.schema, frozen)
+        check_inputs(found.sequence, digest)
+
+
+def check_sink(open_reader: OpenReader, found: Examined, parts: Parts) -> list[str]:
+    """Compare every byte at the sink with the ledger; return the releases that are gone from it.
+
+    A sink that is ahead of a restored state is no error: a service makes its releases again.
+
+    Raises
+    ------
+    SinkConflict
+        If a release was changed, or one is gone that no other can be judged without.
+    Unavailable, Misconfigured
+        If the sink cannot be read.
+    """
+    last = found.releases[-1] if found.releases else None
+    look = functools.partial(_check_marker, audits=parts.audits)
+    try:
+        present, known = read_known(open_reader, found.sequence, last, look)
+    except Misconfigured:
+        if found.releases:
+            raise
+        return []  # Nothing was published yet, and perhaps there is no folder.
+    compare(found.releases, present, known)
+    missing = gone(found.releases, present)
+    if last and last.release_id in missing and found.pages and not _is_sendable(last, found, parts):
+        raise unjudgeable(last.release_id)
+    return missing
+
+
+def _check_staged(releases: list[ReleaseRecord], staging: Path) -> None:
+    """Check staged bytes: those that no sink has confirmed must be there, others may be."""
+    fixed = unconfirmed(releases)
+    for release in releases:
+        folder = staging / release.release_id
+        for name, expected in release.files.items() if release in fixed or folder.exists() else ():
+            path = folder / name
+            if not path.is_file() or digest_regular(path) != expected:
+                hint = RESTORE if release in fixed else _SENT_AGAIN
+                raise StateCorrupted("check staged bytes", str(path), hint)
+
+
+def _check_marker(bundle: ReleaseBundle, audits: Path) -> None:
+    """Compare the marker of a release that was withdrawn with what was noted of it."""
+    entries = noted(audits / bundle.release_id)
+    withdrawn = [marker(bundle.release_id, e.time, e.withdrawn) for e in entries if e.withdrawn]
+    path = bundle.folder / WITHDRAWN
+    if withdrawn and not (path.is_file() and path.read_bytes() == withdrawn[-1]):
+        hint = "it was withdrawn, and its marker does not say so as noted. Withdraw it again."
+        raise SinkConflict("check release", f"release {bundle.release_id}", hint)
+
+
+def _is_sendable(last: ReleaseRecord, found: Examined, parts: Parts) -> bool:
+    """Whether a service sends a last release again that its sink has lost."""
+    is_current = found.sequence is not None and last.sequence_id == found.sequence.sequence_id
+    is_withdrawn = any(each.withdrawn for each in noted(parts.audits / last.release_id))
+    return is_current and not is_withdrawn and (parts.staging / last.release_id).exists()
