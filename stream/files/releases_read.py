@@ -10,7 +10,7 @@ import csv
 import dataclasses
 import hashlib
 import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -24,7 +24,9 @@ from ktsafe.connectors.base import MANIFEST, WITHDRAWN
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
+from ktsafe.reader.plain_edges import plain_edges
 from ktsafe.seals import reason_of
+from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, read_columns
 from ktsafe.stream.files.parquet import (
     EDGES_PARQUET,
     VERTICES_PARQUET,
@@ -41,7 +43,11 @@ from ktsafe.stream.files.statistics_file import (
 if TYPE_CHECKING:
     import networkx as nx
 
-FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS})
+OF_SINGLE: Final = frozenset({COLUMNS, EDGE_COLUMNS})
+"""Files that only single releases have."""
+FILES: Final = OF_SINGLE | {
+    *("vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS)
+}
 """Every file that a release may have beside its manifest."""
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 MARKER_BYTES_MAX: Final = 65_536
@@ -58,6 +64,8 @@ class ManifestSchema(msgspec.Struct, frozen=True):
     quasi_identifiers: list[str]
     sensitive: str
     sensitive_values: list[str]
+    insensitive: list[str] = []
+    edge_columns: list[str] = []
 
 
 class StatedGuarantee(msgspec.Struct, frozen=True):
@@ -156,6 +164,8 @@ class Release:
         int64, shape (m, 2): positions.
     statistics:
         Noisy counts of the true graph, if the release has them.
+    insensitive, edge_columns:
+        Columns that protect nobody, of vertices and of edges, by position.
     """
 
     manifest: Manifest
@@ -163,6 +173,8 @@ class Release:
     columns: Mapping[str, list[str]]
     edges: NDArray[np.int64]
     statistics: Statistics | None = None
+    insensitive: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)
+    edge_columns: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def params(self) -> PrivacyParams:
@@ -221,8 +233,11 @@ class Release:
 
         graph = nx.Graph()
         for v, name in enumerate(self.ids):
-            graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
-        graph.add_edges_from((self.ids[u], self.ids[v]) for u, v in self.edges.tolist())
+            every = {**self.columns, **self.insensitive}
+            graph.add_node(name, **{a: column[v] for a, column in every.items()})
+        for i, (u, v) in enumerate(self.edges.tolist()):
+            beside = {a: column[i] for a, column in self.edge_columns.items()}
+            graph.add_edge(self.ids[u], self.ids[v], **beside)
         return graph
 
 
@@ -322,18 +337,23 @@ def read_release(folder: Path | str) -> Release:
         msg = f"The counts in the manifest of {folder} are not those of its files."
         raise ReleaseUnreadable(msg)
     _check_simple(folder / "edges.csv", edges, len(ids))
-    release = Release(manifest, ids, columns, edges, _statistics(folder, manifest, columns))
+    pairs = edges.tolist() if manifest.schema.edge_columns else []
+    release = Release(
+        manifest,
+        ids,
+        columns,
+        edges,
+        _statistics(folder, manifest, columns),
+        _insensitive(folder, manifest, COLUMNS, ["id"], [(name,) for name in ids]),
+        _insensitive(
+            folder, manifest, EDGE_COLUMNS, _EDGE_HEADER, [(ids[a], ids[b]) for a, b in pairs]
+        ),
+    )
     _check_dark(folder, release)
     return release
 
 
 _EDGE_HEADER = ["source", "target"]
-ID_DIGITS: Final = 16
-_EDGE_LINE: Final = 2 * ID_DIGITS + 2
-"""Bytes of two ids of 16 digits, a comma and the end of the line."""
-_NO_DIGIT: Final = 255
-_DIGIT: Final = np.full(256, _NO_DIGIT, dtype=np.uint8)
-_DIGIT[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16, dtype=np.uint8)
 
 
 def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64]:
@@ -355,55 +375,6 @@ def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
-def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
-    r"""Return what a CSV reader finds in the lines of edges between ids of 16 hexadecimal digits.
-
-    None unless every byte is as the service writes it; then a CSV reader must say what it is.
-
-    Examples
-    --------
-    >>> ids = ["000000000000000b", "000000000000000a"]
-    >>> plain_edges(b"source,target\n000000000000000a,000000000000000b\n", ids)
-    array([[1, 0]])
-    >>> plain_edges(b"source,target\na,b\n", ["a", "b"]) is None
-    True
-    """
-    header = ",".join(_EDGE_HEADER).encode() + b"\n"
-    if not data.startswith(header) or (len(data) - len(header)) % _EDGE_LINE:
-        return None
-    lines = np.frombuffer(data, dtype=np.uint8, offset=len(header)).reshape(-1, _EDGE_LINE)
-    after = lines[:, [ID_DIGITS, _EDGE_LINE - 1]]
-    if not (after == np.frombuffer(b",\n", dtype=np.uint8)).all():
-        return None
-    text = "".join(ids).encode()
-    if {*map(len, ids)} != {ID_DIGITS} or len(text) != ID_DIGITS * len(ids):
-        return None
-    known = _hexadecimal(np.frombuffer(text, dtype=np.uint8).reshape(-1, ID_DIGITS))
-    if known is None:
-        return None
-    order = np.argsort(known)
-    ranked = known[order]
-    edges = np.empty((len(lines), 2), dtype=np.int64)
-    for end, begin in enumerate((0, ID_DIGITS + 1)):
-        numbers = _hexadecimal(lines[:, begin : begin + ID_DIGITS])
-        if numbers is None:
-            return None
-        place = np.minimum(np.searchsorted(ranked, numbers), len(ranked) - 1)
-        if (ranked[place] != numbers).any():
-            return None
-        edges[:, end] = order[place]
-    return edges
-
-
-def _hexadecimal(letters: NDArray[np.uint8]) -> NDArray[np.uint64] | None:
-    """Return the numbers that rows of 16 letters are; None if some are no digits of the service."""
-    digits = _DIGIT[letters]
-    if digits.max(initial=0) == _NO_DIGIT:
-        return None
-    pairs = np.ascontiguousarray(digits[:, 0::2] << 4 | digits[:, 1::2])
-    return pairs.view(">u8").ravel().astype(np.uint64)
-
-
 def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
     """Refuse loops and repeated edges here, where the file can still be named."""
     least, greatest = edges.min(axis=1, initial=n_vertices), edges.max(axis=1, initial=-1)
@@ -411,6 +382,23 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     if not np.diff(np.sort(least * n_vertices + greatest)).all():
         raise ReleaseUnreadable(f"{path} lists an edge twice.")
+
+
+def _insensitive(
+    folder: Path, manifest: Manifest, name: str, header: list[str], keys: list[tuple[str, ...]]
+) -> dict[str, list[str]]:
+    """Return insensitive columns; refuse files and columns that the manifest does not list."""
+    schema = manifest.schema
+    names = schema.insensitive if name == COLUMNS else schema.edge_columns
+    known = {*header, *schema.quasi_identifiers, schema.sensitive}
+    if bool(names) != (name in manifest.sha256) or len({*names, *known}) != len(names) + len(known):
+        raise ReleaseUnreadable(f"The manifest in {folder} does not say what {name} holds.")
+    if not names:
+        return {}
+    try:
+        return read_columns(folder / name, header, keys, names)
+    except (OSError, ValueError, csv.Error) as error:
+        raise ReleaseUnreadable(f"{folder / name} is no file of columns: {error}.") from error
 
 
 def _statistics(

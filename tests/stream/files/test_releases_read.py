@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
+from ktsafe.reader.plain_edges import plain_edges
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
-from ktsafe.stream.files.releases_read import ReleaseUnreadable, plain_edges, read_release
+from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_release
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}), expect_absent={"ill"})
 PARAMS = PrivacyParams(k=2, alpha="1/2")
