@@ -73,7 +73,7 @@ class GraphFile:
     ids:
         The id of every vertex, by position.
     edges_repeated, loops:
-        Lines of the edge file that were passed over, because they repeat an edge (in either
+        Lines of the edge file that were ignored, because they repeat an edge (in either
         direction) or join a vertex to itself.
     people:
         For each attribute with groups how many people have each value that may be in one.
@@ -118,7 +118,7 @@ NO_ATTRIBUTES: Final = Schema((), "none", frozenset(), expect_absent=frozenset({
 def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
     """Return the graph in a file of vertices and one of edges.
 
-    `vertices` has a column `id` and one per attribute of the schema (others are passed over). Where
+    `vertices` has a column `id` and one per attribute of the schema (others are ignored). Where
     it is None the vertices are those that the file of edges names, with the attributes it has.
     `edges` is any file that `ktsafe.datasets.read_network` reads, such as a CSV file with the
     columns `source` and `target`.
