@@ -34,7 +34,7 @@ class Refused(KtsafeError):
 
 
 class FoundByAttack(KtsafeError):
-    """A release is safe by the definition, and an attack finds more than is promised."""
+    """A release is safe by the definition, and an attack exceeds its bound."""
 
 
 class Exit(enum.IntEnum):

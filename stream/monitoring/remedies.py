@@ -66,7 +66,7 @@ REMEDIES: Final = {
     ),
     "KtsafeDeadLettersRising": Remedy(
         "`ktsafe_dead_letters_total` by reason",
-        "mend the producer, send the events again; order and repetition do no harm",
+        "fix the producer and send the events again: they are idempotent and independent of order",
     ),
     "KtsafeDeadLetterSinkUnwritable": Remedy(
         "space, rights, broker of the dead-letter sink", "mend it; ingest resumes by itself"
