@@ -141,12 +141,14 @@ def _check_there(*files: Path) -> None:
 
 def _begin(folder: Path, schema: Path | None, k: int, seed: int | None) -> None:
     """Make the folder of a sequence; its configuration comes last, when all else is there."""
-    from ktsafe.stream.files.graphs import read_schema
+    from ktsafe.stream.files.graphs import read_attributes, refuse_columns
 
     if schema is None:
         msg = f"{folder} holds no sequence yet, and its first release needs a schema."
         raise ConfigError(msg, hint="Give --schema, or name the folder of a sequence.")
-    attributes = read_schema(schema).attributes
+    declared, table = read_attributes(schema)
+    refuse_columns(table)
+    attributes = declared.attributes
     private = folder / "private"
     private.mkdir(parents=True, exist_ok=True)
     private.chmod(0o700)
@@ -262,7 +264,7 @@ def _words(report: dict[str, Any]) -> str:
     read = f"read      {report['vertices']:,} people, {report['edges']:,} ties of {date}"
     lines = [f"{read}; {report['events']:,} changes"]
     if passed := report["edges_repeated"] + report["loops"]:
-        lines.append(f"          {passed:,} rows passed over: repeated ties, or to oneself")
+        lines.append(f"          {passed:,} rows ignored: repeated ties, or to oneself")
     for reason, count in sorted(report["dead_letters"].items()):
         lines.append(f"dead      {count:,} {reason}: see private/dead-letters.jsonl")
     if release is not None:

@@ -35,7 +35,7 @@ from ktsafe.stream.config.section import NotNegative, Port, Positive, Seconds, S
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
 from ktsafe.stream.files.config_errors import config_error_text
-from ktsafe.stream.files.graphs import AttributesTable, read_schema
+from ktsafe.stream.files.graphs import AttributesTable, read_attributes, refuse_columns
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Wrapping
@@ -213,7 +213,7 @@ def load(path: Path) -> Settings:
 
 
 def load_kafka(path: Path) -> KafkaSettings:
-    """Read how to reach a cluster from a file with a [kafka] table; other tables are passed over.
+    """Read how to reach a cluster from a file with a [kafka] table; other tables are ignored.
 
     Raises
     ------
@@ -270,10 +270,11 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
         if config.attributes is not None:
-            schema = config.attributes.to_schema()
+            schema, table = config.attributes.to_schema(), config.attributes
         else:
             assert config.schema_file is not None
-            schema = read_schema(Site(base).path(config.schema_file))
+            schema, table = read_attributes(Site(base).path(config.schema_file))
+        refuse_columns(table)
         if isinstance(schema, CompositeSchema):
             msg = "A service takes one sensitive attribute."
             raise InvalidParams(msg, hint="Let the feed send the combined value.")
