@@ -29,8 +29,8 @@ def drawn(dice: random.Random, n_slots: int, leaver: str | None) -> list[list[It
         for _ in range(dice.choice((0, 1, 2, 3, 4)) if slot else len(around)):
             at_s = slot * SLOT_S + round(dice.uniform(0.001, SLOT_S), 3)
             one = _event(dice, at_s, around)
-            for _ in range(1 + (dice.random() < 0.05)):
-                timed.append((at_s + dice.uniform(0, jitter_s), one))
+            times = 1 + (dice.random() < 0.05)
+            timed += [(at_s + dice.uniform(0, jitter_s), one) for _ in range(times)]
         if dice.random() < 0.1:
             timed.append((slot * SLOT_S + dice.random(), dice.choice((None, BAD))))
     partitions: list[list[Item]] = [[] for _ in range(n_partitions)]

@@ -129,7 +129,7 @@ class LateSink(MemoryReleaseSink):
                     history.landed(bundle.release_id, files)
 
             history.in_flight.append(land)
-            raise history.dice.choice((unavailable, Crash))
+            raise unavailable() if history.dice.random() < 0.5 else Crash
         is_new = bundle.release_id not in there
         super().publish(bundle)
         if is_new and bundle.release_id in there:
