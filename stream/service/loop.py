@@ -138,6 +138,11 @@ class Loop:
         """Whether a release is between its cut and the sink."""
         return self.publisher.busy
 
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether releases that the sink has are still to be made again."""
+        return bool(self.publisher.known)
+
     def checkpoint(self) -> bool:
         """Make everything read so far durable; False if told to stop before that was possible."""
         return self._checkpoint(None)

@@ -47,7 +47,9 @@ class Operations:
     wall_us: Callable[[], int]
 
     def must_wait(self, command: str) -> bool:
-        """Whether a release in flight is in the way."""
+        """Whether a release in flight, or one that is to be made again, is in the way."""
+        if self.loop.is_catching_up:
+            return True  # Whatever the command changes, the releases would not come out the same.
         if command in _NEEDS_NO_CUT:
             return self.store.ledger.pending_cut() is not None
         return command == "rebase" and self.loop.is_releasing

@@ -15,14 +15,17 @@ BAD = b"no event"
 Item = feeds.Event | bytes | None
 
 
-def drawn(dice: random.Random, n_slots: int, leaver: str | None) -> list[list[Item]]:
+def drawn(
+    dice: random.Random, n_slots: int, jitter_s: float, leaver: str | None
+) -> list[list[Item]]:
     """Return the partitions of a feed: people come, change, make ties, and leave.
 
-    Some events are sent twice, some are out of order, some records are no events. All events of
+    Some events are sent twice, some are out of order by
+    up to `jitter_s`, some records are no events. All events of
     `leaver` lie in the first third.
     """
     people = [f"p{number}" for number in range(dice.randint(4, 8))]
-    n_partitions, jitter_s = dice.choice((1, 2, 2, 3)), dice.choice((0.0, 0.0, 4.0, 25.0))
+    n_partitions = dice.choice((1, 2, 2, 3))
     timed: list[tuple[float, Item]] = []
     for slot in range(n_slots):
         around = [*people, leaver] if leaver and slot <= n_slots // 3 else people

@@ -16,7 +16,7 @@ import traceback
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final, Self
 from unittest import mock
@@ -161,12 +161,15 @@ class Operator:
         command = history.dice.choice(history.commands)
         if command == "erase":
             self._erase(operations)
-        elif command == "rebase" and not operations.must_wait("rebase"):
+        elif operations.must_wait("freeze" if command == "backup" else command):
+            return
+        elif command == "rebase":
             operations.do("rebase", {"inputs_digest": operations.inputs_digest})
             history.counts["rebases"] += 1
-        elif command == "release" and not operations.loop.is_releasing:
-            operations.loop.release_now()
-        elif command == "backup" and not operations.must_wait("freeze"):
+        elif command == "release":
+            with suppress(Refused):
+                operations.do("release", {})
+        else:
             history.take_backup(self._process)
 
     def _erase(self, operations: Operations) -> None:
@@ -178,7 +181,7 @@ class Operator:
         )
         if leaver is None or not is_read or leaver in history.erased:
             return
-        if operations.must_wait("erase") or operations.loop.publisher.known:
+        if operations.must_wait("erase"):
             return
         last = store.ledger.last()
         number = last.index if last else 0
@@ -202,6 +205,8 @@ class History(Observer):
         self.counts: Counter[str] = Counter()
         self.trace = 0
         self.debug = False
+        self.crash_at: int | None = None
+        """A step at which the process dies, whatever the seed says."""
         self.rate = dice.choice((0.0, 0.003, 0.01, 0.03, 0.08))
         self.late_rate = dice.choice((0.0, 0.05, 0.3))
         self.is_quiet = False
@@ -216,7 +221,9 @@ class History(Observer):
             theme, []
         )
         n_slots = dice.randint(4, 8) if real else dice.choice((8, 20, 40))
-        self.partitions = feed.drawn(dice, n_slots, self.leaver)
+        jitter_s = dice.choice((0.0, 0.0, 4.0, 25.0))
+        self.is_in_order = not jitter_s and self.clock is Clock.EVENT
+        self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver)
         self.sent = [0] * len(self.partitions)
         self.stuck = dice.randrange(len(self.partitions)) if dice.random() < 0.2 else -1
         self.last_of_leaver = {
@@ -291,6 +298,8 @@ class History(Observer):
         self.trace = zlib.crc32(name.encode(), self.trace)
         self.counts["steps"] += 1
         dice = self.dice
+        if self.counts["steps"] == self.crash_at:
+            raise Crash(name)
         if self.is_quiet:
             if name == "before WatchedSource.poll":
                 self._send_all()
@@ -489,6 +498,8 @@ class History(Observer):
             process.world.wall_ahead_s = 0.0
             code = process.live(is_last=True)
             self._noted(code)
+            if code is None:  # by `crash_at`
+                code = process.live(is_last=True)
             if code is Exit.OK:
                 self.finisher = process
                 return

@@ -79,6 +79,8 @@ def _judge_releases(history: History, store: MemoryStore, ends: dict[int, int]) 
             history.wrong(f"release {release_id} goes back behind the one before")
         until = {number: reached.get(number, 0) for number in ends}
         right = truths(history, until, index)
+        if history.is_in_order and _is_early(history, until, cut.slot_us):
+            history.wrong(f"release {release_id} shows what came after its slot")
         digest = hashlib.sha256(files[MANIFEST]).hexdigest()
         if record.files[MANIFEST] != digest:
             history.wrong(f"the ledger has other bytes of {release_id}")
@@ -90,6 +92,15 @@ def _judge_releases(history: History, store: MemoryStore, ends: dict[int, int]) 
             history.wrong(f"release {release_id} does not follow the one before")
         before = digest
     _judge_end(history, store, until, ends)
+
+
+def _is_early(history: History, until: dict[int, int], slot_us: int) -> bool:
+    """Whether an event from before a cut has a time beyond its slot."""
+    return any(
+        isinstance(item, dict) and feeds.time_us(item) > slot_us
+        for number, items in enumerate(history.partitions)
+        for item in items[: until[number]]
+    )
 
 
 def _judge_end(
