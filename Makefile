@@ -28,7 +28,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate dates faults flips kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate dates erasures faults flips kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -94,6 +94,9 @@ kills: $(STAMP) java ## kill the service 1,000 times on files, 200 on a broker; 
 
 flips: $(STAMP) ## change single bits of state, audits, releases and backups: FLIPS=1000
 	$(RUN) -m tests.faults.flips --flips $(FLIPS) --out docs/reliability.md
+
+erasures: $(STAMP) ## erase people of unlikely names under kill -9, and look for what is left
+	$(RUN) -m tests.faults.erasures
 
 fuzz: $(STAMP) ## fuzz all that reads bytes from outside, backups and Parquet included: INPUTS=1000000
 	$(RUN) -m tests.faults.fuzz --inputs $(INPUTS) --out docs/reliability.md

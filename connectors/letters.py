@@ -33,6 +33,12 @@ LENGTH: Final = "ktsafe.length"
 
 PREFIX: Final = "__connect.errors."
 
+_UNIT: Final = rb"\\u[0-9a-fA-F]{4}"
+_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
+_ESCAPE: Final = re.compile(rb"%s%s|%s|\\[\"\\/bfnrt]" % (_HIGH, _LOW, _UNIT))
+"""Of JSON, for one character."""
+_SHORT: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+
 _LENGTH: Final = re.compile(rb"[0-9]{1,18}")
 _SHA256: Final = re.compile(rb"[0-9a-f]{64}")
 
@@ -104,3 +110,21 @@ def without_content(record: Record) -> Record:
     length = str(len(record.value or b"")).encode()
     headers = ((PAYLOAD, b"none"), (LENGTH, length))
     return msgspec.structs.replace(record, key=None, value=b"", headers=headers)
+
+
+def unescaped(data: bytes) -> bytes:
+    r"""Return bytes with JSON's escapes undone once, wherever they stand.
+
+    >>> unescaped(rb"J\u00fcrgen, O\/Brien").decode()
+    'Jürgen, O/Brien'
+    """
+    return _ESCAPE.sub(_character, data)
+
+
+def _character(escape: re.Match[bytes]) -> bytes:
+    """Return what an escape stands for; pairs of surrogates are one character."""
+    units = escape.group().replace(rb"\u", b"")
+    if len(units) >= 4:
+        text = bytes.fromhex(units.decode()).decode("utf-16-be", "replace")
+        return text.encode()
+    return _SHORT.get(units[1:], units[1:])

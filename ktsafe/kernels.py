@@ -19,7 +19,7 @@ if sys.platform != "win32":
 _IS_NUMBA_OURS: Final = "numba" not in sys.modules
 """Whether nobody else in this process has loaded the compiler so far."""
 
-from numba import config, njit  # noqa: E402 -- it must be known who loads it first
+from numba import config, njit  # noqa: E402 -- which caller loads it first must be known
 from numba.core.caching import FunctionCache  # noqa: E402
 
 OPTIONS: Final[dict[str, Any]] = {

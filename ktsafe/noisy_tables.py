@@ -69,7 +69,7 @@ class NoisyTable:
 class TrueChanges:
     """What began and ended in a true graph since the release before, in numbers.
 
-    A person who left and came back counts as both, and so do the ties.
+    A person that left and came back counts as both, and so do the ties.
     """
 
     ties_gained: int
@@ -170,7 +170,7 @@ def noisy_tables(
             ("changes of people", ("joined", "left"), (changes.people_joined, changes.people_left)),
             ("changes of ties", ("gained", "lost"), (changes.ties_gained, changes.ties_lost)),
         ):
-            # Who left and came back is in both counts.
+            # A person that left and came back is in both counts.
             exact.append(_Exact(of, None, [(cell,) for cell in cells], np.array(counts), 2))
     epsilon = Fraction(epsilon_micro, MICRO)
     tables = []

@@ -131,7 +131,7 @@ STRATEGIES: Final[dict[str, Entry]] = {
     "robust": Entry(
         "ktsafe.alignment.aligned_strategy",
         "robust",
-        "the same groups, twice the ties: few are found by whoever knows the whole network",
+        "the same groups, twice the ties: an attacker that knows the whole network finds few",
         any_reach=True,
     ),
 }

@@ -21,6 +21,7 @@ import rocksdict
 
 from ktsafe.state.errors import StateCorrupted, StateError, StateLocked, StateUnusable
 from ktsafe.state.keys import FAMILIES
+from ktsafe.state.log_records import has_recycled
 
 RESTORE: Final = (
     "The store does not read back as written. Restore a backup with `ktsafe state restore`. "
@@ -102,6 +103,8 @@ class Database:
 
     def _open(self, path: Path, access: Any, *, create: bool) -> None:
         with _errors("open the store", path, missing_is_damage=not create):
+            if any(map(has_recycled, (*path.glob("MANIFEST-*"), *path.glob("*.log")))):
+                raise StateCorrupted("open the store", str(path), RESTORE)
             cache = rocksdict.Cache(_CACHE_BYTES)
             self._db = rocksdict.Rdict(
                 str(path),
@@ -223,6 +226,35 @@ class Database:
         finally:
             if self._mirror is not None:
                 self._mirror.cleanup()
+
+
+def table_rows(path: Path) -> Iterator[tuple[bytes, bytes]]:
+    """Yield the rows of one table, decompressed, also those that were overwritten since.
+
+    No snapshot is ever used, so that a table has one row for a key. RocksDB takes the table alone,
+    by a link in a folder of its own, for a database to be repaired.
+
+    Raises
+    ------
+    StateCorrupted, StateUnusable
+    """
+    with TemporaryDirectory(prefix="ktsafe-look-") as folder:
+        (Path(folder) / path.name).symlink_to(path.resolve())
+        options = _options(rocksdict.Cache(_CACHE_BYTES), create=True)
+        database = None
+        try:
+            with _errors("read the store", path, missing_is_damage=True):
+                rocksdict.Rdict.repair(folder, options)
+                families = dict.fromkeys(rocksdict.Rdict.list_cf(folder), options)
+                access = rocksdict.AccessType.read_only(False)
+                database = rocksdict.Rdict(
+                    folder, options, column_families=families, access_type=access
+                )
+                for name in families:
+                    yield from database.get_column_family(name).items()
+        finally:
+            if database is not None:
+                database.close()
 
 
 def _mirror(path: Path) -> TemporaryDirectory[str]:

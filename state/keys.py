@@ -12,7 +12,7 @@
 While a vertex exists its record holds the person's id; else only the alias, a keyed hash of it. So
 no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given
 anew after they are freed; a life is a number that is never given again, one per person and
-existence: a person who is deleted and comes back has another one.
+existence: a person that is deleted and comes back has another one.
 A mark is [time_us, origin, offset], the origin a position in `origins`.
 """
 
@@ -55,7 +55,7 @@ HASH_BYTES: Final = 16
 
 
 def keyed_hash(secret: bytes, vertex_id: str) -> bytes:
-    """Return the keyed hash under which a person is remembered who does not exist (now)."""
+    """Return the keyed hash under which an absent person is remembered."""
     return hashlib.blake2b(vertex_id.encode(), key=secret, digest_size=HASH_BYTES).digest()
 
 

@@ -48,6 +48,10 @@ class SequenceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     started_us: int
     secret: str = ""
 
+    def text_key(self) -> bytes:
+        """Return the key of the hashes that stand for attribute texts which nobody has any more."""
+        return hashlib.sha256(f"texts {self.secret or self.sequence_id}".encode()).digest()
+
 
 class PendingCut(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """A release cut that no staged release has consumed yet.
@@ -210,6 +214,15 @@ class Ledger:
         if len(whole) != len(pages):
             raise self._storage.damaged()
         return whole
+
+    def replace_pages(self, pages: Mapping[str, bytes | None]) -> None:
+        """Change pages between two releases: they say the same, and less of people who left."""
+        digests = self._digests_with(pages)
+        self._storage.write(
+            {COUNT: self._count(0, 0, len(digests)), PAGES: msgspec.msgpack.encode(digests)},
+            {name.encode(): page for name, page in pages.items()},
+        )
+        self._page_digests = digests
 
     def pending_cut(self) -> PendingCut | None:
         """Return the cut taken but not yet staged."""

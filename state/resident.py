@@ -49,7 +49,7 @@ class ResidentGraph:
     attributes:
         Every attribute name ever stored; its position is the attribute's number. Grows.
     secret:
-        Key of the hash that stands for persons who do not exist.
+        Key of the hash that stands for absent persons.
     """
 
     def __init__(
@@ -247,7 +247,7 @@ class ResidentGraph:
 
     def _merge_edge(self, mark: Mark, source: str, target: str, present: bool) -> None:
         vertices, edges = self.vertices, self.edges
-        # Straight look-ups first: edges between persons who exist are most of all changes.
+        # Straight look-ups first: edges between existing persons are most of all changes.
         a, b = vertices.numbers.get(source), vertices.numbers.get(target)
         exists = a is not None and b is not None
         if a is None:

@@ -20,7 +20,7 @@ class GraphSnapshot:
     """The true graph at a checkpoint boundary, detached from the store.
 
     `ids[v]` is the person at vertex v of `graph`, and `lives[v]` (int64) the number of this
-    existence: a person who is deleted and comes back has another one, and none is given twice;
+    existence: a person that is deleted and comes back has another one, and none is given twice;
     `n_lives` were given so far. Vertices are in the store's own order, which carries no meaning.
     `arrays` is what it was made from, for comparison with another snapshot.
     """

@@ -17,6 +17,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+import numpy as np
+from numpy.typing import NDArray
+
 from ktsafe.state.changes import Change
 from ktsafe.state.ledger import Ledger, PendingCut
 from ktsafe.state.resident import ResidentGraph
@@ -77,7 +80,7 @@ class GraphStore(abc.ABC):
         return self._graph.vertices.gone(ids, n_lives)
 
     def alias(self, vertex_id: str) -> bytes:
-        """Return the keyed hash by which this store remembers persons who do not exist."""
+        """Return the keyed hash by which this store remembers absent persons."""
         return self._graph.vertices.alias(vertex_id)
 
     def people_behind(self, aliases: Sequence[bytes]) -> list[str | None]:
@@ -117,6 +120,11 @@ class GraphStore(abc.ABC):
         Returns the number forgotten.
         """
 
+    def lives(self) -> NDArray[np.int64]:
+        """Return the lives that go on, int64, by vertex number."""
+        lives = np.array(self._graph.vertices.lives, dtype=np.int64)
+        return lives[lives >= 0]
+
     @abc.abstractmethod
     def erasures_pending(self) -> int:
         """Return how many lives ended since the last `scrub`: bytes of them may be on disk."""
@@ -142,7 +150,7 @@ class GraphStore(abc.ABC):
 
     @abc.abstractmethod
     def thaw(self) -> None:
-        """Remove what `freeze` made, all at once: whoever copies or reads it begins again."""
+        """Remove what `freeze` made, all at once: a reader of it begins again."""
 
     @abc.abstractmethod
     def size_bytes(self) -> int:

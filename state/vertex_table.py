@@ -27,7 +27,7 @@ class VertexTable:
     Parameters
     ----------
     secret:
-        Key of the hash under which persons are remembered who do not exist.
+        Key of the hash under which absent persons are remembered.
     """
 
     def __init__(self, schema: Schema, secret: bytes) -> None:
@@ -66,7 +66,7 @@ class VertexTable:
         return number
 
     def alias(self, vertex_id: str) -> bytes:
-        """Return the keyed hash under which a person is remembered who does not exist."""
+        """Return the keyed hash under which an absent person is remembered."""
         return keyed_hash(self._secret, vertex_id)
 
     def allocate(self, vertex_id: str) -> int:

@@ -28,11 +28,16 @@ OFFERED = ("truth = tests.plug_ins:TRUTH", "nothing = tests.plug_ins:NOTHING")
 
 
 def offer(
-    site: Path, monkeypatch: pytest.MonkeyPatch, *, name: str = "outside", lines=OFFERED
+    site: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    *,
+    name: str = "outside",
+    lines=OFFERED,
+    group: str = "ktsafe.strategies",
 ) -> None:
     """Install a package in a folder, as far as its entry points go, and put that on the path."""
     there = site / f"{name}-1.0.dist-info"
     there.mkdir(parents=True)
     (there / "METADATA").write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n")
-    (there / "entry_points.txt").write_text("\n".join(["[ktsafe.strategies]", *lines]) + "\n")
+    (there / "entry_points.txt").write_text("\n".join([f"[{group}]", *lines]) + "\n")
     monkeypatch.syspath_prepend(str(site))

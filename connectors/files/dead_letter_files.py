@@ -7,19 +7,13 @@ import re
 from base64 import b64decode, b64encode
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import msgspec
 
 from ktsafe.connectors.base import DeadLetter
 from ktsafe.connectors.errors import Unavailable
-from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep
-
-_UNIT: Final = rb"\\u[0-9a-fA-F]{4}"
-_HIGH, _LOW = rb"\\u[dD][89abAB][0-9a-fA-F]{2}", rb"\\u[dD][c-fC-F][0-9a-fA-F]{2}"
-_ESCAPE: Final = re.compile(rb"%s%s|%s|\\[\"\\/bfnrt]" % (_HIGH, _LOW, _UNIT))
-"""Of JSON, for one character."""
-_SHORT: Final = {b"b": b"\b", b"f": b"\f", b"n": b"\n", b"r": b"\r", b"t": b"\t"}
+from ktsafe.connectors.letters import DEAD_LETTER_BYTES_MAX, PREFIX, error_fields, keep, unescaped
 
 
 class FileDeadLetterSink:
@@ -133,19 +127,10 @@ def _blanked(line: bytes, pattern: re.Pattern[bytes]) -> bytes:
 def _holds(data: bytes, pattern: re.Pattern[bytes]) -> bool:
     """Whether a record holds a word, as it is or under escapes; records may be no JSON at all."""
     while not pattern.search(data):
-        data, times = _ESCAPE.subn(_unescaped, data)
-        if not times:
+        former, data = data, unescaped(data)
+        if data == former:
             return False
     return True
-
-
-def _unescaped(escape: re.Match[bytes]) -> bytes:
-    """Return what an escape stands for; pairs of surrogates are one character."""
-    units = escape.group().replace(rb"\u", b"")
-    if len(units) >= 4:
-        text = bytes.fromhex(units.decode()).decode("utf-16-be", "replace")
-        return text.encode()
-    return _SHORT.get(units[1:], units[1:])
 
 
 def _text(data: bytes) -> str:

@@ -1,7 +1,7 @@
 """What changed between two dumps, as events in an order that depends on the two alone.
 
-1. vertex.delete   people who are gone, with all their ties
-2. vertex.upsert   people who are new, or have other values: those values only
+1. vertex.delete   people that are gone, with all their ties
+2. vertex.upsert   people that are new, or have other values: those values only
 3. edge.remove     ties that are gone, both ends being there still
 4. edge.add        ties that are new
 
@@ -81,7 +81,7 @@ class Difference:
 
 
 def _upserted(base: Dump, dump: Dump) -> list[Change]:
-    """Return the people who are new or changed."""
+    """Return the people that are new or changed."""
     # Dumps may have their columns in different orders.
     order = [base.columns.index(name) for name in dump.columns]
     found: list[Change] = []

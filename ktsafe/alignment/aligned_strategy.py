@@ -86,7 +86,7 @@ def robust(request: Request) -> Plan:
     """Plan a release that one shift maps onto itself, and of which half the edges are true.
 
     It shows sparser orbits than `aligned`, and edges never cost more than to show none. An attacker
-    who knows the whole network finds more people than there, and far fewer than in `exact`: ADR 54.
+    that knows the whole network finds more people than there, far fewer than in `exact`: ADR 54.
     """
     return planned(request, half_true_together)
 
@@ -310,7 +310,7 @@ def half_true_together(
     Notes
     -----
     An orbit that holds one tie is never shown: with these nearly every tie would be there. On the
-    demo with k = 5 that has a greater F1, .39 for .36, and an attacker who knows the whole network
+    demo with k = 5 that has a greater F1, .39 for .36, and an attacker that knows the whole network
     and 5% of the people finds 97% of the others.
 
     Examples

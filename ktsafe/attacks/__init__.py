@@ -7,7 +7,14 @@ it. Their results are private: they tell how well an attacker fares.
 from ktsafe.attacks.common.case import Case, ids_removed
 from ktsafe.attacks.common.history import History
 from ktsafe.attacks.common.result import Result
-from ktsafe.attacks.suite import ATTACKS, SEQUENCE_ATTACKS, run, run_each, run_sequence
+from ktsafe.attacks.suite import (
+    ATTACKS,
+    SEQUENCE_ATTACKS,
+    attack_named,
+    run,
+    run_each,
+    run_sequence,
+)
 
 __all__ = [
     "ATTACKS",
@@ -15,6 +22,7 @@ __all__ = [
     "Case",
     "History",
     "Result",
+    "attack_named",
     "ids_removed",
     "run",
     "run_each",

@@ -25,7 +25,7 @@ Numbers = NDArray[np.int64]
 
 SPANS = ("two", "all")
 TARGETS_MAX = 5_000
-"""Greatest number of people who are attacked in a span; more are sampled down to it."""
+"""Greatest number of attacked people in a span; more are sampled down to it."""
 PRIOR = 4.0
 """Members by which the rate of a kind of change is drawn towards that of all kinds."""
 LEAST = 0.001
@@ -106,7 +106,7 @@ def guessed(
     classes, group:
         int64, shape (people,): the class of each, and the group that is known.
     targets:
-        int64: who is attacked.
+        int64: the attacked people.
 
     Returns
     -------

@@ -59,7 +59,7 @@ def risk_curve(
     -------
     list of Result
         `risk_curve.60% ties, 1% seeds` and so on: the share of the people attacked, seeds left
-        out, who are named rightly, the mean over the draws. Its interval holds those of all draws.
+        out, that are named rightly, the mean over the draws. Its interval holds those of all draws.
         The control is a uniform guess in the class. `figures` has the shares `ties` and `seeds`.
 
     Examples
@@ -82,11 +82,11 @@ def risk_curve(
         people = [drawn(case, share, rng) if share else _NOBODY for share in seeds]
         for share in ties:
             known = _knowing(case, order[: round(share * len(order))])
-            for of_people, who in zip(seeds, people, strict=True):
+            for of_people, known_people in zip(seeds, people, strict=True):
                 first = None if of_people else first_links(known, seen)[0]
                 rounds = min(SEED_ROUNDS if of_people else ROUNDS, rounds_max)
-                guesses = propagate(known, who, rounds=rounds, first=first)
-                others = case.people[~np.isin(case.people, who)]
+                guesses = propagate(known, known_people, rounds=rounds, first=first)
+                others = case.people[~np.isin(case.people, known_people)]
                 one = share_result(
                     f"{NAME}.{said(share, of_people)}",
                     guesses.chances[others],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from types import MappingProxyType
 
@@ -27,6 +28,10 @@ from ktsafe.attacks.sensitive_inference import sensitive_inference
 from ktsafe.attacks.two_hops import two_hops
 from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
+from ktsafe.plug_ins import found, offered
+
+GROUP = "ktsafe.attacks"
+"""Entry points by which installed packages add attacks on one release; they run when named."""
 
 Attack = Callable[[Case, PrivacyParams, np.random.Generator, Case | None], list[Result]]
 
@@ -109,7 +114,7 @@ def run(
         The only randomness. Every attack draws from a stream of its own, so its figures do not
         depend on which others run.
     attacks:
-        Names of `ATTACKS`.
+        Names of `ATTACKS`, or of attacks that installed packages offer.
     another:
         Another release with its truth, on which attacks may learn what real ties look like.
     targets_max:
@@ -175,14 +180,43 @@ def run_each(
     ['one_hop']
     """
     wanted = list(attacks)
-    if unknown := sorted(set(wanted) - set(ATTACKS)):
-        msg = f"There is no attack {unknown[0]!r}."
-        raise InvalidParams(msg, hint=f"Known: {', '.join(ATTACKS)}.")
+    known = {name: attack_named(name) for name in wanted}
     *rest, drawing = rng.spawn(len(ATTACKS) + 1)
     streams = dict(zip(ATTACKS, rest, strict=True))
     sampled = case.sampled(targets_max, drawing)
     for name in wanted:
-        yield name, ATTACKS[name](sampled, params, streams[name], another)
+        own = streams[name] if name in streams else _stream(rng, name)
+        yield name, known[name](sampled, params, own, another)
+
+
+def attack_named(name: str) -> Attack:
+    """Return an attack on one release: one of ours, or one that an installed package offers.
+
+    Raises
+    ------
+    InvalidParams
+        If there is none of this name, or two packages offer it.
+
+    Examples
+    --------
+    >>> attack_named("one_hop") is ATTACKS["one_hop"]
+    True
+    """
+    if name in ATTACKS:
+        return ATTACKS[name]
+    if (point := found(GROUP, name)) is None:
+        msg = f"There is no attack {name!r}."
+        raise InvalidParams(msg, hint=f"Known: {', '.join([*ATTACKS, *offered(GROUP)])}.")
+    attack: Attack = point.load()
+    return attack
+
+
+def _stream(rng: np.random.Generator, name: str) -> np.random.Generator:
+    """Return the randomness of an attack that is not ours: it follows from its name alone."""
+    seeds = rng.bit_generator.seed_seq
+    assert isinstance(seeds, np.random.SeedSequence)
+    key = (*seeds.spawn_key, zlib.crc32(name.encode()))
+    return np.random.default_rng(np.random.SeedSequence(seeds.entropy, spawn_key=key))
 
 
 def run_sequence(

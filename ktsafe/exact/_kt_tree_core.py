@@ -48,21 +48,21 @@ class Places(NamedTuple):
 
 
 @kernel
-def find_middles(p: Places) -> None:
+def find_middles(places: Places) -> None:
     """Count the middle values of all cohorts."""
-    values = np.empty(len(p.members), np.int32)
-    for i in range(len(p.first) - 1):
-        for j in range(p.rows.shape[1]):
-            find_middle(p, i, j, values)
+    values = np.empty(len(places.members), np.int32)
+    for leaf in range(len(places.first) - 1):
+        for column in range(places.rows.shape[1]):
+            find_middle(places, leaf, column, values)
 
 
 @inner_kernel
-def find_middle(p: Places, i: int, j: int, values: NDArray[np.int32]) -> None:
+def find_middle(places: Places, leaf: int, column: int, values: NDArray[np.int32]) -> None:
     """Count the middle values of column j of cohort i anew; `values` is scratch."""
-    low = p.first[i]
-    size = p.first[i + 1] - low
+    low = places.first[leaf]
+    size = places.first[leaf + 1] - low
     for s in range(size):
-        x = p.rows[p.members[low + s], j]
+        x = places.rows[places.members[low + s], column]
         t = s
         while t > 0 and values[t - 1] > x:
             values[t] = values[t - 1]
@@ -70,39 +70,39 @@ def find_middle(p: Places, i: int, j: int, values: NDArray[np.int32]) -> None:
         values[t] = x
     half = size // 2
     if size % 2:
-        p.middle[i, 0, j] = values[max(half - 1, 0)]
-        p.middle[i, 1, j] = values[half]
-        p.middle[i, 2, j] = values[min(half + 1, size - 1)]
+        places.middle[leaf, 0, column] = values[max(half - 1, 0)]
+        places.middle[leaf, 1, column] = values[half]
+        places.middle[leaf, 2, column] = values[min(half + 1, size - 1)]
     else:
-        p.middle[i, 0, j] = values[half - 1]
-        p.middle[i, 1, j] = values[half]
-        p.middle[i, 2, j] = values[half]
+        places.middle[leaf, 0, column] = values[half - 1]
+        places.middle[leaf, 1, column] = values[half]
+        places.middle[leaf, 2, column] = values[half]
 
 
 @inner_kernel
-def replacing(p: Places, i: int, out: int, into: int) -> int:
+def replacing(places: Places, leaf: int, out: int, into: int) -> int:
     """Return by how much the deviation of cohort i grows if `into` takes the place of `out`."""
-    is_odd = (p.first[i + 1] - p.first[i]) % 2
-    low, mid, high = p.middle[i, 0], p.middle[i, 1], p.middle[i, 2]
+    is_odd = (places.first[leaf + 1] - places.first[leaf]) % 2
+    low, mid, high = places.middle[leaf, 0], places.middle[leaf, 1], places.middle[leaf, 2]
     more = 0
-    for j in range(p.rows.shape[1]):
-        x, y = p.rows[out, j], p.rows[into, j]
+    for column in range(places.rows.shape[1]):
+        x, y = places.rows[out, column], places.rows[into, column]
         if x == y:
             continue
         if is_odd:
             # Without x the median is a range: x itself is charged to the old median.
-            left = low[j] if x >= mid[j] else mid[j]
-            right = high[j] if x <= mid[j] else mid[j]
-            more += max(left - y, 0) + max(y - right, 0) - abs(x - mid[j])
+            left = low[column] if x >= mid[column] else mid[column]
+            right = high[column] if x <= mid[column] else mid[column]
+            more += max(left - y, 0) + max(y - right, 0) - abs(x - mid[column])
         else:
-            rest = low[j] if x >= mid[j] else mid[j]
+            rest = low[column] if x >= mid[column] else mid[column]
             more += abs(y - rest) - abs(x - rest)
     return more
 
 
 @kernel
 def swap_members(
-    p: Places,
+    places: Places,
     bearable: NDArray[np.int64],
     near: NDArray[np.int32],
     movers: NDArray[np.int32],
@@ -113,7 +113,7 @@ def swap_members(
 
     Parameters
     ----------
-    p:
+    places:
         Changed in place.
     bearable:
         int64, shape (cohorts,): sensitive members that each may have.
@@ -132,31 +132,31 @@ def swap_members(
     int
         By how much the deviation grew; at most 0.
     """
-    values = np.empty(np.diff(p.first).max(), np.int32)
+    values = np.empty(np.diff(places.first).max(), np.int32)
     total = 0
     for _ in range(n_swaps):
         u = np.int64(movers[int(rng.random() * len(movers))])
-        c = np.int64(p.cohort[u])
+        c = np.int64(places.cohort[u])
         d = np.int64(near[c, int(rng.random() * near.shape[1])])
         if c == d:
             continue
-        size = p.first[d + 1] - p.first[d]
-        v = np.int64(p.members[p.first[d] + int(rng.random() * size)])
-        moved = int(p.is_sensitive[v]) - int(p.is_sensitive[u])
-        if p.sensitive[c] + moved > bearable[c] or p.sensitive[d] - moved > bearable[d]:
+        size = places.first[d + 1] - places.first[d]
+        v = np.int64(places.members[places.first[d] + int(rng.random() * size)])
+        moved = int(places.is_sensitive[v]) - int(places.is_sensitive[u])
+        if places.sensitive[c] + moved > bearable[c] or places.sensitive[d] - moved > bearable[d]:
             continue
-        more = replacing(p, c, u, v)
-        more += replacing(p, d, v, u)
+        more = replacing(places, c, u, v)
+        more += replacing(places, d, v, u)
         if more > 0:
             continue
         total += more
-        p.members[p.place[u]], p.members[p.place[v]] = v, u
-        p.place[u], p.place[v] = p.place[v], p.place[u]
-        p.cohort[u], p.cohort[v] = d, c
-        p.sensitive[c] += moved
-        p.sensitive[d] -= moved
-        for j in range(p.rows.shape[1]):
-            if p.rows[u, j] != p.rows[v, j]:
-                find_middle(p, c, j, values)
-                find_middle(p, d, j, values)
+        places.members[places.place[u]], places.members[places.place[v]] = v, u
+        places.place[u], places.place[v] = places.place[v], places.place[u]
+        places.cohort[u], places.cohort[v] = d, c
+        places.sensitive[c] += moved
+        places.sensitive[d] -= moved
+        for column in range(places.rows.shape[1]):
+            if places.rows[u, column] != places.rows[v, column]:
+                find_middle(places, c, column, values)
+                find_middle(places, d, column, values)
     return total

@@ -87,241 +87,245 @@ class MatchingState(NamedTuple):
 
 
 @inner_kernel
-def note(g: MatchingState, what: int) -> None:
+def note(state: MatchingState, what: int) -> None:
     """Remember a step."""
-    g.log[g.log_size[0]] = what
-    g.log_size[0] += 1
+    state.log[state.log_size[0]] = what
+    state.log_size[0] += 1
 
 
 @inner_kernel
-def flip(g: MatchingState, e: int) -> None:
+def flip(state: MatchingState, edge: int) -> None:
     """Show a hidden candidate or hide a shown one."""
-    more = 1 if g.is_shown[e] else -1
-    g.is_shown[e] = not g.is_shown[e]
-    g.value[0] -= more * g.gain[e]
+    more = 1 if state.is_shown[edge] else -1
+    state.is_shown[edge] = not state.is_shown[edge]
+    state.value[0] -= more * state.gain[edge]
     for side in range(2):
-        g.room[g.ends[e, side]] += more
-        g.hidden[g.ends[e, side]] += more
+        state.room[state.ends[edge, side]] += more
+        state.hidden[state.ends[edge, side]] += more
 
 
 @inner_kernel
-def shift(g: MatchingState, c: int, more: int) -> None:
-    """Change the degree of cohort c, rooms of members included; these may fall below 0."""
-    g.degree[c] += more
-    g.value[0] -= more * g.price[c]
-    for i in range(g.member_first[c], g.member_first[c + 1]):
-        g.room[g.members[i]] += more
+def shift(state: MatchingState, cohort: int, more: int) -> None:
+    """Change the degree of a cohort, rooms of members included; these may fall below 0."""
+    state.degree[cohort] += more
+    state.value[0] -= more * state.price[cohort]
+    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
+        state.room[state.members[i]] += more
 
 
 @inner_kernel
-def undo(g: MatchingState, mark: int) -> None:
+def undo(state: MatchingState, mark: int) -> None:
     """Take steps back until the log is as long as it was."""
-    while g.log_size[0] > mark:
-        g.log_size[0] -= 1
-        what = np.int64(g.log[g.log_size[0]])
+    while state.log_size[0] > mark:
+        state.log_size[0] -= 1
+        what = np.int64(state.log[state.log_size[0]])
         if what >= 0:
-            flip(g, what)
+            flip(state, what)
         else:
-            c = (-what - 1) // 2
-            shift(g, c, -1 if (-what) % 2 else 1)
+            cohort = (-what - 1) // 2
+            shift(state, cohort, -1 if (-what) % 2 else 1)
 
 
 @inner_kernel
-def augment(g: MatchingState, u: int, nodes_max: int) -> None:
+def augment(state: MatchingState, u: int, nodes_max: int) -> None:
     """Show more at u, which has room: by a candidate or a short alternating path of them."""
-    if g.log_size[0] + 2 * nodes_max + 30 * len(g.room) > len(g.log):
+    if state.log_size[0] + 2 * nodes_max + 30 * len(state.room) > len(state.log):
         # Beyond this nothing more is shown, so that what must be hidden can still be noted.
         return
     queue = np.empty(nodes_max + 1, np.int32)
-    g.stamp[2, 0] += 1
-    now = g.stamp[2, 0]
+    state.stamp[2, 0] += 1
+    now = state.stamp[2, 0]
     queue[0], head, tail = u, 0, 1
-    g.stamp[0, u], g.net[u] = now, 0.0
+    state.stamp[0, u], state.net[u] = now, 0.0
     best, best_at = LITTLE, -1
     while head < tail:
         x = np.int64(queue[head])
         head += 1
-        if g.hidden[x] == 0:
+        if state.hidden[x] == 0:
             continue
-        for i in range(g.first[x], g.first[x + 1]):
-            e = np.int64(g.at[i])
-            if g.is_shown[e]:
+        for i in range(state.first[x], state.first[x + 1]):
+            edge = np.int64(state.at[i])
+            if state.is_shown[edge]:
                 continue
-            v = g.ends[e, 0] if g.ends[e, 1] == x else g.ends[e, 1]
-            with_e = g.net[x] + g.gain[e]
-            if g.room[v] > int(v == u) and with_e > LITTLE:
-                flip(g, e)
-                note(g, e)
-                walk_back(g, u, x)
+            v = state.ends[edge, 0] if state.ends[edge, 1] == x else state.ends[edge, 1]
+            with_e = state.net[x] + state.gain[edge]
+            if state.room[v] > int(v == u) and with_e > LITTLE:
+                flip(state, edge)
+                note(state, edge)
+                walk_back(state, u, x)
                 return
-            if g.stamp[1, v] == now or g.stamp[0, v] == now:
+            if state.stamp[1, v] == now or state.stamp[0, v] == now:
                 continue
-            g.stamp[1, v] = now
+            state.stamp[1, v] = now
             # Of very many candidates few are shown: the search ends with the last of these.
-            n_shown = g.first[v + 1] - g.first[v] - g.hidden[v]
-            for j in range(g.first[v], g.first[v + 1]):
+            n_shown = state.first[v + 1] - state.first[v] - state.hidden[v]
+            for j in range(state.first[v], state.first[v + 1]):
                 if n_shown == 0:
                     break
-                f = g.at[j]
-                if not g.is_shown[f]:
+                f = state.at[j]
+                if not state.is_shown[f]:
                     continue
                 n_shown -= 1
-                w = g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1]
-                if g.stamp[0, w] == now or g.stamp[1, w] == now:
+                w = state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1]
+                if state.stamp[0, w] == now or state.stamp[1, w] == now:
                     continue
-                g.stamp[0, w], g.net[w] = now, with_e - g.gain[f]
-                g.parent[w], g.by_hidden[w], g.by_shown[w] = x, e, f
-                if g.net[w] > best:
-                    best, best_at = g.net[w], w
+                state.stamp[0, w], state.net[w] = now, with_e - state.gain[f]
+                state.parent[w], state.by_hidden[w], state.by_shown[w] = x, edge, f
+                if state.net[w] > best:
+                    best, best_at = state.net[w], w
                 if tail <= nodes_max:
                     queue[tail] = w
                     tail += 1
     if best_at >= 0:
-        walk_back(g, u, best_at)
+        walk_back(state, u, best_at)
 
 
 @inner_kernel
-def walk_back(g: MatchingState, u: int, x: int) -> None:
+def walk_back(state: MatchingState, u: int, x: int) -> None:
     """Flip the path from u to x."""
     while x != u:
-        for f in (np.int64(g.by_shown[x]), np.int64(g.by_hidden[x])):
-            flip(g, f)
-            note(g, f)
-        x = np.int64(g.parent[x])
+        for f in (np.int64(state.by_shown[x]), np.int64(state.by_hidden[x])):
+            flip(state, f)
+            note(state, f)
+        x = np.int64(state.parent[x])
 
 
 @inner_kernel
-def raise_degree(g: MatchingState, c: int, least: float, nodes_max: int) -> float:
-    """Raise cohort c and show what then fits; stop early where value cannot rise by `least`."""
-    before = g.value[0]
-    shift(g, c, np.int64(1))
-    note(g, -2 * c - 1)
+def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
+    """Raise a cohort and show what then fits; stop early where value cannot rise by `least`."""
+    before = state.value[0]
+    shift(state, cohort, np.int64(1))
+    note(state, -2 * cohort - 1)
     able = 0
-    for i in range(g.member_first[c], g.member_first[c + 1]):
-        able += g.hidden[g.members[i]] > 0
-    for i in range(g.member_first[c], g.member_first[c + 1]):
-        v = np.int64(g.members[i])
-        if g.value[0] + able * g.top[0] <= before + least:
+    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
+        able += state.hidden[state.members[i]] > 0
+    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
+        v = np.int64(state.members[i])
+        if state.value[0] + able * state.top[0] <= before + least:
             break
-        if g.hidden[v] > 0:
+        if state.hidden[v] > 0:
             able -= 1
-            if g.room[v] > 0:
-                augment(g, v, nodes_max)
-    return g.value[0] - before
+            if state.room[v] > 0:
+                augment(state, v, nodes_max)
+    return state.value[0] - before
 
 
 @inner_kernel
-def lower_degree(g: MatchingState, c: int, least: float, nodes_max: int) -> float:
-    """Lower cohort c, which has a degree; hide what no longer fits, show what then does."""
-    before = g.value[0]
-    shift(g, c, np.int64(-1))
-    note(g, -2 * c - 2)
-    for i in range(g.member_first[c], g.member_first[c + 1]):
-        v = g.members[i]
+def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
+    """Lower a cohort, which has a degree; hide what no longer fits, show what then does."""
+    before = state.value[0]
+    shift(state, cohort, np.int64(-1))
+    note(state, -2 * cohort - 2)
+    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
+        v = state.members[i]
         # A tie inside the cohort takes both of its ends down.
-        if g.room[v] >= 0:
+        if state.room[v] >= 0:
             continue
-        f = cheapest_shown(g, v)
-        w = np.int64(g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1])
-        flip(g, f)
-        note(g, f)
-        if g.room[w] > 0:
-            augment(g, w, nodes_max)
-    if g.value[0] <= before + least:
+        f = cheapest_shown(state, v)
+        w = np.int64(state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1])
+        flip(state, f)
+        note(state, f)
+        if state.room[w] > 0:
+            augment(state, w, nodes_max)
+    if state.value[0] <= before + least:
         return -1e9
-    return g.value[0] - before
+    return state.value[0] - before
 
 
 @inner_kernel
-def cheapest_shown(g: MatchingState, v: int) -> int:
+def cheapest_shown(state: MatchingState, v: int) -> int:
     """Return the shown candidate at v that can be hidden at the least loss."""
     best, found = np.inf, -1
-    n_shown = g.first[v + 1] - g.first[v] - g.hidden[v]
-    for i in range(g.first[v], g.first[v + 1]):
+    n_shown = state.first[v + 1] - state.first[v] - state.hidden[v]
+    for i in range(state.first[v], state.first[v + 1]):
         if n_shown == 0:
             break
-        f = g.at[i]
-        if not g.is_shown[f]:
+        f = state.at[i]
+        if not state.is_shown[f]:
             continue
         n_shown -= 1
-        w = g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1]
+        w = state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1]
         regained = 0.0
-        if g.room[w] < 0:
+        if state.room[w] < 0:
             # The other end must hide one, too.
-            regained = g.gain[f] / 2
-        elif g.hidden[w] > 0:
-            for j in range(g.first[w], g.first[w + 1]):
-                h = g.at[j]
-                z = g.ends[h, 0] if g.ends[h, 1] == w else g.ends[h, 1]
-                if not g.is_shown[h] and g.room[z] > 0:
-                    regained = max(regained, g.gain[h])
-                    if regained == g.top[0]:
+            regained = state.gain[f] / 2
+        elif state.hidden[w] > 0:
+            for j in range(state.first[w], state.first[w + 1]):
+                h = state.at[j]
+                z = state.ends[h, 0] if state.ends[h, 1] == w else state.ends[h, 1]
+                if not state.is_shown[h] and state.room[z] > 0:
+                    regained = max(regained, state.gain[h])
+                    if regained == state.top[0]:
                         break
-        if g.gain[f] - regained < best:
-            best, found = g.gain[f] - regained, f
+        if state.gain[f] - regained < best:
+            best, found = state.gain[f] - regained, f
     return found
 
 
 @kernel
-def show_all(g: MatchingState, order: NDArray[np.int64], nodes_max: int) -> None:
+def show_all(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> None:
     """Show as much as the degrees allow."""
     for v in order:
-        while g.room[v] > 0 and g.hidden[v] > 0:
-            before = g.value[0]
-            augment(g, v, nodes_max)
-            g.log_size[0] = 0
-            if g.value[0] <= before + LITTLE:
+        while state.room[v] > 0 and state.hidden[v] > 0:
+            before = state.value[0]
+            augment(state, v, nodes_max)
+            state.log_size[0] = 0
+            if state.value[0] <= before + LITTLE:
                 break
 
 
 @kernel
-def exchange_all(g: MatchingState, nodes_max: int) -> None:
+def exchange_all(state: MatchingState, nodes_max: int) -> None:
     """Show hidden candidates that gain more than those which must be hidden for them."""
-    if len(g.gain) == 0 or g.top[0] - g.gain.min() <= LITTLE:
+    if len(state.gain) == 0 or state.top[0] - state.gain.min() <= LITTLE:
         return
-    for e in range(len(g.gain)):
-        if g.is_shown[e]:
+    for edge in range(len(state.gain)):
+        if state.is_shown[edge]:
             continue
-        before = g.value[0]
+        before = state.value[0]
         for side in range(2):
-            v = g.ends[e, side]
-            if g.room[v] > 0 or g.hidden[v] == g.first[v + 1] - g.first[v]:
+            v = state.ends[edge, side]
+            if state.room[v] > 0 or state.hidden[v] == state.first[v + 1] - state.first[v]:
                 continue
-            f = cheapest_shown(g, v)
-            w = np.int64(g.ends[f, 0] if g.ends[f, 1] == v else g.ends[f, 1])
-            flip(g, f)
-            note(g, f)
-            if w != g.ends[e, 1 - side] and g.room[w] > 0:
-                augment(g, w, nodes_max)
-        if g.room[g.ends[e, 0]] > 0 and g.room[g.ends[e, 1]] > 0 and not g.is_shown[e]:
-            flip(g, e)
-            note(g, e)
-        if g.value[0] <= before + LITTLE:
-            undo(g, np.int64(0))
-        g.log_size[0] = 0
+            f = cheapest_shown(state, v)
+            w = np.int64(state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1])
+            flip(state, f)
+            note(state, f)
+            if w != state.ends[edge, 1 - side] and state.room[w] > 0:
+                augment(state, w, nodes_max)
+        if (
+            state.room[state.ends[edge, 0]] > 0
+            and state.room[state.ends[edge, 1]] > 0
+            and not state.is_shown[edge]
+        ):
+            flip(state, edge)
+            note(state, edge)
+        if state.value[0] <= before + LITTLE:
+            undo(state, np.int64(0))
+        state.log_size[0] = 0
 
 
 @kernel
-def sweep(g: MatchingState, order: NDArray[np.int64], nodes_max: int) -> int:
+def sweep(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> int:
     """Raise or lower each cohort while that pays; return the number of steps."""
     steps = 0
-    for c in order:
+    for cohort in order:
         direction = 0
         while True:
             gained = 0.0
             if direction >= 0:
-                gained = raise_degree(g, c, LITTLE, nodes_max)
+                gained = raise_degree(state, cohort, LITTLE, nodes_max)
                 if gained > LITTLE:
                     direction = 1
                 else:
-                    undo(g, np.int64(0))
-            if direction <= 0 and gained <= LITTLE and g.degree[c] > 0:
-                gained = lower_degree(g, c, LITTLE, nodes_max)
+                    undo(state, np.int64(0))
+            if direction <= 0 and gained <= LITTLE and state.degree[cohort] > 0:
+                gained = lower_degree(state, cohort, LITTLE, nodes_max)
                 if gained > LITTLE:
                     direction = -1
                 else:
-                    undo(g, np.int64(0))
-            g.log_size[0] = 0
+                    undo(state, np.int64(0))
+            state.log_size[0] = 0
             if gained <= LITTLE:
                 break
             steps += 1
@@ -330,45 +334,45 @@ def sweep(g: MatchingState, order: NDArray[np.int64], nodes_max: int) -> int:
 
 @kernel
 def try_steps(
-    g: MatchingState, cohorts: NDArray[np.int64], reach: int, nodes_max: int
+    state: MatchingState, cohorts: NDArray[np.int64], reach: int, nodes_max: int
 ) -> NDArray[np.float64]:
     """Return what 1 to `reach` steps down and up would change: shape (cohorts, 2 reach + 1)."""
     change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
     for i in range(len(cohorts)):
-        c = cohorts[i]
-        before = g.value[0]
+        cohort = cohorts[i]
+        before = state.value[0]
         change[i, reach] = 0.0
         for k in range(1, reach + 1):
-            raise_degree(g, c, -np.inf, nodes_max)
-            change[i, reach + k] = g.value[0] - before
-        undo(g, np.int64(0))
-        for k in range(1, min(reach, g.degree[c]) + 1):
-            lower_degree(g, c, -np.inf, nodes_max)
-            change[i, reach - k] = g.value[0] - before
-        undo(g, np.int64(0))
+            raise_degree(state, cohort, -np.inf, nodes_max)
+            change[i, reach + k] = state.value[0] - before
+        undo(state, np.int64(0))
+        for k in range(1, min(reach, state.degree[cohort]) + 1):
+            lower_degree(state, cohort, -np.inf, nodes_max)
+            change[i, reach - k] = state.value[0] - before
+        undo(state, np.int64(0))
     return change
 
 
 @kernel
-def hoped_for(g: MatchingState, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
+def hoped_for(state: MatchingState, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
     """Return what 1 to `reach` steps down and up would change if all other ends were free.
 
     Each end of a tie then gains half of what the tie gains, at most: shape (cohorts, 2 reach + 1).
     """
     change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
     for i in range(len(cohorts)):
-        c = cohorts[i]
+        cohort = cohorts[i]
         change[i, reach] = 0.0
         up, down = 0.0, 0.0
         for k in range(1, reach + 1):
-            up -= g.price[c]
-            down += g.price[c]
-            for j in range(g.member_first[c], g.member_first[c + 1]):
-                v = g.members[j]
-                up += g.top[0] / 2 * (g.hidden[v] >= g.room[v] + k)
-                down -= g.top[0] / 2 * (g.room[v] < k)
+            up -= state.price[cohort]
+            down += state.price[cohort]
+            for j in range(state.member_first[cohort], state.member_first[cohort + 1]):
+                v = state.members[j]
+                up += state.top[0] / 2 * (state.hidden[v] >= state.room[v] + k)
+                down -= state.top[0] / 2 * (state.room[v] < k)
             change[i, reach + k] = up
-            if k <= g.degree[c]:
+            if k <= state.degree[cohort]:
                 change[i, reach - k] = down
     return change
 
@@ -386,56 +390,56 @@ def choose_steps(
     best = np.full(2 * span + 1, -np.inf)
     best[span] = 0.0
     chosen = np.zeros((n, 2 * span + 1), np.int8)
-    for c in range(n):
+    for cohort in range(n):
         then = best.copy()
         for k in range(-reach, reach + 1):
-            if k == 0 or change[c, reach + k] == -np.inf:
+            if k == 0 or change[cohort, reach + k] == -np.inf:
                 continue
-            by = weight[c] * k
+            by = weight[cohort] * k
             for total in range(max(0, by), min(2 * span + 1, 2 * span + 1 + by)):
-                reached = best[total - by] + change[c, reach + k]
+                reached = best[total - by] + change[cohort, reach + k]
                 if reached > then[total]:
                     then[total] = reached
-                    chosen[c, total] = k
+                    chosen[cohort, total] = k
         best = then
     steps = np.full(n, reach + 1, np.int64)
     if abs(target) > span or best[span + target] == -np.inf:
         return steps
     total = span + target
-    for c in range(n - 1, -1, -1):
-        steps[c] = chosen[c, total]
-        total -= weight[c] * steps[c]
+    for cohort in range(n - 1, -1, -1):
+        steps[cohort] = chosen[cohort, total]
+        total -= weight[cohort] * steps[cohort]
     return steps
 
 
 @kernel
 def take_steps(
-    g: MatchingState, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
+    state: MatchingState, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
 ) -> None:
     """Change the degrees of cohorts by the given steps, lowering first."""
     for sign in (-1, 1):
         for i in range(len(steps)):
-            c = cohorts[i]
+            cohort = cohorts[i]
             for _ in range(sign * steps[i]):
                 if sign > 0:
-                    raise_degree(g, c, -np.inf, nodes_max)
+                    raise_degree(state, cohort, -np.inf, nodes_max)
                 else:
-                    lower_degree(g, c, -np.inf, nodes_max)
-                g.log_size[0] = 0
+                    lower_degree(state, cohort, -np.inf, nodes_max)
+                state.log_size[0] = 0
 
 
 @kernel
-def step(g: MatchingState, c: int, more: int, least: float, nodes_max: int) -> None:
-    """Raise or lower cohort c by one."""
+def step(state: MatchingState, cohort: int, more: int, least: float, nodes_max: int) -> None:
+    """Raise or lower a cohort by one."""
     if more > 0:
-        raise_degree(g, c, least, nodes_max)
+        raise_degree(state, cohort, least, nodes_max)
     else:
-        lower_degree(g, c, least, nodes_max)
+        lower_degree(state, cohort, least, nodes_max)
 
 
 @kernel
 def double_steps(
-    g: MatchingState,
+    state: MatchingState,
     weight: NDArray[np.int64],
     is_one: bool,
     keeps_total: bool,
@@ -451,16 +455,16 @@ def double_steps(
     p = len(weight)
     taken = 0
     for _ in range(n_trials):
-        c = int(rng.random() * p)
+        cohort = int(rng.random() * p)
         more = 1 if rng.random() < 0.5 else -1
-        if g.degree[c] + more < 0:
+        if state.degree[cohort] + more < 0:
             continue
-        before = g.value[0]
-        step(g, c, more, -np.inf, nodes_max)
-        mark = g.log_size[0]
+        before = state.value[0]
+        step(state, cohort, more, -np.inf, nodes_max)
+        mark = state.log_size[0]
         is_free = is_one and not keeps_total
-        if is_free and weight[c] % 2 == 0 and g.value[0] > before + LITTLE:
-            g.log_size[0] = 0
+        if is_free and weight[cohort] % 2 == 0 and state.value[0] > before + LITTLE:
+            state.log_size[0] = 0
             taken += 1
             continue
         seen, done = 0, False
@@ -468,22 +472,22 @@ def double_steps(
         for _ in range(p):
             d = d + 1 if d + 1 < p else 0
             for again in (1, -1):
-                off = weight[c] * more + weight[d] * again
+                off = weight[cohort] * more + weight[d] * again
                 if keeps_total and more == again:
                     continue
-                if (off % 2 if is_free else off) or d == c or g.degree[d] + again < 0:
+                if (off % 2 if is_free else off) or d == cohort or state.degree[d] + again < 0:
                     continue
                 seen += 1
-                step(g, d, again, -np.inf, nodes_max)
-                if g.value[0] > before + LITTLE:
+                step(state, d, again, -np.inf, nodes_max)
+                if state.value[0] > before + LITTLE:
                     done = True
                     break
-                undo(g, mark)
+                undo(state, mark)
             if done or seen >= n_partners:
                 break
         if done:
             taken += 1
         else:
-            undo(g, np.int64(0))
-        g.log_size[0] = 0
+            undo(state, np.int64(0))
+        state.log_size[0] = 0
     return taken

@@ -44,66 +44,66 @@ class Wiring(NamedTuple):
 
 
 @inner_kernel
-def adjacent(g: Wiring, u: int, v: int) -> bool:
+def adjacent(wiring: Wiring, u: int, v: int) -> bool:
     """Return whether u and v are one vertex or neighbours."""
     if u == v:
         return True
-    if g.count[v] < g.count[u]:
+    if wiring.count[v] < wiring.count[u]:
         u, v = v, u
-    for i in range(g.first[u], g.first[u] + g.count[u]):
-        e = g.at[i]
-        if g.ends[e, 0] == v or g.ends[e, 1] == v:
+    for i in range(wiring.first[u], wiring.first[u] + wiring.count[u]):
+        edge = wiring.at[i]
+        if wiring.ends[edge, 0] == v or wiring.ends[edge, 1] == v:
             return True
     return False
 
 
 @inner_kernel
-def attach(g: Wiring, v: int, e: int) -> None:
-    """Note edge e at v."""
-    g.at[g.first[v] + g.count[v]] = e
-    g.count[v] += 1
+def attach(wiring: Wiring, v: int, edge: int) -> None:
+    """Note an edge at v."""
+    wiring.at[wiring.first[v] + wiring.count[v]] = edge
+    wiring.count[v] += 1
 
 
 @inner_kernel
-def detach(g: Wiring, v: int, e: int) -> None:
-    """Forget edge e at v."""
-    last = g.first[v] + g.count[v] - 1
-    for i in range(g.first[v], last + 1):
-        if g.at[i] == e:
-            g.at[i] = g.at[last]
+def detach(wiring: Wiring, v: int, edge: int) -> None:
+    """Forget an edge at v."""
+    last = wiring.first[v] + wiring.count[v] - 1
+    for i in range(wiring.first[v], last + 1):
+        if wiring.at[i] == edge:
+            wiring.at[i] = wiring.at[last]
             break
-    g.count[v] -= 1
+    wiring.count[v] -= 1
 
 
 @inner_kernel
-def join(g: Wiring, u: int, v: int, is_kept: bool) -> None:
+def join(wiring: Wiring, u: int, v: int, is_kept: bool) -> None:
     """Add an edge."""
-    e = g.size[0]
-    g.ends[e, 0], g.ends[e, 1] = u, v
-    g.is_kept[e] = is_kept
-    attach(g, u, e)
-    attach(g, v, e)
-    g.size[0] += 1
+    edge = wiring.size[0]
+    wiring.ends[edge, 0], wiring.ends[edge, 1] = u, v
+    wiring.is_kept[edge] = is_kept
+    attach(wiring, u, edge)
+    attach(wiring, v, edge)
+    wiring.size[0] += 1
 
 
 @inner_kernel
-def move_end(g: Wiring, e: int, side: int, to: int) -> None:
-    """Let edge e end in another vertex."""
-    detach(g, np.int64(g.ends[e, side]), e)
-    g.ends[e, side] = to
-    g.is_kept[e] = False
-    attach(g, to, e)
+def move_end(wiring: Wiring, edge: int, side: int, to: int) -> None:
+    """Let an edge end in another vertex."""
+    detach(wiring, np.int64(wiring.ends[edge, side]), edge)
+    wiring.ends[edge, side] = to
+    wiring.is_kept[edge] = False
+    attach(wiring, to, edge)
 
 
 @kernel
 def realize(
-    g: Wiring, kept: NDArray[np.int64], wanting: NDArray[np.int64], rng: np.random.Generator
+    wiring: Wiring, kept: NDArray[np.int64], wanting: NDArray[np.int64], rng: np.random.Generator
 ) -> int:
     """Load the kept edges, then add others; return how many find no place.
 
     Parameters
     ----------
-    g:
+    wiring:
         Empty; filled in place.
     kept:
         int64, shape (k, 2): edges that are there.
@@ -113,59 +113,59 @@ def realize(
         Draws the edges with which partners are exchanged.
     """
     for i in range(len(kept)):
-        join(g, kept[i, 0], kept[i, 1], np.bool_(True))
+        join(wiring, kept[i, 0], kept[i, 1], np.bool_(True))
     late = np.empty(len(wanting), np.int64)
     n_late = 0
     for i in range(len(wanting)):
         u, v = wanting[i, 0], wanting[i, 1]
-        if adjacent(g, u, v):
+        if adjacent(wiring, u, v):
             late[n_late] = i
             n_late += 1
         else:
-            join(g, u, v, np.bool_(False))
+            join(wiring, u, v, np.bool_(False))
     missing = 0
     for i in range(n_late):
         u, v = wanting[late[i], 0], wanting[late[i], 1]
         if not (
-            exchanged(g, u, v, len(kept), rng)
-            or along_path(g, u, v, np.bool_(False))
-            or along_path(g, u, v, np.bool_(True))
+            exchanged(wiring, u, v, len(kept), rng)
+            or along_path(wiring, u, v, np.bool_(False))
+            or along_path(wiring, u, v, np.bool_(True))
         ):
             missing += 1
     return missing
 
 
 @inner_kernel
-def exchanged(g: Wiring, u: int, v: int, n_kept: int, rng: np.random.Generator) -> bool:
+def exchanged(wiring: Wiring, u: int, v: int, n_kept: int, rng: np.random.Generator) -> bool:
     """Connect u and v through an added edge (x, y): it becomes (u, y), and (x, v) is new."""
-    n_added = g.size[0] - n_kept
-    is_one = g.n_first[0] == len(g.count)
+    n_added = wiring.size[0] - n_kept
+    is_one = wiring.n_first[0] == len(wiring.count)
     for _ in range(min(4 * n_added, 400)):
-        e = n_kept + int(rng.random() * n_added)
+        edge = n_kept + int(rng.random() * n_added)
         flip = int(is_one and rng.random() < 0.5)
-        x, y = np.int64(g.ends[e, flip]), np.int64(g.ends[e, 1 - flip])
-        if adjacent(g, u, y) or adjacent(g, x, v):
+        x, y = np.int64(wiring.ends[edge, flip]), np.int64(wiring.ends[edge, 1 - flip])
+        if adjacent(wiring, u, y) or adjacent(wiring, x, v):
             continue
-        move_end(g, e, flip, u)
-        join(g, x, v, np.bool_(False))
+        move_end(wiring, edge, flip, u)
+        join(wiring, x, v, np.bool_(False))
         return True
     return False
 
 
 @inner_kernel
-def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
+def along_path(wiring: Wiring, u: int, v: int, also_kept: bool) -> bool:
     """Connect u and v by a shortest alternating path of edges that come and edges that go.
 
     Parameters
     ----------
-    g:
+    wiring:
         Changed in place if there is such a path.
     u, v:
         Vertices that lack an edge; u in the first class, v in the second.
     also_kept:
         Whether edges that were there at first may go.
     """
-    n, border = len(g.count), g.n_first[0]
+    n, border = len(wiring.count), wiring.n_first[0]
     is_one = border == n
     # A vertex x on u's side is reached when an edge (x, y) goes so that (former, y) can come.
     by_edge = np.full(n, -1, np.int32)
@@ -177,17 +177,17 @@ def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
     while head < tail:
         x = np.int64(queue[head])
         head += 1
-        if not adjacent(g, x, v):
-            return apply_path(g, x, u, v, by_edge, former)
+        if not adjacent(wiring, x, v):
+            return apply_path(wiring, x, u, v, by_edge, former)
         for y in range(0 if is_one else border, n):
-            if is_used[y] or y in (v, u) or adjacent(g, x, y):
+            if is_used[y] or y in (v, u) or adjacent(wiring, x, y):
                 continue
             is_used[y] = True
-            for i in range(g.first[y], g.first[y] + g.count[y]):
-                e = g.at[i]
-                z = g.ends[e, 0] if g.ends[e, 1] == y else g.ends[e, 1]
-                if z != v and former[z] < 0 and (also_kept or not g.is_kept[e]):
-                    former[z], by_edge[z] = x, e
+            for i in range(wiring.first[y], wiring.first[y] + wiring.count[y]):
+                edge = wiring.at[i]
+                z = wiring.ends[edge, 0] if wiring.ends[edge, 1] == y else wiring.ends[edge, 1]
+                if z != v and former[z] < 0 and (also_kept or not wiring.is_kept[edge]):
+                    former[z], by_edge[z] = x, edge
                     queue[tail] = z
                     tail += 1
     return False
@@ -195,7 +195,7 @@ def along_path(g: Wiring, u: int, v: int, also_kept: bool) -> bool:
 
 @inner_kernel
 def apply_path(
-    g: Wiring,
+    wiring: Wiring,
     x: int,
     u: int,
     v: int,
@@ -205,28 +205,28 @@ def apply_path(
     """Shift edges along the path that ends in x, and connect x with v."""
     end = x
     while x != u:
-        e, w = np.int64(by_edge[x]), np.int64(former[x])
-        side = 0 if g.ends[e, 0] == x else 1
-        y = np.int64(g.ends[e, 1 - side])
-        if adjacent(g, w, y):
+        edge, w = np.int64(by_edge[x]), np.int64(former[x])
+        side = 0 if wiring.ends[edge, 0] == x else 1
+        y = np.int64(wiring.ends[edge, 1 - side])
+        if adjacent(wiring, w, y):
             # In one class a path may cross itself; its shifts are valid only together.
-            undo_path(g, end, x, by_edge, former)
+            undo_path(wiring, end, x, by_edge, former)
             return False
-        move_end(g, e, side, w)
+        move_end(wiring, edge, side, w)
         x = w
-    if adjacent(g, end, v):
-        undo_path(g, end, u, by_edge, former)
+    if adjacent(wiring, end, v):
+        undo_path(wiring, end, u, by_edge, former)
         return False
-    join(g, end, v, np.bool_(False))
+    join(wiring, end, v, np.bool_(False))
     return True
 
 
 @inner_kernel
 def undo_path(
-    g: Wiring, end: int, x: int, by_edge: NDArray[np.int32], former: NDArray[np.int32]
+    wiring: Wiring, end: int, x: int, by_edge: NDArray[np.int32], former: NDArray[np.int32]
 ) -> None:
     """Take back the shifts of `apply_path` from the end of the path to x."""
     while end != x:
-        e, w = np.int64(by_edge[end]), np.int64(former[end])
-        move_end(g, e, 0 if g.ends[e, 0] == w else 1, end)
+        edge, w = np.int64(by_edge[end]), np.int64(former[end])
+        move_end(wiring, edge, 0 if wiring.ends[edge, 0] == w else 1, end)
         end = w

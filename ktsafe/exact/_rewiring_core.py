@@ -44,65 +44,65 @@ class RewiringState(NamedTuple):
 
 
 @inner_kernel
-def mark_neighbours(g: RewiringState, u: int) -> int:
+def mark_neighbours(state: RewiringState, u: int) -> int:
     """Mark the neighbours of u; return the mark."""
-    g.mark[-1] += 1
-    for i in range(g.first[u], g.first[u + 1]):
-        g.mark[g.near[i]] = g.mark[-1]
-    return g.mark[-1]
+    state.mark[-1] += 1
+    for i in range(state.first[u], state.first[u + 1]):
+        state.mark[state.near[i]] = state.mark[-1]
+    return state.mark[-1]
 
 
 @inner_kernel
-def share_bin(g: RewiringState, u: int, v: int, common: int) -> int:
+def share_bin(state: RewiringState, u: int, v: int, common: int) -> int:
     """Return the bin of u and v with so many common neighbours."""
-    degrees = (g.first[u + 1] - g.first[u]) * (g.first[v + 1] - g.first[v])
-    bins = len(g.worth) - 1
+    degrees = (state.first[u + 1] - state.first[u]) * (state.first[v + 1] - state.first[v])
+    bins = len(state.worth) - 1
     return min(int(common / np.sqrt(max(degrees, 1)) * bins), bins)
 
 
 @inner_kernel
-def count_marked(g: RewiringState, v: int, mark: int) -> int:
+def count_marked(state: RewiringState, v: int, mark: int) -> int:
     """Return how many neighbours of v carry a mark."""
     count = 0
-    for i in range(g.first[v], g.first[v + 1]):
-        count += g.mark[g.near[i]] == mark
+    for i in range(state.first[v], state.first[v + 1]):
+        count += state.mark[state.near[i]] == mark
     return count
 
 
 @kernel
-def bins_of(g: RewiringState, edges: NDArray[np.int32]) -> NDArray[np.int64]:
+def bins_of(state: RewiringState, edges: NDArray[np.int32]) -> NDArray[np.int64]:
     """Return the bin of each edge, shape (m,)."""
     bins = np.empty(len(edges), np.int64)
-    for e in range(len(edges)):
-        u, v = edges[e, 0], edges[e, 1]
-        bins[e] = share_bin(g, u, v, count_marked(g, v, mark_neighbours(g, u)))
+    for edge in range(len(edges)):
+        u, v = edges[edge, 0], edges[edge, 1]
+        bins[edge] = share_bin(state, u, v, count_marked(state, v, mark_neighbours(state, u)))
     return bins
 
 
 @inner_kernel
-def replace(g: RewiringState, u: int, old: int, new: int) -> None:
+def replace(state: RewiringState, u: int, old: int, new: int) -> None:
     """Let u have another neighbour in place of an old one."""
-    for i in range(g.first[u], g.first[u + 1]):
-        if g.near[i] == old:
-            g.near[i] = new
+    for i in range(state.first[u], state.first[u + 1]):
+        if state.near[i] == old:
+            state.near[i] = new
             return
 
 
 @inner_kernel
-def hand_over(g: RewiringState, old: int, new: int, e: int, f: int) -> None:
+def hand_over(state: RewiringState, old: int, new: int, edge: int, other: int) -> None:
     """Let edge e, that ended in `old`, end in `new`, and edge f the other way round."""
-    for i in range(g.own_first[old], g.own_first[old + 1]):
-        if g.own[i] == e:
-            g.own[i] = f
+    for i in range(state.own_first[old], state.own_first[old + 1]):
+        if state.own[i] == edge:
+            state.own[i] = other
             break
-    for i in range(g.own_first[new], g.own_first[new + 1]):
-        if g.own[i] == f:
-            g.own[i] = e
+    for i in range(state.own_first[new], state.own_first[new + 1]):
+        if state.own[i] == other:
+            state.own[i] = edge
             break
 
 
 @kernel
-def rewire(g: RewiringState, n_trials: int, rng: np.random.Generator) -> int:
+def rewire(state: RewiringState, n_trials: int, rng: np.random.Generator) -> int:
     """Try exchanges of ends; keep those after which the edges look more like ties.
 
     Each begins at an inserted edge (u, v) and a neighbour's neighbour x of u that has an inserted
@@ -110,42 +110,45 @@ def rewire(g: RewiringState, n_trials: int, rng: np.random.Generator) -> int:
     """
     taken = 0
     for _ in range(n_trials):
-        e = int(rng.random() * len(g.ends))
+        edge = int(rng.random() * len(state.ends))
         side = int(rng.random() * 2)
-        u, v = g.ends[e, side], g.ends[e, 1 - side]
-        y = g.near[g.first[u] + int(rng.random() * (g.first[u + 1] - g.first[u]))]
-        x = g.near[g.first[y] + int(rng.random() * (g.first[y + 1] - g.first[y]))]
-        n_own = g.own_first[x + 1] - g.own_first[x]
-        if x in (u, v) or g.classes[x] != g.classes[v] or n_own == 0:
+        u, v = state.ends[edge, side], state.ends[edge, 1 - side]
+        y = state.near[state.first[u] + int(rng.random() * (state.first[u + 1] - state.first[u]))]
+        x = state.near[state.first[y] + int(rng.random() * (state.first[y + 1] - state.first[y]))]
+        n_own = state.own_first[x + 1] - state.own_first[x]
+        if x in (u, v) or state.classes[x] != state.classes[v] or n_own == 0:
             continue
-        f = g.own[g.own_first[x] + int(rng.random() * n_own)]
-        at = 0 if g.ends[f, 1] == x else 1
-        w = g.ends[f, at]
-        if w in (u, v) or g.classes[w] != g.classes[u] or f == e:
+        other = state.own[state.own_first[x] + int(rng.random() * n_own)]
+        at = 0 if state.ends[other, 1] == x else 1
+        w = state.ends[other, at]
+        if w in (u, v) or state.classes[w] != state.classes[u] or other == edge:
             continue
-        mark = mark_neighbours(g, u)
-        if g.mark[x] == mark:
+        mark = mark_neighbours(state, u)
+        if state.mark[x] == mark:
             continue
-        beside_w = int(g.mark[w] == mark)
-        uv, ux = count_marked(g, v, mark), count_marked(g, x, mark)
-        mark = mark_neighbours(g, w)
-        if g.mark[v] == mark:
+        beside_w = int(state.mark[w] == mark)
+        uv, ux = count_marked(state, v, mark), count_marked(state, x, mark)
+        mark = mark_neighbours(state, w)
+        if state.mark[v] == mark:
             continue
-        wx, wv = count_marked(g, x, mark), count_marked(g, v, mark)
+        wx, wv = count_marked(state, x, mark), count_marked(state, v, mark)
         # What went through the edges that leave is no longer common.
         lost = beside_w
-        for i in range(g.first[v], g.first[v + 1]):
-            lost += g.near[i] == x
-        before = g.worth[share_bin(g, u, v, uv)] + g.worth[share_bin(g, w, x, wx)]
-        after = g.worth[share_bin(g, u, x, ux - lost)] + g.worth[share_bin(g, w, v, wv - lost)]
+        for i in range(state.first[v], state.first[v + 1]):
+            lost += state.near[i] == x
+        before = state.worth[share_bin(state, u, v, uv)] + state.worth[share_bin(state, w, x, wx)]
+        after = (
+            state.worth[share_bin(state, u, x, ux - lost)]
+            + state.worth[share_bin(state, w, v, wv - lost)]
+        )
         if after <= before:
             continue
         taken += 1
-        replace(g, u, v, x)
-        replace(g, v, u, w)
-        replace(g, w, x, v)
-        replace(g, x, w, u)
-        hand_over(g, v, x, e, f)
+        replace(state, u, v, x)
+        replace(state, v, u, w)
+        replace(state, w, x, v)
+        replace(state, x, w, u)
+        hand_over(state, v, x, edge, other)
         # Edge e keeps u, edge f keeps w.
-        g.ends[e, 1 - side], g.ends[f, 1 - at] = x, v
+        state.ends[edge, 1 - side], state.ends[other, 1 - at] = x, v
     return taken

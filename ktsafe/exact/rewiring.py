@@ -1,4 +1,4 @@
-"""Inserted edges that look like ties: an attacker who removes what looks inserted finds little.
+"""Inserted edges that look like ties: an attacker that removes what looks inserted finds little.
 
 Ties close triangles, edges joined at random close few. Two inserted edges between the same two
 classes may exchange ends: every vertex keeps its neighbours of each class, so that rows, cohorts

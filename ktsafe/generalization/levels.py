@@ -176,7 +176,7 @@ class _Maker:
             yield self._named(of_item[of_code], int(of_item.max()) + 1, spelt)
 
     def ranges(self) -> Iterator[Level]:
-        """Yield levels of ever wider ranges; who gave no value goes with the most similar one."""
+        """Yield levels of ever wider ranges; people without a value join the likest one."""
         borders = self.borders
         of_text = {text: i for i, text in enumerate(_ranges(borders))}
         n = len(of_text)
@@ -186,7 +186,7 @@ class _Maker:
         )
         has_missing = bool((of_code[self.codes] == n).any())
         items = self._items(of_code, n + has_missing, [""] * n + [MISSING] * has_missing, range(n))
-        # A level of n ranges says nothing of many who gave no value: they are a group besides.
+        # A level of n ranges says nothing of many people without a value: they are a group besides.
         counts = [count + len(items.apart) for count in (n, *_counts(n))]
         whole = np.arange(n + has_missing)
         found = [whole] if counts[0] == len(whole) else []

@@ -6,18 +6,22 @@ None of these libraries is imported: what a caller gives brings its own types al
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.columns import Columns
+from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
 from ktsafe.protection.input_faults import fault
 
 NONE = "none"
 """The sensitive attribute where there is none: nobody has it, and it is not written."""
+
+Written = Callable[[AttributedGraph, Columns], Any]
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -37,16 +41,20 @@ class Given:
     faults:
         What is wrong with ids and ends of edges; edges without an end are left out.
     of_edges:
-        Names of the attributes that edges have.
+        For each attribute of edges a value for each of `edges`. Of an edge that is given several
+        times it is the sum of numbers, or the first text.
+    times:
+        int64, shape (m,): how many times each edge is given.
     written:
-        Returns a released graph in the same kind.
+        Returns a released graph in the same kind, with columns beside its attributes.
     """
 
     ids: list[Hashable]
     columns: dict[str, list[object]]
     edges: NDArray[np.int64]
-    of_edges: frozenset[str]
-    written: Callable[[AttributedGraph], Any]
+    of_edges: dict[str, list[Any]]
+    times: NDArray[np.int64]
+    written: Written
     edges_repeated: int = 0
     loops: int = 0
     faults: tuple[InvalidGraph, ...] = ()
@@ -80,19 +88,28 @@ def _networkx(graph: Any) -> Given:
     _refuse_directed(directed=graph.is_directed(), hint="Convert it with graph.to_undirected().")
     ids = list(graph.nodes)
     position = {node: i for i, node in enumerate(ids)}
-    names = dict.fromkeys(name for _, data in graph.nodes(data=True) for name in data)
+    names = _names([data for _, data in graph.nodes(data=True)])
     columns = {name: [graph.nodes[node].get(name) for node in ids] for name in names}
     edges = [(position[u], position[v]) for u, v in graph.edges()]
-    of_edges = {name for _, _, data in graph.edges(data=True) for name in data}
+    every = [data for _, _, data in graph.edges(data=True)]
+    of_edges = {name: [data.get(name) for data in every] for name in _names(every)}
 
-    def written(released: AttributedGraph) -> Any:
+    def written(released: AttributedGraph, beside: Columns) -> Any:
         made = released.to_networkx()
         if _nothing_is_sensitive(released):
             for _, data in made.nodes(data=True):
                 del data[NONE]
+        for name, column in beside.of_vertices.items():
+            for v, value in enumerate(column):
+                if value is not None:
+                    made.nodes[v][name] = value
+        for name, column in beside.of_edges.items():
+            for (u, v), value in zip(released.edges.tolist(), column, strict=True):
+                if value is not None:
+                    made.edges[u, v][name] = value
         return made
 
-    return _given(ids, columns, _pairs(edges), frozenset(of_edges), written)
+    return _given(ids, columns, _pairs(edges), of_edges, written)
 
 
 def _igraph(graph: Any) -> Given:
@@ -102,12 +119,17 @@ def _igraph(graph: Any) -> Given:
     if "name" in columns:
         ids = columns.pop("name")
 
-    def written(released: AttributedGraph) -> Any:
-        edges = released.edges.tolist()
-        return type(graph)(released.n_vertices, edges, vertex_attrs=_texts(released))
+    def written(released: AttributedGraph, beside: Columns) -> Any:
+        return type(graph)(
+            released.n_vertices,
+            released.edges.tolist(),
+            vertex_attrs={**_texts(released), **beside.of_vertices},
+            edge_attrs=dict(beside.of_edges),
+        )
 
     edges = _pairs(graph.get_edgelist())
-    return _given(ids, columns, edges, frozenset(graph.es.attributes()), written)
+    of_edges = {name: list(graph.es[name]) for name in graph.es.attributes()}
+    return _given(ids, columns, edges, of_edges, written)
 
 
 def _sparse(matrix: Any, vertices: Any) -> Given:
@@ -125,15 +147,20 @@ def _sparse(matrix: Any, vertices: Any) -> Given:
         hint="Give both directions of each edge: matrix + matrix.T.",
     )
     once = row <= column
-    weighted = frozenset({"weight"} if np.any(cells.data[there] != 1) else ())
+    data = cells.data[there]
+    weighted = {WEIGHT: data[once].tolist()} if np.any(data != 1) else {}
 
-    def written(released: AttributedGraph) -> Any:
+    def written(released: AttributedGraph, beside: Columns) -> Any:
         low, high = released.edges.T
-        ones = np.ones(2 * len(low), dtype=matrix.dtype)
+        ones = np.array(beside.of_edges.get(WEIGHT, np.ones(len(low))), dtype=matrix.dtype)
         ends = np.concatenate((low, high)), np.concatenate((high, low))
-        made = type(cells)((ones, ends), shape=(released.n_vertices, released.n_vertices))
-        return made.asformat(matrix.format), _table(vertices, _texts(released))
+        cells = np.concatenate((ones, ones)), ends
+        made = kind(cells, shape=(released.n_vertices, released.n_vertices))
+        return made.asformat(matrix.format), _table(
+            vertices, {**_texts(released), **beside.of_vertices}
+        )
 
+    kind = type(cells)
     ids = columns.pop("id", None) or list(range(n))
     return _given(ids, columns, np.column_stack((row[once], column[once])), weighted, written)
 
@@ -155,25 +182,35 @@ def _tables(edges: Any, vertices: Any) -> Given:
     )
     lost = np.flatnonzero((pairs < 0).any(axis=1)).tolist()
     faults = [fault("An edge ends at a vertex that is not among the vertices.", lost)][: len(lost)]
-    pairs = np.delete(pairs, lost, axis=0)
+    there = np.delete(np.arange(len(pairs)), lost)
+    of_edges = {name: [column[i] for i in there.tolist()] for name, column in ends.items()}
 
-    def written(released: AttributedGraph) -> Any:
+    def written(released: AttributedGraph, beside: Columns) -> Any:
         low, high = released.edges.T.tolist() if released.n_edges else ([], [])
-        named: dict[str, list[Any]] = {"id": list(range(released.n_vertices)), **_texts(released)}
-        return _table(edges, {"source": low, "target": high}), _table(vertices, named)
+        ids = {"id": list(range(released.n_vertices))}
+        named: dict[str, list[Any]] = {**ids, **_texts(released), **beside.of_vertices}
+        joined = {"source": low, "target": high, **beside.of_edges}
+        return _table(edges, joined), _table(vertices, named)
 
-    return _given(ids, columns, pairs, frozenset(ends), written, faults)
+    return _given(ids, columns, pairs[there], of_edges, written, faults)
 
 
 def extra_faults(
-    given_: Given, published: Collection[str], ignore: Collection[str]
+    given_: Given,
+    published: Collection[str],
+    ignore: Collection[str],
+    insensitive: Collection[str] = (),
+    edge_columns: Collection[str] = (),
 ) -> list[InvalidGraph]:
-    """Return what would be dropped in silence, and what is to be ignored and does not occur."""
-    known = given_.columns.keys() | given_.of_edges
+    """Return what would be dropped in silence, and what is named and does not occur."""
+    known = given_.columns.keys() | given_.of_edges.keys()
     nobodys = "".join(f"No vertex has {name!r}. " for name in sorted(set(published) - known))
     found = []
-    for whose, names in (("Vertices", given_.columns.keys()), ("Edges", given_.of_edges)):
-        if extra := sorted(str(name) for name in set(names) - set(published) - set(ignore)):
+    for whose, names, shown in (
+        ("Vertices", given_.columns.keys(), {*published, *insensitive}),
+        ("Edges", given_.of_edges.keys(), {*edge_columns}),
+    ):
+        if extra := sorted(str(name) for name in set(names) - shown - set(ignore)):
             found.append(
                 InvalidGraph(
                     f"{whose} have {', '.join(map(repr, extra))}, which a release would not show.",
@@ -182,6 +219,12 @@ def extra_faults(
             )
     if absent := sorted(set(ignore) - known):
         found.append(InvalidGraph(f"Nothing has {absent[0]!r}, which is to be ignored."))
+    if absent := sorted(set(insensitive) - given_.columns.keys()):
+        found.append(InvalidGraph(f"No vertex has {absent[0]!r}, which is to be insensitive."))
+    if absent := sorted(set(edge_columns) - given_.of_edges.keys() - {WEIGHT}):
+        found.append(InvalidGraph(f"No edge has {absent[0]!r}, which is to be published."))
+    if twice := sorted(set(insensitive) & {*published, *ignore} | set(edge_columns) & {*ignore}):
+        found.append(InvalidGraph(f"Two roles are declared for {twice[0]!r}."))
     return found
 
 
@@ -189,8 +232,8 @@ def _given(
     ids: list[Hashable],
     columns: dict[str, list[object]],
     edges: NDArray[np.int64],
-    of_edges: frozenset[str],
-    written: Callable[[AttributedGraph], Any],
+    of_edges: Mapping[str, Sequence[object]],
+    written: Written,
     faults: Sequence[InvalidGraph] = (),
 ) -> Given:
     """Return what was given, each edge once and without loops, with all faults of ids."""
@@ -204,17 +247,24 @@ def _given(
         found.append(fault("A vertex has no id.", nobody))
     is_loop = edges[:, 0] == edges[:, 1]
     pairs = np.sort(edges[~is_loop], axis=1)
-    once = np.unique(pairs, axis=0)
+    once, at, times = np.unique(pairs, axis=0, return_inverse=True, return_counts=True)
+    which = np.full(len(edges), -1, dtype=np.int64)
+    which[~is_loop] = at.reshape(-1)
     return Given(
         ids,
         columns,
         once,
-        of_edges,
+        {name: combined(column, which, len(once)) for name, column in of_edges.items()},
+        times,
         written,
         edges_repeated=len(pairs) - len(once),
         loops=int(is_loop.sum()),
         faults=tuple(found),
     )
+
+
+def _names(every: Sequence[Mapping[str, Any]]) -> dict[str, None]:
+    return dict.fromkeys(name for data in every for name in data)
 
 
 def _nothing_is_sensitive(released: AttributedGraph) -> bool:

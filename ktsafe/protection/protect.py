@@ -11,6 +11,8 @@ import numpy as np
 
 from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
+from ktsafe.columns import Columns, exchanged_and_checked
+from ktsafe.columns.repeated import WEIGHT
 from ktsafe.errors import AbsentFromGraph, InvalidGraph, InvalidParams, Worthless
 from ktsafe.generalization.advice import POOR, Advice, advised
 from ktsafe.generalization.lattice import Lattice
@@ -22,6 +24,7 @@ from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
 from ktsafe.protection.input_faults import raise_together, value_faults
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
+from ktsafe.schema_check import check_texts
 from ktsafe.strategies import Progress, check_strategy, default_strategy
 from ktsafe.verify import verify_graph
 
@@ -46,6 +49,8 @@ def protect(
     generalize: Generalize = "none",
     keep: Collection[str] = (),
     hierarchies: Mapping[str, Sequence[Declared]] | None = None,
+    insensitive: Collection[str] = (),
+    edge_columns: Collection[str] = (),
     ignore: Collection[str] = (),
     strategy: str | None = None,
     effort: Effort = "balanced",
@@ -61,7 +66,8 @@ def protect(
     graph:
         An undirected graph: networkx or igraph with attributes of vertices; or edges, as a pandas
         or pyarrow table with columns `source` and `target`, or as a symmetric scipy sparse matrix.
-        Repeated edges and self-loops are ignored, and counted in the report.
+        Edges are one in either direction and however often they are given. Repeated edges and
+        self-loops are counted in the report.
     vertices:
         For edges alone, a table of vertices: a column `id` (for a matrix it may be missing: rows
         are in order), and one for each attribute.
@@ -83,9 +89,14 @@ def protect(
     hierarchies:
         For attributes the only ways that they may be told, the finest first: groups of values, or
         borders of numbers or dates.
+    insensitive, edge_columns:
+        Attributes of vertices and of edges that are published and do not protect anybody: values
+        are exchanged (`ktsafe.columns.exchange`), so that shares of values and how they go with
+        numbers of ties hold, and nothing else that they go with does. "weight", where edges have
+        none, is how many times each is given; numbers of repeated edges are added.
     ignore:
-        Attributes of vertices and edges that the release shall not show ("weight", "name"). Any
-        other that is not named above is refused, rather than dropped in silence.
+        Attributes of vertices and edges that the release shall not show ("name"). Any other that is
+        not named above is refused, rather than dropped in silence.
     strategy:
         How to anonymize, see `AnonymizeOptions`; None: "exact", beyond one hop "aligned".
     effort:
@@ -145,21 +156,35 @@ def protect(
     if generalize == "none" and (keep or hierarchies):
         raise InvalidParams("keep and hierarchies say how to generalize.", hint='Say "auto".')
     seen = given(graph, vertices)
-    truth = _truth(seen, quasi_identifiers, sensitive, sensitive_values, buckets, groups, ignore)
+    beside = _columns(seen, insensitive, edge_columns)
+    roles = (ignore, insensitive, edge_columns)
+    truth = _truth(seen, quasi_identifiers, sensitive, sensitive_values, buckets, groups, roles)
     advice = _advice(truth, params, hierarchies, keep) if generalize == "auto" else None
     told = truth if advice is None else advice.lattice.at(advice.best.setting.levels)
-    made = anonymize(
-        told, params, rng=np.random.default_rng(rng), options=options, progress=progress
-    )
+    drawn = np.random.default_rng(rng)
+    made = anonymize(told, params, rng=drawn, options=options, progress=progress)
     verify_graph(made.graph, params, certificate=made.shift).raise_if_unsafe()
+    shown = exchanged_and_checked(beside, told, made, params.k, drawn)
     owners = enumerate(made.origin.tolist())
     mapping = {published: seen.ids[owner] for published, owner in owners if owner >= 0}
     ignored = {"repeated edges": seen.edges_repeated, "self-loops": seen.loops}
     named = _named(seen, told, params.k)
-    provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored)
-    found = Protected(seen.written(made.graph), params, PrivateMapping(mapping), named, provenance)
+    provenance = Provenance(truth, told, made, seen.ids, advice, named, ignored, (beside, shown))
+    released = seen.written(made.graph, shown)
+    found = Protected(released, params, PrivateMapping(mapping), named, provenance)
     _check_utility(found, min_f1)
     return found
+
+
+def _columns(seen: Given, insensitive: Collection[str], edge_columns: Collection[str]) -> Columns:
+    """Return the columns to publish; of those that do not occur `_truth` tells."""
+    check_texts("insensitive", insensitive)
+    check_texts("edge_columns", edge_columns)
+    of_edges = {WEIGHT: seen.times.tolist(), **seen.of_edges}
+    return Columns(
+        {name: seen.columns[name] for name in insensitive if name in seen.columns},
+        {name: of_edges[name] for name in edge_columns if name in of_edges},
+    ).typed()
 
 
 def _truth(
@@ -169,7 +194,7 @@ def _truth(
     sensitive_values: SensitiveValues,
     buckets: Mapping[str, tuple[Border, ...]] | None,
     groups: Mapping[str, Groups] | None,
-    ignore: Collection[str],
+    roles: tuple[Collection[str], Collection[str], Collection[str]],
 ) -> AttributedGraph:
     """Return the true graph, or refuse what was given for all that is wrong with it."""
     columns: Mapping[str, list[Any]] = seen.columns
@@ -197,7 +222,7 @@ def _truth(
         schema, columns = composite_sensitive(tuple(quasi_identifiers), parts, columns, name)
         schema = dataclasses.replace(schema, buckets=told[0], groups=told[2])
         published = {*schema.quasi_identifiers, *parts}
-    faults = [*seen.faults, *extra_faults(seen, published, ignore)]
+    faults = [*seen.faults, *extra_faults(seen, published, *roles)]
     truth = None
     try:
         truth = AttributedGraph.from_columns(schema, columns, seen.edges)

@@ -10,9 +10,9 @@ import json
 import warnings
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe.errors import KtsafeError
 from ktsafe.reader.published import StudiedRelease, StudiedTable
@@ -115,17 +115,15 @@ def _read_one(folder: Path) -> StudiedRelease:
             if hashlib.sha256(content).hexdigest() != digests[name]:
                 msg = f"{Path(name).name} of a release is not as its manifest says."
                 raise NotARelease(msg, hint="Get the release again.")
-        vertices = _rows(found["vertices.csv"])
-        edges = _rows(found["edges.csv"])
-        names, ids = next(vertices)[1:], []
-        columns: list[list[str]] = [[] for _ in names]
-        for vertex, *row in vertices:
-            ids.append(vertex)
-            for column, value in zip(columns, row, strict=True):
-                column.append(value)
+        (ids,), columns = _table(found["vertices.csv"], 1)
+        (sources, targets), _ = _table(found["edges.csv"], 2)
         position = {vertex: i for i, vertex in enumerate(ids)}
-        next(edges)
-        ends = [(position[a], position[b]) for a, b in edges]
+        ends = [(position[a], position[b]) for a, b in zip(sources, targets, strict=True)]
+        of_edges: dict[str, NDArray[np.str_]] = {}
+        if "columns.csv" in found:
+            columns |= _beside(found["columns.csv"], [ids])
+        if "edge_columns.csv" in found:
+            of_edges = _beside(found["edge_columns.csv"], [sources, targets])
         tables = _tables(found.get("statistics.json"))
     except (OSError, ValueError, LookupError, StopIteration) as error:
         msg = "This folder holds no intact release."
@@ -133,14 +131,29 @@ def _read_one(folder: Path) -> StudiedRelease:
     return StudiedRelease(
         manifest,
         np.array(ids, dtype=np.str_),
-        {name: np.array(c, dtype=np.str_) for name, c in zip(names, columns, strict=True)},
+        columns,
         np.array(ends, dtype=np.int64).reshape(-1, 2),
         tables,
+        edge_columns=of_edges,
     )
 
 
-def _rows(content: bytes) -> Any:
-    return csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
+def _table(content: bytes, n_keys: int) -> tuple[list[list[str]], dict[str, NDArray[np.str_]]]:
+    """Return the columns of a table that name its rows, and the others by name."""
+    header, *rows = csv.reader(io.StringIO(content.decode("utf-8"), newline=""))
+    if any(len(row) != len(header) for row in rows):
+        raise ValueError("A row has another length than its header.")
+    columns = [[row[j] for row in rows] for j in range(len(header))]
+    named = zip(header[n_keys:], columns[n_keys:], strict=True)
+    return columns[:n_keys], {name: np.array(column, dtype=np.str_) for name, column in named}
+
+
+def _beside(content: bytes, keys: list[list[str]]) -> dict[str, NDArray[np.str_]]:
+    """Return the columns of a table whose rows are named as those of another one."""
+    found, columns = _table(content, len(keys))
+    if found != keys:
+        raise ValueError("Its rows are others.")
+    return columns
 
 
 def _tables(content: bytes | None) -> list[StudiedTable]:

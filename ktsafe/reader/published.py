@@ -59,7 +59,7 @@ class StudiedRelease:
     ids:
         Published ids, shape (n,); people without a tie are among them.
     columns:
-        The values of each attribute, by position.
+        The values of each attribute, insensitive columns included, by position.
     edges:
         int64, shape (m, 2): positions.
     tables:
@@ -67,6 +67,8 @@ class StudiedRelease:
     signature:
         "unsigned", "not checked" (no key was given), "valid", or "vouched for": a later release
         with a valid signature names this one.
+    edge_columns:
+        The values of each column of edges, in their order.
     """
 
     manifest: Mapping[str, Any]
@@ -75,6 +77,7 @@ class StudiedRelease:
     edges: NDArray[np.int64]
     tables: Sequence[StudiedTable] = ()
     signature: Signature = "not checked"
+    edge_columns: Mapping[str, NDArray[np.str_]] = dataclasses.field(default_factory=dict)
 
     @property
     def release_id(self) -> str:
@@ -92,7 +95,7 @@ class StudiedRelease:
         return np.concatenate((self.edges, self.edges[:, ::-1])).T
 
     def to_networkx(self) -> nx.Graph:
-        """Return the graph by ids, with attributes, and with the people who have no tie."""
+        """Return the graph by ids, with attributes, and with the people without a tie."""
         import networkx as nx
 
         graph: nx.Graph = nx.Graph()
@@ -101,11 +104,13 @@ class StudiedRelease:
             graph.add_node(
                 vertex, **{name: str(column[i]) for name, column in self.columns.items()}
             )
-        graph.add_edges_from((ids[a], ids[b]) for a, b in self.edges.tolist())
+        for i, (a, b) in enumerate(self.edges.tolist()):
+            beside = {name: str(column[i]) for name, column in self.edge_columns.items()}
+            graph.add_edge(ids[a], ids[b], **beside)
         return graph
 
     def to_igraph(self) -> igraph.Graph:
-        """Return the graph with ids as `name`, with attributes, and people who have no tie."""
+        """Return the graph with ids as `name`, with attributes, and people without a tie."""
         import igraph
 
         columns = {name: column.tolist() for name, column in self.columns.items()}
@@ -113,6 +118,7 @@ class StudiedRelease:
             n=len(self.ids),
             edges=self.edges.tolist(),
             vertex_attrs={"name": self.ids.tolist(), **columns},
+            edge_attrs={name: column.tolist() for name, column in self.edge_columns.items()},
         )
 
     def to_pandas(self) -> tuple[pd.DataFrame, pd.DataFrame]:
@@ -120,7 +126,8 @@ class StudiedRelease:
         import pandas as pd
 
         vertices = pd.DataFrame(dict(self.columns), index=pd.Index(self.ids, name="id"))
-        return vertices, pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
+        edges = pd.DataFrame(self.ids[self.edges], columns=["source", "target"])
+        return vertices, edges.assign(**self.edge_columns)
 
     def estimate(
         self, figure: str, *values: str, by: str | None = None, across: str | None = None

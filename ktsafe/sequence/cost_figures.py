@@ -1,4 +1,4 @@
-"""Private figures of the current release: what it costs against the true graph, and who waits."""
+"""Private figures of the current release: its cost against the true graph, waiting people."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Figures:
         Places that are nobody's: never anybody's, or formerly somebody's; people without a place.
     inserted_edges, residual_edges:
         Released edges that are no true tie: inserted ones (true ties that were removed since
-        among them), and former ties of people who left the place.
+        among them), and former ties of people that left the place.
     residual_age_max, residual_age_median:
         Releases that have shown residual edges since their person left, the oldest and the median.
     held_edges:

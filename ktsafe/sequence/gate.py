@@ -6,7 +6,7 @@ ever sensitive, and all members on one exact location: one class, and for every 
 number of neighbours. Then every protection set of every release is a union of cohorts, and so is
 every intersection of them.
 
-*The cover*: who visibly changes must not be alone in how. D(v) is what v visibly gains and loses
+*The cover*: a visible change must be shared. D(v) is what v visibly gains and loses
 from one release to the next: two multisets of classes. Source: k_delta in the definition of a
 sequence's guarantee. Here v's whole cohort, which is part of every CS_W(v), changes as v does.
 """
@@ -106,8 +106,8 @@ def visible_changes(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]
 def check_cover(state: State) -> None:
     """Raise unless all members of a cohort change alike, or none does.
 
-    Then no later split of a cohort can part those who changed alike: whatever the parts are, each
-    has at least k of them.
+    Then no later split of a cohort can part members that changed alike: whatever the parts are,
+    each has at least k of them.
 
     Raises
     ------

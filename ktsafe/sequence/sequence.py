@@ -191,7 +191,7 @@ class Sequence:
         return cost_figures.figures_of(self._state)
 
     def tree_counts(self) -> dict[str, int]:
-        """Return how many leaves of the kt-tree of people who wait the last release asked about.
+        """Return how many leaves of the kt-tree of waiting people the last release asked about.
 
         Those whose pivots were kept from the former release, and computed.
         """
@@ -227,6 +227,24 @@ class Sequence:
                 changed[name] = page
         self._digests = digests
         return changed
+
+    def forget_with(self, key: bytes) -> None:
+        """From now on keep only hashes of attribute texts that nobody has, with this key.
+
+        The releases are the same, whenever a text is forgotten; but who is inserted gets no value
+        that nobody has. Without a key all texts stay.
+        """
+        self._state.codes.key = key
+
+    def forget_texts(self, alive: NDArray[np.int64]) -> None:
+        """Keep only hashes of attribute texts that no place shows and nobody has.
+
+        Parameters
+        ----------
+        alive:
+            Keys of the people who have not left since the current release.
+        """
+        self._state.forget_texts(self._spec.configured, alive)
 
     def mark_saved(self) -> None:
         """Note that all pages are saved as they are now."""

@@ -118,9 +118,11 @@ def apply(context: StepContext, changes: Changes) -> set[int]:
     state = context.state
     _remove_ties(state, changes)
     left = depart(context, np.sort(_rows(state, changes.left)))
+    # Here, whatever an erasure took out before: who is inserted gets no value that nobody has.
+    state.forget_texts(context.spec.configured)
     _change(state, changes)
     if (state.people.rows_of(changes.joined) != NOBODY).any():
-        raise InvalidGraph("Somebody joins who is there already.")
+        raise InvalidGraph("A person joins that is there already.")
     state.join(changes.joined, *state.codes.of_all(changes.joined_values))
     _add_ties(state, changes)
     return left
@@ -130,7 +132,7 @@ def _rows(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return the rows of people."""
     rows = state.people.rows_of(keys)
     if (rows == NOBODY).any():
-        raise InvalidGraph("Changes name a person who is not there.")
+        raise InvalidGraph("Changes name a person that is not there.")
     return rows
 
 
@@ -144,7 +146,7 @@ def _ties(state: State, keys: NDArray[np.int64]) -> NDArray[np.int64]:
 def _remove_ties(state: State, changes: Changes) -> None:
     """Forget true ties; a released one is known as ended.
 
-    Those of people who leave are left to their departure, which makes them residual.
+    Those of leavers are left to their departure, which makes them residual.
     """
     leaves = np.isin(changes.ties_removed, changes.left).any(axis=1)
     ties = _ties(state, changes.ties_removed[~leaves])

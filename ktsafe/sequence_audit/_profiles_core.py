@@ -77,13 +77,13 @@ def profiles(
     codes: NDArray[np.int64],
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return pointer and flat profiles of `vertices`; codes has shape (n, q)."""
-    q = codes.shape[1]
+    n_columns = codes.shape[1]
     capacity = 0
     degree_max = 0
     for v in vertices:
         degree = indptr[v + 1] - indptr[v]
         degree_max = max(degree_max, degree)
-        capacity += 1 + q + 2 * q * (degree + 1)
+        capacity += 1 + n_columns + 2 * n_columns * (degree + 1)
     pointer = np.zeros(vertices.shape[0] + 1, dtype=np.int64)
     flat = np.empty(capacity, dtype=np.int64)
     near = np.empty(degree_max + 1, dtype=np.int64)
@@ -93,10 +93,10 @@ def profiles(
         degree = indptr[v + 1] - indptr[v]
         flat[filled] = degree
         filled += 1
-        for a in range(q):
+        for a in range(n_columns):
             flat[filled] = codes[v, a]
             filled += 1
-        for a in range(q):
+        for a in range(n_columns):
             near[0] = codes[v, a]
             for i in range(degree):
                 near[i + 1] = codes[indices[indptr[v] + i], a]
@@ -118,7 +118,7 @@ def profiles(
 def are_similar(
     pointer: NDArray[np.int64],
     flat: NDArray[np.int64],
-    q: int,
+    n_columns: int,
     rows: tuple[int, int],
     tolerance: tuple[int, int],
 ) -> bool:
@@ -134,8 +134,8 @@ def are_similar(
     size_1 = flat[x] + 1
     size_2 = flat[y] + 1
     limit = 2 * tolerance[0] * size_1 * size_2
-    x += 1 + q
-    y += 1 + q
+    x += 1 + n_columns
+    y += 1 + n_columns
     attribute = 0
     distance = 0
     while x < x_stop or y < y_stop:
@@ -164,7 +164,7 @@ def are_similar(
 @kernel
 def similar_pairs(
     stored: Profiles,
-    q: int,
+    n_columns: int,
     is_new: NDArray[np.bool_],
     begin: NDArray[np.int64],
     stop: NDArray[np.int64],
@@ -189,7 +189,7 @@ def similar_pairs(
         for y in range(begin[x], stop[x]):
             if y == x or (is_new[y] and y < x):
                 continue
-            if are_similar(stored.pointer, stored.flat, q, (x, y), tolerance):
+            if are_similar(stored.pointer, stored.flat, n_columns, (x, y), tolerance):
                 found[written, 0] = x
                 found[written, 1] = y
                 written += 1

@@ -1,4 +1,4 @@
-"""Contract tests for connectors of your own: derive a class, give a `world` fixture, run pytest.
+"""Contract tests for connectors and attacks of your own: derive a class, run pytest.
 
 >>> from ktsafe.testing import ReleaseContract
 >>> sorted(name for name in vars(ReleaseContract) if name.startswith("test_"))[:2]
@@ -7,11 +7,13 @@
 The connectors that come with the program pass the same tests. This package needs pytest.
 """
 
+from ktsafe.testing.attack_contract import AttackContract
 from ktsafe.testing.letter_contract import LetterContract, LetterWorld
 from ktsafe.testing.release_contract import ReleaseContract, ReleaseWorld
 from ktsafe.testing.source_contract import SourceContract, SourceWorld
 
 __all__ = [
+    "AttackContract",
     "LetterContract",
     "LetterWorld",
     "ReleaseContract",

@@ -17,7 +17,7 @@ from ktsafe.kernels import inner_kernel, kernel
 
 
 class WideRows(NamedTuple):
-    """Histograms as runs: attribute a of row r is `pointer[r * q + a]:pointer[r * q + a + 1]`."""
+    """Histograms as runs: attribute a of row r is run `r * n_columns + a` of `pointer`."""
 
     pointer: NDArray[np.int64]
     column: NDArray[np.int32]
@@ -68,14 +68,14 @@ def scaled_limit(size_1: int, size_2: int, numerator: int, denominator: int) -> 
 
 @inner_kernel
 def wide_similar(
-    wide: WideRows, q: int, row_1: int, row_2: int, size_1: int, size_2: int, limit: int
+    wide: WideRows, n_columns: int, row_1: int, row_2: int, size_1: int, size_2: int, limit: int
 ) -> bool:
     """Return whether sum |c1 * size_2 - c2 * size_1| <= limit for every attribute."""
-    for a in range(q):
-        x = wide.pointer[row_1 * q + a]
-        x_stop = wide.pointer[row_1 * q + a + 1]
-        y = wide.pointer[row_2 * q + a]
-        y_stop = wide.pointer[row_2 * q + a + 1]
+    for a in range(n_columns):
+        x = wide.pointer[row_1 * n_columns + a]
+        x_stop = wide.pointer[row_1 * n_columns + a + 1]
+        y = wide.pointer[row_2 * n_columns + a]
+        y_stop = wide.pointer[row_2 * n_columns + a + 1]
         distance = 0
         while x < x_stop or y < y_stop:
             if y == y_stop or (x < x_stop and wide.column[x] < wide.column[y]):

@@ -41,10 +41,10 @@ def neighbourhood_hashes(
 
     Equal histograms have equal sums; the converse is only likely and is never relied on.
     """
-    n, q = columns.shape
+    n, n_columns = columns.shape
     own = np.zeros(n, dtype=np.uint64)
     for v in range(n):
-        for a in range(q):
+        for a in range(n_columns):
             own[v] += weights[columns[v, a]]
     hashes = own.copy()
     for e in range(edges.shape[0]):
@@ -69,19 +69,19 @@ def narrow_histograms(
     Rows of vertices above `NARROW_SIZE_MAX` stay as they are, and so do all others: concurrent
     calls may share the histograms.
     """
-    q = columns.shape[1]
+    n_columns = columns.shape[1]
     for v in range(begin, stop):
         if sizes[v] <= NARROW_SIZE_MAX:
-            for a in range(q):
+            for a in range(n_columns):
                 histograms[v, columns[v, a]] += 1
     for e in range(edges.shape[0]):
         u = edges[e, 0]
         v = edges[e, 1]
         if begin <= u < stop and sizes[u] <= NARROW_SIZE_MAX:
-            for a in range(q):
+            for a in range(n_columns):
                 histograms[u, columns[v, a]] += 1
         if begin <= v < stop and sizes[v] <= NARROW_SIZE_MAX:
-            for a in range(q):
+            for a in range(n_columns):
                 histograms[v, columns[u, a]] += 1
 
 
@@ -97,19 +97,19 @@ def wide_rows(
     The neighbours of `vertices[r]` are `neighbours[indptr[r]:indptr[r + 1]]`.
     """
     n_rows = vertices.shape[0]
-    q = columns.shape[1]
+    n_columns = columns.shape[1]
     size_max = 1
     for r in range(n_rows):
         size_max = max(size_max, indptr[r + 1] - indptr[r] + 1)
-    capacity = q * (indptr[n_rows] + n_rows)
-    pointer = np.zeros(n_rows * q + 1, dtype=np.int64)
+    capacity = n_columns * (indptr[n_rows] + n_rows)
+    pointer = np.zeros(n_rows * n_columns + 1, dtype=np.int64)
     column = np.empty(capacity, dtype=np.int32)
     count = np.empty(capacity, dtype=np.int64)
     members = np.empty(size_max, dtype=np.int32)
     filled = 0
     for r in range(n_rows):
         degree = indptr[r + 1] - indptr[r]
-        for a in range(q):
+        for a in range(n_columns):
             members[0] = columns[vertices[r], a]
             for i in range(degree):
                 members[i + 1] = columns[neighbours[indptr[r] + i], a]
@@ -122,7 +122,7 @@ def wide_rows(
                     column[filled] = members[i]
                     count[filled] = 1
                     filled += 1
-            pointer[r * q + a + 1] = filled
+            pointer[r * n_columns + a + 1] = filled
     return pointer, column[:filled].copy(), count[:filled].copy()
 
 
@@ -134,7 +134,7 @@ def starts_location(
     histograms: NDArray[np.int16],
     row: NDArray[np.int64],
     wide: WideRows,
-    q: int,
+    n_columns: int,
 ) -> NDArray[np.bool_]:
     """Return for each position of `order` whether its vertex differs from the one before it.
 
@@ -155,10 +155,10 @@ def starts_location(
                     equal = False
                     break
         else:
-            x = wide.pointer[row[u] * q]
-            y = wide.pointer[row[v] * q]
-            length = wide.pointer[(row[u] + 1) * q] - x
-            equal = length == wide.pointer[(row[v] + 1) * q] - y
+            x = wide.pointer[row[u] * n_columns]
+            y = wide.pointer[row[v] * n_columns]
+            length = wide.pointer[(row[u] + 1) * n_columns] - x
+            equal = length == wide.pointer[(row[v] + 1) * n_columns] - y
             for e in range(length if equal else 0):
                 if (
                     wide.column[x + e] != wide.column[y + e]
@@ -227,7 +227,7 @@ def scan_bands(
     all calls, and its two ends are both counted, so `found`, shape (1 + flags, locations), must
     not be shared by concurrent calls.
     """
-    q = locations.offsets.shape[0] - 1
+    n_columns = locations.offsets.shape[0] - 1
     scratch = np.empty((2, BLOCK), dtype=np.int16)
     for i in range(begin, stop):
         segment = locations.segment_of[i]
@@ -243,6 +243,6 @@ def scan_bands(
             else:
                 for j in range(first, last):
                     if wide_similar(
-                        wide, q, locations.row[i], locations.row[j], size_1, size_2, limit
+                        wide, n_columns, locations.row[i], locations.row[j], size_1, size_2, limit
                     ):
                         add_pair(locations, i, j, found)

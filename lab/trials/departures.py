@@ -12,8 +12,9 @@ The attacker knows the quasi-identifiers that a person is shown with, and in whi
 left the place. `named` is the share found by naming, among the ids shown so, one of those whose
 visible change is the rarest: it vanished, or the values before and after; then the kinds of
 neighbours that it gained and lost. `by value` looks at values only. `control` names any id shown
-so. `command` is what `ktsafe attack` says of the service's own folder, in which the leavers are
-blank. The count reads the files of the releases as text and uses none of the product's code.
+so. `command` is what `ktsafe audit --attacks` says of the service's own folder, in which the
+leavers are blank. The count reads the files of the releases as text and uses none of the
+product's code.
 """
 
 from __future__ import annotations
@@ -137,8 +138,8 @@ def _copy_new(audits: Path, copies: Path) -> None:
 
 
 def _command(site: Path, feed: Path) -> str:
-    """Return what `ktsafe attack` says of the folder that the service leaves."""
-    command = [sys.executable, "-m", "ktsafe.stream.cli", "attack", "--json", "--attacks=departure"]
+    """Return what `ktsafe audit --attacks` says of the folder that the service leaves."""
+    command = [sys.executable, "-m", "ktsafe.stream.cli", "audit", "--json", "--attacks=departure"]
     command += [f"--map={site / 'state' / 'audit'}", f"--truth={feed}", str(site / "releases")]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     if done.returncode:

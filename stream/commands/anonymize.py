@@ -23,7 +23,7 @@ from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.new_folders import check_folders
+from ktsafe.stream.files.atomic_folder import check_folders
 from ktsafe.stream.formatting import cost_in_words, number
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
@@ -40,6 +40,7 @@ from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
     from ktsafe.anonymization import Anonymized
+    from ktsafe.columns import Columns
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release
 
@@ -168,15 +169,18 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
+    from ktsafe.columns import exchanged_and_checked
     from ktsafe.generalization.named_values import named_values
     from ktsafe.stream.files.atomic_folder import atomic_folder
     from ktsafe.stream.files.composite_schema import CompositeSchema
-    from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_graph, read_schema
+    from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_attributes, read_graph
     from ktsafe.stream.files.releases_write import ReleaseHeader
     from ktsafe.stream.files.single_release import write_private, written_and_verified
 
-    declared = NO_ATTRIBUTES if places.schema is None else read_schema(places.schema)
-    source = read_graph(places.vertices, places.edges, declared)
+    declared, table = (
+        (NO_ATTRIBUTES, None) if places.schema is None else read_attributes(places.schema)
+    )
+    source = read_graph(places.vertices, places.edges, declared, table)
     compile_first(options.strategy)
     started = time.perf_counter()
     source, said = (source, None) if keep is None else _generalized(source, places, params, keep)
@@ -185,6 +189,7 @@ def _anonymized(
         result = anonymize(
             source.graph, params, rng=rng, options=options, executor=executor, progress=progress
         )
+        shown = exchanged_and_checked(source.columns, source.graph, result, params.k, rng)
     seconds = time.perf_counter() - started
     # The release takes its place last: where it is seen, it was verified and has its audit.
     with (
@@ -199,12 +204,15 @@ def _anonymized(
             None,
             params,
             generalized=named_values(source.graph.schema.groups, source.people, params.k),
+            columns=shown,
         )
         release, verdict, ids = written_and_verified(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
         progress("measuring", 0.5)
         figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
+        if shown.of_vertices:
+            figures["known_columns"] = _attacked(source, result, params, shown)
         write_private(audit_room, source.ids, result, ids, figures)
     if places.report is not None:
         _write_report(places.report, places.out, release, figures)
@@ -271,6 +279,18 @@ def _figures(
         return measured(
             figures, source.graph, result.graph, result.origin, params, progress=progress
         )
+
+
+def _attacked(
+    source: GraphFile, result: Anonymized, params: PrivacyParams, shown: Columns
+) -> list[dict[str, Any]]:
+    """Return what an attacker finds who knows all insensitive columns of people."""
+    from ktsafe.attacks import Case
+    from ktsafe.attacks.known_columns import known_columns
+
+    case = Case(source.graph, result.graph, result.origin.astype("int64"))
+    found = known_columns(case, params, source.columns.of_vertices, shown.of_vertices)
+    return [each.to_mapping() for each in found]
 
 
 def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:

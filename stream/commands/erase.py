@@ -11,16 +11,16 @@ import typer
 from ktsafe.state.errors import StateLocked
 from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Config, Json, Wait, Yes, ask_first, say
-from ktsafe.stream.process.private_folder import check_there
+from ktsafe.stream.process.private_folder import STORE, check_there
 
 if TYPE_CHECKING:
     from ktsafe.state.store import GraphStore
     from ktsafe.stream.config.settings import Settings
 
-REMAINS = (
-    "Out of reach: releases already published, backups of the state folder, and the feed itself. "
-    "Erase the person at the source too: later events would bring them back."
+OUT_OF_REACH = (
+    "Out of reach: releases already published, backups of the state folder, and the feed itself."
 )
+REMAINS = f"{OUT_OF_REACH} Erase the person at the source too: later events would bring them back."
 
 
 def erase(
@@ -29,6 +29,14 @@ def erase(
     ],
     config: Config,
     yes: Yes = False,
+    prove: Annotated[
+        bool,
+        typer.Option(
+            "--prove",
+            help="Erase nothing: read every byte that is kept, and say where these ids, or "
+            "values of attributes, are left.",
+        ),
+    ] = False,
     wait: Wait = 600.0,
     as_json: Json = False,
 ) -> int:
@@ -45,6 +53,8 @@ def erase(
 
     settings = configuration.load(config)
     ids = _ids(person)
+    if prove:
+        return _prove(settings, ids, wait, as_json=as_json)
     if not yes:
         ask_first(f"Erase {len(ids):,} person(s) for good?")
     report = ask(places.private_folder(settings), "erase", {"ids": ids}, patience_s=wait)
@@ -59,6 +69,27 @@ def erase(
     report["note"] = REMAINS
     say(report, "\n".join(_lines(report)), as_json=as_json)
     return Exit.OK
+
+
+def _prove(settings: Settings, texts: list[str], wait_s: float, *, as_json: bool) -> int:
+    """Say what is left of ids and values; 1 if anything is."""
+    from ktsafe.stream.commands.state import parts_now
+    from ktsafe.stream.config import places
+    from ktsafe.stream.maintenance.remains import remains
+
+    letters = settings.config.dead_letters.private_file(settings.site)
+    private = places.private_folder(settings)
+    with parts_now(settings, wait_s) as parts:
+        others = [path for path in sorted(private.iterdir()) if path.name != STORE]
+        others += [letters] if letters is not None and letters.exists() else []
+        left = remains(texts, [parts.store, *others])
+    report = {"looked_for": len(texts), "left": left, "note": OUT_OF_REACH}
+    lines = [f"left      {n:,} in {place}" for place, n in left.items()]
+    lines = lines or [f"left      nothing of {len(texts):,}"]
+    if letters is None:
+        lines.append("letters   in a topic: not looked at")
+    say(report, "\n".join([*lines, f"note      {OUT_OF_REACH}"]), as_json=as_json)
+    return Exit.UNSAFE if left else Exit.OK
 
 
 def _lines(report: dict[str, Any]) -> list[str]:

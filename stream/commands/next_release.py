@@ -141,12 +141,14 @@ def _check_there(*files: Path) -> None:
 
 def _begin(folder: Path, schema: Path | None, k: int, seed: int | None) -> None:
     """Make the folder of a sequence; its configuration comes last, when all else is there."""
-    from ktsafe.stream.files.graphs import read_schema
+    from ktsafe.stream.files.graphs import read_attributes, refuse_columns
 
     if schema is None:
         msg = f"{folder} holds no sequence yet, and its first release needs a schema."
         raise ConfigError(msg, hint="Give --schema, or name the folder of a sequence.")
-    attributes = read_schema(schema).attributes
+    declared, table = read_attributes(schema)
+    refuse_columns(table)
+    attributes = declared.attributes
     private = folder / "private"
     private.mkdir(parents=True, exist_ok=True)
     private.chmod(0o700)
@@ -272,5 +274,5 @@ def _words(report: dict[str, Any]) -> str:
         lines.append(f"withheld  {', '.join(sorted(report['withheld']))}; the last release stands")
     else:
         lines.append("unchanged no release: nothing differs, or it was withheld before")
-    lines.append(f"private   {report['audit']}: who is who; never publish it")
+    lines.append(f"private   {report['audit']}: the mapping; never publish it")
     return "\n".join(lines)

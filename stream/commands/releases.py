@@ -199,17 +199,19 @@ def _is_refused(bundle: ReleaseBundle, *, withdrawn: bool) -> bool:
 def disclose(
     release: Release,
     config: Config,
-    to: Annotated[str, typer.Option(help="Who gets it. Without it, what was noted is shown.")] = "",
+    to: Annotated[
+        str, typer.Option(help="The recipient. Without it, what was noted is shown.")
+    ] = "",
     terms: Annotated[str, typer.Option(help="Under which terms: a contract, a licence.")] = "",
     as_json: Json = False,
 ) -> int:
-    """Note who got a release and under which terms, or show who has it. Private."""
+    """Note the recipient of a release and the terms, or show its recipients. Private."""
     from ktsafe.stream.maintenance.disclosures import Disclosure, note, noted
 
     audit = _audit_of(release, config)
     if bool(to) != bool(terms):
         msg = "A disclosure needs both --to and --terms."
-        raise ConfigError(msg, hint="Say who got the release, and under which terms.")
+        raise ConfigError(msg, hint="Name the recipient of the release, and the terms.")
     if to:
         note(audit, Disclosure(_now(), to=to, terms=terms))
     entries = noted(audit)
@@ -229,7 +231,7 @@ def withdraw(
     """Mark a published release as withdrawn: readers refuse it from now on, with the reason.
 
     The service may run. Its bytes stay where they are, for audits. Copies that are out stay out:
-    the command names those who have one, as far as `ktsafe releases disclose` was told.
+    the command names the recipients, as far as `ktsafe releases disclose` was told.
     """
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.maintenance.disclosures import Disclosure, marker, note, noted

@@ -53,7 +53,7 @@ def run(
         is_private = sys.stderr.isatty()
         where, note = places.by_name(settings), places.promise(settings)
         typer.echo(describe(counts, where, note, is_private=is_private), err=True)
-    # A job that ends by itself has nobody who reads alerts.
+    # A job that ends by itself has no reader of alerts.
     is_vain = drain and counts.withheld and not counts.n_published
     return Exit.UNSAFE if is_vain else Exit.OK
 

@@ -98,7 +98,7 @@ def backup_state(
     settings = configuration.load(config)
     private = places.private_folder(settings)
     _check_new(to, settings)
-    with _parts(settings, wait) as parts:
+    with parts_now(settings, wait) as parts:
         check_parts(parts, settings.schema)
         size = backup.copy(parts, to, now_us=time.time_ns() // 1000)
     report = {"backup": str(to), "bytes": size, "last_release": parts.last_release}
@@ -156,7 +156,7 @@ def check_state(
     settings = configuration.load(config)
     with ExitStack() as stack:
         if backup is None:
-            parts = stack.enter_context(_parts(settings, wait))
+            parts = stack.enter_context(parts_now(settings, wait))
         else:
             backups.read_listing(backup)
             parts = backups.parts_of(backup / STORE, backup, frozen=False)
@@ -182,7 +182,7 @@ def check_state(
 
 
 @contextmanager
-def _parts(settings: Settings, wait_s: float) -> Iterator[Parts]:
+def parts_now(settings: Settings, wait_s: float) -> Iterator[Parts]:
     """Give the state of a service as it is now, running or not; what was frozen goes after."""
     from ktsafe.state.folder import hold
     from ktsafe.stream.config import places

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
+import typer
 
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files.freshness_figures import freshness_in_words, over_time_in_words
@@ -19,6 +20,10 @@ RELEASES_SHOWN = 5
 
 def status(
     config: Config,
+    dead_letters: Annotated[
+        bool,
+        typer.Option("--dead-letters", help="Instead: records that could not be applied, and why."),
+    ] = False,
     wait: Wait = 5.0,
     as_json: Json = False,
 ) -> int:
@@ -26,11 +31,17 @@ def status(
 
     Asks the running service; with none running, looks into its state. Exit code 5 if no service
     answers, else 0. What it prints is private: true sizes, and what releases cost.
+
+    --dead-letters prints them from their file or topic, one per line, as JSON with contents in
+    base64; no service need run.
     """
+    from ktsafe.stream.commands import letters
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
     from ktsafe.stream.service.control_client import ask
 
+    if dead_letters:
+        return letters.read(config, as_json=as_json)
     settings = configuration.load(config)
     private = places.private_folder(settings)
     report = ask(private, "status", {}, patience_s=wait)

@@ -15,7 +15,7 @@ from ktsafe.connectors.base import MANIFEST
 from ktsafe.errors import InvalidParams
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
-from ktsafe.stream.process.command_line import Json
+from ktsafe.stream.process.command_line import Json, say
 
 
 def verify_folders(
@@ -23,6 +23,12 @@ def verify_folders(
         list[Path] | None,
         typer.Argument(help="Release folders, or folders of release folders.", metavar="DIR..."),
     ] = None,
+    together: Annotated[
+        bool,
+        typer.Option(
+            "--together", help="Judge them together, too: against an attacker that links them."
+        ),
+    ] = False,
     as_json: Json = False,
     limit: Annotated[int, typer.Option(help="Unsafe vertices to explain, per release.")] = 10,
     certificate: Annotated[
@@ -38,15 +44,18 @@ def verify_folders(
     page: Annotated[
         Path | None,
         typer.Option(
-            help="Write a page (HTML) that does this in a browser, for who has no ktsafe."
+            help="Write a page (HTML) that does this in a browser, for readers without ktsafe."
         ),
     ] = None,
 ) -> int:
     """Check whether releases are kt-safe by the definition; the exit code is 0 only if all are.
 
-    Each is judged by itself, under the parameters that its manifest names. Whether they are safe
-    together `ktsafe audit` says. Manifests must name the ones before them, so that a release that
-    is missing, put in or changed is told; with a key they must be signed, too.
+    Each is judged by itself, under the parameters that its manifest names; with --together an
+    auditor judges all of them against an attacker that links them, as far as their bytes tell; name
+    them in order of publication. Their owner knows more: `ktsafe audit`.
+
+    Manifests must name the ones before them, so that a release that is missing, put in or changed
+    is told; with a key they must be signed, too.
 
     Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can
     take long on dense releases. A pair that is not decided counts against the release.
@@ -75,13 +84,20 @@ def verify_folders(
             else:
                 reports.append(_refused(folder, why))
     _add_seals(found, reports, key)
-    if as_json:
-        typer.echo(json.dumps(reports, indent=2))
-    else:
+    sound = all(report["safe"] and not report["problems"] for report in reports)
+    if not as_json:
         for report in reports:
             _print(report)
-    sound = (report["safe"] and not report["problems"] for report in reports)
-    return Exit.OK if all(sound) else Exit.UNSAFE
+    if not together:
+        if as_json:
+            typer.echo(json.dumps(reports, indent=2))
+        return Exit.OK if sound else Exit.UNSAFE
+    from ktsafe.stream.commands.audit import judged_together
+    from ktsafe.stream.evaluation.sequence_report import Sources
+
+    all_of_them, text = judged_together(Sources(tuple(folders)), None, None, limit)
+    say({"releases": reports, "together": all_of_them}, text, as_json=as_json)
+    return Exit.OK if sound and all_of_them["safe"] else Exit.UNSAFE
 
 
 def _write_page(path: Path) -> None:

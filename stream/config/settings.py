@@ -35,7 +35,7 @@ from ktsafe.stream.config.section import NotNegative, Port, Positive, Seconds, S
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
 from ktsafe.stream.files.config_errors import config_error_text
-from ktsafe.stream.files.graphs import AttributesTable, read_schema
+from ktsafe.stream.files.graphs import AttributesTable, read_attributes, refuse_columns
 from ktsafe.stream.files.releases_write import Format as ReleaseFormat
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Wrapping
@@ -119,7 +119,7 @@ class StatisticsTable(Section, frozen=True):
 
 
 class AttackTable(Section, frozen=True):
-    """`[attack]`: releases are attacked before they are published; see `ktsafe attack`."""
+    """`[attack]`: releases are attacked before they are published; see `ktsafe audit --attacks`."""
 
     budget: Annotated[float, msgspec.Meta(ge=0, le=86_400)] = 10.0
     hold: bool = False
@@ -270,10 +270,11 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         config = msgspec.structs.replace(config, kafka=config.kafka.resolved(base.resolve()))
     try:
         if config.attributes is not None:
-            schema = config.attributes.to_schema()
+            schema, table = config.attributes.to_schema(), config.attributes
         else:
             assert config.schema_file is not None
-            schema = read_schema(Site(base).path(config.schema_file))
+            schema, table = read_attributes(Site(base).path(config.schema_file))
+        refuse_columns(table)
         if isinstance(schema, CompositeSchema):
             msg = "A service takes one sensitive attribute."
             raise InvalidParams(msg, hint="Let the feed send the combined value.")
@@ -365,7 +366,7 @@ def _check_workers(table: WorkersTable, name: str) -> None:
 
 
 def _check_figures(table: MetricsTable, name: str) -> None:
-    """Refuse to show the secrets of releases to everybody who reaches the server."""
+    """Refuse to show the secrets of releases to everybody that reaches the server."""
     if not table.enabled or table.has_token or not table.figures:
         return
     remedy = "Set metrics.token_file or metrics.token_env"

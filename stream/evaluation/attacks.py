@@ -10,7 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.attacks import ATTACKS, SEQUENCE_ATTACKS, Case, History, run, run_sequence
+from ktsafe.attacks.suite import GROUP
 from ktsafe.errors import InvalidParams
+from ktsafe.plug_ins import offered
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.evaluation.audits import Truth, case_of
 from ktsafe.stream.evaluation.record_order_attack import record_order_attack
@@ -51,9 +53,9 @@ def attack_releases(
     sources:
         The releases, the mapping and the truth; all three are needed.
     attacks:
-        Names of `ATTACKS` and `SEQUENCE_ATTACKS`, and "bytes"
-        (`ktsafe.stream.evaluation.record_order_attack`). Those on sequences need two releases of
-        one sequence.
+        Names of `ATTACKS` and `SEQUENCE_ATTACKS`, of attacks that installed packages offer, and
+        "bytes" (`ktsafe.stream.evaluation.record_order_attack`). Those on sequences need two
+        releases of one sequence.
     seed:
         The same releases, attacks and seed give the same report.
 
@@ -69,9 +71,9 @@ def attack_releases(
     if sources.mapping is None or sources.truth is None:
         raise ConfigError("Attacks are judged by the truth.", hint="Give --map and --truth.")
     wanted = list(attacks)
-    if unknown := sorted(set(wanted) - set(NAMES)):
+    if unknown := sorted(set(wanted) - {*NAMES, *offered(GROUP)}):
         msg = f"There is no attack {unknown[0]!r}."
-        raise InvalidParams(msg, hint=f"Known: {', '.join(NAMES)}.")
+        raise InvalidParams(msg, hint=f"Known: {', '.join([*NAMES, *offered(GROUP)])}.")
     folders = release_folders(sources.releases)
     truth = Truth(sources.truth, None if sources.schema is None else read_schema(sources.schema))
     reports: list[dict[str, Any]] = []
@@ -84,7 +86,7 @@ def attack_releases(
             one.case,
             one.release.params,
             np.random.default_rng(seed),
-            attacks=[name for name in wanted if name in ATTACKS],
+            attacks=[name for name in wanted if name not in {*SEQUENCE_ATTACKS, BYTES}],
             progress=_part(progress, name, i, len(folders)),
         )
         if BYTES in wanted:

@@ -16,8 +16,11 @@ from typing import Any, Final, TextIO
 
 import msgspec
 import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, Schema
+from ktsafe.columns import Columns
+from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
 from ktsafe.generalization.levels import Declared
@@ -34,6 +37,8 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     In a schema file there may be several sensitive attributes
     (`ktsafe.stream.files.composite_schema`).
     `expect_absent`: attributes and sensitive values that need not occur.
+    `insensitive`, `edge_columns`: columns of people and of ties that protect nobody, for single
+    releases.
     """
 
     quasi_identifiers: list[str]
@@ -42,6 +47,8 @@ class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     buckets: dict[str, list[float | str]] = {}
     expect_absent: list[str] = []
     groups: dict[str, dict[str, list[str]]] = {}
+    insensitive: list[str] = []
+    edge_columns: list[str] = []
 
     def to_schema(self) -> Schema:
         """Return the schema that the table describes.
@@ -77,6 +84,8 @@ class GraphFile:
         direction) or join a vertex to itself.
     people:
         For each attribute with groups how many people have each value that may be in one.
+    columns:
+        Insensitive columns of people and of ties.
     """
 
     graph: AttributedGraph
@@ -84,6 +93,7 @@ class GraphFile:
     edges_repeated: int
     loops: int
     people: Mapping[str, Counter[str]] = dataclasses.field(default_factory=dict)
+    columns: Columns = dataclasses.field(default_factory=Columns)
 
 
 def read_schema(path: Path) -> Schema:
@@ -94,9 +104,21 @@ def read_schema(path: Path) -> Schema:
     InvalidGraph
         If the file cannot be read or does not describe a schema.
     """
+    return read_attributes(path)[0]
+
+
+def read_attributes(path: Path) -> tuple[Schema, AttributesTable]:
+    """Return the schema in a TOML file, and the `[attributes]` table that describes it.
+
+    Raises
+    ------
+    InvalidGraph
+        As `read_schema`.
+    """
     try:
-        table = tomllib.loads(path.read_text(encoding="utf-8"))
-        return msgspec.convert(table["attributes"], AttributesTable).to_schema()
+        document = tomllib.loads(path.read_text(encoding="utf-8"))
+        table = msgspec.convert(document["attributes"], AttributesTable)
+        return table.to_schema(), table
     except InvalidGraph as error:
         raise InvalidGraph(f"{path}: {error.message}", hint=error.hint) from None
     except OSError as error:
@@ -115,13 +137,15 @@ NO_ATTRIBUTES: Final = Schema((), "none", frozenset(), expect_absent=frozenset({
 """The schema of a network whose people are told by nothing but their ties."""
 
 
-def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
+def read_graph(
+    vertices: Path | None, edges: Path, schema: Schema, beside: AttributesTable | None = None
+) -> GraphFile:
     """Return the graph in a file of vertices and one of edges.
 
     `vertices` has a column `id` and one per attribute of the schema (others are passed over). Where
     it is None the vertices are those that the file of edges names, with the attributes it has.
     `edges` is any file that `ktsafe.datasets.read_network` reads, such as a CSV file with the
-    columns `source` and `target`.
+    columns `source` and `target`. `beside` names insensitive columns, if they are wanted.
 
     Raises
     ------
@@ -132,30 +156,86 @@ def read_graph(vertices: Path | None, edges: Path, schema: Schema) -> GraphFile:
         If the schema names what nobody has.
     """
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
+    insensitive, of_edges = ([], []) if beside is None else roles_of(beside, schema)
+    is_table = edges.name.endswith((".csv", ".csv.gz"))
+    if (insensitive and vertices is None) or (of_edges and not is_table):
+        msg = "Insensitive columns are read from CSV files of vertices and edges only."
+        raise InvalidGraph(msg, hint="Write the network as two such files.")
     if vertices is None:
         found = read_network(edges)
         return _graph_file(schema, found.columns, found)
-    position, columns = _read_vertices(vertices, names)
-    if not edges.name.endswith((".csv", ".csv.gz")):
+    position, columns = _read_vertices(vertices, [*names, *insensitive])
+    shown = {name: columns.pop(name) for name in insensitive}
+    if not is_table:
         found = _in_place(read_network(edges), position, edges, vertices)
         return _graph_file(schema, columns, found)
-    pairs: set[tuple[int, int]] = set()
-    loops = repeated = 0
-    with csv_rows(edges, ["source", "target"]) as rows:
-        for line, (source, target) in rows:
+    pairs, of_rows = _read_edges(edges, of_edges, position, vertices)
+    is_loop = pairs[:, 0] == pairs[:, 1]
+    once, at = np.unique(pairs[~is_loop], axis=0, return_inverse=True)
+    group = np.full(len(pairs), -1, dtype=np.int64)
+    group[~is_loop] = at.reshape(-1)
+    times = np.bincount(at.reshape(-1), minlength=len(once))
+    told = {WEIGHT: times.tolist()} if WEIGHT in of_edges else {}
+    told |= {name: combined(column, group, len(once)) for name, column in of_rows.items()}
+    repeated = int(times.sum()) - len(once)
+    network = NetworkFile(list(position), {}, once, repeated, int(is_loop.sum()))
+    found_graph = _graph_file(schema, columns, network)
+    return dataclasses.replace(found_graph, columns=Columns(shown, told).typed())
+
+
+def roles_of(table: AttributesTable, schema: Schema) -> tuple[list[str], list[str]]:
+    """Return the insensitive columns of people and of ties.
+
+    Raises
+    ------
+    InvalidGraph
+        If one has another role, too, or cannot name a column.
+    """
+    taken = {"id", "source", "target", schema.sensitive, *schema.quasi_identifiers}
+    if isinstance(schema, CompositeSchema):
+        taken |= {*schema.parts}
+    for names in (table.insensitive, table.edge_columns):
+        clash = sorted(set(names) & taken)
+        if clash or len(set(names)) != len(names) or "" in names:
+            name = clash[0] if clash else "insensitive or edge_columns"
+            raise InvalidGraph(f"{name!r} has two roles, or names a column twice.")
+    return table.insensitive, table.edge_columns
+
+
+def refuse_columns(table: AttributesTable) -> None:
+    """Refuse insensitive columns, where releases are of a sequence.
+
+    Raises
+    ------
+    InvalidGraph
+        If there are any.
+    """
+    if table.insensitive or table.edge_columns:
+        raise InvalidGraph(
+            "Insensitive columns are for single releases, not for a sequence.",
+            hint="Exchanged anew in each release, they would tell whose values persist; exchanged "
+            "once, whose values change. Leave out insensitive and edge_columns.",
+        )
+
+
+def _read_edges(
+    edges: Path, names: Sequence[str], position: Mapping[str, int], vertices: Path
+) -> tuple[NDArray[np.int64], dict[str, list[object]]]:
+    """Return the ends of each line of a file, the smaller first, and the columns that it has."""
+    there = [name for name in names if name != WEIGHT or WEIGHT in csv_header(edges)]
+    columns: dict[str, list[object]] = {name: [] for name in there}
+    pairs: list[tuple[int, int]] = []
+    with csv_rows(edges, ["source", "target", *there]) as rows:
+        for line, (source, target, *values) in rows:
             try:
                 u, v = position[source], position[target]
             except KeyError:
                 msg = f"{edges}, line {line}: names a vertex that {vertices} does not list."
                 raise InvalidGraph(msg) from None
-            if u == v:
-                loops += 1
-                continue
-            before = len(pairs)
-            pairs.add((u, v) if u < v else (v, u))
-            repeated += len(pairs) == before
-    array = np.array(sorted(pairs), dtype=np.int64).reshape(-1, 2)
-    return _graph_file(schema, columns, NetworkFile(list(position), {}, array, repeated, loops))
+            pairs.append((u, v) if u < v else (v, u))
+            for name, value in zip(there, values, strict=True):
+                columns[name].append(value)
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2), columns
 
 
 def _read_vertices(

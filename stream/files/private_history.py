@@ -1,7 +1,7 @@
 """The private audits of past releases: the gate judges a sequence by them; the state keeps them.
 
 Nothing can be released without them: releases are judged together, by the people behind them. The
-ledger has the sha256 of every file, so that one that was changed is not taken for who was who.
+ledger has the sha256 of every file, so that a changed file is not taken for the mapping.
 
     new bytes in <file>.partial ──▶ their sha256 in the ledger ──▶ <file>.partial becomes <file>
                                                   a crash here: the next start does the last step
@@ -43,7 +43,7 @@ def check_there(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
 def finish_rewrites(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
     """Put what a crash left of rewrites in its place, if the ledger has its sha256.
 
-    Else it is removed: it may name a person who was deleted since.
+    Else it is removed: it may name a person that was deleted since.
     """
     recorded = {release.release_id: release.audit for release in releases}
     for partial in audit_dir.glob(f"*/*{PARTIAL}"):
@@ -121,4 +121,4 @@ def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
 def lost(release: ReleaseRecord, name: str = MAPPING) -> StateCorrupted:
     """Return the error of a private audit that does not read back as it was written."""
     subject = f"the private audit of {release.release_id} ({name})"
-    return StateCorrupted("read who is who", subject, RESTORE)
+    return StateCorrupted("read the mapping", subject, RESTORE)

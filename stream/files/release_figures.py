@@ -335,7 +335,7 @@ def safety_in_words(secrets: Mapping[str, Any]) -> str:
     least = candidates.get("sequence") or candidates.get("claimed")
     real = candidates.get("sequence_real") or candidates.get("real")
     if real and (least is None or real["least"] != least["least"]):
-        parts.append(f"fewest candidates who are people {real['least']}")
+        parts.append(f"fewest candidates that are people {real['least']}")
         parts.append(f"{real['below_k']:,} people with fewer than k of them")
     if least:
         parts.append(f"fewest candidates {least['least']}")

@@ -24,6 +24,7 @@ from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_r
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
 from ktsafe.seals import reason_of
+from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, read_columns
 from ktsafe.stream.files.parquet import (
     EDGES_PARQUET,
     VERTICES_PARQUET,
@@ -40,7 +41,11 @@ from ktsafe.stream.files.statistics_file import (
 if TYPE_CHECKING:
     import networkx as nx
 
-FILES: Final = frozenset({"vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS})
+OF_SINGLE: Final = frozenset({COLUMNS, EDGE_COLUMNS})
+"""Files that only single releases have."""
+FILES: Final = OF_SINGLE | {
+    *("vertices.csv", "edges.csv", VERTICES_PARQUET, EDGES_PARQUET, STATISTICS)
+}
 """Every file that a release may have beside its manifest."""
 MANIFEST_BYTES_MAX: Final = 16 * 1024 * 1024
 MARKER_BYTES_MAX: Final = 65_536
@@ -57,6 +62,8 @@ class ManifestSchema(msgspec.Struct, frozen=True):
     quasi_identifiers: list[str]
     sensitive: str
     sensitive_values: list[str]
+    insensitive: list[str] = []
+    edge_columns: list[str] = []
 
 
 class StatedGuarantee(msgspec.Struct, frozen=True):
@@ -155,6 +162,8 @@ class Release:
         int64, shape (m, 2): positions.
     statistics:
         Noisy counts of the true graph, if the release has them.
+    insensitive, edge_columns:
+        Columns that protect nobody, of vertices and of edges, by position.
     """
 
     manifest: Manifest
@@ -162,6 +171,8 @@ class Release:
     columns: Mapping[str, list[str]]
     edges: NDArray[np.int64]
     statistics: Statistics | None = None
+    insensitive: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)
+    edge_columns: Mapping[str, list[str]] = dataclasses.field(default_factory=dict)
 
     @property
     def params(self) -> PrivacyParams:
@@ -220,8 +231,11 @@ class Release:
 
         graph = nx.Graph()
         for v, name in enumerate(self.ids):
-            graph.add_node(name, **{a: column[v] for a, column in self.columns.items()})
-        graph.add_edges_from((self.ids[u], self.ids[v]) for u, v in self.edges.tolist())
+            every = {**self.columns, **self.insensitive}
+            graph.add_node(name, **{a: column[v] for a, column in every.items()})
+        for i, (u, v) in enumerate(self.edges.tolist()):
+            beside = {a: column[i] for a, column in self.edge_columns.items()}
+            graph.add_edge(self.ids[u], self.ids[v], **beside)
         return graph
 
 
@@ -329,7 +343,15 @@ def read_release(folder: Path | str) -> Release:
         raise ReleaseUnreadable(msg)
     array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
     _check_simple(folder / "edges.csv", array, len(ids))
-    release = Release(manifest, ids, columns, array, _statistics(folder, manifest, columns))
+    release = Release(
+        manifest,
+        ids,
+        columns,
+        array,
+        _statistics(folder, manifest, columns),
+        _insensitive(folder, manifest, COLUMNS, ["id"], [(name,) for name in ids]),
+        _insensitive(folder, manifest, EDGE_COLUMNS, _EDGE_HEADER, [(a, b) for a, b in edges]),
+    )
     _check_dark(folder, release)
     return release
 
@@ -344,6 +366,23 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     if not np.diff(np.sort(least * n_vertices + greatest)).all():
         raise ReleaseUnreadable(f"{path} lists an edge twice.")
+
+
+def _insensitive(
+    folder: Path, manifest: Manifest, name: str, header: list[str], keys: list[tuple[str, ...]]
+) -> dict[str, list[str]]:
+    """Return insensitive columns; refuse files and columns that the manifest does not list."""
+    schema = manifest.schema
+    names = schema.insensitive if name == COLUMNS else schema.edge_columns
+    known = {*header, *schema.quasi_identifiers, schema.sensitive}
+    if bool(names) != (name in manifest.sha256) or len({*names, *known}) != len(names) + len(known):
+        raise ReleaseUnreadable(f"The manifest in {folder} does not say what {name} holds.")
+    if not names:
+        return {}
+    try:
+        return read_columns(folder / name, header, keys, names)
+    except (OSError, ValueError, csv.Error) as error:
+        raise ReleaseUnreadable(f"{folder / name} is no file of columns: {error}.") from error
 
 
 def _statistics(

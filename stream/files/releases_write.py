@@ -4,6 +4,7 @@
     <release_id>/vertices.csv    id,<attributes...>    sorted by id
     <release_id>/edges.csv       source,target         source < target, sorted
     <release_id>/statistics.json noisy counts of the true graph, if they have a budget
+    <release_id>/columns.csv, edge_columns.csv     insensitive columns, of single releases
 
 and, if asked for, the same tables as vertices.parquet and edges.parquet.
 
@@ -31,10 +32,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.columns import Columns
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.noisy_tables import NoisyTable
+from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, column_rows
 from ktsafe.stream.files.parquet import EDGES_PARQUET, VERTICES_PARQUET, table_bytes
 from ktsafe.stream.files.statistics_file import STATISTICS, statistics_text
 from ktsafe.stream.slots import rfc3339
@@ -59,12 +62,13 @@ GUARANTEE_COVER: Final = (
     "alike (cover); net changes over several releases are not covered."
 )
 GUARANTEE_NOT: Final = (
-    " Not covered: attackers who know true ties, or who some people are, and whether a tie or a "
+    " Not covered: attackers that know true ties, or some people's ids, and whether a tie or a "
     "vertex is true."
 )
 GUARANTEE_W1: Final = (
     "This release is kt-safe by itself (w = 1). Releases of one network are safe one by one only: "
-    "whoever links two of them can single people out. Give readers one release, not a series."
+    "an attacker that links two of them can single people out. Give readers one release, not a "
+    "series."
 )
 
 
@@ -119,6 +123,8 @@ class ReleaseHeader:
     cut:
         Where the feed was cut, encrypted (`ktsafe.stream.release.encrypted_cut`); None: it is not
         told.
+    columns:
+        Insensitive columns of the released vertices and edges.
     """
 
     release_id: str
@@ -134,6 +140,7 @@ class ReleaseHeader:
     generalized: Mapping[str, Mapping[str, Sequence[str]]] = dataclasses.field(default_factory=dict)
     statistics_omitted: bool = False
     cut: str | None = None
+    columns: Columns = dataclasses.field(default_factory=Columns)
 
 
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
@@ -191,6 +198,7 @@ def write_release(
     if header.epsilon_micro:
         told = statistics_text(header.statistics, header.epsilon_micro)
         hashes[STATISTICS] = write_synced(folder / STATISTICS, [told])
+    hashes |= _write_columns(folder, graph, ids, header.columns)
     manifest = _manifest(graph, header, hashes)
     digest = write_synced(folder / MANIFEST, [manifest_text(manifest)])
     sync_folder(folder)
@@ -285,6 +293,25 @@ def _edges(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
     return ("source", "target"), iter(sorted((a, b) if a < b else (b, a) for a, b in pairs))
 
 
+def _write_columns(
+    folder: Path, graph: AttributedGraph, ids: Sequence[str], columns: Columns
+) -> dict[str, str]:
+    """Write the files of insensitive columns, and return their sha256."""
+    hashes = {}
+    if columns.of_vertices:
+        rows = column_rows([(name,) for name in ids], columns.of_vertices)
+        lines = csv_lines(("id", *columns.of_vertices), rows)
+        hashes[COLUMNS] = write_synced(folder / COLUMNS, lines)
+    if columns.of_edges:
+        pairs = ((ids[u], ids[v]) for u, v in graph.edges.tolist())
+        names = [(a, b) if a < b else (b, a) for a, b in pairs]
+        lines = csv_lines(
+            ("source", "target", *columns.of_edges), column_rows(names, columns.of_edges)
+        )
+        hashes[EDGE_COLUMNS] = write_synced(folder / EDGE_COLUMNS, lines)
+    return hashes
+
+
 def _spent(header: ReleaseHeader) -> dict[str, Any]:
     """Return what the manifest says of statistics: their cost, or that they are omitted."""
     if header.statistics_omitted:
@@ -310,6 +337,7 @@ def _manifest(
             "quasi_identifiers": list(schema.quasi_identifiers),
             "sensitive": schema.sensitive,
             "sensitive_values": sorted(schema.sensitive_values),
+            **_names_of(header.columns),
         },
         "vertices": graph.n_vertices,
         "edges": graph.n_edges,
@@ -321,6 +349,12 @@ def _manifest(
         **({} if header.cut is None else {"cut": header.cut}),
         "sha256": dict(hashes),
     }
+
+
+def _names_of(columns: Columns) -> dict[str, list[str]]:
+    """Return what a manifest's schema says of insensitive columns."""
+    named = {"insensitive": columns.of_vertices, "edge_columns": columns.of_edges}
+    return {role: list(names) for role, names in named.items() if names}
 
 
 def _generalized(

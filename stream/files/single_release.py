@@ -8,10 +8,9 @@ from typing import Any
 
 from ktsafe.anonymization import Anonymized
 from ktsafe.protection import Protected
-from ktsafe.stream.files.atomic_folder import atomic_folder
+from ktsafe.stream.files.atomic_folder import atomic_folder, check_folders
 from ktsafe.stream.files.certificates import in_order, verified, write_certificate
 from ktsafe.stream.files.composite_schema import declaring_what_is_shown
-from ktsafe.stream.files.new_folders import check_folders
 from ktsafe.stream.files.releases_read import Release, read_release
 from ktsafe.stream.files.releases_write import (
     ReleaseHeader,
@@ -28,7 +27,12 @@ def save(protected: Protected, out: Path, audit: Path) -> None:
     check_folders(out, audit)
     with atomic_folder(out) as release_room, atomic_folder(audit) as audit_room:
         header = ReleaseHeader(
-            out.name, "single", None, protected.params, generalized=protected.generalized
+            out.name,
+            "single",
+            None,
+            protected.params,
+            generalized=protected.generalized,
+            columns=protected.provenance.columns[1],
         )
         made = protected.provenance.made
         _, _, ids = written_and_verified(release_room, made, header, shown=True)

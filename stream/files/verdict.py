@@ -1,7 +1,7 @@
 """What is wrong with a release, by its private audit: guarantees, attacks, people, what is open.
 
 A release is good if nothing is found: every guarantee is kept, no attack exceeds its bound and none
-is missing, and everybody has k candidates who are people.
+is missing, and everybody has k candidates that are people.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ BOUNDED: Final = ("one_hop", "sensitive_inference", "denoised", "two_hops")
 """Attacks on a single release that have a bound: without one of them the judgement is open."""
 
 DO: Final[Mapping[Kind, str]] = {
-    "withdrawn": "Tell those who have copies to delete them: `disclosures.jsonl` names them.",
+    "withdrawn": "Tell holders of copies to delete them: `disclosures.jsonl` names them.",
     "guarantee": "Do not publish it. If it is out: stop the service, keep state and releases, and "
     "report the defect.",
     "attack": "Name fewer quasi-identifiers or a larger k, and begin a new sequence. Tell those "
     "who have the release. `[attack] hold` withholds such releases.",
     "people": "A larger k leaves room; a new sequence begins with people only.",
     "sensitive": "A smaller alpha leaves room; a new sequence begins with people only.",
-    "open": "`ktsafe report` with --truth runs what is missing; a larger `[attack] budget` does in "
-    "the service.",
+    "open": "`ktsafe audit --page` with --truth runs what is missing; a larger `[attack] budget` "
+    "does in the service.",
 }
 """By kind of finding, the gravest first: what to do about it."""
 
@@ -189,14 +189,14 @@ def _too_few_people(audit: Mapping[str, Any]) -> Iterator[str]:
     elif real["below_k"]:
         yield (
             f"{real['below_k']:,} of {real.get('vertices', people):,} people have fewer than {k} "
-            f"candidates who are people, the fewest {real['min']}."
+            f"candidates that are people, the fewest {real['min']}."
         )
 
 
 def _too_sensitive(audit: Mapping[str, Any]) -> Iterator[str]:
     if above := at(audit, "privacy.all.alpha_real.above_alpha"):
         yield (
-            f"For {above:,} people the sensitive share of the candidates who are people is above "
+            f"For {above:,} people the sensitive share of the candidates that are people is above "
             f"alpha, {audit['params']['alpha']}."
         )
 

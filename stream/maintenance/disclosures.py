@@ -1,4 +1,4 @@
-"""Who got a release, when and under which terms; and its withdrawal: `disclosures.jsonl`.
+"""Recipients of a release, dates and terms; and its withdrawal: `disclosures.jsonl`.
 
 It lies in the private audit of the release, only ever grows, and is never published. Each line has
 the sha256 of all before it and of itself, so that one that was changed is noticed.
@@ -29,7 +29,7 @@ class Disclosure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
     time:
         When it was noted, RFC 3339.
     to, terms:
-        Who got the release, and under which terms.
+        The recipient of the release, and the terms.
     withdrawn:
         Why it was withdrawn; then there is no recipient.
     sum:

@@ -13,6 +13,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+from ktsafe import sequence as linked
+from ktsafe.sequence.memory.pages import META
 from ktsafe.state.changes import Stamp, VertexDelete
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
@@ -87,16 +89,41 @@ class Eraser:
 
 
 def erase_from_disk(store: GraphStore, audit_dir: Path) -> int:
-    """Blank the deleted in past mappings, then scrub the store. Returns the entries blanked.
+    """Blank the deleted in past mappings, forget what only they had, then scrub the store.
 
     In this order, since the store's count of pending erasures falls with the scrub: a crash in
-    between repeats both.
+    between repeats all. Returns the entries blanked.
     """
     assert store.ledger.pending_cut() is None
     store.thaw()  # Its ledger would not fit the mappings any more.
     blanked = blank_mappings(store, audit_dir)
+    forget_texts(store)
     store.scrub()
     return blanked
+
+
+def forget_texts(store: GraphStore) -> None:
+    """Take attribute texts that nobody has any more out of the memory of the sequence.
+
+    Those that a release shows stay: the next one shows them, too.
+
+    Raises
+    ------
+    StateCorrupted
+        If the memory does not read back as written.
+    """
+    sequence, pages = store.ledger.sequence(), store.ledger.pages()
+    if sequence is None or META not in pages:
+        return
+    try:
+        # The memory of every kind of sequence has the same form.
+        engine = linked.Sequence.from_pages(pages)
+    except linked.SequenceCorrupted as error:
+        raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
+    engine.forget_with(sequence.text_key())
+    engine.forget_texts(store.lives())
+    if changed := engine.changed_pages():
+        store.ledger.replace_pages(changed)
 
 
 def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int:
@@ -127,7 +154,7 @@ def erase_persons(store: GraphStore, ids: Sequence[str], audit_dir: Path) -> int
 def erase_again(store: GraphStore, erased: Sequence[Erased]) -> None:
     """Repeat what commands erased, where the state is made again from the feed.
 
-    Who is not in the graph stays out of it. The disk follows as after any deletion.
+    A person that is not in the graph stays out of it. The disk follows as after any deletion.
     """
     store.ledger.note_erased(erased)
     found = store.people_behind([bytes.fromhex(each.alias) for each in erased])
@@ -206,7 +233,7 @@ def _blank(path: Path, store: GraphStore, n_lives: int) -> tuple[int, str]:
             header, *rows = csv.reader(file, strict=True)
     except (ValueError, csv.Error) as error:
         subject = f"the private audit of {path.parent.name} ({MAPPING})"
-        raise StateCorrupted("read who is who", subject, RESTORE) from error
+        raise StateCorrupted("read the mapping", subject, RESTORE) from error
     named = [row for row in rows if row[1]]
     gone = store.gone([row[1] for row in named], n_lives)
     for row, is_gone in zip(named, gone, strict=True):

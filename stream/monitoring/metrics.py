@@ -391,7 +391,7 @@ class PrometheusMetrics(Observer):
         )
         self._residual_age = self._gauge(
             "ktsafe_sequence_residual_releases",
-            "PRIVATE: releases that have shown the oldest tie of somebody who left, since then.",
+            "PRIVATE: releases that have shown the oldest tie of a departed person, since then.",
         )
         self._cohorts = self._gauge(
             "ktsafe_sequence_cohorts",
@@ -399,7 +399,7 @@ class PrometheusMetrics(Observer):
         )
         self._pivots = self._counter(
             "ktsafe_kt_tree_pivots_total",
-            "PRIVATE: pivots of the kt-tree of people who wait, release by release: kept from the "
+            "PRIVATE: pivots of the kt-tree of waiting people, release by release: kept from the "
             "former one, or computed.",
             what=tuple(PIVOTS),
         )

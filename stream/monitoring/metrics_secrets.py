@@ -66,8 +66,8 @@ class SecretMetrics:
         self._least = _gauge(
             "ktsafe_release_candidates_min",
             "SECRET: candidates of the worst placed, by the definition (claimed, sequence), real "
-            "people only (real, sequence_real), for who knows true ties (known) or saw a "
-            "change.",
+            "people only (real, sequence_real), for an attacker that knows true ties (known) or "
+            "saw a change.",
             ("of", tuple(CANDIDATES)),
             registry,
         )
@@ -96,7 +96,7 @@ class SecretMetrics:
             "ktsafe_release_freshness_ratio",
             "SECRET: how far the last release follows what changed, by age in releases: new ties "
             "shown (ties_shown), their ratio to older ties (ties_ratio; published_ratio where both "
-            "people are published), ended ties and people who left still shown, newcomers shown.",
+            "people are published), ended ties and departed people still shown, newcomers shown.",
             ["figure", "age"],
             registry=registry,
         )

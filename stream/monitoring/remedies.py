@@ -83,7 +83,7 @@ REMEDIES: Final = {
     ),
     "KtsafeResidualLong": Remedy(
         "`ktsafe_sequence_residual_releases`; the audits say how many ties",
-        "ties of people who left go under cover of other changes, and few change: a rebase drops "
+        "ties of departed people go under cover of other changes, and few change: a rebase drops "
         "them at once (see *Begin a new sequence*)",
     ),
     "KtsafeStoreGrowing": Remedy(
@@ -104,7 +104,7 @@ REMEDIES: Final = {
         "`[release] min_f1` holds such releases back",
     ),
     "KtsafeHeldBackLong": Remedy(
-        "dashboard *privacy*: who is held back, and for how long",
+        "dashboard *privacy*: people held back, and for how long",
         'nothing is wrong; `[sequence] births = "pad"` shows newcomers of rare kinds, at a cost',
     ),
 }

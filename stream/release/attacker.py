@@ -59,7 +59,7 @@ NO_ATTACKS: Final = AttackSettings()
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class AttackTarget:
-    """A release under attack: the case, and who and what persists beyond it.
+    """A release under attack: the case, and the people and ids that persist beyond it.
 
     Attributes
     ----------
@@ -162,7 +162,7 @@ def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | 
 
 
 def _linked(name: str, history: History | None, params: PrivacyParams) -> list[Result]:
-    """Attack what changed since the releases before: ties, or who left."""
+    """Attack what changed since the releases before: ties, or people."""
     if history is None:
         return []
     if name == "net_changes":

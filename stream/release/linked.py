@@ -58,7 +58,7 @@ if TYPE_CHECKING:
 log = get_logger(__name__)
 
 LINKED: Final = "linked_"
-"""Kinds of findings about people who had several ids."""
+"""Kinds of findings about people with several ids."""
 COUNTS: Final = (
     "withheld_vertices",
     "withheld_age_max",
@@ -121,7 +121,7 @@ class LinkedReleases:
         Raises
         ------
         StateCorrupted
-            If its pages do not read back as written, or nobody knows any more who was who.
+            If its pages do not read back as written, or the mapping is lost.
         """
         self._ledger = ledger
         if sequence := ledger.sequence():
@@ -152,6 +152,7 @@ class LinkedReleases:
                 self._engine = self._kind.begin(
                     schema, self._params, self._options, everything, rng, executor
                 )
+            self._engine.forget_with(due.series.text_key())
             vacated, counted = [], None
         else:
             changes, n_ties = self._changes(self._engine, snapshot)
@@ -249,10 +250,15 @@ class LinkedReleases:
         """Return the sequence as the ledger has it, None before its first release."""
         if not pages:
             return None
+        assert self._ledger is not None
+        sequence = self._ledger.sequence()
+        assert sequence is not None
         try:
-            return self._kind.from_pages(pages)
+            engine = self._kind.from_pages(pages)
         except SequenceCorrupted as error:
             raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
+        engine.forget_with(sequence.text_key())
+        return engine
 
     def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> tuple[Changes, int]:
         """Return what changed since the last staged release, and how many ties it had."""
@@ -265,7 +271,7 @@ class LinkedReleases:
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return an auditor that knows every published release of the sequence.
 
-        Owners are lives. A person who left since is nobody in former releases too, as in the
+        Owners are lives. A person that left since is nobody in former releases too, as in the
         mappings once they are blanked.
         """
         auditor = SequenceAuditor(Promise("all", cover=True), workers=self._workers.n_threads)
@@ -302,7 +308,7 @@ class LinkedReleases:
         release = read_release(bundle.folder)
         vacated: tuple[str, ...] = ()
         with suppress(InvalidGraph):
-            # Without it less is known of who left, and nothing else.
+            # Without it less is known of departed people, and nothing else.
             vacated = read_vacated(self._audit_dir, record.release_id)
         return audited(release, owners, read_shift(self._audit_dir, release), vacated)
 
@@ -332,7 +338,7 @@ def _in_order(changes: Changes, due: DueRelease) -> Changes:
 
 
 def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChanges:
-    """Return the changes in numbers; ties of people who left are not listed, so they follow."""
+    """Return the changes in numbers; ties of departed people are not listed, so they follow."""
     gained = len(changes.ties_added)
     lost = n_ties + gained - snapshot.graph.n_edges
     return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
@@ -346,7 +352,7 @@ def _name(published: int) -> str:
 def _raise_if_broken(violations: Iterable[Violation]) -> None:
     """Refuse what breaks the promise, which speaks of published ids; report what goes beyond it.
 
-    An attacker who follows a person over several ids intersects their histories. Refusing such a
+    An attacker that follows a person over several ids intersects their histories. Refusing such a
     release would refuse every later one, and leave a new sequence as the only way out, which gives
     away more.
 
@@ -363,7 +369,7 @@ def _raise_if_broken(violations: Iterable[Violation]) -> None:
         )
     if linked:
         log.warning(
-            "who follows people over several ids has fewer candidates than k for some",
+            "that follows people over several ids has fewer candidates than k for some",
             vertices=max(found.count for found in linked),
         )
 

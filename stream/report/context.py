@@ -23,11 +23,11 @@ class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     purpose:
         What the release is for.
     recipients, environment, practices:
-        Who gets it; where they keep and use it; how they secure it and are bound.
+        Its recipients; where they keep and use it; how they secure it and are bound.
     motives:
         Why anybody would look for a person in it, and with which means.
     transparency, stakeholders, impact_assessment:
-        What people are told; who was asked; the assessment that was made.
+        What people are told; the people asked; the assessment that was made.
     principals:
         Whose data they are, and children or others among them that need more care.
     population:
@@ -38,13 +38,13 @@ class Context(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only=T
     alternatives:
         Which other means were considered: less data, an enclave, tables.
     roles:
-        By role, such as "controller" or "officer": who has it.
+        By role, such as "controller" or "officer": its holder.
     policies:
-        Rules and training for those who make releases.
+        Rules and training for makers of releases.
     disclosures:
-        Where it is written down who got which release, when, on which terms.
+        Where disclosures are written down: recipient, release, date, terms.
     monitoring:
-        Who watches for new data, methods and misuse, and how.
+        Who monitors new data, methods and misuse, and how.
     incident_contact, incident_plan:
         Whom to call, and what is done when somebody was found.
     approved_by, approved_on, review_on:
@@ -106,5 +106,5 @@ def said(context: Context, name: str) -> str | None:
     if isinstance(value, list):
         return ", ".join(value) or "none"
     if isinstance(value, dict):
-        return "; ".join(f"{role}: {who}" for role, who in value.items()) or None
+        return "; ".join(f"{role}: {name}" for role, name in value.items()) or None
     return str(value)

@@ -16,7 +16,7 @@ from ktsafe.stream.report.context import Context, said
 
 MUST_STATE: Final = "owner must state"
 """What stands where neither a figure nor the owner answers."""
-NOT_MEASURED: Final = "not measured: `ktsafe report` with --truth measures it"
+NOT_MEASURED: Final = "not measured: `ktsafe audit --page` with --truth measures it"
 
 CLAUSES: Final = (
     ("27559 6.2.1", "Threats: who has the data, where", ("recipients", "environment"), ""),
@@ -122,10 +122,10 @@ def _figures(content: Mapping[str, Any]) -> dict[str, str]:
         f"by kind: see Who is least protected; {content['releases']:,} releases.",
         "attacks": f"An attacker with attributes and ties up to {params['hops']} away; others were "
         f"measured: {', '.join(ran) or 'none'}.",
-        "risk": f"Greatest, 1 over the fewest candidates who are people: "
+        "risk": f"Greatest, 1 over the fewest candidates that are people: "
         f"{text_of(risk_max, '.3f', 'not known')}. Average over people: "
         f"{text_of(mean, '.3f', 'not known')}. Both are for the attacker of the guarantee.",
-        "sampling": "People who are withheld aside, the release is of all people in the network.",
+        "sampling": "Withheld people aside, the release is of all people in the network.",
         "assessed": f"By the definition of kt-safety (k = {params['k']}, alpha = "
         f"{params['alpha']}), verified from the published bytes, and by attacks.",
         "threshold": f"At most {text_of(1 / int(params['k']), '.3f')} (1/k) by the guarantee; "
@@ -180,5 +180,5 @@ def _again(content: Mapping[str, Any]) -> str:
     return (
         "Every release is verified before it goes out, and attacked where `[attack]` asks for it; "
         f"{content['releases']:,} so far, {len(content['found_wanting']):,} of the earlier ones "
-        f"found wanting; now {below} people have fewer than k candidates who are people."
+        f"found wanting; now {below} people have fewer than k candidates that are people."
     )

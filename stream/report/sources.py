@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from itertools import compress
 from pathlib import Path
 from typing import Any
@@ -35,7 +34,7 @@ Progress = Callable[[str, float], None]
 
 def told_of(
     sources: Sources,
-    attacks: Path | None = None,
+    attacks: Mapping[str, Any] | None = None,
     *,
     seed: int = 0,
     progress: Progress = lambda _phase, _done: None,
@@ -48,14 +47,15 @@ def told_of(
         The releases and the private audits; with the truth, what the audit of the last release
         does not tell is measured.
     attacks:
-        What `ktsafe attack --json` printed of these releases; taken instead of what audits tell.
+        What `ktsafe.stream.evaluation.attacks.attack_releases` found of these releases; taken
+        instead of what audits tell.
     seed:
         The same files and seed give the same figures.
 
     Raises
     ------
     ConfigError
-        If there are no releases, no private audits, or the file of attacks is none.
+        If there are no releases, or no private audits.
     ReleaseUnreadable, InvalidGraph
         If files are missing, damaged, or do not fit each other.
     """
@@ -94,24 +94,30 @@ def _figures(folder: Path, manifest: Manifest) -> dict[str, Any]:
     return found
 
 
-def _attacks(path: Path, manifest: Manifest) -> list[dict[str, Any]]:
-    """Return the results of attacks on a release and on its sequence."""
+def read_attacks(path: Path) -> dict[str, Any]:
+    """Return what attacks on releases found, from a file with the JSON that they printed.
+
+    Raises
+    ------
+    ConfigError
+        If it cannot be read, or is something else.
+    """
     try:
-        report = msgspec.convert(json.loads(path.read_bytes()), dict[str, list[dict[str, Any]]])
-        results = [
-            result
-            for part in report["releases"]
-            if part["release_id"] == manifest.release_id
-            for result in part["results"]
-        ]
-        for part in report["sequences"]:
-            if part["sequence_id"] == manifest.sequence_id:
-                results += part["results"]
+        found = msgspec.json.decode(path.read_bytes(), type=dict[str, list[dict[str, Any]]])
+        for part in (*found["releases"], *found["sequences"]):
+            part["results"]
     except OSError as error:
         raise ConfigError(f"{path} cannot be read ({error.strerror}).") from error
-    except (KeyError, TypeError, ValueError, msgspec.ValidationError) as error:
-        raise ConfigError(f"{path} is not what `ktsafe attack --json` prints.") from error
-    return results
+    except (KeyError, msgspec.DecodeError) as error:
+        raise ConfigError(f"{path} is not what `ktsafe audit --attacks --json` prints.") from error
+    return found
+
+
+def _attacks(report: Mapping[str, Any], manifest: Manifest) -> list[dict[str, Any]]:
+    """Return the results of attacks on a release and on its sequence."""
+    parts = [p for p in report["releases"] if p["release_id"] == manifest.release_id]
+    parts += [p for p in report["sequences"] if p["sequence_id"] == manifest.sequence_id]
+    return [result for part in parts for result in part["results"]]
 
 
 def _measured(

@@ -61,7 +61,7 @@ class OneThread:
         def run() -> None:
             try:
                 future.set_result(task())
-            except BaseException as error:  # noqa: BLE001 -- handed to whoever asks the future
+            except BaseException as error:  # noqa: BLE001 -- handed to the caller of the future
                 future.set_exception(error)
             give_back()
 

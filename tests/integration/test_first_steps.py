@@ -63,11 +63,11 @@ def test_what_cannot_be_applied_is_read_from_its_topic(
     cluster.write(topic, 0, [b"not a letter of ours"])
     cluster.write(topic, 0, [b"half of one"], headers=[(f"{PREFIX}topic", b"events")])
     capsys.readouterr()
-    assert run_command(["letters", "read", str(config)]) == Exit.OK
+    assert run_command(["status", "--dead-letters", str(config)]) == Exit.OK
     lines = sorted(capsys.readouterr().out.splitlines())
     assert len(lines) == 2
     assert any("unknown_event_type" in line and "vertex.explode" in line for line in lines)
-    assert run_command(["letters", "read", str(config), "--json"]) == Exit.OK
+    assert run_command(["status", "--dead-letters", str(config), "--json"]) == Exit.OK
     letters = [json.loads(line) for line in capsys.readouterr().out.splitlines()]
     assert {letter["__connect.errors.topic"] for letter in letters} == {f"{tmp_path.name}-events"}
 

@@ -43,7 +43,7 @@ def test_no_content_means_none():
 
 @pytest.mark.parametrize("payload", ["full", "none"])
 def test_the_option_reaches_the_file(tmp_path, capsys, payload):
-    """The file holds the content or none; `ktsafe letters read` shows it; erasure blanks it."""
+    """The file holds the content or none; `status --dead-letters` shows it; erasure blanks it."""
     feed = [*services.small_feed(people=30), {"type": "vertex.upsert", "id": ["secret-person"]}]
     place = running.files_site(tmp_path / "site", [feed], services.ATTRIBUTES, "month")
     path = 'path = "dead-letters.jsonl"'
@@ -55,11 +55,11 @@ def test_the_option_reaches_the_file(tmp_path, capsys, payload):
     is_there = payload == "full"
     assert (b"secret-person" in b64decode(json.loads(line)["value"])) == is_there
     capsys.readouterr()
-    assert run_command(["letters", "read", str(place.config)]) == Exit.OK
+    assert run_command(["status", "--dead-letters", str(place.config)]) == Exit.OK
     (shown,) = capsys.readouterr().out.splitlines()
     assert "wrong_type at $.id" in shown
     assert ("secret-person" in shown) == is_there
-    assert run_command(["letters", "read", str(place.config), "--json"]) == Exit.OK
+    assert run_command(["status", "--dead-letters", str(place.config), "--json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out) == json.loads(line)
     table, site = place.settings.config.dead_letters, place.settings.site
     assert table.erase(site, ["secret-person"]) == is_there

@@ -13,6 +13,7 @@ import pytest
 from ktsafe.state.changes import EdgeAdd, VertexUpsert
 from ktsafe.state.errors import StateCorrupted, StateError
 from ktsafe.state.folder import Witness
+from ktsafe.state.inspection import examine
 from ktsafe.state.ledger import PendingCut, SequenceRecord
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import Position
@@ -216,3 +217,27 @@ def test_a_damaged_frozen_state_is_noticed(path: Path) -> None:
     store.ledger.drop_cut()
     assert store.cut_snapshot() is None
     store.close()
+
+
+@pytest.mark.parametrize("name", ["MANIFEST-*", "*.log"])
+def test_a_changed_type_of_a_record_does_not_keep_the_store_from_opening_for_ever(
+    path: Path, name: str
+) -> None:
+    """RocksDB would read on without end; any of the types that are never written is refused."""
+    store = RocksDBStore.open(path, SCHEMA)
+    for number in range(3):
+        store.commit([VertexUpsert(stamp(number), "a", {"gender": "f"})], {})
+    copy = path.with_name("copy")
+    shutil.copytree(path, copy)  # The log is not in tables yet.
+    store.close()
+    (file,) = [found for found in (copy / "db").glob(name) if found.stat().st_size]
+    data = bytearray(file.read_bytes())
+    second = 7 + int.from_bytes(data[4:6], "little")
+    assert data[second + 6] == 1
+    for kind in (5, 6, 7, 8, 11):
+        data[second + 6] = kind
+        file.write_bytes(data)
+        with pytest.raises(StateCorrupted):
+            RocksDBStore.open(copy, SCHEMA)
+        with pytest.raises(StateCorrupted):
+            examine(copy, SCHEMA)

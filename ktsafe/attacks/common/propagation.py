@@ -84,8 +84,8 @@ def propagate(
             if not len(v):
                 continue
             starts = np.flatnonzero(np.diff(v, prepend=NOBODY))
-            who = v[starts]
-            best_of_true[who] = np.maximum.reduceat(score, starts)
+            at = v[starts]
+            best_of_true[at] = np.maximum.reduceat(score, starts)
             np.maximum.at(best_of_shown, u, score)
             is_best = score >= best_of_true[v] * SLACK
             tied = np.bincount(v[is_best], minlength=n_true)

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from ktsafe.anonymization import Anonymized, anonymize_in_order
 from ktsafe.graph import AttributedGraph
 from ktsafe.options import AnonymizeOptions
+from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.people.births import come_apart, margin, shall_be_padded, waiting
 from ktsafe.sequence.people.new_cohorts import draw_published
 from ktsafe.sequence.people.step_context import StepContext
@@ -52,7 +53,7 @@ def publish_groups(context: StepContext, rows: list[int]) -> None:
 
 
 def _filling(context: StepContext, rows: list[int]) -> list[int]:
-    """Return people of one class who fill whole groups, as many as possible; the others wait."""
+    """Return people of one class that fill whole groups, as many as possible; the others wait."""
     m = context.spec.forming.group_size_min
     if len(rows) < m + margin(context) or not come_apart(context.state, rows):
         return []
@@ -76,9 +77,14 @@ def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
     spec = context.spec
     everybody, keys = context.state.truth(spec.schema)
     graph = everybody.subgraph(np.searchsorted(keys, context.state.people.key[rows]))
+    # Who is inserted gets no value that nobody has.
+    gone = {text for text in graph.categories[-1] if text.startswith(GONE)}
+    values = graph.schema.sensitive_values | gone
+    schema = dataclasses.replace(graph.schema, sensitive_values=values)
+    graph = AttributedGraph.from_codes(schema, graph.categories, graph.codes, graph.edges)
     # Seats are the same for every radius, but for n = 0 the strategy would make none.
     params = dataclasses.replace(spec.forming, n_hops=max(spec.forming.n_hops, 1))
-    # Who may join a group was decided before: nobody is withheld, no value is hidden here.
+    # The members of a group were decided before: nobody is withheld, no value is hidden here.
     chosen = AnonymizeOptions(
         effort=spec.options.effort, strategy="aligned", rare_qi="pad", over_alpha="pad"
     )

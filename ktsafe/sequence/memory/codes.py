@@ -1,17 +1,32 @@
-"""Numbers for classes and for texts of attributes, in the order in which they were first seen."""
+"""Numbers for classes and for texts of attributes, in the order in which they were first seen.
+
+Of a text that nobody has any more a keyed hash is enough: its number stands for it, should it come
+back. So an erasure takes the text out and changes no release.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import hashlib
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 
+GONE: Final = "\0gone:"
+"""Begins what stands in the place of a text that nobody has; no text begins so."""
+DIGEST_BYTES: Final = 16
+
 
 class Codes:
     """What the numbers in the tables stand for.
+
+    Parameters
+    ----------
+    key:
+        Key of the hashes of texts that nobody has; without one all texts stay.
 
     Attributes
     ----------
@@ -21,14 +36,20 @@ class Codes:
         Quasi-identifier codes of each class.
     """
 
-    def __init__(self, classes: Iterable[Sequence[int]], categories: Iterable[list[str]]) -> None:
+    def __init__(
+        self,
+        classes: Iterable[Sequence[int]],
+        categories: Iterable[list[str]],
+        key: bytes = b"",
+    ) -> None:
+        self.key = key
         self.categories = [list(known) for known in categories]
         self.classes = [tuple(codes) for codes in classes]
         self._numbers = {codes: number for number, codes in enumerate(self.classes)}
 
     def copy(self) -> Codes:
         """Return codes that stand for the same, and get further ones by themselves."""
-        return Codes(self.classes, self.categories)
+        return Codes(self.classes, self.categories, self.key)
 
     @property
     def sensitive(self) -> list[str]:
@@ -62,10 +83,36 @@ class Codes:
             raise InvalidGraph("Attribute values do not fit the schema.")
         codes = []
         for known, text in zip(self.categories, values, strict=True):
-            if text not in known:
-                known.append(text)
-            codes.append(known.index(text))
+            codes.append(self._code(known, text))
         return self.class_of(tuple(codes[:-1])), codes[-1]
+
+    def _code(self, known: list[str], text: str) -> int:
+        if text not in known:
+            hashed = self._hash(text)
+            if self.key and hashed in known:
+                known[known.index(hashed)] = text
+            else:
+                known.append(text)
+        return known.index(text)
+
+    def _hash(self, text: str) -> str:
+        key = self.key[: hashlib.blake2b.MAX_KEY_SIZE]
+        data = text.encode(errors="surrogatepass")
+        return GONE + hashlib.blake2b(data, key=key, digest_size=DIGEST_BYTES).hexdigest()
+
+    def forget(
+        self, classes: NDArray[np.int64], sensitive: NDArray[np.int64], kept: Collection[str]
+    ) -> None:
+        """Keep only hashes of the texts of neither these classes nor these sensitive codes.
+
+        Those in `kept` stay: the configuration names them.
+        """
+        used = [set(codes) for codes in zip(*(self.classes[cls] for cls in classes), strict=True)]
+        used = used or [set() for _ in self.categories[:-1]]
+        for known, codes in zip(self.categories, (*used, set(sensitive.tolist())), strict=True):
+            for code, text in enumerate(known):
+                if code not in codes and text not in kept and not text.startswith(GONE):
+                    known[code] = self._hash(text)
 
     def of_all(self, people: Sequence[Sequence[str]]) -> tuple[NDArray[np.int64], ...]:
         """Return what `of` does, as two arrays, for many people."""

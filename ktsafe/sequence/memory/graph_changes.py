@@ -28,8 +28,8 @@ def _no_ties() -> NDArray[np.int64]:
 class Changes:
     """The difference of two true graphs.
 
-    A key is a number of at least 0 that stands for one person for one life: who leaves and comes
-    back gets another one.
+    A key is a number of at least 0 that stands for one person for one life: a person that leaves
+    and comes back gets another one.
 
     Attributes
     ----------
@@ -38,7 +38,7 @@ class Changes:
     joined_values, changed_values:
         For each of those keys the texts of all attributes, as in `AttributedGraph.categories`.
     ties_added, ties_removed:
-        int64, shape (m, 2): pairs of keys. Ties of somebody who leaves need not be listed.
+        int64, shape (m, 2): pairs of keys. Ties of a leaver need not be listed.
     """
 
     joined: NDArray[np.int64] = dataclasses.field(default_factory=_no_keys)
@@ -63,9 +63,9 @@ class Changes:
             if np.any(ties[:, 0] == ties[:, 1]) or not np.diff(ordered, axis=0).any(axis=1).all():
                 raise InvalidGraph("The ties of changes must be distinct and join two people.")
         if len(self.joined) != len(self.joined_values):
-            raise InvalidGraph("Everybody who joins needs attribute values.")
+            raise InvalidGraph("Everybody that joins needs attribute values.")
         if len(self.changed) != len(self.changed_values):
-            raise InvalidGraph("Everybody who changes needs attribute values.")
+            raise InvalidGraph("Everybody that changes needs attribute values.")
 
     @classmethod
     def of_graph(cls, graph: AttributedGraph, keys: NDArray[np.int64]) -> Changes:

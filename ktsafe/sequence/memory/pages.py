@@ -16,7 +16,7 @@ from ktsafe.sequence.memory.state import State
 META = "meta"
 VERSION = 7
 OLDER = (6, 5)
-"""In version 6 the kt-tree of people who wait was saved, too. In version 5 ties had no beginning,
+"""In version 6 the kt-tree of waiting people was saved, too. In version 5 ties had no beginning,
 and no pair of classes the release in which it was planned."""
 GONE = ("kt_nodes/", "kt_pivots/", "kt_members/")
 """Pages of version 6 and before that are not kept."""

@@ -1,4 +1,4 @@
-"""Who is published, the true graph's people, what is released between places, and what is not."""
+"""Published vertices, the true graph's people, what is released between places, and what is not."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ INSERTED, REAL, COUNTERFEIT = range(3)
 """Kinds of place: never anybody's, somebody's, formerly somebody's."""
 
 FALSE, TRUE, RESIDUAL, ENDED = range(4)
-"""Of a released edge: inserted, a true tie, a former tie of somebody who left the place, a former
-tie of two people who are still there."""
+"""Of a released edge: inserted, a true tie, a former tie of a person that left the place, a former
+tie of two people still there."""
 
 
 class RowsOfPairs(dict[Tie, Numbers]):
@@ -279,14 +279,14 @@ class HiddenTieTable(TableOfState):
         self.add(len(ties), first=first, second=second, since=since, began=began)
 
     def open(self, people: Numbers) -> None:
-        """Note that the ties of people who were published can be shown, from now on."""
+        """Note that the ties of newly published people can be shown, from now on."""
         rows = distinct(self.around(people)[2])
         for classes, inside in by_classes(self.class_pairs(self.pairs(rows)), rows):
             self._state.current.note_opened(classes, len(inside))
             self.write(inside, since=self._state.current.number)
 
     def class_pairs(self, ties: Numbers) -> Numbers:
-        """Return the published classes of the ends of ties, ascending; -1 of who is withheld."""
+        """Return the published classes of the ends of ties, ascending; -1 of withheld people."""
         return self._state.places.class_pairs(self._state.people.place[ties])
 
     def _stamps_between(self) -> tuple[int, ...]:
@@ -311,7 +311,7 @@ class ClearedEdgeTable(TableOfState):
     low, high:
         The places of its ends, ascending.
     was_true:
-        1 if it was a true tie when it was shown last, or had been one of somebody who left.
+        1 if it was a true tie when it was shown last, or had been one of a departed person.
     """
 
     name = "former"

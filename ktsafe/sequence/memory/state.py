@@ -6,6 +6,7 @@ derived of them is found by sorting. To keep a state is to keep that release; no
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
@@ -122,10 +123,10 @@ class State:
     current:
         The current release, and how it differs from the former one.
     places, people, edges, hidden_ties, cleared_edges:
-        Who is published, the true graph's vertices, what is released, true ties that are not, and
+        Published vertices, the true graph's vertices, what is released, true ties that are not, and
         what was released before a pair of classes was cleared.
     tree:
-        The kt-tree of people who wait, as the current release asked it. It is not saved.
+        The kt-tree of waiting people, as the current release asked it. It is not saved.
     counts:
         Private figures over the whole sequence.
     n_cohorts:
@@ -180,11 +181,30 @@ class State:
     def take(self, meta: dict[str, Any]) -> None:
         """Take what `meta` returned, beside the tables."""
         self.counts, self.n_cohorts = meta["counts"], meta["n_cohorts"]
-        self.codes = Codes(meta["classes"], meta["categories"])
+        self.codes = Codes(meta["classes"], meta["categories"], self.codes.key)
         # Of older pages nobody knows; ages count from the release at which they are read.
         planned = meta.get("planned", [[*c, meta["release"]] for c in self.edges.between])
         stale = {(a, b): n for a, b, n in meta["stale"]}
         self.current = Current(meta["release"], stale, {(a, b): n for a, b, n in planned})
+
+    def forget_texts(self, kept: Collection[str], alive: Numbers | None = None) -> None:
+        """Keep only hashes of attribute texts that no place shows and nobody has.
+
+        Parameters
+        ----------
+        kept:
+            Texts that stay in any case.
+        alive:
+            Keys of the people who count; None: all of them.
+        """
+        if not self.codes.key:
+            return
+        places, people = self.places.used(), self.people.used()
+        if alive is not None:
+            people = people[np.isin(self.people.key[people], alive)]
+        classes = np.concatenate((self.places.cls[places], self.people.cls[people]))
+        sensitive = np.concatenate((self.places.sensitive[places], self.people.sensitive[people]))
+        self.codes.forget(np.unique(classes), np.unique(sensitive), kept)
 
     def truth(self, schema: Schema) -> tuple[AttributedGraph, NDArray[np.int64]]:
         """Return the true graph and the key of each vertex, ascending; a whole scan.

@@ -1,11 +1,12 @@
-"""The kt-tree of people who wait: leaves of like rows with their pivots, kept while nobody moves.
+"""The kt-tree of waiting people: leaves of like rows with their pivots, kept while nobody moves.
 
     class (a root) -> cuts at a count of neighbours of one class -> leaves, each with its pivot
 
 A row says how many true neighbours of each class a person has; the pivot of a leaf is the
 component-wise lower median of its members' rows. A class is cut anew once somebody of it came, left
 or has another row; leaves and pivots of the other classes are kept. Nothing of the tree is saved:
-it follows from who waits, so that it is the same after a restart, and forgets a person who left.
+it follows from the waiting people, so that it is the same after a restart, and forgets departed
+people.
 
 Source: the kt-tree and the pivots of Section 5. *Departure*: as in `ktsafe.exact.kt_tree`, whose
 cuts these are.
@@ -26,7 +27,7 @@ from ktsafe.sequence.memory.column_table import Numbers
 
 
 class Branch(NamedTuple):
-    """The people of one class who wait.
+    """The waiting people of one class.
 
     Attributes
     ----------

@@ -17,10 +17,10 @@ from ktsafe.sequence.people.new_cohorts import in_classes, neighbour_counts, pub
 from ktsafe.sequence.people.step_context import StepContext
 
 COHORTS_MIN = 2
-"""Cohorts that newcomers of a class must be enough for: then it can be chosen who is with whom."""
+"""Cohorts that newcomers of a class must be enough for: then their composition can be chosen."""
 
 SMALL_PART = 8
-"""Newcomers of a class who are at most this part of its published places need be enough for one
+"""Newcomers of a class that are at most this part of its published places need be enough for one
 cohort only: where they fit badly, that is little of it."""
 
 APART_MAX = 0.7
@@ -46,7 +46,7 @@ def publish_ready(context: StepContext) -> None:
 
 
 def waiting(state: State) -> list[list[int]]:
-    """Return the rows of those who are not published yet, a list for each class."""
+    """Return the rows of people not published yet, a list for each class."""
     return [people.tolist() for _, people in in_classes(state, state.people.withheld())]
 
 
@@ -101,7 +101,7 @@ def _ready(context: StepContext, rows: list[int]) -> list[int]:
 
 
 def _are_small_part(state: State, rows: list[int]) -> bool:
-    """Whether those of a class who wait are few beside those of it who are published."""
+    """Whether the waiting people of a class are few beside its published ones."""
     labels = state.places.cohorts_of.get(int(state.people.cls[rows[0]]), [])
     return len(rows) * SMALL_PART <= sum(len(state.places.members[label]) for label in labels)
 
@@ -117,13 +117,13 @@ def _are_overdue(context: StepContext, rows: list[int]) -> bool:
 
 
 def _are_alike(state: State, cls: int) -> bool:
-    """Whether those who wait in a class are near enough to the pivots of their leaves."""
+    """Whether the waiting people of a class are near enough to the pivots of their leaves."""
     branch = state.tree.branches[cls]
     return branch.ties > 0 and branch.apart <= APART_MAX * branch.ties
 
 
 def _grow_tree(context: StepContext) -> None:
-    """Let the kt-tree of people who wait follow; the first release publishes without."""
+    """Let the kt-tree of waiting people follow; the first release publishes without."""
     state = context.state
     if state.current.number == 0:
         return

@@ -1,9 +1,9 @@
-"""Places that are left: by people who depart, and by people whose quasi-identifier changed.
+"""Places that are left: by departing people, and by people whose quasi-identifier changed.
 
 Nothing that is shown of a place changes because its owner left: it keeps its values for as long as
 its cohort is published, and its edges until the pair of classes that they belong to is planned
 anew, when all members of a cohort gain and lose alike. Why: decision 36. The quasi-identifier of a
-person who changed it stays published until a group moves.
+person with the change stays published until a group moves.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def move_groups(context: StepContext) -> set[int]:
     """Publish groups anew that may move to a new class; return the cohorts that were left.
 
     At least m members of one cohort move to one class together and become one cohort there: an
-    attacker who links both lives still finds the whole group.
+    attacker that links both lives still finds the whole group.
     """
     state = context.state
     left: set[int] = set()

@@ -1,4 +1,4 @@
-"""A block: people who are published for the first time together, in cohorts of their own.
+"""A block: people published for the first time together, in cohorts of their own.
 
 Cohorts are formed from what is known by then: the leaves of the kt-tree over the counts of
 true neighbours in every class. A block begins without edges; which ties of its people are shown is
@@ -17,6 +17,7 @@ from scipy.sparse import csr_array
 from ktsafe.errors import Infeasible
 from ktsafe.exact.kt_tree import cohorts_of_class
 from ktsafe.graph import MISSING
+from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.memory.column_table import among, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
@@ -94,7 +95,7 @@ def _nodes(
             nodes.append(node)
             node, rest = node[:0], after
     if len(node):
-        # Whoever is left over goes with the leaf before, if alpha allows.
+        # The rest goes with the leaf before, if alpha allows.
         node = np.append(node, nodes.pop() if nodes else node[:0])
         nodes.append(node)
     is_whole = not _lacking(context, len(node), int(ever[node].sum())) if len(node) else True
@@ -182,9 +183,11 @@ def harmless_codes(context: StepContext) -> list[int]:
         If there is none, not even the missing value.
     """
     texts = context.state.codes.sensitive
-    if MISSING not in texts and all(map(context.is_sensitive, range(len(texts)))):
+    is_out = [text.startswith(GONE) or context.is_sensitive(n) for n, text in enumerate(texts)]
+    if MISSING not in texts and all(is_out):
         texts.append(MISSING)
-    codes = [code for code in range(len(texts)) if not context.is_sensitive(code)]
+        is_out.append(context.is_sensitive(len(is_out)))
+    codes = [code for code, is_none in enumerate(is_out) if not is_none]
     if not codes:
         raise Infeasible(
             "Inserted vertices must be non-sensitive, but every value is sensitive.",

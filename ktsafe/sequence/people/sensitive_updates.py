@@ -2,7 +2,7 @@
 
 A person without room shows "-" instead. By itself that would tell what it hides, since only such
 changes end in "-". So others of the cohort, drawn at random, show "-" too: as long as any are left,
-at most alpha of those who show it instead of their value hide a sensitive one. And in a cohort
+at most alpha of those that show it instead of their value hide a sensitive one. And in a cohort
 without room "-" is kept whatever the value becomes, or a change would tell them apart. Why:
 decision 20.
 """

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ktsafe.graph import Schema
+from ktsafe.graph import MISSING, Schema
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
 from ktsafe.sequence.memory.state import State
@@ -42,6 +42,11 @@ class SequenceSpec:
             params, k=params.group_size_min, t=Fraction(0), epsilon=0, alpha=alpha
         )
         return cls(schema, params, options, forming)
+
+    @property
+    def configured(self) -> frozenset[str]:
+        """The texts of attributes that the configuration names, and the missing value."""
+        return self.schema.sensitive_values | {MISSING}
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -47,8 +47,8 @@ def program(pair: PairOfClasses, seed: int) -> Pair:
 
     A pair that shows edges can show hidden ties beside them. Else it is planned afresh: edges that
     were shown last are shown again where they fit, true or inserted, and others come and go without
-    a cause. Ties of people who left gain as much as those of people who are there: if they did not
-    return, who left would be told by the share of neighbours that a place lost.
+    a cause. Ties of departed people gain as much as those of present people: if they did not
+    return, departures would show in the share of neighbours that a place lost.
     """
     if len(pair.shown):
         return pair.program(pair.hidden, gains(pair)[pair.n_ties - len(pair.hidden) :], 1.0)

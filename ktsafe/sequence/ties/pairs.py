@@ -50,7 +50,7 @@ class PairOfClasses:
         What was released before the pair was cleared and has not ended; nothing if it was not, or
         shows edges again.
     is_left:
-        bool, shape (former,): whether each of them was a tie of somebody who left.
+        bool, shape (former,): whether each of them was a tie of a departed person.
     young_shown, young_hidden:
         bool, shape (x,) and (hidden,): whether a true tie is younger than a cohort of its ends.
     weight:

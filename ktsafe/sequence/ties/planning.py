@@ -7,7 +7,7 @@
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
-dark, and does not return. A tie of somebody who left returns as if the person were there, or the
+dark, and does not return. A tie of a departed person returns as if the person were there, or the
 place would be known by what it lost. Inserted members count as people with ties (`dummy_ties`).
 Should all pairs together cost more than no edges would, the least true are cleared.
 """

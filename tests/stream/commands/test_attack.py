@@ -1,4 +1,4 @@
-"""`ktsafe attack` as its users run it: folders, figures beside promises, what it refuses."""
+"""`ktsafe audit --attacks` as its users run it: figures beside promises, what it refuses."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def write(folder, count):
         ties = [(f"person-{u}", f"person-{v}") for u, v in true.edges.tolist()]
         write_csv(truth / "edges.csv", ("source", "target"), ties)
     return [
-        "attack",
+        "audit",
         str(folder / "releases"),
         f"--map={folder / 'private'}",
         f"--truth={folder / 'truth'}",
@@ -68,8 +68,11 @@ def write(folder, count):
 
 def test_a_release_is_attacked_as_the_library_does(tmp_path, capsys):
     """The figures are those of `ktsafe.attacks.run` on the same graphs."""
-    assert run_command([*write(tmp_path, 1), "--json"]) == Exit.OK
+    command = [*write(tmp_path, 1), "--json"]
+    assert run_command([*command, "--attacks=all"]) == Exit.OK
     report = json.loads(capsys.readouterr().out)
+    assert run_command(["attack", *command[1:]]) == Exit.OK  # The name of before.
+    assert json.loads(capsys.readouterr().out) == report
     (release,) = report["releases"]
     assert release["release_id"] == "000000"
     assert report["sequences"] == []
@@ -123,7 +126,7 @@ def test_a_truth_of_other_people_is_refused(tmp_path, capsys):
     """A feed that goes on from an imported graph tells of few; no figure is made of these."""
     feed = tmp_path / "feed.jsonl"
     feed.write_text('{"type": "vertex.upsert", "id": "a stranger", "time": 1}\n')
-    command = [*write(tmp_path, 1), f"--truth={feed}"]
+    command = [*write(tmp_path, 1), f"--truth={feed}", "--attacks=all"]
     assert run_command(command) == Exit.USAGE
     assert "imported" in capsys.readouterr().err
     feed.write_text("id,group\np1,x\n")

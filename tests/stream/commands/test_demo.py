@@ -15,8 +15,8 @@ from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.evaluation.over_time import describe_life
 from ktsafe.stream.files.releases_read import read_manifest, release_folders
+from tests.stream.evaluation.naive_receipt import counted, rows
 from tests.stream.report.examples import Page
-from tests.stream.study.naive_receipt import counted, rows
 
 WORDS = ["--people", "120", "--days", "70", "--port", "0"]
 
@@ -46,6 +46,11 @@ def test_the_first_release_shows_the_imported_network(demo):
 def test_every_release_is_safe_and_all_are_safe_together(demo, capsys):
     """`ktsafe verify` and `ktsafe audit` say so."""
     assert run_command(["verify", str(demo / "releases")]) == Exit.OK
+    each = capsys.readouterr().out
+    assert run_command(["verify", str(demo / "releases"), "--together"]) == Exit.OK
+    told = capsys.readouterr().out
+    assert told.startswith(each)
+    assert "4 releases in 1 sequence: safe" in told
     mapping = str(demo / "state" / "audit")
     assert run_command(["audit", "--map", mapping, str(demo / "releases")]) == Exit.OK
     capsys.readouterr()

@@ -31,7 +31,7 @@ def kafka_config(folder: Path) -> str:
     "line",
     [
         "feed send FEED --to CONFIG",
-        "letters read CONFIG",
+        "status CONFIG --dead-letters",
         "releases read CONFIG --into FOLDER",
         "releases read --kafka 127.0.0.1:9 --topic releases --into FOLDER",
     ],

@@ -1,4 +1,4 @@
-"""`ktsafe report`, and `--report` of other commands: one page, made of figures that exist."""
+"""`ktsafe audit --page`, and `--report` of other commands: one page, made of figures that exist."""
 
 from __future__ import annotations
 
@@ -52,12 +52,12 @@ def data(folder: Path) -> list[str]:
 
 def report(home: Path, *more: str) -> list[str]:
     """Return the words of a command that reports of the release."""
-    return ["report", str(home / "release"), "--map", str(home / "private"), *more]
+    return ["audit", str(home / "release"), "--map", str(home / "private"), *more]
 
 
 def test_a_report_made_later_is_the_same(home, tmp_path, capsys) -> None:
     """It is read from the private audit, where `anonymize --report` left what it measured."""
-    assert run_command(report(home, "--out", str(tmp_path / "later.html"))) == Exit.OK
+    assert run_command(report(home, "--page", str(tmp_path / "later.html"))) == Exit.OK
     capsys.readouterr()
     texts = [path.read_text() for path in (home / "made.html", tmp_path / "later.html")]
     first, second = (re.sub(r"written [-0-9: ]+ UTC", "", text) for text in texts)
@@ -67,7 +67,7 @@ def test_a_report_made_later_is_the_same(home, tmp_path, capsys) -> None:
 
 def test_json_has_what_the_page_shows(home, tmp_path, capsys) -> None:
     """The same figures, for programs."""
-    assert run_command(report(home, "--out", str(tmp_path / "r.html"), "--json")) == Exit.OK
+    assert run_command(report(home, "--page", str(tmp_path / "r.html"), "--json")) == Exit.OK
     found = json.loads(capsys.readouterr().out)
     audit = json.loads((home / "private" / "audit.json").read_text())
     assert found["utility"]["usefulness"] == audit["usefulness"]
@@ -79,7 +79,7 @@ def test_json_has_what_the_page_shows(home, tmp_path, capsys) -> None:
 def test_nobody_is_named(home, tmp_path, capsys, options) -> None:
     """No true id, no published id and no attribute value is in the file."""
     out = tmp_path / "page.html"
-    assert run_command(report(home, "--out", str(out), *options)) == Exit.OK
+    assert run_command(report(home, "--page", str(out), *options)) == Exit.OK
     capsys.readouterr()
     text = out.read_text()
     Page(text)
@@ -99,10 +99,10 @@ def test_the_truth_fills_in_what_the_audit_lacks(home, tmp_path, capsys) -> None
     utility, attacks = audit.pop("utility"), audit.pop("attacks")
     (private / "audit.json").write_text(json.dumps(audit))
     (private / "mapping.csv").write_bytes((home / "private" / "mapping.csv").read_bytes())
-    words = ["report", str(home / "release"), "--map", str(private), "--json"]
-    assert run_command([*words, "--out", str(tmp_path / "a.html")]) == Exit.OK
+    words = ["audit", str(home / "release"), "--map", str(private), "--json"]
+    assert run_command([*words, "--page", str(tmp_path / "a.html")]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["utility"]["score"] is None
-    truth = ["--truth", str(home / "truth"), "--out", str(tmp_path / "b.html")]
+    truth = ["--truth", str(home / "truth"), "--page", str(tmp_path / "b.html")]
     assert run_command([*words, *truth]) == Exit.OK
     found = json.loads(capsys.readouterr().out)
     assert found["utility"]["degree_bands"] == utility["degree_bands"]
@@ -125,8 +125,8 @@ def test_the_truth_of_another_graph_is_refused(home, tmp_path, capsys) -> None:
     del audit["utility"]
     (private / "audit.json").write_text(json.dumps(audit))
     (private / "mapping.csv").write_bytes((home / "private" / "mapping.csv").read_bytes())
-    words = ["report", str(home / "release"), "--map", str(private), "--truth", str(other)]
-    assert run_command([*words, "--out", str(tmp_path / "r.html")]) == Exit.USAGE
+    words = ["audit", str(home / "release"), "--map", str(private), "--truth", str(other)]
+    assert run_command([*words, "--page", str(tmp_path / "r.html")]) == Exit.USAGE
     assert "sizes differ" in capsys.readouterr().err
     assert not (tmp_path / "r.html").exists()
 
@@ -136,8 +136,8 @@ def test_the_audit_of_another_release_is_refused(home, tmp_path, capsys) -> None
     audit = json.loads((home / "private" / "audit.json").read_text())
     audit["size"]["released"]["edges"] += 1
     (tmp_path / "audit.json").write_text(json.dumps(audit))
-    words = ["report", str(home / "release"), "--map", str(tmp_path)]
-    assert run_command([*words, "--out", str(tmp_path / "r.html")]) == Exit.USAGE
+    words = ["audit", str(home / "release"), "--map", str(tmp_path)]
+    assert run_command([*words, "--page", str(tmp_path / "r.html")]) == Exit.USAGE
     assert "is not the audit of" in capsys.readouterr().err
 
 
@@ -149,7 +149,7 @@ def test_nothing_is_overwritten(home, tmp_path, capsys, command) -> None:
     to = ["--report", str(taken)]
     new = {name: str(tmp_path / name) for name in ("out", "audit")}
     words = {
-        "report": report(home, "--out", str(taken)),
+        "report": report(home, "--page", str(taken)),
         "anonymize": [*data(home), *to, "--out", new["out"], "--audit", new["audit"]],
     }[command]
     words = words if command == "report" else [command, *words]
@@ -161,25 +161,32 @@ def test_nothing_is_overwritten(home, tmp_path, capsys, command) -> None:
 
 def test_without_audits_there_is_no_report(home, tmp_path, capsys) -> None:
     """The error names the file that is missing."""
-    words = ["report", str(home / "release"), "--map", str(tmp_path)]
-    assert run_command([*words, "--out", str(tmp_path / "r.html")]) == Exit.USAGE
+    words = ["audit", str(home / "release"), "--map", str(tmp_path)]
+    assert run_command([*words, "--page", str(tmp_path / "r.html")]) == Exit.USAGE
     assert "audit.json" in capsys.readouterr().err
 
 
-def test_attacks_of_another_command_are_taken(home, tmp_path, capsys) -> None:
-    """What `ktsafe attack --json` printed stands in the report instead of the audit's."""
-    words = ["attack", str(home / "release"), "--map", str(home / "private"), "--attacks"]
-    words += ["membership_of_ties", "--truth", str(home / "truth")]
-    assert run_command([*words, "--json"]) == Exit.OK
+def test_attacks_that_are_asked_for_are_on_the_page(home, tmp_path, capsys) -> None:
+    """They stand there instead of the audit's; so they do for the name of before, from a file."""
+    asked = ["--truth", str(home / "truth"), "--attacks", "membership_of_ties", "--json"]
+    assert run_command(report(home, *asked, "--page", str(tmp_path / "r.html"))) == Exit.OK
+    first, *more = json.loads(capsys.readouterr().out)["safety"]["attacks"]
+    assert first["attack"] == "membership_of_ties"
+    assert more  # The truth fills in what is missing.
+    assert run_command(report(home, *asked)) == Exit.OK
     (tmp_path / "attacks.json").write_text(capsys.readouterr().out)
-    more = ["--attacks", str(tmp_path / "attacks.json"), "--out", str(tmp_path / "r.html")]
-    assert run_command(report(home, *more, "--json")) == Exit.OK
-    found = json.loads(capsys.readouterr().out)
-    assert [each["attack"] for each in found["safety"]["attacks"]] == ["membership_of_ties"]
+    old = ["report", *report(home)[1:], "--attacks", str(tmp_path / "attacks.json")]
+    assert run_command([*old, "--out", str(tmp_path / "s.html"), "--json"]) == Exit.OK
+    assert json.loads(capsys.readouterr().out)["safety"]["attacks"] == [first]
     (tmp_path / "attacks.json").write_text("{}")
-    more = ["--attacks", str(tmp_path / "attacks.json"), "--out", str(tmp_path / "s.html")]
-    assert run_command(report(home, *more)) == Exit.USAGE
-    assert "ktsafe attack --json" in capsys.readouterr().err
+    assert run_command([*old, "--out", str(tmp_path / "t.html")]) == Exit.USAGE
+    assert "ktsafe audit --attacks --json" in capsys.readouterr().err
+
+
+def test_what_is_for_a_page_needs_one(home, capsys) -> None:
+    """Readers are promised coarse figures: without a page nothing finer is printed instead."""
+    assert run_command(report(home, "--public")) == Exit.USAGE
+    assert "--page" in capsys.readouterr().err
 
 
 def test_a_withdrawn_release_is_marked(home, tmp_path, capsys) -> None:
@@ -187,8 +194,8 @@ def test_a_withdrawn_release_is_marked(home, tmp_path, capsys) -> None:
     copy = tmp_path / "release"
     shutil.copytree(home / "release", copy)
     (copy / "withdrawn.json").write_text(json.dumps({"why": "A column too many <b>."}))
-    words = ["report", str(copy), "--map", str(home / "private")]
-    assert run_command([*words, "--out", str(tmp_path / "r.html"), "--json"]) == Exit.OK
+    words = ["audit", str(copy), "--map", str(home / "private")]
+    assert run_command([*words, "--page", str(tmp_path / "r.html"), "--json"]) == Exit.OK
     found = json.loads(capsys.readouterr().out)["safety"]
     assert found["verdict"] == "broken"
     assert found["findings"][0]["kind"] == "withdrawn"

@@ -343,7 +343,7 @@ def test_a_state_that_forgot_who_was_who_is_not_sound(tmp_path, capsys, damage, 
     damage(audits[which])
     capsys.readouterr()
     assert run_command(["state", "check", config]) == Exit.STATE
-    assert f"who is who: the private audit of {audits[which].name}" in capsys.readouterr().err
+    assert f"the mapping: the private audit of {audits[which].name}" in capsys.readouterr().err
     assert run_command(["state", "backup", config, str(tmp_path / "backup")]) == Exit.STATE
     assert not (tmp_path / "backup").exists()
     capsys.readouterr()

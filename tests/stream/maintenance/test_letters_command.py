@@ -1,4 +1,4 @@
-"""`ktsafe letters read`: before there are any, and with words that others chose."""
+"""`ktsafe status --dead-letters`: before there are any, and with words that others chose."""
 
 from ktsafe.connectors.letters import PREFIX
 from ktsafe.stream.cli import run_command
@@ -10,7 +10,7 @@ from tests import running, services
 def test_no_letters_are_no_fault(tmp_path, capsys):
     """The file is made by the first letter; until then its place is told, and nothing printed."""
     site = running.files_site(tmp_path / "site", [[]], services.ATTRIBUTES, "month")
-    assert run_command(["letters", "read", str(site.config)]) == Exit.OK
+    assert run_command(["status", "--dead-letters", str(site.config)]) == Exit.OK
     captured = capsys.readouterr()
     assert not captured.out
     assert "no dead letters so far" in captured.err

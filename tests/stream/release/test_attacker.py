@@ -51,7 +51,7 @@ def broken_case() -> Case:
 
 
 def test_figures_are_those_of_the_suite() -> None:
-    """What the service tells is what `ktsafe attack` finds, in the same words, JSON-ready."""
+    """What the service tells is what `ktsafe audit --attacks` finds, in its words, JSON-ready."""
     it = small_case()
     told = Attacker(PATIENT).attack(shown(it), PARAMS, go_on)["attacks"]
     rng = np.random.default_rng(0)

@@ -135,12 +135,12 @@ def test_the_command_writes_it_about_this_release(tmp_path: Path, context: Path,
     made += ["--out", str(tmp_path / "r"), "--audit", str(tmp_path / "p")]
     assert run_command(made) == Exit.OK
     capsys.readouterr()
-    asked = ["report", str(tmp_path / "r"), "--map", str(tmp_path / "p"), "--json"]
+    asked = ["audit", str(tmp_path / "r"), "--map", str(tmp_path / "p"), "--json"]
     asked += ["--context", str(context)]
-    assert run_command([*asked, "--out", str(tmp_path / "d.html")]) == Exit.OK
+    assert run_command([*asked, "--page", str(tmp_path / "d.html")]) == Exit.OK
     found = json.loads(capsys.readouterr().out)["dossier"]
     digest = hashlib.sha256((tmp_path / "r" / "manifest.json").read_bytes()).hexdigest()
     assert found["sha256"] == digest
     assert digest in (tmp_path / "d.html").read_text()
-    assert run_command([*asked, "--public", "--out", str(tmp_path / "x.html")]) == Exit.USAGE
+    assert run_command([*asked, "--public", "--page", str(tmp_path / "x.html")]) == Exit.USAGE
     assert "A dossier is private" in capsys.readouterr().err

@@ -23,7 +23,7 @@ Audit = dict[str, Any]
 
 
 def good() -> Audit:
-    """Return an audit with which nothing is wrong: everybody has k candidates who are people."""
+    """Return an audit with which nothing is wrong: everybody has k candidates that are people."""
     audit: Audit = copy.deepcopy(dict(told().audit))
     audit["privacy"]["all"]["k_real"] = {"min": 5, "below_k": 0, "share": 0.0}
     audit["privacy"]["all"]["alpha_real"] = {"max": 0.25, "above_alpha": 0}
@@ -136,12 +136,12 @@ def test_a_past_release_found_wanting_stays_marked(case: str, tmp_path: Path) ->
 
 
 def test_people_are_the_headline_where_they_are_fewer() -> None:
-    """The first words count candidates who are people, not places without one."""
+    """The first words count candidates that are people, not places without one."""
     audit = good()
     put("audit.figures.published.candidates_real", FEW)(audit)
     found, _ = written(audit)
     title = found["safety"]["title"]
-    assert title == "7 of 200 people have fewer than 5 candidates who are people, the fewest 3"
+    assert title == "7 of 200 people have fewer than 5 candidates that are people, the fewest 3"
 
 
 def test_attacks_with_a_bound_are_asked_for() -> None:
