@@ -316,7 +316,7 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
     afresh, latest = worth.get("edge_f1_afresh"), worth.get("edge_f1_latest")
     return (
         f"edges: precision {precision}, recall {recall}, F1 {f1}"
-        + ("" if afresh is None else f" (begun anew {afresh:.2f})")
+        + ("" if afresh is None else f" (F1 of a fresh release: {afresh:.2f})")
         + ("" if latest is None else f", latest graph {latest:.2f}")
         + f", cost {cost} of the ties; people {people} of the vertices"
     )
