@@ -21,6 +21,7 @@ from ktsafe.attacks.membership_of_ties import membership_of_ties
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.attacks.net_changes import net_changes
 from ktsafe.attacks.one_hop import one_hop
+from ktsafe.attacks.own_account import own_account
 from ktsafe.attacks.partial_knowledge import partial_knowledge
 from ktsafe.attacks.risk_curve import risk_curve
 from ktsafe.attacks.seeds import seeds
@@ -53,9 +54,10 @@ ATTACKS: Mapping[str, Attack] = MappingProxyType(
         "seeds": lambda case, _params, rng, _another: seeds(case, rng),
         "alignment": lambda case, _params, _rng, _another: alignment(case),
         "risk_curve": lambda case, _params, rng, _another: risk_curve(case, rng),
+        "own_account": lambda case, _params, rng, _another: own_account(case, rng),
     }
 )
-"""Every attack by name, the cheap ones first."""
+"""Every attack by name. The order is that of their streams: new ones go to the end."""
 WORK: Mapping[str, float] = MappingProxyType(
     {
         "one_hop": 1.0,
@@ -68,6 +70,7 @@ WORK: Mapping[str, float] = MappingProxyType(
         "seeds": 20.0,
         "alignment": 25.0,
         "risk_curve": 200.0,
+        "own_account": 1.0,
     }
 )
 """What an attack takes, as a multiple of `one_hop`, for estimates of the time that is left."""

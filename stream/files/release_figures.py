@@ -62,6 +62,7 @@ ATTACKS_TOLD: Final = (
     "changes",
     "net_changes",
     "departure",
+    "own_account",
     "membership_of_vertices",
     "membership_of_ties",
     "two_hops",

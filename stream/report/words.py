@@ -12,7 +12,7 @@ NOT_COVERED: Final = (
     "An attacker that knows your true ties exactly and drops what looks inserted.",
     "Net changes over several releases, such as between the first and the last.",
     "Releases of another sequence, or other publications of the same network.",
-    "An attacker that creates many accounts.",
+    "An attacker that creates many accounts; and whom an account of the attacker is tied to.",
     "Groups of people instead of single ones, and what follows from belonging to one.",
     "Differential privacy: kt-safety is another guarantee, and does not imply it.",
 )
@@ -20,7 +20,15 @@ NOT_COVERED: Final = (
 ASSESSED: Final = {
     "Singling out": (
         "Can somebody be told from everybody else?",
-        ("one_hop", "two_hops", "denoised", "partial_knowledge", "sybils", "risk_curve"),
+        (
+            "one_hop",
+            "two_hops",
+            "denoised",
+            "partial_knowledge",
+            "own_account",
+            "sybils",
+            "risk_curve",
+        ),
     ),
     "Linkability": (
         "Can records of one person be linked, over releases or with other data?",

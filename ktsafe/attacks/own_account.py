@@ -1,0 +1,149 @@
+"""Own account: the attacker has an account of the network and names the people it is tied to.
+
+One account that is planted and tied to people is enough. The attacker knows all that the account
+has: its quasi-identifiers, its sensitive value and its friends, with their quasi-identifiers. It
+looks for the account's vertex, and then for friends among the neighbours that this shows.
+
+Source: the active attacks of Backstrom, Dwork and Kleinberg, "Wherefore art thou R3579X?" (WWW
+2007), with one account instead of many, and the paper's attributes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.common.nearest import neighbour_counts
+from ktsafe.attacks.common.result import Result, share_result
+
+FRIENDS = 20
+"""Ties of the account: the people whose number of ties is nearest to it stand for the attacker."""
+ACCOUNTS_MAX = 200
+"""Greatest number of accounts that are tried, one by one."""
+
+
+def own_account(case: Case, rng: np.random.Generator) -> list[Result]:
+    """Return how many friends of an account are named by an attacker that owns the account.
+
+    Each of the targets that have about `FRIENDS` ties is the attacker's account in turn. Its
+    candidates are the released vertices of its published tuple (and of its sensitive value, where
+    any is shown so) whose counts of neighbours' tuples are nearest to its own. For a friend the
+    attacker names, among the vertices of the friend's tuple, one that most candidates are tied to;
+    one of all where none is.
+
+    Parameters
+    ----------
+    case:
+        The release and the truth.
+    rng:
+        Draws among people with equally many ties.
+
+    Returns
+    -------
+    list of Result
+        `own_account.value`, of an attacker that uses the sensitive value, and `own_account.ties`,
+        of one that does not. Targets are published friends; nothing is promised. Control is a
+        guess in the friend's class. Friends of one account are not independent, so the intervals
+        are too narrow. `figures` counts the `accounts` and tells the mean chance `own` that the
+        account's vertex is named.
+
+    *Complexity*: O(`ACCOUNTS_MAX` * edges) at most.
+
+    Examples
+    --------
+    >>> from ktsafe.attacks import ids_removed
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> rng = np.random.default_rng(0)
+    >>> graph = uniform(200, 2000, rng=rng)
+    >>> value, _ = own_account(Case(graph, *ids_removed(graph, rng)), rng)
+    >>> value.figures["own"] > 0.9, value.value > 5 * value.control
+    (True, True)
+    """
+    accounts = _accounts(case, rng)
+    rows = neighbour_counts(case.released, case.tuples[1], case.tuples[2])
+    sizes = np.bincount(case.tuples[1], minlength=case.tuples[2])
+    results = []
+    for name, knows_value in (("value", True), ("ties", False)):
+        own, chances, control = [], [np.zeros(0)], [np.zeros(0)]
+        for account in accounts.tolist():
+            friends = published_friends(case, account)
+            candidates = _candidates(case, account, rows, knows_value=knows_value)
+            is_own = candidates == case.own_place[account]
+            own.append(float(is_own.mean()))
+            chances.append(friends_named(case, candidates, friends))
+            control.append(1 / sizes[case.tuples[1][case.own_place[friends]]])
+        by_chance = np.concatenate(control)
+        results.append(
+            share_result(
+                f"own_account.{name}",
+                np.concatenate(chances),
+                control=float(by_chance.mean()) if len(by_chance) else 0.0,
+                figures={"accounts": len(own), "own": float(np.mean(own)) if own else 0.0},
+            )
+        )
+    return results
+
+
+def _accounts(case: Case, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return the targets with a tie whose number of ties is nearest to `FRIENDS`."""
+    people = rng.permutation(case.people)
+    degrees = case.original.degrees[people]
+    order = np.argsort(np.abs(degrees - FRIENDS), kind="stable")
+    return people[order[degrees[order] > 0][:ACCOUNTS_MAX]]
+
+
+def published_friends(case: Case, account: int) -> NDArray[np.int64]:
+    """Return the true neighbours of a person who have a place."""
+    graph = case.original
+    friends = graph.indices[graph.indptr[account] : graph.indptr[account + 1]]
+    return friends[case.own_place[friends] >= 0].astype(np.int64)
+
+
+def _candidates(
+    case: Case, account: int, rows: sparse.csr_matrix, *, knows_value: bool
+) -> NDArray[np.int64]:
+    """Return the released vertices that may as well be the account's, at least one."""
+    true, shown, _ = case.values
+    inside = np.flatnonzero(case.tuples[1] == case.published_tuple[account])
+    if knows_value:
+        alike = inside[shown[inside, -1] == true[account, -1]]
+        inside = alike if len(alike) else inside
+    graph = case.original
+    friends = graph.indices[graph.indptr[account] : graph.indptr[account + 1]]
+    tuples, counts = np.unique(case.published_tuple[friends], return_counts=True)
+    both = np.minimum(rows[inside][:, tuples].toarray(), counts).sum(axis=1)
+    # L1 of two rows of counts, but for the account's own ties, which all candidates are told by.
+    distance = case.released.degrees[inside] - 2 * both
+    return inside[distance == distance.min()]
+
+
+def friends_named(
+    case: Case, candidates: NDArray[np.int64], friends: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return the chance that each friend is named, shape (friends,).
+
+    `candidates` are the released vertices that may be the account's, `friends` true vertices.
+    """
+    tuples = case.tuples[1]
+    tied = np.zeros(case.released.n_vertices, dtype=np.int64)
+    for seen in _neighbours(case, candidates):
+        tied[seen] += 1
+    places = case.own_place[friends]
+    chances = np.zeros(len(friends))
+    for kind in np.unique(tuples[places]).tolist():
+        inside = np.flatnonzero(tuples == kind)
+        best = inside[tied[inside] == tied[inside].max()]
+        of_kind = tuples[places] == kind
+        chances[of_kind] = np.isin(places[of_kind], best) / len(best)
+    return chances
+
+
+def _neighbours(case: Case, vertices: NDArray[np.int64]) -> Iterator[NDArray[np.int64]]:
+    """Yield the released neighbours of each vertex."""
+    graph = case.released
+    for v in vertices.tolist():
+        yield graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
