@@ -8,7 +8,8 @@ to `FRIENDS` others, and the network is published once. Each account attacks by 
 (`ktsafe.attacks.own_account`). With 0 accounts, people of the network are the attackers. A line for
 the release as it is, one where the members of each cohort exchange values of the sensitive
 attribute at random, and one for each share of all edges that exchange ends within pairs of classes,
-which leaves every count of neighbours by class as it is. `values` is the share of people who are
+which leaves every count of neighbours by class as it is. `one value` is the release with a single
+value in place of all that are not sensitive. `values` is the share of people who are
 shown with their own value; `cohort` the share of friends that is named by an attacker that knows
 the account's cohort, and nothing else of its vertex.
 """
@@ -65,6 +66,17 @@ def with_values_exchanged(graph: AttributedGraph, rng: np.random.Generator) -> A
     return AttributedGraph.from_codes(graph.schema, graph.categories, codes, graph.edges)
 
 
+def with_one_value(graph: AttributedGraph) -> AttributedGraph:
+    """Return the graph with one value in place of all that are not sensitive."""
+    *kept, values = graph.categories
+    hidden = sorted(set(values) & graph.schema.sensitive_values)
+    texts = [*hidden, "other"]
+    table = np.array([texts.index(x) if x in hidden else len(hidden) for x in values])
+    codes = graph.codes.astype(np.int64)
+    codes[:, -1] = table[codes[:, -1]]
+    return AttributedGraph.from_codes(graph.schema, [*kept, texts], codes, graph.edges)
+
+
 def f1(case: Case) -> float:
     """Return F1 of the released edges."""
     both = case.original.n_edges + case.released.n_edges
@@ -92,8 +104,10 @@ def main() -> None:
             for share in map(float, filter(None, given.shares.split(","))):
                 chosen = rng.random(made.graph.n_edges) < share
                 mended[f"edges {share}"] = exchanged(made.graph, chosen, rng)
+            mended["one value"] = with_one_value(made.graph)
             for mend, shown in mended.items():
-                case = Case(true, shown, made.origin)
+                known = with_one_value(true) if mend == "one value" else true
+                case = Case(known, shown, made.origin)
                 people = case.published if not count else case.own_place[graph.n_vertices :]
                 sample = np.flatnonzero(np.isin(case.published, people))
                 told = _told(dataclasses.replace(case, sample=sample), rng)

@@ -59,10 +59,10 @@ pairs of classes without edges are as they were shown last.
 ATTACKS_TOLD: Final = (
     "one_hop",
     "sensitive_inference",
+    "own_account",
     "changes",
     "net_changes",
     "departure",
-    "own_account",
     "membership_of_vertices",
     "membership_of_ties",
     "two_hops",
