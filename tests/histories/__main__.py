@@ -69,7 +69,7 @@ def main() -> None:
 
 
 def count(history: History, totals: Counter[str]) -> None:
-    """Add a history to what was tried; a slot counts where a cut gave a release, or was withheld."""
+    """Add a history to what was tried; slots whose release was made or withheld count."""
     totals.update(history.counts)
     n_releases = len(history.landings)
     totals["seeds"] += 1
