@@ -73,8 +73,8 @@ REMEDIES: Final = {
     ),
     "KtsafeStateUnwritable": Remedy(
         "space and rights of the state folder; `ktsafe_retries_total` by op",
-        "make room; releases (stage) and erasures (erase) are tried again by themselves, and no "
-        "event is lost",
+        "make room; releases (stage), erasures (erase) and the start of the service (state) are "
+        "tried again by themselves, and no event is lost",
     ),
     "KtsafeErasureOverdue": Remedy(
         'duration of release phases, `ktsafe_retries_total{op="erase"}`',
