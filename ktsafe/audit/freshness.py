@@ -419,7 +419,7 @@ def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:
     ends = np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
     published = np.zeros(max(ends.max(initial=0), release.published.max(initial=0)) + 1, np.bool_)
     published[release.published] = True
-    both: NDArray[np.bool_] = published[ends].all(axis=1)
+    both: NDArray[np.bool_] = published[ends[:, 0]] & published[ends[:, 1]]
     return both
 
 

@@ -145,17 +145,6 @@ class Secrets(msgspec.Struct, frozen=True):
         """Cost(G, G') of Equation 1."""
         return sum(self.cost.values())
 
-    def cost_over(self, yardstick: str) -> float | None:
-        """Return the cost as a multiple of a yardstick, None where that is unknown or 0."""
-        measure = self.yardsticks.get(yardstick)
-        return self.total_cost / measure if measure else None
-
-    @property
-    def best_attack(self) -> float | None:
-        """The greatest figure of an attack as a multiple of its promise; None without any."""
-        found = [each.value / each.promise for each in self.attacks.values() if each.promise]
-        return max(found, default=None)
-
 
 class StatisticsBudget(msgspec.Struct, frozen=True):
     """What the statistics of a release cost, and of the 365 days up to it; in millionths.

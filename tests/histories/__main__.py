@@ -11,8 +11,10 @@ from __future__ import annotations
 import argparse
 import logging
 import shutil
+import signal
 import tempfile
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 from tests.histories.history import History
@@ -54,21 +56,27 @@ def main() -> None:
         raise SystemExit(1 if one.problems or line(one) != line(again) else 0)
     totals: Counter[str] = Counter()
     codes: Counter[str] = Counter()
-    for seed in range(given.first, given.first + given.seeds):
-        history = told(seed)
-        totals += history.counts
-        codes += history.codes
-        totals["seeds"] += 1
-        totals["releases"] += len(history.landings)
-        totals["real"] += len(history.landings) if history.real else 0
-        if history.problems:
-            totals["problems"] += 1
-            print(line(history), flush=True)
-        if totals["seeds"] % 5_000 == 0:
-            print(dict(totals), flush=True)
-    totals["slots"] = totals["releases"] + totals["withheld"]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with suppress(KeyboardInterrupt):  # What was tried until then is told.
+        for seed in range(given.first, given.first + given.seeds):
+            history = told(seed)
+            count(history, totals)
+            codes += history.codes
+            if history.problems:
+                print(line(history), flush=True)
     print(dict(sorted(totals.items())), dict(sorted(codes.items())))
     raise SystemExit(1 if totals["problems"] else 0)
+
+
+def count(history: History, totals: Counter[str]) -> None:
+    """Add a history to what was tried; slots whose release was made or withheld count."""
+    totals.update(history.counts)
+    n_releases = len(history.landings)
+    totals["seeds"] += 1
+    totals["releases"] += n_releases
+    totals["real releases"] += n_releases if history.real else 0
+    totals["slots"] += n_releases + history.counts["withheld"]
+    totals["problems"] += bool(history.problems)
 
 
 def line(history: History) -> str:

@@ -130,9 +130,9 @@ class LateSink(MemoryReleaseSink):
 
             history.in_flight.append(land)
             raise unavailable() if history.dice.random() < 0.5 else Crash
-        is_new = bundle.release_id not in there
+        before = there.get(bundle.release_id)
         super().publish(bundle)
-        if is_new and bundle.release_id in there:
+        if there.get(bundle.release_id) != before:
             history.landed(bundle.release_id, there[bundle.release_id][1])
 
 

@@ -16,6 +16,10 @@ FOUND_BY = {
     "digests at the sink not compared": 4,
     "a known release gets other bytes": 16,
     "mappings keep the deleted": 3,
+    "a withdrawn release is sent again": 54,
+    "a pending cut waits for a start": 73,
+    "an unanswered release counts as sent": 160,
+    "dead letters after their offset": 229,
 }
 """Seeds that find a defect each."""
 

@@ -116,5 +116,3 @@ def test_shares_of_both_audits_mean_the_same() -> None:
     assert "F1 0.50 (F1 of a fresh release: 0.75)," in words
     assert set(secrets.worth.values()) == {None}, "audits of former versions do not tell"
     assert worth_in_words(secrets.worth) == ""
-    assert secrets.cost_over("copies") is None
-    assert secrets.cost_over("unknown") is None
