@@ -1,6 +1,7 @@
 """Planted accounts: how many of their friends they name, and what it costs to prevent it.
 
     python -m lab.trials.planted FOLDER [--k 10] [--seeds 3] [--accounts 0,1,5] [--shares 0.25,0.5]
+        [--sensitive]
 
 FOLDER holds vertices.csv, edges.csv and schema.toml. Accounts are planted with the
 quasi-identifiers of a person drawn at random, a sensitive attribute that nobody else has, and ties
@@ -35,13 +36,18 @@ HEADER = (
 )
 
 
-def planted(graph: AttributedGraph, count: int, rng: np.random.Generator) -> AttributedGraph:
+def planted(
+    graph: AttributedGraph, count: int, rng: np.random.Generator, *, is_sensitive: bool = False
+) -> AttributedGraph:
     """Return the graph with `count` more vertices at its end, each with `FRIENDS` random ties."""
     n = graph.n_vertices
     codes = np.concatenate((graph.codes, graph.codes[rng.integers(0, n, count)]))
     *kept, values = graph.categories
     codes[n:, -1] = np.arange(len(values), len(values) + count)
     texts = [*kept, (*values, *(f"account {i}" for i in range(count)))]
+    if is_sensitive:
+        known = np.flatnonzero(np.isin(values, sorted(graph.schema.sensitive_values)))
+        codes[n:, -1] = rng.choice(known, count)
     ties = [graph.edges.astype(np.int64)]
     for account in range(n, n + count):
         friends = rng.choice(n, FRIENDS, replace=False)
@@ -91,6 +97,7 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--accounts", default="0,1,5,20")
     parser.add_argument("--shares", default="0.25,0.5")
+    parser.add_argument("--sensitive", action="store_true", help="accounts have a sensitive value")
     given = parser.parse_args()
     read = read_schema(given.folder / "schema.toml")
     graph = read_graph(given.folder / "vertices.csv", given.folder / "edges.csv", read).graph
@@ -98,7 +105,7 @@ def main() -> None:
     for count in map(int, given.accounts.split(",")):
         for seed in range(given.seeds):
             rng = np.random.default_rng(seed)
-            true = planted(graph, count, rng)
+            true = planted(graph, count, rng, is_sensitive=given.sensitive)
             made = anonymize(true, PrivacyParams(k=given.k), rng=rng)
             mended = {"as it is": made.graph, "values": with_values_exchanged(made.graph, rng)}
             for share in map(float, filter(None, given.shares.split(","))):
