@@ -93,7 +93,8 @@ def _accounts(case: Case, rng: np.random.Generator) -> NDArray[np.int64]:
     people = rng.permutation(case.people)
     degrees = case.original.degrees[people]
     order = np.argsort(np.abs(degrees - FRIENDS), kind="stable")
-    return people[order[degrees[order] > 0][:ACCOUNTS_MAX]]
+    accounts: NDArray[np.int64] = people[order[degrees[order] > 0][:ACCOUNTS_MAX]]
+    return accounts
 
 
 def published_friends(case: Case, account: int) -> NDArray[np.int64]:
@@ -118,7 +119,8 @@ def _candidates(
     both = np.minimum(rows[inside][:, tuples].toarray(), counts).sum(axis=1)
     # L1 of two rows of counts, but for the account's own ties, which all candidates are told by.
     distance = case.released.degrees[inside] - 2 * both
-    return inside[distance == distance.min()]
+    nearest: NDArray[np.int64] = inside[distance == distance.min()]
+    return nearest
 
 
 def friends_named(
@@ -146,4 +148,4 @@ def _neighbours(case: Case, vertices: NDArray[np.int64]) -> Iterator[NDArray[np.
     """Yield the released neighbours of each vertex."""
     graph = case.released
     for v in vertices.tolist():
-        yield graph.indices[graph.indptr[v] : graph.indptr[v + 1]]
+        yield graph.indices[graph.indptr[v] : graph.indptr[v + 1]].astype(np.int64)
