@@ -129,6 +129,18 @@ def exchanged_and_checked(
     ------
     NotKTSafe
         If not.
+
+    Examples
+    --------
+    >>> from ktsafe import PrivacyParams, anonymize
+    >>> from ktsafe.datasets.synthetic import uniform
+    >>> rng = np.random.default_rng(1)
+    >>> graph = uniform(60, 200, n_tuples=2, rng=rng)
+    >>> made = anonymize(graph, PrivacyParams(k=5), rng=rng)
+    >>> shoes = Columns({"shoe": [40, 42, 44] * 20})
+    >>> told = exchanged_and_checked(shoes, graph, made, 5, rng)
+    >>> sorted(set(told.of_vertices["shoe"]))
+    [40, 42, 44]
     """
     # What reads a configuration knows of columns, and does not wait for the verifier's compiler.
     from ktsafe.verify.insensitive_columns import (  # noqa: PLC0415
