@@ -316,8 +316,6 @@ class Snapshotter:
             np.array(built.ids, dtype=str),
             due.snapshot.lives,
             has_past=self._mechanism.guarantee.window == "all",
-            release_id=releases_write.release_id(due.index, due.cut.slot_us),
-            n_changed=built.n_changed,
         )
         return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
 
