@@ -47,14 +47,14 @@ def warm(
 
     They are kept in the folder that NUMBA_CACHE_DIR names, or else in the cache folder of the user.
     """
-    before, started = _compiled(), time.monotonic()
+    started = time.monotonic()
     with phases("compiling kernels") as progress:
-        _run_beside(FIRST, progress, upto=0.6)
-        _run_beside(("hops",), progress, begin=0.6, upto=0.9)
-        _run_beside(("padding",), progress, begin=0.9)
+        n_new = _run_beside(FIRST, progress, upto=0.6)
+        n_new += _run_beside(("hops",), progress, begin=0.6, upto=0.9)
+        n_new += _run_beside(("padding",), progress, begin=0.9)
     found = {
         "folder": os.environ["NUMBA_CACHE_DIR"],
-        "compiled": len(_compiled() - before),
+        "compiled": n_new,
         "kernels": len(_compiled()),
         "seconds": round(time.monotonic() - started, 1),
     }
@@ -86,12 +86,17 @@ def _compile_cold(parts: Sequence[str]) -> None:
 
 def _run_beside(
     parts: Sequence[str], progress: Progress, *, begin: float = 0.0, upto: float = 1.0
-) -> None:
-    """Run parts in processes of their own; what fails there is compiled when it is needed."""
+) -> int:
+    """Run parts in processes of their own, and return how many kernels they had to compile.
+
+    What fails there is compiled when it is needed.
+    """
     total, first = _declared(parts), len(_compiled())
     command = [sys.executable, "-m", "ktsafe.stream.process.toy_runs"]
     running = [
-        subprocess.Popen([*command, part], stderr=subprocess.DEVNULL)  # noqa: S603 -- our own
+        subprocess.Popen(  # noqa: S603 -- our own
+            [*command, part], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL
+        )
         for part in parts
     ]
     try:
@@ -99,6 +104,7 @@ def _run_beside(
             done = min((len(_compiled()) - first) / total, 0.99)
             progress(", ".join(parts), begin + (upto - begin) * done)
             time.sleep(_POLL_S)
+        return sum(int(one.communicate()[0] or 0) for one in running)
     finally:
         for one in running:
             one.kill()

@@ -3,7 +3,7 @@
     python -m ktsafe.stream.process.toy_runs search|judges|hops|padding
 
 No kernel is compiled by both `search` and `judges`, so that these two may run at the same time;
-`hops` comes after them, and `padding` at last.
+`hops` comes after them, and `padding` at last. Each prints how many kernels it had to compile.
 """
 
 # ruff: noqa: E402 -- the folder must be chosen before a module with a kernel is imported
@@ -22,6 +22,7 @@ import numpy as np
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import audit_release
 from ktsafe.datasets.synthetic import uniform
+from ktsafe.kernels import n_compiled
 from ktsafe.sequence import Changes, Sequence, SequenceOptions
 from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
 from ktsafe.verify import verify_graph
@@ -91,3 +92,4 @@ RUNS = {"search": search, "judges": judges, "hops": hops, "padding": padding}
 
 if __name__ == "__main__":
     RUNS[sys.argv[1]]()
+    print(n_compiled())  # noqa: T201 -- for the process that started this one
