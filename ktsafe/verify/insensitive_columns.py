@@ -79,7 +79,7 @@ def check_exchanged(
     >>> check_exchanged({"shoe": column}, {"shoe": column[::-1]}, alike, alike)
     >>> check_exchanged({"shoe": column}, {"shoe": column}, alike, alike)
     Traceback (most recent call last):
-    ktsafe.errors.NotKTSafe: Column 'shoe' shows the own values of 100 people, by chance it were 2.
+    ktsafe.errors.NotKTSafe: Column 'shoe' shows 100 own values, chance is 2. Nothing was published.
     """
     cells: dict[tuple[int, int], list[int]] = {}
     for row, cell in enumerate(zip(classes.tolist(), degrees.tolist(), strict=True)):
@@ -95,8 +95,5 @@ def check_exchanged(
         # The variance of matches under a random order is at most twice their number on average.
         excess = kept - expected
         if excess > DEVIATIONS and excess**2 > DEVIATIONS**2 * 2 * expected:
-            msg = (
-                f"Column {name!r} shows the own values of {kept} people, "
-                f"by chance it were {float(expected):.0f}."
-            )
+            msg = f"Column {name!r} shows {kept} own values, chance is {float(expected):.0f}."
             raise NotKTSafe(msg, hint="Nothing was published.")
