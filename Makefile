@@ -80,8 +80,8 @@ trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audi
 	$(RUN) -m lab.trials.sequences $(DATA)
 	$(RUN) -m lab.trials.erasure $(DATA)/cora --seeds 5
 
-simulate: $(STAMP) ## run the service in simulated time with crashes at every step; SEED=1 repeats
-	$(RUN) -m pytest tests/stream/service/test_service.py --hypothesis-seed=$(SEED)
+simulate: $(STAMP) ## histories of the whole service with faults at every step: SEEDS=10000, SEED=7 repeats one
+	$(RUN) -m tests.histories --seeds $(SEEDS) $(if $(filter command%,$(origin SEED)),--seed $(SEED))
 
 dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
 	$(RUN) -m tests.faults.dates --seeds $(SEEDS)

@@ -242,7 +242,7 @@ class ReleaseReader(Protocol):
     def read(self, into: Path, *, follow: bool = False) -> Iterator[ReleaseBundle]:
         """Yield every complete release, each rebuilt in `into/<release_id>/`.
 
-        With `follow` wait for further ones. Sets without a marker, and repeats, are passed over.
+        With `follow` wait for further ones. Sets without a marker, and repeats, are ignored.
         A withdrawn release has its marker in the folder; with `follow`, one that is withdrawn after
         it was yielded is yielded again.
 

@@ -55,7 +55,7 @@ def prepare(
     ------
     Infeasible
         If sensitive values shall be suppressed although the missing value counts as sensitive, or
-        more vertices would have to be inserted than there are people: made-up kinds of people,
+        more vertices would have to be inserted than there are people: made-up groups of people,
         one each, could else make a release k times as large as the network.
     """
     origin = np.arange(graph.n_vertices, dtype=np.int32)
@@ -67,7 +67,7 @@ def prepare(
     if options.over_alpha == "suppress":
         graph = with_sensitive_suppressed(graph, params, rng)
     if len(lacking(graph, params)) > max(graph.n_vertices, INSERTED_ANYWAY):
-        msg = "Rare and sensitive kinds of people would need more inserted vertices than people."
+        msg = "Rare and sensitive groups of people would need more inserted vertices than people."
         hint = "Do not pad (rare_qi, over_alpha), or publish fewer attributes."
         raise Infeasible(msg, hint=hint)
     return Prepared(graph, origin)

@@ -19,7 +19,13 @@ from typing import Any, Final
 
 import rocksdict
 
-from ktsafe.state.errors import StateCorrupted, StateError, StateLocked, StateUnusable
+from ktsafe.state.errors import (
+    StateCorrupted,
+    StateError,
+    StateFull,
+    StateLocked,
+    StateUnusable,
+)
 from ktsafe.state.keys import FAMILIES
 from ktsafe.state.log_records import has_recycled
 
@@ -38,12 +44,12 @@ _LOG_BYTES_MAX: Final = 1 << 20
 """Of the file in which RocksDB tells what it does; two are kept."""
 _ROWS_AT_ONCE: Final = 10_000
 _READ_ONLY: Final = "Read-only file system"
+_FULL: Final = ("No space left", "Disk quota exceeded")
 _UNUSABLE: Final = (
-    "No space left",
+    *_FULL,
     "Permission denied",
     _READ_ONLY,
     "Too many open files",
-    "Disk quota exceeded",
     "Not a directory",
     "Input/output error",
 )
@@ -313,7 +319,8 @@ def _named(op: str, path: Path, error: Exception, *, missing_is_damage: bool) ->
         return StateCorrupted(op, subject, RESTORE)
     if any(cause in text for cause in _UNUSABLE) or not missing_is_damage:
         cause = next((cause for cause in _UNUSABLE if cause in text), "an error of the disk")
-        return StateUnusable(
+        kind = StateFull if cause in _FULL else StateUnusable
+        return kind(
             op, subject, f"{cause}. Make the folder usable (space, permissions), then start again."
         )
     return StateCorrupted(op, subject, RESTORE)

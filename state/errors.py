@@ -17,6 +17,10 @@ class StateUnusable(StateError):
     """The folder cannot be created, read or written."""
 
 
+class StateFull(StateUnusable):
+    """The disk has no room: make some. A service ends, and waits for room when it starts again."""
+
+
 class StateCorrupted(StateError):
     """The store does not read back as written: restore a backup, or rebase."""
 

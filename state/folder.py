@@ -20,7 +20,13 @@ import msgspec
 
 from ktsafe.state import keys
 from ktsafe.state.database import RESTORE
-from ktsafe.state.errors import StateCorrupted, StateLocked, StateMismatch, StateUnusable
+from ktsafe.state.errors import (
+    StateCorrupted,
+    StateFull,
+    StateLocked,
+    StateMismatch,
+    StateUnusable,
+)
 
 MARKER: Final = "STORE"
 WITNESS: Final = "COMMITS"
@@ -255,9 +261,8 @@ def usable(op: str, path: Path) -> Iterator[None]:
 
 def unusable(op: str, path: Path, error: OSError) -> StateUnusable:
     """Return the error of a folder that cannot be used."""
-    return StateUnusable(
-        op, str(path), f"{error.strerror}. Make the folder usable (space, permissions)."
-    )
+    kind = StateFull if error.errno in {errno.ENOSPC, errno.EDQUOT} else StateUnusable
+    return kind(op, str(path), f"{error.strerror}. Make the folder usable (space, permissions).")
 
 
 def _check_format(version: int, path: Path) -> None:

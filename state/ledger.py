@@ -332,7 +332,7 @@ class Ledger:
         Parameters
         ----------
         changed:
-            Release id to file name to sha256. Releases that are not listed here are passed over.
+            Release id to file name to sha256. Releases that are not listed here are ignored.
         """
         writes: Writes = {}
         for position, record in enumerate(self._releases):

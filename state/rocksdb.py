@@ -13,7 +13,7 @@ import secrets
 import shutil
 import threading
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from pathlib import Path
 from typing import Final
 
@@ -235,7 +235,9 @@ class RocksDBStore(GraphStore):
             if self._is_open:
                 self._is_open = False
                 self._witness.close()
-                self._database.close()
+                # After a write that failed its error says what is wrong, not that of closing.
+                with nullcontext() if self._failed is None else suppress(StateError):
+                    self._database.close()
 
     def _check_usable(self) -> None:
         if not self._is_open:

@@ -5,6 +5,7 @@
 | refuse to start, fix the input (2)       | `ConfigError`, `InvalidParams`, `InvalidGraph`, `ReleaseUnreadable`, `Misconfigured` |
 | dead-letter, count, continue             | `MalformedEvent` (in `ktsafe.stream.ingest.events`)           |
 | retry, bounded; then exit (5)            | `Unavailable`                                   |
+| exit (5); wait for room at the start     | `StateFull`                                     |
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
 | refuse to start, name source or sink (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
 | withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `Worthless`, `FoundByAttack` |
@@ -17,7 +18,7 @@ import enum
 
 from ktsafe.connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe, Worthless
-from ktsafe.state.errors import StateError
+from ktsafe.state.errors import StateError, StateFull
 
 
 class ConfigError(KtsafeError):
@@ -33,7 +34,7 @@ class Refused(KtsafeError):
 
 
 class FoundByAttack(KtsafeError):
-    """A release is safe by the definition, and an attack finds more than is promised."""
+    """A release is safe by the definition, and an attack exceeds its bound."""
 
 
 class Exit(enum.IntEnum):
@@ -57,6 +58,8 @@ def exit_code(error: Exception) -> Exit:
             return error.code
         case NotKTSafe() | Infeasible() | Worthless() | FoundByAttack():
             return Exit.UNSAFE
+        case StateFull():
+            return Exit.UNAVAILABLE
         case StateError():
             return Exit.STATE
         case SourceMismatch() | OffsetLost() | SinkConflict():

@@ -24,8 +24,8 @@ def number(value: float | None, digits: int = 2) -> str:
 
 def cost_in_words(ties: Mapping[str, Any]) -> str:
     """Return how many ties a release hides or inserts, by its `usefulness`."""
-    share = text_of(ties["cost_share"])
-    return f"{ties['cost']:,} ties hidden or inserted: {share} of the true ones"
+    share = text_of(ties["cost_share"], ".0%", "an unknown share")
+    return f"{ties['cost']:,} edits = {share} of the true ties (100%: publishing nothing)"
 
 
 def percent(share: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import secrets
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,19 +18,61 @@ from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
 from ktsafe.state.store import GraphStore, Position
 
 
-class MemoryStore(GraphStore):
-    """A store without a disk. It outlives `close`, as a disk would."""
+@dataclasses.dataclass(slots=True)
+class MemoryDisk:
+    """What is durable of a store: a crash loses all else, as it loses the memory of a process.
 
-    def __init__(self, schema: Schema) -> None:
-        graph = ResidentGraph(schema, [], Origins(), secrets.token_bytes(SECRET_BYTES))
-        super().__init__(graph, {}, {})
+    Attributes
+    ----------
+    writes:
+        What was merged, commit by commit, or the horizons of what was forgotten, in order.
+    entries, pages:
+        Of the ledger.
+    n_until_cut:
+        How many of `writes` the pending cut stands on.
+    """
+
+    secret: bytes = dataclasses.field(default_factory=lambda: secrets.token_bytes(SECRET_BYTES))
+    writes: list[Sequence[Change] | int] = dataclasses.field(default_factory=list)
+    positions: dict[tuple[str, int], Position] = dataclasses.field(default_factory=dict)
+    identity: dict[str, str] = dataclasses.field(default_factory=dict)
+    entries: dict[bytes, bytes] = dataclasses.field(default_factory=lambda: dict(EMPTY))
+    pages: dict[bytes, bytes] = dataclasses.field(default_factory=dict)
+    n_scrubbed: int = 0
+    n_until_cut: int = -1
+
+    def copy(self) -> MemoryDisk:
+        """Return a backup."""
+        return MemoryDisk(
+            self.secret,
+            list(self.writes),
+            dict(self.positions),
+            dict(self.identity),
+            dict(self.entries),
+            dict(self.pages),
+            self.n_scrubbed,
+            self.n_until_cut,
+        )
+
+
+class MemoryStore(GraphStore):
+    """A store without a disk; what would be on it is in `disk`, and is read from there at first."""
+
+    def __init__(self, schema: Schema, disk: MemoryDisk | None = None) -> None:
+        self.disk = disk or MemoryDisk()
+        graph = ResidentGraph(schema, [], Origins(), self.disk.secret)
+        super().__init__(graph, dict(self.disk.positions), dict(self.disk.identity))
         self._records: dict[int, VertexRecord] = {}
         self._frozen: FrozenArrays | None = None
-        self._n_scrubbed = 0
-        self._pages: dict[bytes, bytes] = {}
-        self.ledger = Ledger(
-            EMPTY, LedgerStorage(self._write, self._read_pages, self._cut_gone, _impossible)
-        )
+        for number, written in enumerate(self.disk.writes):
+            if isinstance(written, int):
+                self._forget(written)
+            else:
+                self._merge(written)
+            if number + 1 == self.disk.n_until_cut:
+                self._frozen = self._graph.freeze()
+        storage = LedgerStorage(self._write, self._read_pages, self._cut_gone, _impossible)
+        self.ledger = Ledger(self.disk.entries, storage)
 
     def commit(
         self,
@@ -40,14 +83,18 @@ class MemoryStore(GraphStore):
         cut: PendingCut | None = None,
     ) -> None:
         """Merge `changes` and advance `positions`; with `cut` freeze the state as of now."""
-        if cut is not None:
-            self.ledger.take_cut(cut)
-        self._apply(self._graph.merge(changes, self._graph.prepare(changes, self._read)))
+        disk = self.disk
+        cut_writes: Writes = {} if cut is None else self.ledger.take_cut(cut)
+        self._merge(changes)
+        disk.writes.append(list(changes))
         for (topic, partition), position in positions.items():
             self._positions[topic, partition] = Position(*position)
         if source_identity is not None:
             self._identity = dict(source_identity)
+        disk.positions, disk.identity = dict(self._positions), dict(self._identity)
+        self._write(cut_writes, {})
         if cut is not None:
+            disk.n_until_cut = len(disk.writes)
             self._frozen = self._graph.freeze()
             self.ledger.cut_taken(cut)
 
@@ -61,17 +108,17 @@ class MemoryStore(GraphStore):
 
     def prune(self, horizon_us: int) -> int:
         """Forget tombstones older than `horizon_us`; return how many."""
-        numbers, edge_keys = self._graph.tombstones(horizon_us)
-        self._apply(self._graph.forget(numbers, edge_keys, self._read(numbers)))
-        return len(numbers) + len(edge_keys)
+        if forgotten := self._forget(horizon_us):
+            self.disk.writes.append(horizon_us)
+        return forgotten
 
     def erasures_pending(self) -> int:
         """Return how many lives ended since the last `scrub`."""
-        return self._graph.vertices.n_ended - self._n_scrubbed
+        return self._graph.vertices.n_ended - self.disk.n_scrubbed
 
     def scrub(self) -> None:
         """Note that nothing is left: what is overwritten in memory is gone."""
-        self._n_scrubbed = self._graph.vertices.n_ended
+        self.disk.n_scrubbed = self._graph.vertices.n_ended
 
     def freeze(self) -> Path:
         """Refuse: there is no disk."""
@@ -87,6 +134,14 @@ class MemoryStore(GraphStore):
     def close(self) -> None:
         """Do nothing: there is no handle and no lock."""
 
+    def _merge(self, changes: Sequence[Change]) -> None:
+        self._apply(self._graph.merge(changes, self._graph.prepare(changes, self._read)))
+
+    def _forget(self, horizon_us: int) -> int:
+        numbers, edge_keys = self._graph.tombstones(horizon_us)
+        self._apply(self._graph.forget(numbers, edge_keys, self._read(numbers)))
+        return len(numbers) + len(edge_keys)
+
     def _read(self, numbers: Sequence[int]) -> list[VertexRecord]:
         return [self._records[number] for number in numbers]
 
@@ -97,21 +152,21 @@ class MemoryStore(GraphStore):
             else:
                 self._records[number] = record
 
-    # Storage of the ledger, which holds all but the pages itself
+    # Storage of the ledger
 
     def _write(self, entries: Writes, pages: Writes) -> None:
-        del entries
-        for name, page in pages.items():
-            if page is None:
-                self._pages.pop(name, None)
-            else:
-                self._pages[name] = page
+        for kept, changed in ((self.disk.entries, entries), (self.disk.pages, pages)):
+            for name, value in changed.items():
+                if value is None:
+                    kept.pop(name, None)
+                else:
+                    kept[name] = value
 
     def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
-        return [self._pages.get(name) for name in names]
+        return [self.disk.pages.get(name) for name in names]
 
     def _cut_gone(self) -> None:
-        self._frozen = None
+        self._frozen, self.disk.n_until_cut = None, -1
 
 
 def _impossible() -> Exception:

@@ -87,7 +87,7 @@ class KafkaReleaseReader:
     """Reads complete releases of a topic. Implements `ktsafe.connectors.base.ReleaseReader`.
 
     Only committed records count, and only sets that a marker completes. A release whose first
-    chunks retention has removed is passed over with a warning, if it is the first that is left.
+    chunks retention has removed is ignored with a warning, if it is the first that is left.
     """
 
     def __init__(self, settings: KafkaSettings, topic: str) -> None:

@@ -4,7 +4,7 @@
       2026-01-01/  vertices.csv  edges.csv
       2026-02-01/  vertices.csv.gz  edges.parquet
 
-Hidden folders are passed over: write a dump under a name that begins with a dot, then rename it.
+Hidden folders are ignored: write a dump under a name that begins with a dot, then rename it.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Dump:
     edges:
         int64, shape (m,), ascending: smaller row << 32 | greater row.
     edges_repeated, loops:
-        Rows of edges that were passed over.
+        Rows of edges that were ignored.
     """
 
     place: DumpPlace

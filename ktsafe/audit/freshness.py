@@ -376,14 +376,21 @@ def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
         ended=_young(ended, 4, n),
         newcomers=_young(np.concatenate((newcomers, _dated(joined, n))), 1, n),
         leavers=_young(np.concatenate((recent.leavers, now_left)), 2, n),
-        dark=_dark(np.concatenate((before.edges_by_id(), recent.dark)), now),
+        dark=_dark(before, recent.dark, now),
     )
 
 
-def _dark(former: Numbers, now: ReleaseView) -> Numbers:
+def _dark(before: ReleaseView, dark: Numbers, now: ReleaseView) -> Numbers:
     """Return the edges, as ids, that the latest graph adds to those of a release."""
-    former = former[_among(former, now.ids).all(axis=1)]
-    return former[of_dark_pairs(now.classes, now.edges, np.searchsorted(now.ids, former))]
+    # Each id is looked for once, however many edges it has.
+    at = np.concatenate((_position(before.ids, now.ids)[before.edges], _position(dark, now.ids)))
+    at = at[(at >= 0).all(axis=1)]
+    return now.ids[at[of_dark_pairs(now.classes, now.edges, at)]]
+
+
+def _position(ids: Numbers, others: Numbers) -> Numbers:
+    """Return where ids stand among others, which ascend; -1 where they do not."""
+    return np.where(_among(ids, others), np.searchsorted(others, ids), -1)
 
 
 def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
@@ -408,8 +415,12 @@ def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
 
 def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:
     """Return which ties have both their people in the release."""
-    low, high = keys >> 32, keys & 0xFFFFFFFF
-    return _among(low, release.published) & _among(high, release.published)
+    # A table of keys, which are dense, beats looking for every end of a million ties.
+    ends = np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
+    published = np.zeros(max(ends.max(initial=0), release.published.max(initial=0)) + 1, np.bool_)
+    published[release.published] = True
+    both: NDArray[np.bool_] = published[ends[:, 0]] & published[ends[:, 1]]
+    return both
 
 
 def _among(values: Numbers, others: Numbers) -> NDArray[np.bool_]:

@@ -8,7 +8,7 @@
 | a folder with `edge.csv.gz` | with `node-feat.csv.gz`, `node-label.csv.gz` beside it | OGB |
 | anything else | two ids in a line; behind `#` or `%` comments | SNAP, KONECT, and others |
 
-Each but `.npz` may be gzipped. Directions, weights, times and repetitions of edges are passed over,
+Each but `.npz` may be gzipped. Directions, weights, times and repetitions of edges are ignored,
 and counted where they make two edges one.
 """
 
@@ -60,7 +60,7 @@ class NetworkFile:
     edges_repeated:
         Edges that were given again, in either direction.
     loops:
-        Edges from a vertex to itself, which were passed over.
+        Edges from a vertex to itself, which were ignored.
     """
 
     ids: list[str]

@@ -231,7 +231,7 @@ class Sequence:
     def forget_with(self, key: bytes) -> None:
         """From now on keep only hashes of attribute texts that nobody has, with this key.
 
-        The releases are the same, whenever a text is forgotten; but who is inserted gets no value
+        The releases are the same, whenever a text is forgotten; but no inserted vertex gets a value
         that nobody has. Without a key all texts stay.
         """
         self._state.codes.key = key

@@ -118,7 +118,7 @@ def apply(context: StepContext, changes: Changes) -> set[int]:
     state = context.state
     _remove_ties(state, changes)
     left = depart(context, np.sort(_rows(state, changes.left)))
-    # Here, whatever an erasure took out before: who is inserted gets no value that nobody has.
+    # Here, whatever an erasure took out before: no inserted vertex gets a value that nobody has.
     state.forget_texts(context.spec.configured)
     _change(state, changes)
     if (state.people.rows_of(changes.joined) != NOBODY).any():

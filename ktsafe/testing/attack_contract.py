@@ -69,7 +69,9 @@ class AttackContract:
 
     def test_the_case_is_as_it_was(self, attack: Attack, case: Case) -> None:
         """Other attacks see the same release after it."""
-        before = [case.released.edges.copy(), case.original.edges.copy(), case.original_of.copy()]
+        released, original = case.released.edges.copy(), case.original.edges.copy()
+        original_of = case.original_of.copy()
         self.results(attack, case)
-        after = [case.released.edges, case.original.edges, case.original_of]
-        assert all(np.array_equal(x, y) for x, y in zip(before, after, strict=True))
+        assert np.array_equal(case.released.edges, released)
+        assert np.array_equal(case.original.edges, original)
+        assert np.array_equal(case.original_of, original_of)

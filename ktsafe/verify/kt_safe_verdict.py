@@ -7,13 +7,17 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from functools import cached_property
-from typing import Literal
+from itertools import islice, starmap
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
 from ktsafe.params import PrivacyParams
+
+LINES_AT_ONCE: Final = 100_000
+"""Lines of a digest that are in memory at a time."""
 
 Evidence = Literal["definition", "certificate"]
 
@@ -134,8 +138,9 @@ class Verdict:
             [0] * self.n_vertices if undecided is None else undecided.tolist(),
         )
         digest = hashlib.sha256()
-        for row in zip(*columns, strict=True):
-            digest.update("{},{},{},{}\n".format(*row).encode())
+        lines = starmap("{},{},{},{}\n".format, zip(*columns, strict=True))
+        while block := "".join(islice(lines, LINES_AT_ONCE)):
+            digest.update(block.encode())
         return digest.hexdigest()
 
     def failures(self, limit: int | None = None) -> Iterator[Failure]:

@@ -1,11 +1,14 @@
 """The whole way of a large graph: import, start, cut, releases, verify, audit, publish.
 
     python -m lab.benchmarks.bench_large [--vertices 1000000] [--edges 10000000]
-        [--effort fast|balanced] [--share 0.0001] [--window all|1] [--folder DIR] [--small]
+        [--effort fast|balanced] [--share 0.0001] [--further 1] [--window all|1] [--folder DIR]
+        [--small]
 
 A uniform graph of ten quasi-identifier classes is imported by `ktsafe state import`. Then the
-service publishes two releases until its feed ends: of the graph as imported, and after that share
-of its ties has changed, half removed, half added. At last `ktsafe verify` judges the last one.
+service publishes releases until its feed ends: of the graph as imported, and so many further ones,
+each after that share of its ties has changed, half removed, half added. At last `ktsafe verify`
+judges the last one. Equal code gives equal releases: their hashes are printed, with those of the
+private audits without what they tell of seconds.
 
 A line for each command and each phase of the service: seconds by the clock, core seconds, and the
 peak of the resident memory, in GiB and in bytes for each vertex and edge of the true graph. "start"
@@ -18,6 +21,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import hashlib
 import json
 import os
 import subprocess
@@ -37,7 +41,8 @@ from lab.benchmarks.bench_startup import CONFIG, command, write_graph
 
 VALUES = (2, 1, 5)
 IMPORTED_AT = "2026-01-01T00:00:00Z"
-CHANGED_AT = "2026-01-01T12:00:00Z"
+CHANGED_AT = "2026-01-{day:02}T12:00:00Z"
+FURTHER_MAX = 30
 
 
 def main() -> int:
@@ -47,6 +52,7 @@ def main() -> int:
     parser.add_argument("--edges", type=int, default=10_000_000)
     parser.add_argument("--effort", choices=("fast", "balanced"), default="fast")
     parser.add_argument("--share", type=float, default=0.0001, help="of the ties that change")
+    parser.add_argument("--further", type=int, default=1, help="releases after the first one")
     parser.add_argument("--window", choices=("all", "1"), default="all")
     parser.add_argument("--folder", type=Path, help="keep everything here")
     parser.add_argument("--small", action="store_true", help="2,000 vertices, 20,000 edges")
@@ -66,29 +72,53 @@ def main() -> int:
             run("import", command("state", "import", config, *files, *at), n, m)
         window = '"all"' if a.window == "all" else "1"
         text = CONFIG.replace("follow = true\n", "") + f"\n[privacy]\nwindow = {window}\n"
-        config.write_text(text.replace("[release]\n", f'[release]\neffort = "{a.effort}"\n'))
-        write_feed(folder, n, max(int(m * a.share), 2))
+        config.write_text(
+            text.replace("[release]\n", f'[release]\nseed = 1\neffort = "{a.effort}"\n')
+        )
+        write_feed(folder, n, max(int(m * a.share), 2), min(a.further, FURTHER_MAX))
         sizes = [f"--vertices={n}", f"--edges={m}"]
         here = [sys.executable, "-m", "lab.benchmarks.bench_large", *sizes]
         run("service", [*here, f"--serve={config}"], n, m)
-        *_, last = sorted((folder / "releases").glob("*/manifest.json"))
-        run("verify", command("verify", last.parent), n, m)
-        (audit,) = (folder / "state").rglob(f"{last.parent.name}/audit.json")
-        print(json.loads(audit.read_text())["usefulness"]["edges"])
+        manifests = sorted((folder / "releases").glob("*/manifest.json"))
+        run("verify", command("verify", manifests[-1].parent), n, m)
+        for manifest in manifests:
+            (audit,) = (folder / "state").rglob(f"{manifest.parent.name}/audit.json")
+            tell_release(manifest, audit)
     return 0
 
 
-def write_feed(folder: Path, n_vertices: int, changed: int) -> None:
-    """Write a feed of ties that change."""
+def tell_release(manifest: Path, audit: Path) -> None:
+    """Print what a release is worth, and the hashes of its graph and of its audit."""
+    shown = [manifest.with_name(name).read_bytes() for name in ("vertices.csv", "edges.csv")]
+    told = json.loads(audit.read_bytes())
+    told.pop("seconds")
+    attacks = told.get("attacks", {}).pop("seconds", None)
+    worth = {name: told["usefulness"]["edges"][name] for name in ("cost_share", "f1")}
+    texts = b"".join(shown), json.dumps(told, sort_keys=True).encode()
+    graph, figures = (hashlib.sha256(text).hexdigest()[:12] for text in texts)
+    print(f"{manifest.parent.name}: {worth} release {graph} audit {figures} {attacks or ''}")
+
+
+def write_feed(folder: Path, n_vertices: int, changed: int, days: int) -> None:
+    """Write a feed of ties that change, as many each day."""
     rng = np.random.default_rng(2)
     with (folder / "edges.csv").open() as file:
         lines = file.readlines()[1:]
-    chosen = rng.choice(len(lines), changed // 2, replace=False).tolist()
-    drawn = rng.integers(0, n_vertices, (changed - len(chosen), 2)).tolist()
-    changes = [("edge.remove", lines[i].strip().split(",")) for i in chosen]
-    changes += [("edge.add", [f"person-{end:012d}" for end in e]) for e in drawn if e[0] != e[1]]
-    events = [{"type": t, "source": u, "target": v, "time": CHANGED_AT} for t, (u, v) in changes]
-    (folder / "feed.jsonl").write_text("".join(json.dumps(event) + "\n" for event in events))
+    drawn_out = rng.choice(len(lines), (days, changed // 2), replace=False).tolist()
+    with (folder / "feed.jsonl").open("w") as file:
+        for day, chosen in enumerate(drawn_out, 1):
+            drawn = rng.integers(0, n_vertices, (changed - len(chosen), 2)).tolist()
+            changes = [("edge.remove", lines[i].strip().split(",")) for i in chosen]
+            changes += [
+                ("edge.add", [f"person-{end:012d}" for end in ends])
+                for ends in drawn
+                if ends[0] != ends[1]
+            ]
+            time_of_day = CHANGED_AT.format(day=day)
+            file.writelines(
+                json.dumps({"type": t, "source": u, "target": v, "time": time_of_day}) + "\n"
+                for t, (u, v) in changes
+            )
 
 
 def run(name: str, arguments: list[str], n: int, m: int) -> None:

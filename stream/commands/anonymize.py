@@ -355,7 +355,7 @@ def _hint(report: dict[str, Any], places: Paths) -> None:
     if None not in files and ties["true"] and (ties["f1"] or 0) < F1_POOR:
         words = zip(("--vertices", "--edges", "--schema"), map(str, files), strict=True)
         typer.echo(
-            f"{few}: the quasi-identifiers make too many kinds of people for this k. "
+            f"{few}: the quasi-identifiers make too many groups of people for this k. "
             "What fewer or broader ones would give:\n    "
             + shlex.join(["ktsafe", "advise", *itertools.chain.from_iterable(words)])
         )

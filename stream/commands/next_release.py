@@ -277,7 +277,7 @@ def _words(report: dict[str, Any]) -> str:
     read = f"read      {report['vertices']:,} people, {report['edges']:,} ties of {date}"
     lines = [f"{read}; {report['events']:,} changes"]
     if passed := report["edges_repeated"] + report["loops"]:
-        lines.append(f"          {passed:,} rows passed over: repeated ties, or to oneself")
+        lines.append(f"          {passed:,} rows ignored: repeated ties, or to oneself")
     for reason, count in sorted(report["dead_letters"].items()):
         lines.append(f"dead      {count:,} {reason}: see private/dead-letters.jsonl")
     if release is not None:

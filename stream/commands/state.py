@@ -70,7 +70,7 @@ def import_files(
     }
     lines = [f"imported  {imported.vertices:,} vertices, {imported.edges:,} ties"]
     if passed := imported.edges_repeated + imported.loops:
-        lines.append(f"          {passed:,} lines passed over: repeated ties, or to oneself")
+        lines.append(f"          {passed:,} lines ignored: repeated ties, or to oneself")
     lines += [f"feed      {at} goes on at {offset:,}" for at, offset in report["offsets"].items()]
     lines.append(f"next      ktsafe run {config}")
     say(report, "\n".join(lines), as_json=as_json)

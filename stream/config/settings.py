@@ -213,7 +213,7 @@ def load(path: Path) -> Settings:
 
 
 def load_kafka(path: Path) -> KafkaSettings:
-    """Read how to reach a cluster from a file with a [kafka] table; other tables are passed over.
+    """Read how to reach a cluster from a file with a [kafka] table; other tables are ignored.
 
     Raises
     ------

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ktsafe.stream.files.freshness_figures import over_time_in_words
@@ -116,7 +116,7 @@ def _violation_lines(kind: dict[str, Any]) -> Iterator[str]:
         yield f"  and {rest} more vertices in that release (--limit shows them)"
 
 
-def attack_lines(report: dict[str, Any]) -> Iterator[str]:
+def attack_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """Yield a table of what attacks found, for each release and each sequence."""
     for part in report["releases"]:
         if part["results"]:

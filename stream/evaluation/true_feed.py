@@ -129,7 +129,7 @@ class TrueFeed:
 
 
 def _lines(path: Path) -> Iterator[tuple[Stamp, events.Event]]:
-    """Yield the events of a feed; lines that are none were dead letters and are passed over."""
+    """Yield the events of a feed; lines that are none were dead letters and are ignored."""
     number, found = -1, False
     try:
         with _open(path) as file:

@@ -80,7 +80,7 @@ class GraphFile:
     ids:
         The id of every vertex, by position.
     edges_repeated, loops:
-        Lines of the edge file that were passed over, because they repeat an edge (in either
+        Lines of the edge file that were ignored, because they repeat an edge (in either
         direction) or join a vertex to itself.
     people:
         For each attribute with groups how many people have each value that may be in one.
@@ -142,7 +142,7 @@ def read_graph(
 ) -> GraphFile:
     """Return the graph in a file of vertices and one of edges.
 
-    `vertices` has a column `id` and one per attribute of the schema (others are passed over). Where
+    `vertices` has a column `id` and one per attribute of the schema (others are ignored). Where
     it is None the vertices are those that the file of edges names, with the attributes it has.
     `edges` is any file that `ktsafe.datasets.read_network` reads, such as a CSV file with the
     columns `source` and `target`. `beside` names insensitive columns, if they are wanted.

@@ -144,17 +144,6 @@ class Secrets(msgspec.Struct, frozen=True):
         """Cost(G, G') of Equation 1."""
         return sum(self.cost.values())
 
-    def cost_over(self, yardstick: str) -> float | None:
-        """Return the cost as a multiple of a yardstick, None where that is unknown or 0."""
-        measure = self.yardsticks.get(yardstick)
-        return self.total_cost / measure if measure else None
-
-    @property
-    def best_attack(self) -> float | None:
-        """The greatest figure of an attack as a multiple of its promise; None without any."""
-        found = [each.value / each.promise for each in self.attacks.values() if each.promise]
-        return max(found, default=None)
-
 
 class StatisticsBudget(msgspec.Struct, frozen=True):
     """What the statistics of a release cost, and of the 365 days up to it; in millionths.
@@ -316,7 +305,7 @@ def worth_in_words(worth: Mapping[str, float | None]) -> str:
     afresh, latest = worth.get("edge_f1_afresh"), worth.get("edge_f1_latest")
     return (
         f"edges: precision {precision}, recall {recall}, F1 {f1}"
-        + ("" if afresh is None else f" (begun anew {afresh:.2f})")
+        + ("" if afresh is None else f" (F1 of a fresh release: {afresh:.2f})")
         + ("" if latest is None else f", latest graph {latest:.2f}")
         + f", cost {cost} of the ties; people {people} of the vertices"
     )

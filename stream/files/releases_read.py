@@ -11,6 +11,7 @@ import dataclasses
 import hashlib
 import io
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +24,7 @@ from ktsafe.connectors.base import MANIFEST, WITHDRAWN
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
+from ktsafe.reader.plain_edges import plain_edges
 from ktsafe.seals import reason_of
 from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, read_columns
 from ktsafe.stream.files.parquet import (
@@ -99,7 +101,7 @@ class ManifestSeal(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """manifest.json; unknown fields are passed over, so that formats may grow.
+    """manifest.json; unknown fields are ignored, so that formats may grow.
 
     Attributes
     ----------
@@ -325,38 +327,52 @@ def read_release(folder: Path | str) -> Release:
         raise ReleaseUnreadable(f"The manifest in {folder} does not list {min(missing)}.")
     names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
     vertices = _rows(folder / "vertices.csv", ["id", *names])
-    edges = _rows(folder / "edges.csv", _EDGE_HEADER)
     _check_parquet(folder, manifest, VERTICES_PARQUET, ["id", *names], vertices)
-    _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, edges)
     ids = [row[0] for row in vertices]
-    position = {name: v for v, name in enumerate(ids)}
-    if len(position) != len(ids):
+    if len(set(ids)) != len(ids):
         raise ReleaseUnreadable(f"{folder / 'vertices.csv'} lists an id twice.")
     columns = {name: [row[j] for row in vertices] for j, name in enumerate(names, start=1)}
-    try:
-        pairs = [(position[a], position[b]) for a, b in edges]
-    except KeyError:
-        msg = f"{folder / 'edges.csv'} names a vertex that vertices.csv does not list."
-        raise ReleaseUnreadable(msg) from None
-    if (len(ids), len(pairs)) != (manifest.vertices, manifest.edges):
+    edges = _edges(folder, manifest, ids)
+    if (len(ids), len(edges)) != (manifest.vertices, manifest.edges):
         msg = f"The counts in the manifest of {folder} are not those of its files."
         raise ReleaseUnreadable(msg)
-    array = np.array(pairs, dtype=np.int64).reshape(-1, 2)
-    _check_simple(folder / "edges.csv", array, len(ids))
+    _check_simple(folder / "edges.csv", edges, len(ids))
+    pairs = edges.tolist() if manifest.schema.edge_columns else []
     release = Release(
         manifest,
         ids,
         columns,
-        array,
+        edges,
         _statistics(folder, manifest, columns),
         _insensitive(folder, manifest, COLUMNS, ["id"], [(name,) for name in ids]),
-        _insensitive(folder, manifest, EDGE_COLUMNS, _EDGE_HEADER, [(a, b) for a, b in edges]),
+        _insensitive(
+            folder, manifest, EDGE_COLUMNS, _EDGE_HEADER, [(ids[a], ids[b]) for a, b in pairs]
+        ),
     )
     _check_dark(folder, release)
     return release
 
 
 _EDGE_HEADER = ["source", "target"]
+
+
+def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64]:
+    """Return the positions of the ends of all edges, shape (m, 2), as edges.csv lists them."""
+    path = folder / "edges.csv"
+    if EDGES_PARQUET not in manifest.sha256:
+        with suppress(OSError), open_regular(path) as file:
+            found = plain_edges(file.read(), ids)
+            if found is not None:
+                return found
+    rows = _rows(path, _EDGE_HEADER)
+    _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, rows)
+    position = {name: v for v, name in enumerate(ids)}
+    try:
+        pairs = [(position[a], position[b]) for a, b in rows]
+    except KeyError:
+        msg = f"{path} names a vertex that vertices.csv does not list."
+        raise ReleaseUnreadable(msg) from None
+    return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:

@@ -69,7 +69,7 @@ def note(audit: Path, entry: Disclosure) -> None:
 
 
 def noted(audit: Path) -> list[Disclosure]:
-    """Return what the private audit of a release says of its copies; cut lines are passed over."""
+    """Return what the private audit of a release says of its copies; cut lines are ignored."""
     return [entry for _, entry in _lines(audit / DISCLOSURES) if entry is not None]
 
 

@@ -51,7 +51,7 @@ def remains(texts: Sequence[str], folders: Iterable[Path]) -> dict[str, int]:
 
 
 def readings(data: bytes, depth: int = DEPTH_MAX) -> Iterator[bytes]:
-    """Yield bytes as they are, and as those would read them who undo JSON, CSV and base64."""
+    """Yield bytes as they are, and with JSON, CSV and base64 undone."""
     yield data
     if not depth:
         return

@@ -53,7 +53,7 @@ class Imported:
     Attributes
     ----------
     edges_repeated, loops:
-        Lines of the edge file that were passed over, because they repeat an edge (in either
+        Lines of the edge file that were ignored, because they repeat an edge (in either
         direction) or join a vertex to itself.
     """
 

@@ -127,7 +127,7 @@ def diagnose(
     if last is not None and _has_too_few(last, setting.params.k):
         found.append(("KtsafeCandidatesBelowK", "Somebody has fewer than k candidates."))
     if last is not None and _is_found_out(last):
-        says = "An attack on the last release finds more than is promised."
+        says = "An attack on the last release exceeds its bound."
         found.append(("KtsafeAttackAbovePromise", says))
     found.extend(_feed_problems(trend))
     interval_s, release_age_s = setting.release_interval_s, now_s - latest.published_s

@@ -318,7 +318,7 @@ class PrometheusMetrics(Observer):
         )
         self._slots_skipped = self._counter(
             "ktsafe_release_slots_skipped_total",
-            "Release slots passed over: one was in flight, or several were crossed in one jump.",
+            "Release slots skipped: one was in flight, or several were crossed in one jump.",
         )
         self._phase_s = self._histogram(
             "ktsafe_release_phase_duration_seconds",

@@ -66,15 +66,15 @@ REMEDIES: Final = {
     ),
     "KtsafeDeadLettersRising": Remedy(
         "`ktsafe_dead_letters_total` by reason",
-        "mend the producer, send the events again; order and repetition do no harm",
+        "fix the producer and send the events again: they are idempotent and independent of order",
     ),
     "KtsafeDeadLetterSinkUnwritable": Remedy(
         "space, rights, broker of the dead-letter sink", "mend it; ingest resumes by itself"
     ),
     "KtsafeStateUnwritable": Remedy(
         "space and rights of the state folder; `ktsafe_retries_total` by op",
-        "make room; releases (stage) and erasures (erase) are tried again by themselves, and no "
-        "event is lost",
+        "make room; releases (stage), erasures (erase) and the start of the service (state) are "
+        "tried again by themselves, and no event is lost",
     ),
     "KtsafeErasureOverdue": Remedy(
         'duration of release phases, `ktsafe_retries_total{op="erase"}`',

@@ -9,10 +9,11 @@ control.sock    the control socket of the running service (`ktsafe.stream.servic
 
 from __future__ import annotations
 
+import shutil
 from pathlib import Path
 from typing import Final
 
-from ktsafe.state.errors import StateUnusable
+from ktsafe.state.errors import StateFull, StateUnusable
 
 STORE: Final = "store"
 STAGING: Final = "staging"
@@ -20,6 +21,8 @@ AUDIT: Final = "audit"
 TASKS: Final = "tasks"
 IMPORTING: Final = "store.importing"
 RESTORING: Final = "store.restoring"
+ROOM_BYTES_MIN: Final = 4 << 20
+"""A state that is opened needs more than that: RocksDB writes logs of its own first."""
 
 _UNFINISHED: Final = {
     IMPORTING: "an import is under way or was interrupted, and what is there does not count. Run "
@@ -41,6 +44,18 @@ def check_there(private: Path, op: str) -> None:
     if not (private / STORE).is_dir():
         hint = "there is no state yet. Name the configuration of a service that has run."
         raise StateUnusable(op, str(private), hint)
+
+
+def check_room(private: Path) -> None:
+    """Refuse to open a state for which there is no room: it would end at its first checkpoint.
+
+    Raises
+    ------
+    StateFull
+    """
+    if private.is_dir() and shutil.disk_usage(private).free < ROOM_BYTES_MIN:
+        hint = f"its disk has less than {ROOM_BYTES_MIN >> 20} MiB of room. Make some."
+        raise StateFull("open state", str(private), hint)
 
 
 def check_finished(private: Path) -> None:

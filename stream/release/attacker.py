@@ -3,6 +3,8 @@
 The figures are private. What an attack does not end within the budget is left out: no release waits
 longer than that for it. The two releases before are kept in memory, so that what changed is
 attacked, too.
+Attacks on one release by itself are run again once `AGAIN` of it has changed; until then their last
+figures stand, with the release that they are of.
 Last of all, the release of a sequence is compared with one of the same true graph that has no past.
 """
 
@@ -34,6 +36,12 @@ NICENESS: Final = 10
 ASKED_EVERY_S: Final = 0.1
 KEPT: Final = 2
 """Releases that are kept in memory: net changes are those since the last but one."""
+AGAIN: Final = 0.25
+"""Share of edges and true ties that change before a release is attacked by itself again.
+
+Attacks cost as much as the whole graph; a release that differs by less costs what changed. Figures
+are exact for the release that is named beside them.
+"""
 HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
 
 
@@ -71,6 +79,8 @@ class AttackTarget:
         int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
     has_past:
         Whether the release depends on those before, so that a rebase could bring something.
+    release_id, n_changed:
+        Which it is, and `ktsafe.stream.release.mechanism.Built.n_changed`.
     """
 
     sequence_id: str
@@ -78,6 +88,32 @@ class AttackTarget:
     ids: NDArray[np.str_]
     lives: NDArray[np.int64]
     has_past: bool = False
+    release_id: str = ""
+    n_changed: int | None = None
+
+    @property
+    def size(self) -> int:
+        """How many edges and true ties there are."""
+        return self.case.original.n_edges + self.case.released.n_edges
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class _LastAttacked:
+    """What attacks on one release by itself found, and how much has changed since."""
+
+    sequence_id: str
+    release_id: str
+    by_name: dict[str, Any]
+    n_changed: int = 0
+
+    def after(self, target: AttackTarget) -> _LastAttacked | None:
+        """Return what it is beside a later release; None if that must be attacked anew."""
+        if target.n_changed is None or target.sequence_id != self.sequence_id:
+            return None
+        n_changed = self.n_changed + target.n_changed
+        if n_changed > AGAIN * target.size:
+            return None
+        return dataclasses.replace(self, n_changed=n_changed)
 
 
 class Attacker:
@@ -87,6 +123,8 @@ class Attacker:
         self._settings = settings
         self._before: tuple[AttackTarget, ...] = ()
         self._last: AttackTarget | None = None
+        self._found: _LastAttacked | None = None
+        self._next_found: _LastAttacked | None = None
 
     def attack(
         self, target: AttackTarget, params: PrivacyParams, go_on: Callable[[], None]
@@ -104,7 +142,8 @@ class Attacker:
         -------
         dict
             `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
-            that the budget left no time for, or that failed. `afresh`, if the release has a past
+            that the budget left no time for, or that failed; `of`: the release that was attacked
+            by itself, if that is a former one. `afresh`, if the release has a past
             and there was time: what a rebase would bring, see
             `ktsafe.stream.evaluation.worth.afresh`.
 
@@ -114,35 +153,58 @@ class Attacker:
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
         self._last = target
-        work = _Work(_each(target, self._before, params))
+        # What may be held back is judged by itself, however little has changed.
+        known = None if self._found is None or self._settings.hold else self._found.after(target)
+        work = _Work(_each(target, self._before, params, {} if known is None else known.by_name))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
+        if known is None:
+            single = {name: found[name] for name in found if name in ATTACKS or name == AFRESH}
+            self._next_found = _LastAttacked(target.sequence_id, target.release_id, single)
+        else:
+            self._next_found = known
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
         if self._settings.hold and any(result.is_broken for result in results):
             raise FoundByAttack("An attack on the release exceeds its promise.", hint=HINT)
         unfinished = [name for name in ATTACKS_TOLD if name not in found]
-        told = {"results": [result.to_mapping() for result in results], "unfinished": unfinished}
+        told: dict[str, Any] = {
+            "results": [result.to_mapping() for result in results],
+            "unfinished": unfinished,
+        }
+        if known is not None:
+            told["of"] = known.release_id
         return {"attacks": told} | {name: found[name] for name in (AFRESH,) if name in found}
 
     def end_build(self, *, staged: bool) -> None:
         """The release attacked last is staged for good, or is none."""
         if staged and self._last is not None:
             self._before = (*self._before, self._last)[-KEPT:]
-        self._last = None
+            self._found = self._next_found
+        self._last = self._next_found = None
 
 
 def _each(
-    target: AttackTarget, before: tuple[AttackTarget, ...], params: PrivacyParams
+    target: AttackTarget,
+    before: tuple[AttackTarget, ...],
+    params: PrivacyParams,
+    known: dict[str, Any],
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`."""
+    """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`.
+
+    Attacks on the release by itself are not run again where `known` has what they found.
+    """
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
     single = run_each(
         target.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
     )
     history = _since(before, target)
     for name in ATTACKS_TOLD:
-        yield next(single) if name in ATTACKS else (name, _linked(name, history, params))
-    if target.has_past:
+        if name not in ATTACKS:
+            yield name, _linked(name, history, params)
+        elif not known:
+            yield next(single)
+    yield from known.items()
+    if target.has_past and not known:
         yield AFRESH, afresh(target.case.original, params)
 
 

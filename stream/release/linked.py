@@ -153,11 +153,11 @@ class LinkedReleases:
                     schema, self._params, self._options, everything, rng, executor
                 )
             self._engine.forget_with(due.series.text_key())
-            vacated, counted = [], None
+            vacated, counted, n_values = [], None, 0
         else:
             changes, n_ties = self._changes(self._engine, snapshot)
             changes = _in_order(changes, due)
-            counted = _counted(changes, n_ties, snapshot)
+            counted, n_values = _counted(changes, n_ties, snapshot), len(changes.changed)
             self._following.prepare(self._engine)
             with self._workers.open() as (executor, work):
                 step = self._engine.advance(changes, rng, executor)
@@ -185,6 +185,7 @@ class LinkedReleases:
             lag=self._lag(),
             planned=self._planned(released),
             changes=counted,
+            n_changed=_n_changed(counted, n_values, freshness),
         )
 
     def judge(
@@ -342,6 +343,14 @@ def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChan
     gained = len(changes.ties_added)
     lost = n_ties + gained - snapshot.graph.n_edges
     return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
+
+
+def _n_changed(counted: TrueChanges | None, n_values: int, freshness: Mapping[str, Any]) -> int:
+    """Return how many edges, true ties, people and values changed; 0 for the first release."""
+    if counted is None:
+        return 0
+    edges = freshness["changed"]
+    return int(sum(dataclasses.astuple(counted)) + n_values + edges["came"] + edges["gone"])
 
 
 def _name(published: int) -> str:

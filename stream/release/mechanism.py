@@ -102,6 +102,9 @@ class Built:
         See `ktsafe.stream.files.releases_write.ReleaseHeader`.
     changes:
         What began and ended in the true graph since the release before; None if nobody counted.
+    n_changed:
+        How many elements changed since the release before: edges, true ties, people and their
+        values; None if nobody counted.
     """
 
     graph: AttributedGraph
@@ -115,6 +118,7 @@ class Built:
     lag: int | None = None
     planned: Sequence[Planned] | None = None
     changes: TrueChanges | None = None
+    n_changed: int | None = None
 
 
 class Mechanism(Protocol):

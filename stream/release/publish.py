@@ -220,7 +220,9 @@ class Publisher:
             self._snapshotter.end_build(staged=False)
             raise
         except Cancelled:
+            # The service stops. Until it has, no other cut may be taken: this one is pending.
             self._snapshotter.end_build(staged=False)
+            self._build, self._retry_at_s = build, self._monotonic() + self._retry_s
         except NotKTSafe as error:
             self._withhold("unsafe", error)
         except Infeasible as error:
@@ -276,6 +278,11 @@ class Publisher:
         )
 
     def _offer(self, record: ReleaseRecord) -> None:
+        if self._snapshotter.is_withdrawn(record.release_id):
+            # It was at the sink, and nobody confirmed it: its owner may have deleted it on purpose.
+            self._staged = None
+            self._confirm(record)
+            return
         started = self._monotonic()
         releases = self._ledger.releases()
         former = releases[-2] if len(releases) > 1 else None

@@ -60,9 +60,10 @@ def check_inputs(sequence: SequenceRecord, digest: str) -> None:
     if sequence.inputs_digest != digest:
         hint = (
             "parameters, window, [sequence] options, schema, buckets and groups are fixed within a "
-            "sequence of releases, and the configuration differs from what this state began with. "
-            "Restore the configuration, or begin a new sequence with `ktsafe rebase`, which lets "
-            "readers of releases before and after it link them."
+            "sequence of releases, and the configuration differs from what this state began with, "
+            "or a version before 41a828f began it: none of today's can continue such a sequence. "
+            "Restore the configuration (or that version), or begin a new sequence with `ktsafe "
+            "rebase`, which lets readers of releases before and after it link them."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
 

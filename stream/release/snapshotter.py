@@ -310,9 +310,15 @@ class Snapshotter:
 
     def _attacked(self, due: DueRelease, built: Built, traced: Traced) -> Mapping[str, Any]:
         case = Case(traced.original, traced.released, traced.behind)
-        ids = np.array(built.ids, dtype=str)
-        has_past = self._mechanism.guarantee.window == "all"
-        shown = AttackTarget(due.series.sequence_id, case, ids, due.snapshot.lives, has_past)
+        shown = AttackTarget(
+            due.series.sequence_id,
+            case,
+            np.array(built.ids, dtype=str),
+            due.snapshot.lives,
+            has_past=self._mechanism.guarantee.window == "all",
+            release_id=releases_write.release_id(due.index, due.cut.slot_us),
+            n_changed=built.n_changed,
+        )
         return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
 
     def _write_audit(

@@ -205,7 +205,7 @@ def attacked(audit: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def least_protected(audit: Mapping[str, Any]) -> dict[str, Any]:
-    """Return which kinds of people have the fewest real candidates, by kind and never by id."""
+    """Return which groups of people have the fewest real candidates, by group and never by id."""
     rows = {}
     for kind in KINDS:
         bands = at(audit, f"privacy.{kind}") or []

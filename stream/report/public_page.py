@@ -29,7 +29,7 @@ HOW_TO_READ: Final = (
     "Count over many people. Figures of many are nearer to the truth than figures of a few.",
     (
         "For the number of true ties, multiply those shown by the share of them that is true, and "
-        "divide by the share of true ties that are shown. Both differ between kinds of people, so "
+        "divide by the share of true ties that are shown. Both differ between groups of people, so "
         "do not do that for the ties between two kinds."
     ),
     (

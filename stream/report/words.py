@@ -46,7 +46,7 @@ KINDS: Final = {
     "by_true_degree": ("ties", "how many true ties they have"),
     "by_class_size": ("of a kind", "how many people have their quasi-identifiers"),
 }
-"""Kinds of people: where the private audit tells of them, and by what they are told apart."""
+"""Groups of people: where the private audit tells of them, and by what they are told apart."""
 
 DRIFT: Final = (
     (

@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from types import FrameType
-from typing import Any
+from typing import Any, Final
 
 import msgspec
 
@@ -17,7 +17,7 @@ from ktsafe.compiled_kernels import kernel_cache
 from ktsafe.connectors.base import DeadLetterSink, ReleaseReader, Source
 from ktsafe.connectors.letters import BareLetters
 from ktsafe.noisy_tables import MICRO
-from ktsafe.state.errors import StateUnusable
+from ktsafe.state.errors import StateFull, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.config.places import audit_folder, private_folder
@@ -28,7 +28,13 @@ from ktsafe.stream.monitoring.monitoring import status_board, status_server
 from ktsafe.stream.monitoring.summary import Summary
 from ktsafe.stream.observer import Observer, Observers
 from ktsafe.stream.process import logs
-from ktsafe.stream.process.private_folder import STAGING, STORE, TASKS, check_finished
+from ktsafe.stream.process.private_folder import (
+    STAGING,
+    STORE,
+    TASKS,
+    check_finished,
+    check_room,
+)
 from ktsafe.stream.release.attacker import AttackSettings
 from ktsafe.stream.release.fresh import FreshReleases
 from ktsafe.stream.release.linked import LinkedReleases
@@ -42,6 +48,9 @@ from ktsafe.stream.service.standby import check_can_stand_by, take_over
 from ktsafe.stream.workers.pool import Workers
 
 log = logs.get_logger(__name__)
+
+ROOM_RETRY_S: Final = 5.0
+"""Pause before a state is opened again whose disk has no room."""
 
 
 def run_from_settings(
@@ -71,8 +80,9 @@ def run_from_settings(
             metrics, server = status_server(settings, board)
             stack.enter_context(server)
             told.insert(0, metrics)
+        observer = Observers(*told)
         ports = Ports(
-            open_store=lambda: store or open_store(settings),
+            open_store=lambda: store or _open_with_room(settings, observer, stopping),
             open_dead_letters=lambda: dead_letter_sink(settings),
             source=source(settings),
             sink=config.sink.release_sink(settings.site),
@@ -81,7 +91,23 @@ def run_from_settings(
             open_reader=release_reader(settings),
         )
         plan = _service_settings(settings, maker, drain=drain)
-        run_service(ports, plan, observer=Observers(*told), stopping=stopping.is_set)
+        run_service(ports, plan, observer=observer, stopping=stopping.is_set)
+
+
+def _open_with_room(
+    settings: Settings, observer: Observer, stopping: threading.Event
+) -> GraphStore:
+    """Return the configured store, open; while its disk has no room, wait until there is some."""
+    while True:
+        try:
+            check_room(private_folder(settings))
+            return open_store(settings)
+        except StateFull as error:
+            observer.retry("state")
+            observer.alive()
+            log.error("the disk of the state has no room: the service waits", subject=error.subject)
+            if stopping.wait(ROOM_RETRY_S):
+                raise
 
 
 def _service_settings(settings: Settings, maker: Mechanism, *, drain: bool) -> ServiceSettings:

@@ -15,6 +15,7 @@ import socketserver
 import threading
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final, Protocol
 
@@ -117,7 +118,8 @@ class Control(Listener):
             if task.outcome.set_running_or_notify_cancel():  # Its client may just have given up.
                 task.outcome.set_exception(stopping())
         if was_open:  # Later the path may be another service's.
-            self._path.unlink(missing_ok=True)
+            with suppress(OSError):  # What a disk that failed keeps is removed at the next start.
+                self._path.unlink()
         super().close()
 
     def advance(self, operator: Operator) -> None:

@@ -107,14 +107,11 @@ class Loop:
         between_rounds:
             Called every round, where the operator's commands may be done.
         """
-        pending, snapshot = self.store.ledger.pending_cut(), self.store.cut_snapshot()
-        if pending is not None and snapshot is not None and not self.publisher.busy:
-            log.info("building the release of a cut taken before the last stop")
-            self.publisher.begin(self._sequence(), pending, snapshot)
         self.observer.ready(True)
         while not self.stopping():
             self.observer.alive()
             self.publisher.advance()
+            self._take_up_cut()
             between_rounds()
             cut = self._release_cut
             taken = self.ingest.round(cut.admits, cut.limit_us, cut.stop_at)
@@ -140,6 +137,11 @@ class Loop:
     def is_releasing(self) -> bool:
         """Whether a release is between its cut and the sink."""
         return self.publisher.busy
+
+    @property
+    def is_catching_up(self) -> bool:
+        """Whether releases that the sink has are still to be made again."""
+        return bool(self.publisher.known)
 
     def checkpoint(self) -> bool:
         """Make everything read so far durable; False if told to stop before that was possible."""
@@ -175,6 +177,19 @@ class Loop:
 
     def _ingest_offsets(self) -> dict[str, int]:
         return {f"{topic}/{p}": o for (topic, p), o in self.ingest.offsets.items()}
+
+    def _take_up_cut(self) -> None:
+        """Build the release of a cut taken before the last stop, once no other one is on its way.
+
+        At a start that may be the last one, if it is gone from the sink.
+        """
+        pending = self.store.ledger.pending_cut()
+        if pending is None or self.publisher.busy:
+            return
+        log.info("building the release of a cut taken before the last stop")
+        snapshot = self.store.cut_snapshot()
+        assert snapshot is not None
+        self.publisher.begin(self._sequence(), pending, snapshot)
 
     def _resumed_cut(self) -> ReleaseCut:
         """Return what watches the slots, from the one after the last cut on."""
@@ -270,7 +285,8 @@ class Loop:
 
     def _take_cut(self) -> None:
         """Take the cut of the slot being collected for, and let every partition go on."""
-        arrived = set(self._release_cut.arrived)
+        # A known cut stops partitions that had no record then, too.
+        stopped = self.source.partitions() if self._known else list(self._release_cut.arrived)
         if self._known and not self._erase_again(self._known[0].erased):
             return  # Stopping; the cut is met again after the next start.
         cut = self._release_cut.take()
@@ -280,7 +296,7 @@ class Loop:
             self._known.popleft()
             self._release_cut = self._resumed_cut()
         for partition in self.source.partitions():
-            if partition in arrived:
+            if partition in stopped:
                 self.source.resume(partition)
 
     def _erase_again(self, erased: Sequence[Erased]) -> bool:

@@ -47,7 +47,9 @@ class Operations:
     wall_us: Callable[[], int]
 
     def must_wait(self, command: str) -> bool:
-        """Whether a release in flight is in the way."""
+        """Whether a release in flight, or one that is to be made again, is in the way."""
+        if self.loop.is_catching_up:
+            return True  # Whatever the command changes, the releases would not come out the same.
         if command in _NEEDS_NO_CUT:
             return self.store.ledger.pending_cut() is not None
         return command == "rebase" and self.loop.is_releasing
@@ -58,7 +60,7 @@ class Operations:
         Raises
         ------
         Refused
-            If it cannot be done; nothing has happened then.
+            If it cannot be done; nothing has happened then, or the erasure is not complete.
         """
         match command:
             case "erase":
@@ -76,7 +78,15 @@ class Operations:
         """Erase persons. What was read of them is applied before, lest it bring them back."""
         if not self.loop.checkpoint():
             raise Refused("The service stops; nothing was done.", code=Exit.UNAVAILABLE)
-        return erase_everywhere(self.store, ids, self.build.audit_dir, self.erase_letters)
+        try:
+            return erase_everywhere(self.store, ids, self.build.audit_dir, self.erase_letters)
+        except OSError as error:
+            # The service goes on; what the graph has let go of leaves the disk when it has room.
+            raise Refused(
+                f"The erasure is not complete: {error.strerror}.",
+                hint="Make room for past mappings, then give the command again.",
+                code=Exit.UNAVAILABLE,
+            ) from error
 
     def _rebase(self, digest: object) -> dict[str, Any]:
         if digest != self.inputs_digest:

@@ -73,12 +73,12 @@ def erase_all(folder: Path, n_people: int, n_kills: int, seed: int) -> str:
             killed.wait()
             kills += 1
         command.wait(PATIENCE_S)
-        again = erase(site, batch)
-        # A service that was killed holds nothing any more: the command erases by itself.
-        assert again.wait(PATIENCE_S) == Exit.OK, (
-            again.stdin,
-            (site.folder / "log.txt").read_text(),
-        )
+        deadline = time.monotonic() + PATIENCE_S
+        # A service that was killed holds nothing any more: the command erases by itself. One that
+        # is still starting cannot be asked yet: the command says so.
+        while (code := erase(site, batch).wait(PATIENCE_S)) != Exit.OK:
+            assert code in {Exit.STATE, Exit.UNAVAILABLE}, (site.folder / "log.txt").read_text()
+            assert time.monotonic() < deadline, (site.folder / "log.txt").read_text()
         if service is not None:
             service.terminate()
             service.wait(PATIENCE_S)

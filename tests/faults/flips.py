@@ -43,7 +43,9 @@ PLACES = ("tables", "store", "audit", "staging", "cuts", "releases", "backup")
 SECTION = """\
 `python -m tests.faults.flips --flips {flips} --seed {seed}`, revision `{commit}`: {flips} times one
 bit of one file of a sequence is changed: at rest, with a release that is cut, or with one that is
-staged. `ktsafe state check` names it (4 or 6), and nothing is backed up; or it is dead: the service
+staged.
+
+`ktsafe state check` names it (4 or 6), and nothing is backed up. Or it is dead: the service
 publishes the bytes of the undisturbed run, ends with 0, and its state is sound.
 
 | where | named | dead |

@@ -41,7 +41,7 @@ from tests.faults.trials import commit, put_section
 
 PEOPLE, PARTITIONS = 60, 2
 ATTRIBUTES = {**services.ATTRIBUTES, "quasi_identifiers": ["gender"]}
-"""So few kinds of people that most are shown."""
+"""So few groups of people that most are shown."""
 TABLES = ("vertices.csv", "edges.csv")
 KILLS_PER_FEED = 25
 PATIENCE_S = 240.0

@@ -56,7 +56,7 @@ def resident_bytes(pid: int) -> int | None:
 
 
 def drift(samples: list[Sample]) -> str:
-    """Say how far resident memory moved after the warm-up, between releases and in them.
+    """Measure how far resident memory moved after the warm-up, between releases and in them.
 
     A release is a tooth on a level: the lower quartile lies on the level, the greatest on a tooth.
     """

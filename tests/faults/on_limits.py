@@ -145,7 +145,7 @@ def disk_filled(folder: Path, seed: int) -> Trial:
             seen = "waits while a release is staged, says so, and goes on once there is room"
             stop(process)
         else:
-            seen = ended(process, site, Exit.STATE, "Make the folder usable")
+            seen = ended(process, site, Exit.UNAVAILABLE, "Make the folder usable")
         ready_s = mended(site, partitions, folder / "read")
     return Trial(seen, ready_s)
 

@@ -104,7 +104,7 @@ def clock_steps_back(folder: Path, seed: int) -> Trial:
 
     world.run(loop={"drain": False, "clock": Clock.WALL}, stopping=later)
     assert len(world.releases.releases) == before + 1
-    return Trial("`ktsafe_release_slots_skipped_total` where slots were passed over")
+    return Trial("`ktsafe_release_slots_skipped_total` where slots were skipped")
 
 
 def clock_a_day_back(folder: Path, seed: int) -> Trial:

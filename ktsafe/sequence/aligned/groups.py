@@ -77,7 +77,7 @@ def _seated(context: StepContext, rows: NDArray[np.int64]) -> Anonymized:
     spec = context.spec
     everybody, keys = context.state.truth(spec.schema)
     graph = everybody.subgraph(np.searchsorted(keys, context.state.people.key[rows]))
-    # Who is inserted gets no value that nobody has.
+    # No inserted vertex gets a value that nobody has.
     gone = {text for text in graph.categories[-1] if text.startswith(GONE)}
     values = graph.schema.sensitive_values | gone
     schema = dataclasses.replace(graph.schema, sensitive_values=values)

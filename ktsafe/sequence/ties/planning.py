@@ -2,7 +2,7 @@
 
     the oldest pairs go dark: nothing shown is older than promised             (`renewal`)
     each pair that was dark is planned afresh, and each in which enough changed shows hidden ties
-        beside what it shows, young ones first: members of a cohort gain alike  (`ways`)
+        beside what it shows, young ones first: members of a cohort gain alike  (`next_edges`)
     the aim decides how many edges each of these pairs gets                     (`balance`)
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
@@ -14,15 +14,20 @@ Should all pairs together cost more than no edges would, the least true are clea
 
 from __future__ import annotations
 
+import numpy as np
+
 from ktsafe.exact.dummy_ties import Edges
-from ktsafe.sequence.memory.sequence_tables import Tie
+from ktsafe.exact.rewiring import exchanged
+from ktsafe.graph import edge_keys
+from ktsafe.options import Effort
+from ktsafe.sequence.memory.column_table import among
+from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties.balance import at_prices
 from ktsafe.sequence.ties.next_edges import planned, program
-from ktsafe.sequence.ties.pairs import PairOfClasses, show_exactly, with_dummy_ties
+from ktsafe.sequence.ties.pairs import PairOfClasses, hide, show, show_exactly, with_dummy_ties
 from ktsafe.sequence.ties.renewal import to_renew
-from ktsafe.sequence.ties.sequence_rewiring import rewire_new_edges
 
 STALE_MIN = 0.02
 """Share of its ties that must have come or gone before a pair is looked at again."""
@@ -135,6 +140,35 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
 def _shown(state: State) -> set[Tie]:
     """Return the pairs of classes that show edges."""
     return set(state.edges.between)
+
+
+def rewire_new_edges(context: StepContext, effort: Effort) -> None:
+    """Let the inserted edges that are new in this release exchange ends until they look like ties.
+
+    They do within their pair of classes, before anybody sees them: rows stay as planned, and whole
+    cohorts change alike. Edges that were shown before stay, also those that return after their pair
+    was cleared: otherwise true ties would return, and inserted edges would not.
+    """
+    state, rng, executor = context.state, context.rng, context.executor
+    edges, current = state.edges, state.current
+    gained = current.gained.array()
+    returned = np.array(sorted(current.returned), dtype=np.int64).reshape(-1, 2)
+    gained = gained[~among(edge_keys(gained), edge_keys(returned))]
+    new = edges.rows_of(gained)
+    new = new[edges.is_true[new] != TRUE]
+    if not len(new):
+        return
+    used = edges.used()
+    is_true = edges.is_true[used] == TRUE
+    staying = np.setdiff1d(used[~is_true], new, assume_unique=True)
+    before, shown, others = (
+        edges.pairs(rows).astype(np.int32) for rows in (new, used[is_true], staying)
+    )
+    classes = state.places.cls.astype(np.int32)
+    after = exchanged(classes, shown, before, others, rng=rng, effort=effort, executor=executor)
+    moved = (after != before).any(axis=1)
+    hide(state, before[moved].astype(np.int64))
+    show(state, after[moved].astype(np.int64))
 
 
 def _note_plans(state: State, before: set[Tie], max_age: int) -> None:

@@ -68,7 +68,7 @@ def by_attribute(request: Request, inserted: NDArray[np.int32]) -> NDArray[np.in
     """Return the edges of a release that is safe whatever t and epsilon are; None if none is found.
 
     With one quasi-identifier a value is a tuple, which exact cohorts serve better: there is none.
-    Nor is there one for very many kinds of people (`CELLS_MAX`).
+    Nor is there one for very many groups of people (`CELLS_MAX`).
 
     Parameters
     ----------

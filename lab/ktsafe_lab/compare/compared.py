@@ -34,7 +34,7 @@ SAFETY: Final = (
     ("above alpha, real", "alpha_real_above", number),
 )
 UTILITY: Final = (
-    ("of shown true", "edge_precision", percent),
+    ("precision", "edge_precision", percent),
     ("of true shown", "edge_recall", percent),
     ("F1 of ties", "edge_f1", number),
     ("people shown", "vertex_recall", percent),

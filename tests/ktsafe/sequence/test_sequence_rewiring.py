@@ -16,7 +16,7 @@ from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import EdgeList, State
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.ties import planning
-from ktsafe.sequence.ties.sequence_rewiring import rewire_new_edges
+from ktsafe.sequence.ties.planning import rewire_new_edges
 from tests.ktsafe.sequence.world import World
 
 

@@ -67,6 +67,15 @@ def test_releases_are_read_without_compiler_and_kafka(tmp_path: Path) -> None:
     assert names <= {"numpy"}
 
 
+def test_the_service_loads_no_library_of_statistics() -> None:
+    """It takes a second to load, and nothing that the service runs needs it."""
+    code = "import sys, ktsafe.stream.service.assembly; print('scipy.stats' in sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["False"]
+
+
 def test_the_list_says_what_the_commands_say() -> None:
     """The summaries of the list are the first sentences of the commands."""
     for name, place in PLACES.items():

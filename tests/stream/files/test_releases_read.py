@@ -5,8 +5,11 @@ import json
 import os
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
+from ktsafe.reader.plain_edges import plain_edges
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
@@ -58,6 +61,33 @@ def test_simple_graphs_are_read(folder, lines):
     """No edge at all is no fault either."""
     rewrite(folder, lines)
     assert len(read_release(folder).edges) == len(lines)
+
+
+IDS = [f"{x:016x}" for x in (7, 3, 2**64 - 1, 0)]
+PLAIN = "".join(
+    ["source,target\n", *(f"{IDS[a]},{IDS[b]}\n" for a, b in [(3, 1), (0, 2)])]
+).encode()
+
+
+def test_plain_lines_of_edges_are_what_a_csv_reader_reads():
+    """Ids become the positions that they have, whatever their order."""
+    assert plain_edges(PLAIN, IDS).tolist() == [[3, 1], [0, 2]]
+    assert plain_edges(b"source,target\n", IDS).tolist() == []
+
+
+@given(
+    at=st.integers(0, len(PLAIN) - 1),
+    byte=st.integers(0, 255),
+    ids=st.sampled_from([IDS, IDS[1:], []]),
+)
+def test_lines_that_are_not_plain_are_left_to_a_csv_reader(at, byte, ids):
+    """One other byte anywhere, or an id too few: what is returned says what the bytes say."""
+    changed = PLAIN[:at] + bytes([byte]) + PLAIN[at + 1 :]
+    found = plain_edges(changed, ids)
+    if found is not None:
+        lines = [f"{ids[a]},{ids[b]}" for a, b in found.tolist()]
+        assert "\n".join(["source,target", *lines, ""]).encode() == changed
+    assert found is not None or (ids, changed) != (IDS, PLAIN)
 
 
 def test_a_missing_file_is_said_to_be_missing(folder):

@@ -56,6 +56,18 @@ def test_a_release_reads_back_as_written(graph, tmp_path_factory):
     assert {release.ids[v] for v in np.flatnonzero(release.is_sensitive())} == sensitive
 
 
+@given(
+    rows=st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3))),
+    texts=st.lists(st.text(max_size=4), min_size=4, max_size=4),
+)
+def test_tables_of_numbered_texts_are_what_a_csv_writer_writes(rows, texts):
+    """Whatever the texts: marks, line ends, letters of several bytes, nothing at all."""
+    numbers = np.array(rows, dtype=np.int64).reshape(-1, 2)
+    written = b"".join(releases_write.csv_blocks(["a", "b"], [(texts, x) for x in numbers.T]))
+    lines = releases_write.csv_lines(["a", "b"], [[texts[a], texts[b]] for a, b in rows])
+    assert written == "".join(lines).encode()
+
+
 def test_the_order_of_records_tells_nothing(tmp_path):
     """Vertices and edges are sorted by released id, each edge's smaller end first."""
     graph = small()

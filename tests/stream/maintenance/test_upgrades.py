@@ -1,24 +1,27 @@
 """A sequence outlives its program: states that older revisions wrote are continued by this one.
 
 `older/<revision>.tar.xz` holds the folder of a service as that revision left it: configuration,
-the first part of a feed, state and releases; and `later.jsonl`, the feed's second part.
+the first part of a feed, state and releases; and `later.jsonl`, the feed's second part. `ended/`
+holds likewise what a revision wrote whose sequences end.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
-import sys
+import random
 import tarfile
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 
 OLDER = sorted((Path(__file__).parent / "older").glob("*.tar.xz"))
+ENDED = Path(__file__).parent / "ended" / "9a02dc2.tar.xz"
 
 INTRODUCED = {
     "sybil_margin": 2,
@@ -37,57 +40,88 @@ FIRST = tuple(INTRODUCED)[:7]
 """Options of the first version; those that came later have `LATER` in their metadata."""
 
 
-def ktsafe(*arguments: object) -> subprocess.CompletedProcess[str]:
-    """Run a command in a process of its own."""
-    command = [sys.executable, "-m", "ktsafe.stream.cli", *map(str, arguments)]
-    return subprocess.run(command, capture_output=True, text=True, check=False)
+def opened(packed: Path, folder: Path) -> Path:
+    """Unpack what a revision left, and return its configuration."""
+    with tarfile.open(packed) as archive:
+        archive.extractall(folder, filter="data")
+    return folder / "ktsafe.toml"
+
+
+def further(releases: int) -> str:
+    """Return events after `later.jsonl`: ties that come and go, for so many slots of 30 days."""
+    rng = random.Random(1)
+    begin = datetime(2026, 8, 29, tzinfo=UTC)
+    events = []
+    for hour in range(0, releases * 30 * 24, 12):
+        one, other = rng.sample(range(60), 2)
+        kind = rng.choice(["edge.add", "edge.remove"])
+        time = (begin + timedelta(hours=hour)).strftime("%Y-%m-%dT%H:%M:%SZ")
+        events.append({"type": kind, "source": f"p{one}", "target": f"p{other}", "time": time})
+    return "".join(json.dumps(event) + "\n" for event in events)
+
+
+def content(folder: Path) -> dict[str, bytes]:
+    """Return the bytes of all files but locks, by their paths."""
+    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
+    return {str(p.relative_to(folder)): p.read_bytes() for p in files if p.name != ".lock"}
 
 
 @pytest.mark.parametrize("packed", OLDER, ids=lambda path: path.name.partition(".")[0])
 def test_a_sequence_of_an_older_revision_goes_on(packed: Path, tmp_path: Path) -> None:
-    """The same sequence has further releases, and all of them are safe together."""
-    with tarfile.open(packed) as archive:
-        archive.extractall(tmp_path, filter="data")
-    config, releases = tmp_path / "ktsafe.toml", tmp_path / "releases"
+    """Six further releases are in the same sequence, and all of them are safe together."""
+    config, releases = opened(packed, tmp_path), tmp_path / "releases"
     before = sorted(path.name for path in releases.iterdir() if path.is_dir())
-    bytes_before = {p: p.read_bytes() for p in releases.rglob("*.csv")}
+    published = content(releases)
     assert len(before) >= 6
 
-    checked = ktsafe("state", "check", config)
-    assert checked.returncode == Exit.OK, checked.stderr
+    assert run_command(["state", "check", str(config)]) == Exit.OK
     with (tmp_path / "feed.jsonl").open("a") as feed:
-        feed.write((tmp_path / "later.jsonl").read_text())
-    done = ktsafe("run", config, "--drain")
-    assert done.returncode == Exit.OK, done.stderr
+        feed.write((tmp_path / "later.jsonl").read_text() + further(5))
+    assert run_command(["run", str(config), "--drain"]) == Exit.OK
+    assert run_command(["state", "check", str(config)]) == Exit.OK
 
     after = sorted(path.name for path in releases.iterdir() if path.is_dir())
     assert after[: len(before)] == before
-    assert len(after) >= len(before) + 2
-    assert {path: path.read_bytes() for path in bytes_before} == bytes_before
+    assert len(after) >= len(before) + 6
+    assert content(releases).items() >= published.items()
     manifests = [json.loads((releases / name / "manifest.json").read_text()) for name in after]
     assert len({manifest["sequence_id"] for manifest in manifests}) == 1
-    seals = [manifest.get("seal") for manifest in manifests]
-    assert seals[: len(before)] == [None] * len(before)
-    assert [seal["log"]["size"] for seal in seals[len(before) :]] == [
-        *range(len(before), len(after))
-    ]
-    verified = ktsafe("verify", releases)
-    assert verified.returncode == Exit.OK, verified.stdout + verified.stderr
-    audited = ktsafe("audit", releases, "--map", tmp_path / "state" / "audit")
-    assert audited.returncode == Exit.OK, audited.stdout + audited.stderr
+    sizes = [(manifest.get("seal") or {}).get("log", {}).get("size") for manifest in manifests]
+    first = sizes.index(next(size for size in sizes if size is not None))
+    assert first <= len(before)
+    assert sizes == [None] * first + [*range(first, len(after))]
+    assert run_command(["verify", str(releases)]) == Exit.OK
+    assert run_command(["audit", str(releases), "--map", str(tmp_path / "state/audit")]) == Exit.OK
 
 
-def test_check_and_run_agree_on_another_configuration(tmp_path: Path) -> None:
+def test_check_and_run_agree_on_another_configuration(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     """What `run` refuses is not called sound by `state check`, and the reason is the same."""
-    with tarfile.open(OLDER[0]) as archive:
-        archive.extractall(tmp_path, filter="data")
-    config = tmp_path / "ktsafe.toml"
+    config = opened(OLDER[0], tmp_path)
     config.write_text(config.read_text().replace("k = 4", "k = 5"))
-    said = [ktsafe("state", "check", config), ktsafe("run", config, "--drain")]
-    assert [done.returncode for done in said] == [Exit.STATE, Exit.STATE]
-    reasons = [done.stderr.partition("ktsafe: ")[2] for done in said]
+    assert "the configuration differs" in refused(config, capsys)
+
+
+def test_a_sequence_before_cohorts_of_equal_rows_is_refused_by_its_reason(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Its saved cohorts cannot be continued: nothing is changed, and its releases still verify."""
+    config = opened(ENDED, tmp_path)
+    store = content(tmp_path / "releases"), content(tmp_path / "state/audit")
+    assert "a version before 41a828f" in refused(config, capsys)
+    assert (content(tmp_path / "releases"), content(tmp_path / "state/audit")) == store
+    assert run_command(["verify", str(tmp_path / "releases")]) == Exit.OK
+
+
+def refused(config: Path, capsys: pytest.CaptureFixture[str]) -> str:
+    """Return the one reason for which `state check` and `run` refuse a state."""
+    reasons = []
+    for command in (["state", "check", str(config)], ["run", str(config), "--drain"]):
+        assert run_command(command) == Exit.STATE
+        reasons.append(capsys.readouterr().err.partition("ktsafe: ")[2])
     assert reasons[0] == reasons[1]
-    assert "the configuration differs" in reasons[0]
+    return reasons[0]
 
 
 def test_options_that_came_later_end_no_sequence() -> None:

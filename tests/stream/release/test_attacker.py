@@ -7,6 +7,7 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,6 +84,40 @@ def test_changes_are_attacked_from_one_release_of_a_sequence_to_the_next(
     service.end_build(staged=False)
     assert told("s") == both
     assert told("another") == set()
+
+
+def test_a_release_is_attacked_by_itself_again_once_enough_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Figures stand until a quarter has changed since the release they are of, which is named.
+
+    They do not where nobody counted changes, where releases are held back, or if that release was
+    not staged.
+    """
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop",))
+    first, second = small_case(), broken_case()
+    few = (second.original.n_edges + second.released.n_edges) // 8
+
+    def told(n_changed: int | None, *, hold: bool = False, staged: bool = True) -> list[Any]:
+        """Attack four releases, the first unlike the others; return whose figures were told."""
+        service = Attacker(AttackSettings(600.0, hold=hold))
+        of = []
+        for name, case in (("1", first), ("2", second), ("3", second), ("4", second)):
+            now = dataclasses.replace(shown(case), release_id=name, n_changed=n_changed)
+            found = service.attack(now, PARAMS, go_on)["attacks"]
+            service.end_build(staged=staged or name != "1")
+            of.append(found.get("of"))
+            source = first if "1" in {name, of[-1]} else second
+            rng = np.random.default_rng(0)
+            expected = run(source, PARAMS, rng, attacks=("one_hop",))
+            assert found["results"] == [result.to_mapping() for result in expected]
+        return of
+
+    assert told(few) == [None, "1", "1", None]
+    assert told(None) == told(3 * few) == [None] * 4
+    assert told(few, staged=False) == [None, None, "2", "2"]
+    monkeypatch.setattr(Result, "is_broken", False)
+    assert told(few, hold=True) == [None] * 4
 
 
 def test_net_changes_are_attacked_since_the_last_release_but_one(

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
-from ktsafe.connectors.base import DeadLetter, DeadLetterSink, Source
+from ktsafe.connectors.base import DeadLetter, DeadLetterSink, ReleaseSink, Source
 from ktsafe.connectors.signing import Signer
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.rocksdb import RocksDBStore
@@ -99,6 +99,11 @@ class Tripwire:
         """Return a stand-in for `thing` whose method calls count as steps."""
         return _Tied(self, thing)
 
+    def watches(self, method: str) -> bool:
+        """Whether calls of a method count as steps."""
+        del method
+        return True
+
     def step(self, name: str) -> None:
         """Count one step; fail if it is the one."""
         if self.steps == self.at_step:
@@ -117,7 +122,7 @@ class _Tied:
         value = getattr(self._thing, name)
         if name == "ledger":
             return _Tied(self._wire, value)
-        if not callable(value):
+        if not callable(value) or not self._wire.watches(name):
             return value
 
         def call(*args: Any, **kwargs: Any) -> Any:
@@ -160,6 +165,9 @@ class World:
         self.letters: list[DeadLetter] = []
         self.faults = Faults()
         self.open_source: Callable[[], Source] = lambda: MemorySource(self.log)
+        self.open_sink: Callable[[], ReleaseSink] = lambda: MemoryReleaseSink(
+            self.releases, self.faults
+        )
         self.open_dead_letters: Callable[[], DeadLetterSink] = lambda: MemoryDeadLetterSink(
             self.letters, self.faults
         )
@@ -211,7 +219,7 @@ class World:
             open_store=lambda: tied(self.open_store()),
             open_dead_letters=lambda: tied(self.open_dead_letters()),
             source=tied(self.open_source()),
-            sink=tied(MemoryReleaseSink(self.releases, self.faults)),
+            sink=tied(self.open_sink()),
             open_control=open_control,
             open_reader=lambda: MemoryReleaseReader(self.releases),
         )
@@ -262,7 +270,7 @@ class World:
         """Return the true graph, in the form of `feeds.fold`."""
         store = self.open_store()
         try:
-            return _folded(store.snapshot())
+            return folded(store.snapshot())
         finally:
             store.close()
 
@@ -317,11 +325,11 @@ class _Watched:
         return getattr(self._mechanism, name)
 
     def build(self, due: DueRelease, progress: Any) -> Built:
-        self._world.cuts[release_id(due.index, due.cut.slot_us)] = _folded(due.snapshot)
+        self._world.cuts[release_id(due.index, due.cut.slot_us)] = folded(due.snapshot)
         return self._mechanism.build(due, progress)
 
 
-def _folded(snapshot: GraphSnapshot) -> feeds.Graph:
+def folded(snapshot: GraphSnapshot) -> feeds.Graph:
     """Return a true graph in the form of `feeds.fold`."""
     vertices = {name: snapshot.graph.values(v) for v, name in enumerate(snapshot.ids)}
     named = ((snapshot.ids[u], snapshot.ids[v]) for u, v in snapshot.graph.edges.tolist())

@@ -142,3 +142,19 @@ def test_single_releases_are_made_again_too(tmp_path):
     world = made.restored(tmp_path / "w", 5)
     world.run(ingest={"batch_records_max": 1})
     assert world.releases.releases == made.world.releases.releases
+
+
+def test_a_partition_without_a_record_then_is_read_afterwards(tmp_path):
+    """It is stopped at its beginning for each release that is made again, and then goes on."""
+    first, later = feed(3)[0], [event("vertex.upsert", 31, "late", gender="f")]
+    made = World(tmp_path / "whole", [first, []])
+    made.run(stopping=lambda: bool(made.releases.releases))
+    kept = copy.deepcopy(made.open_store())
+    shutil.copytree(made.folder / "audit", tmp_path / "w" / "audit")
+    made.run()
+    world = World(tmp_path / "w", [first, later])
+    world.open_store = lambda: kept
+    world.releases.releases.update(made.releases.releases)
+    rounds = iter(range(500))
+    world.run(stopping=lambda: next(rounds, None) is None)
+    assert "late" in kept.snapshot().ids

@@ -87,14 +87,11 @@ def crash_everywhere(world_of, total):
             return step
 
 
-def test_a_crash_at_any_step_loses_and_repeats_nothing(tmp_path):
-    """Crash before and after every call of store, ledger, source and sinks, then start again."""
-    steps = crash_everywhere(lambda step: World(tmp_path / str(step), PARTITIONS), 1)
-    assert steps > 150
-
-
 def test_a_crash_loses_and_repeats_nothing_on_disk(tmp_path):
-    """The same with RocksDB, at every seventh step."""
+    """Crash before or after every seventh call of store, ledger, source and sinks; start again.
+
+    At every call, with releases that cost nothing: `tests.histories`.
+    """
 
     def world_of(step):
         folder = tmp_path / str(step)

@@ -12,7 +12,7 @@ from ktsafe.connectors.errors import SinkConflict
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.inspection import Examined
-from ktsafe.state.ledger import Ledger
+from ktsafe.state.ledger import Ledger, SequenceRecord
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.backup import parts_of
 from ktsafe.stream.maintenance.disclosures import DISCLOSURES, Disclosure, are_as_written, note
@@ -163,3 +163,19 @@ def test_every_changed_bit_of_the_log_of_copies_is_noticed(tmp_path: Path) -> No
                 (tmp_path / DISCLOSURES).write_bytes(flipped)
                 assert not are_as_written(tmp_path), (at, bit)
         (tmp_path / DISCLOSURES).write_bytes(data)
+
+
+def test_audits_of_former_sequences_may_go(world: World, tmp_path: Path) -> None:
+    """Nothing is judged by them any more; one that is put back is compared all the same."""
+    store = world.open_store()
+    store.ledger.start_sequence(SequenceRecord("another", "digest", 1, "00"))
+    store.close()
+    release = min(world.releases.releases)
+    folder = world.folder / "audit" / release
+    folder.rename(tmp_path / "archive")
+    checked(world)
+    (tmp_path / "archive").rename(folder)
+    checked(world)
+    (folder / "mapping.csv").write_bytes(swap((folder / "mapping.csv").read_bytes()))
+    with pytest.raises(StateCorrupted, match=release):
+        checked(world)

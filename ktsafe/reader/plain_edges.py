@@ -1,0 +1,65 @@
+"""Reads the edges of a release from bytes that are exactly as the service writes them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+ID_DIGITS: Final = 16
+_EDGE_LINE: Final = 2 * ID_DIGITS + 2
+"""Bytes of two ids of 16 digits, a comma and the end of the line."""
+_NO_DIGIT: Final = 255
+_DIGIT: Final = np.full(256, _NO_DIGIT, dtype=np.uint8)
+_DIGIT[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16, dtype=np.uint8)
+
+
+def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
+    r"""Return what a CSV reader finds in the lines of edges between ids of 16 hexadecimal digits.
+
+    None unless every byte is as the service writes it; then a CSV reader must say what it is.
+
+    Examples
+    --------
+    >>> ids = ["000000000000000b", "000000000000000a"]
+    >>> plain_edges(b"source,target\n000000000000000a,000000000000000b\n", ids)
+    array([[1, 0]])
+    >>> plain_edges(b"source,target\na,b\n", ["a", "b"]) is None
+    True
+    """
+    header = b"source,target\n"
+    if not data.startswith(header) or (len(data) - len(header)) % _EDGE_LINE:
+        return None
+    lines = np.frombuffer(data, dtype=np.uint8, offset=len(header)).reshape(-1, _EDGE_LINE)
+    after = lines[:, [ID_DIGITS, _EDGE_LINE - 1]]
+    if not (after == np.frombuffer(b",\n", dtype=np.uint8)).all():
+        return None
+    text = "".join(ids).encode()
+    if {*map(len, ids)} != {ID_DIGITS} or len(text) != ID_DIGITS * len(ids):
+        return None
+    known = _hexadecimal(np.frombuffer(text, dtype=np.uint8).reshape(-1, ID_DIGITS))
+    if known is None:
+        return None
+    order = np.argsort(known)
+    ranked = known[order]
+    edges = np.empty((len(lines), 2), dtype=np.int64)
+    for end, begin in enumerate((0, ID_DIGITS + 1)):
+        numbers = _hexadecimal(lines[:, begin : begin + ID_DIGITS])
+        if numbers is None:
+            return None
+        place = np.minimum(np.searchsorted(ranked, numbers), len(ranked) - 1)
+        if (ranked[place] != numbers).any():
+            return None
+        edges[:, end] = order[place]
+    return edges
+
+
+def _hexadecimal(letters: NDArray[np.uint8]) -> NDArray[np.uint64] | None:
+    """Return the numbers that rows of 16 letters are; None if some are no digits of the service."""
+    digits = _DIGIT[letters]
+    if digits.max(initial=0) == _NO_DIGIT:
+        return None
+    pairs = np.ascontiguousarray(digits[:, 0::2] << 4 | digits[:, 1::2])
+    return pairs.view(">u8").ravel().astype(np.uint64)

@@ -1,0 +1,73 @@
+"""What the feed of a history holds, and which graph any part of it makes."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Collection, Mapping
+
+from tests import feeds
+from tests.stream.service.simulation import SCHEMA, event
+
+SLOT_S = 10
+BAD = b"no event"
+
+Item = feeds.Event | bytes | None
+
+
+def drawn(
+    dice: random.Random, n_slots: int, jitter_s: float, leaver: str | None
+) -> list[list[Item]]:
+    """Return the partitions of a feed: people come, change, make ties, and leave.
+
+    Some events are sent twice, some are out of order by
+    up to `jitter_s`, some records are no events. All events of
+    `leaver` lie in the first third.
+    """
+    people = [f"p{number}" for number in range(dice.randint(4, 8))]
+    n_partitions = dice.choice((1, 2, 2, 3))
+    timed: list[tuple[float, Item]] = []
+    for slot in range(n_slots):
+        around = [*people, leaver] if leaver and slot <= n_slots // 3 else people
+        for _ in range(dice.choice((0, 1, 2, 3, 4)) if slot else len(around)):
+            at_s = slot * SLOT_S + round(dice.uniform(0.001, SLOT_S), 3)
+            one = _event(dice, at_s, around)
+            times = 1 + (dice.random() < 0.05)
+            timed += [(at_s + dice.uniform(0, jitter_s), one) for _ in range(times)]
+        if dice.random() < 0.1:
+            timed.append((slot * SLOT_S + dice.random(), dice.choice((None, BAD))))
+    partitions: list[list[Item]] = [[] for _ in range(n_partitions)]
+    for _, item in sorted(timed, key=lambda each: each[0]):
+        dice.choice(partitions).append(item)
+    return partitions
+
+
+def _event(dice: random.Random, at_s: float, people: list[str]) -> feeds.Event:
+    chance = dice.random()
+    if chance < 0.45:
+        values = {"gender": dice.choice("fm"), "health": dice.choice(("well", "ill"))}
+        return event("vertex.upsert", at_s, dice.choice(people), **values)
+    if chance < 0.52:
+        return event("vertex.delete", at_s, dice.choice(people))
+    kind = "edge.add" if chance < 0.9 else "edge.remove"
+    return event(kind, at_s, *dice.sample(people, 2))
+
+
+def bytes_of(item: Item) -> bytes | None:
+    """Return the value of a record."""
+    return json.dumps(item).encode() if isinstance(item, dict) else item
+
+
+def graph_of(
+    partitions: list[list[Item]], until: Mapping[int, int], erased: Collection[str]
+) -> feeds.Graph:
+    """Return the fold of the first so many records of every partition, without the erased."""
+    people, ties = feeds.fold(
+        [
+            [e for e in items[: until.get(number, 0)] if isinstance(e, dict)]
+            for number, items in enumerate(partitions)
+        ],
+        SCHEMA.attributes,
+    )
+    people = {name: values for name, values in people.items() if name not in erased}
+    return people, {tie for tie in ties if not set(tie) & set(erased)}

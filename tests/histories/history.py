@@ -1,0 +1,518 @@
+"""One history of a service, drawn from one seed: lives, misfortunes, operators, and an end.
+
+Each life is a run of the real service in a `World`. At every call of store, ledger, source, sinks
+and files the seed may let the process die, the other side fail before or after the effect, a
+release land later than told, or the other process have its turn. The last life is undisturbed and
+reads the feed to its end; then `tests.histories.judge` looks at what there is.
+"""
+
+from __future__ import annotations
+
+import errno
+import random
+import secrets
+import shutil
+import traceback
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, Final, Self
+from unittest import mock
+
+from ktsafe.connectors.base import MANIFEST
+from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.store import GraphStore
+from ktsafe.stream.errors import Exit, Refused, exit_code
+from ktsafe.stream.maintenance import erasure
+from ktsafe.stream.maintenance.disclosures import Disclosure, note
+from ktsafe.stream.observer import Observer
+from ktsafe.stream.release.snapshotter import Snapshotter
+from ktsafe.stream.service import service
+from ktsafe.stream.service.loop import Clock
+from ktsafe.stream.service.operations import Operations
+from tests.histories import feed
+from tests.histories.surroundings import Actor, Beside, CheapSnapshotter, LateSink, WatchedSource
+from tests.memory_connectors import Crash, MemoryDeadLetterSink, unavailable
+from tests.memory_store import MemoryDisk, MemoryStore
+from tests.stream.service.simulation import SCHEMA, Inline, Tripwire, World
+
+ROUNDS_MAX: Final = 5_000
+"""A last life that goes on for longer does not end."""
+WATCHED: Final = frozenset(
+    {
+        *("commit", "prune", "scrub"),
+        *("stage", "mark_published", "drop_cut", "note_erased", "record_audits", "start_sequence"),
+        *("open", "poll", "acknowledge", "last", "present", "publish", "write"),
+    }
+)
+"""Calls at which something may happen."""
+
+
+class Wire(Tripwire):
+    """Lets the history decide at every step of one process."""
+
+    def __init__(self, history: History) -> None:
+        super().__init__()
+        self._history = history
+
+    def watches(self, method: str) -> bool:
+        """Whether something may happen at calls of a method."""
+        return method in WATCHED
+
+    def step(self, name: str) -> None:
+        """Let something happen, or not."""
+        self._history.step(name)
+
+
+class Process:
+    """A service with a state of its own; two of them may share feed and sink."""
+
+    def __init__(self, history: History, world: World, disk: MemoryDisk) -> None:
+        self.history, self.world, self.disk = history, world, disk
+        self.store: MemoryStore | None = None
+        world.open_store = self._open
+        world.open_source = lambda: WatchedSource(world, history, lambda: self.disk.positions)
+        world.open_sink = lambda: LateSink(world, history)
+        world.open_dead_letters = lambda: MemoryDeadLetterSink(history.world.letters)
+
+    def _open(self) -> GraphStore:
+        self.store = MemoryStore(SCHEMA, self.disk)
+        return self.store
+
+    def live(self, *, is_last: bool = False) -> Exit | None:
+        """Run the service until it ends; return its exit code, None where it was killed."""
+        history, dice, world = self.history, self.history.dice, self.world
+        rounds = ROUNDS_MAX if is_last else dice.choice((5, 20, 60, 200))
+        left = iter(range(rounds))
+        is_drain = is_last or dice.random() < 0.3
+        step_s = 0.0 if history.clock is Clock.EVENT else dice.choice((0.5, 2.0))
+
+        def stopping() -> bool:
+            world.now_s += step_s
+            if history.clock is Clock.WALL and not is_last and dice.random() < 0.01:
+                world.wall_ahead_s = dice.choice((0.0, 0.0, -3600.0, -30.0, 40.0))
+            is_over = next(left, None) is None
+            if is_over and is_last:
+                history.wrong("the last life does not end")
+            return is_over
+
+        try:
+            world.run(
+                wire=Wire(history),
+                observer=history.observer,
+                stopping=stopping,
+                loop={
+                    "drain": is_drain,
+                    "clock": history.clock,
+                    "idle_s": dice.choice((0.02, 0.2, 60.0)),
+                    "erase_within_s": dice.choice((0.001, 3600.0)),
+                    "prune_interval_s": 10.0,
+                    "lateness_max_s": feed.SLOT_S * 8,
+                },
+                ingest={
+                    "batch_records_max": dice.choice((1, 3, 10)),
+                    "lateness_max_s": feed.SLOT_S * 8,
+                },
+                open_control=lambda: Operator(self),
+                executor=Inline() if is_last else history.executor(),
+            )
+        except Crash:
+            return None
+        except Exception as error:  # noqa: BLE001 -- told by its exit code
+            code = exit_code(error)
+            if code not in {Exit.STATE, Exit.UNAVAILABLE, Exit.MISMATCH}:
+                history.wrong(f"exit {code:d}: {type(error).__name__}: {error}")
+            if isinstance(error, StateCorrupted):
+                history.wrong(f"the state is called damaged: {error}")
+            history.last_error = error
+            if history.debug:
+                traceback.print_exc()
+            return code
+        return Exit.OK
+
+
+class Operator:
+    """Gives commands between two rounds, and takes backups. Stands for `Control`."""
+
+    def __init__(self, process: Process) -> None:
+        self._process = process
+
+    def __enter__(self) -> Self:
+        """Do nothing."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Do nothing."""
+
+    def close(self) -> None:
+        """Do nothing."""
+
+    def advance(self, operations: Operations) -> None:
+        """Give a command, or not."""
+        history = self._process.history
+        if history.is_quiet:
+            if history.asked.keys() - history.erased.keys():
+                self._erase(operations)
+            return
+        if history.dice.random() >= 0.03:
+            return
+        command = history.dice.choice(history.commands)
+        if command == "erase":
+            self._erase(operations)
+        elif operations.must_wait("freeze" if command == "backup" else command):
+            return
+        elif command == "rebase":
+            operations.do("rebase", {"inputs_digest": operations.inputs_digest})
+            history.counts["rebases"] += 1
+        elif command == "release":
+            with suppress(Refused):
+                operations.do("release", {})
+        else:
+            history.take_backup(self._process)
+
+    def _erase(self, operations: Operations) -> None:
+        history = self._process.history
+        leaver, store = history.leaver, operations.store
+        is_read = all(
+            store.positions().get((history.world.log.topic, number), (0,))[0] > offset
+            for number, offset in history.last_of_leaver.items()
+        )
+        if leaver is None or not is_read or leaver in history.erased:
+            return
+        if operations.must_wait("erase"):
+            return
+        last = store.ledger.last()
+        number = last.index if last else 0
+        # From here on it may have had its effect, until the command is known to have ended.
+        history.asked.setdefault(leaver, number)
+        try:
+            operations.do("erase", {"ids": [leaver]})
+        except Refused:
+            return
+        history.erased[leaver] = number
+        history.counts["erasures"] += 1
+
+
+class History(Observer):
+    """What happens from one seed. `run` returns when all is over."""
+
+    def __init__(self, seed: int, folder: Path, *, real: bool = False) -> None:
+        self.seed, self.folder, self.real = seed, folder, real
+        self.dice = dice = random.Random(seed)
+        self.problems: list[str] = []
+        self.counts: Counter[str] = Counter()
+        self.trace = 0
+        self.debug = False
+        self.crash_at: int | None = None
+        """A step at which the process dies, whatever the seed says."""
+        self.rate = dice.choice((0.0, 0.003, 0.01, 0.03, 0.08))
+        self.late_rate = dice.choice((0.0, 0.05, 0.3))
+        self.is_quiet = False
+        self.clock = Clock.WALL if dice.random() < 0.15 else Clock.EVENT
+        self.refused = -1 if real else dice.choice((-1, -1, 3, 7))
+        theme = dice.choice(("plain", "restore", "rebase", "sink", "two"))
+        self.theme = theme
+        is_erasing = theme in {"plain", "restore", "rebase"} and dice.random() < 0.5
+        self.leaver = "leaver" if is_erasing else None
+        self.commands = ["release", *(["erase"] * 3 if is_erasing else [])]
+        self.commands += {"restore": ["backup"], "rebase": ["rebase"], "two": ["backup"] * 2}.get(
+            theme, []
+        )
+        n_slots = dice.randint(4, 8) if real else dice.choice((8, 20, 40))
+        jitter_s = dice.choice((0.0, 0.0, 4.0, 25.0))
+        self.is_in_order = not jitter_s and self.clock is Clock.EVENT
+        self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver)
+        self.sent = [0] * len(self.partitions)
+        self.stuck = dice.randrange(len(self.partitions)) if dice.random() < 0.2 else -1
+        self.last_of_leaver = {
+            number: offset
+            for number, items in enumerate(self.partitions)
+            for offset, item in enumerate(items)
+            if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
+        }
+        self.world = World(folder / "first", [[] for _ in self.partitions])
+        if self.clock is Clock.WALL:
+            self.world.now_s = 1_000_000.5
+        self.processes = [Process(self, self.world, MemoryDisk())]
+        self.landings: dict[str, dict[str, bytes]] = {}
+        self.gone_for_good: set[str] = set()
+        self.asked: dict[str, int] = {}
+        """Who is to be erased, and after which release the command was first given."""
+        self.erased: dict[str, int] = {}
+        """Whose erasure is known to be complete."""
+        self.in_flight: list[Callable[[], None]] = []
+        self.backup: tuple[MemoryDisk, Path, set[str]] | None = None
+        self.observer: Observer = self
+        self.last_error: Exception | None = None
+        self.last_withheld = False
+        self.finisher: Process | None = None
+        self.actors: dict[int, Actor] = {}
+        self.turn: Actor | None = None
+        self.codes: Counter[str] = Counter()
+
+    # What the service tells
+
+    def release_withheld(self, reason: str) -> None:
+        """Note that the last cut gave no release."""
+        self.counts["withheld"] += 1
+        self.last_withheld = True
+        if reason != "unsafe":
+            self.wrong(f"a release is withheld: {reason}")
+
+    def release_published(self, *_: Any) -> None:
+        """Note that the last cut gave a release."""
+        self.last_withheld = False
+
+    def slot_skipped(self, count: int = 1) -> None:
+        """Count slots without a release."""
+        self.counts["skipped"] += count
+
+    def wrong(self, problem: str) -> None:
+        """Note what must not be."""
+        if problem not in self.problems:
+            self.problems.append(problem)
+
+    # What may happen
+
+    def executor(self) -> Any:
+        """Return what does the work of releases."""
+        return Beside(self) if self.dice.random() < 0.5 else Inline()
+
+    def is_late(self) -> bool:
+        """Whether a release that is offered now lands later than told."""
+        return not self.is_quiet and self.dice.random() < self.late_rate
+
+    def landed(self, release_id: str, files: dict[str, bytes]) -> None:
+        """Note a release that readers see from now on."""
+        former = self.landings.setdefault(release_id, dict(files))
+        self.trace = zlib.crc32(release_id.encode() + files[MANIFEST], self.trace)
+        if former != files:
+            self.wrong(f"release {release_id} has two sets of bytes")
+        if release_id in self.gone_for_good:
+            self.wrong(f"release {release_id} was withdrawn and deleted, and is sent again")
+
+    def step(self, name: str) -> None:
+        """Let something happen before or after a call."""
+        self.trace = zlib.crc32(name.encode(), self.trace)
+        self.counts["steps"] += 1
+        dice = self.dice
+        if self.counts["steps"] == self.crash_at:
+            raise Crash(name)
+        if self.is_quiet:
+            if name == "before WatchedSource.poll":
+                self._send_all()
+            return
+        if name == "before WatchedSource.poll" and dice.random() < 0.7:
+            self._send()
+        if self.in_flight and dice.random() < 0.3:
+            self.in_flight.pop(0)()
+        if self.turn is not None and dice.random() < 0.1:
+            self.turn.pause()
+        if dice.random() < self.rate:
+            self.counts["faults"] += 1
+            raise self._fault(name)
+
+    def _fault(self, name: str) -> BaseException:
+        if self.dice.random() < 0.4:
+            return Crash(name)
+        if "Store." in name or "Ledger." in name:
+            return StateUnusable(name, "store", "planned")
+        if "Staging" in name or "Audit" in name:
+            return OSError(errno.ENOSPC, "No space left on device")
+        return unavailable(name)
+
+    def _send(self) -> None:
+        """Let some records arrive, in any order of partitions."""
+        dice = self.dice
+        number = dice.randrange(len(self.partitions))
+        if number != self.stuck:
+            self._send_some(number, dice.choice((1, 3, 12)))
+
+    def _send_all(self) -> None:
+        for number in range(len(self.partitions)):
+            self._send_some(number, len(self.partitions[number]))
+
+    def _send_some(self, number: int, count: int) -> None:
+        items = self.partitions[number][self.sent[number] :][:count]
+        self.sent[number] += len(items)
+        for item in items:
+            self.world.log.append(number, feed.bytes_of(item))
+
+    def take_backup(self, process: Process) -> None:
+        """Copy a state as it is now."""
+        number = self.counts["backups"]
+        self.counts["backups"] += 1
+        place = self.folder / f"backup-{number}"
+        for part in ("audit", "staging"):
+            source = process.world.folder / part
+            if source.is_dir():
+                shutil.copytree(source, place / part)
+        self.backup = process.disk.copy(), place, set(self.erased)
+
+    # The course of it
+
+    def run(self) -> None:
+        """Live until the end."""
+        with self._surrounded():
+            if self.theme == "two":
+                self._two()
+            else:
+                process = self.processes[0]
+                for _ in range(self.dice.randint(1, 6)):
+                    self._noted(process.live())
+                    self._between(process)
+            self._last()
+
+    @contextmanager
+    def _surrounded(self) -> Iterator[None]:
+        """Let every secret be drawn from the seed, and releases be cheap."""
+        drawn = random.Random(f"secrets {self.seed}")
+        kind = type("Snapshotter", (Real if self.real else CheapSnapshotter,), {"history": self})
+        real_write = erasure.write_synced
+
+        def write(*args: Any) -> str:
+            self.step("before Audit.write")
+            digest = real_write(*args)
+            self.step("after Audit.write")
+            return digest
+
+        with ExitStack() as stack:
+            for module, name, stand_in in (
+                (secrets, "token_bytes", lambda n=32: drawn.randbytes(n)),
+                (secrets, "token_hex", lambda n=32: drawn.randbytes(n).hex()),
+                (service, "Snapshotter", kind),
+                (erasure, "write_synced", write),
+            ):
+                stack.enter_context(mock.patch.object(module, name, stand_in))
+            yield
+
+    def _noted(self, code: Exit | None) -> None:
+        """Note how a life ended."""
+        told = "killed" if code is None else f"exit {code:d}"
+        self.codes[told] += 1
+        self.trace = zlib.crc32(told.encode(), self.trace)
+        if code is Exit.MISMATCH and self.theme != "two":
+            self.wrong(f"refused for no reason: {self.last_error}")
+
+    def _between(self, process: Process) -> None:
+        """Let something happen while no service runs."""
+        dice, there = self.dice, self.world.releases.releases
+        while self.in_flight and dice.random() < 0.5:
+            self.in_flight.pop(0)()
+        if self.theme == "restore" and self.backup and dice.random() < 0.4:
+            self._restore(process)
+        if self.theme == "sink" and there and dice.random() < 0.5:
+            {0: self._delete_last, 1: self._damage, 2: self._withdraw}[dice.randrange(3)](process)
+
+    def _restore(self, process: Process) -> None:
+        """Lose the state, and put the last backup in its place."""
+        assert self.backup is not None
+        disk, place, known = self.backup
+        process.disk = disk.copy()
+        self.counts["restores"] += 1
+        for part in ("audit", "staging"):
+            target = process.world.folder / part
+            shutil.rmtree(target, ignore_errors=True)
+            if (place / part).is_dir():
+                shutil.copytree(place / part, target)
+        # What is in flight was of the state that is lost: it lands now.
+        while self.in_flight:
+            self.in_flight.pop(0)()
+        # What no release tells of, the operator repeats.
+        told = len(self.landings)
+        self.erased = {p: at for p, at in self.erased.items() if at < told or p in known}
+        self.asked = {p: at for p, at in self.asked.items() if at < told or p in known}
+
+    def _delete_last(self, _process: Process) -> None:
+        """Lose the last release at the sink; the service sends it again."""
+        there = self.world.releases.releases
+        del there[max(there)]
+        self.counts["deletions"] += 1
+
+    def _damage(self, process: Process) -> None:
+        """Change a release at the sink: the next start refuses; then somebody puts it right."""
+        there = self.world.releases.releases
+        release_id = self.dice.choice(sorted(there))
+        whole = there[release_id]
+        data = bytearray(whole[1][MANIFEST])
+        data[self.dice.randrange(len(data))] ^= 1
+        there[release_id] = (whole[0], {**whole[1], MANIFEST: bytes(data)})
+        before, self.is_quiet = set(self.landings), True
+        code = process.live(is_last=True)
+        self.is_quiet = False
+        if code is not Exit.MISMATCH or set(self.landings) != before:
+            self.wrong(f"a damaged release at the sink is not refused: {code!r}")
+        there[release_id] = whole
+        self.counts["damages"] += 1
+
+    def _withdraw(self, process: Process) -> None:
+        """Withdraw the last release, and delete it at the sink."""
+        there = self.world.releases.releases
+        release_id = max(there)
+        audit = process.world.folder / "audit" / release_id
+        note(audit, Disclosure("2026-01-01T00:00:00Z", withdrawn="planned"))
+        del there[release_id]
+        self.gone_for_good.add(release_id)
+        self.counts["withdrawals"] += 1
+
+    def _two(self) -> None:
+        """Let a copy of the state run beside its original, turn by turn."""
+        first = self.processes[0]
+        self.actors[0] = Actor(lambda: self._serve(first))
+        while any(not actor.is_over for actor in self.actors.values()):
+            if self.backup and len(self.processes) == 1:
+                self._copy_starts()
+            alive = [actor for actor in self.actors.values() if not actor.is_over]
+            self.turn = self.dice.choice(alive)
+            self.turn.take_turn()
+            self.turn = None
+
+    def _copy_starts(self) -> None:
+        assert self.backup is not None
+        disk, place, _ = self.backup
+        world = World(self.folder / "second", [[] for _ in self.partitions])
+        world.log, world.releases = self.world.log, self.world.releases
+        world.letters, world.now_s = self.world.letters, self.world.now_s
+        if place.is_dir():
+            shutil.copytree(place, world.folder)
+        second = Process(self, world, disk.copy())
+        self.processes.append(second)
+        self.actors[1] = Actor(lambda: self._serve(second))
+        self.counts["copies"] += 1
+
+    def _serve(self, process: Process) -> None:
+        for _ in range(self.dice.randint(1, 4)):
+            self._noted(process.live())
+
+    def _last(self) -> None:
+        """Live once more, undisturbed, to the end of the feed; twice, if that erases something."""
+        self.is_quiet = True
+        while self.in_flight:
+            self.in_flight.pop(0)()
+        self.world.wall_ahead_s = 0.0
+        order = list(self.processes)
+        self.dice.shuffle(order)
+        for process in order:
+            process.world.wall_ahead_s = 0.0
+            code = process.live(is_last=True)
+            self._noted(code)
+            if code is None:  # by `crash_at`
+                code = process.live(is_last=True)
+            if code is Exit.OK:
+                self.finisher = process
+                return
+        self.wrong(f"no process can go on: {self.last_error}")
+
+
+class Real(Snapshotter):
+    """Makes releases as the product does; its files may meet a full disk."""
+
+    history: History
+
+    def _write(self, *args: Any) -> dict[str, str]:
+        self.history.step("before Staging.write")
+        files = super()._write(*args)
+        self.history.step("after Staging.write")
+        return files

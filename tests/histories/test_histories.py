@@ -1,0 +1,70 @@
+"""Histories of the whole service: nothing is wrong, and defects that are planted are found."""
+
+import pytest
+
+from tests.histories.__main__ import line, told
+from tests.histories.history import History
+from tests.histories.judge import judge
+from tests.histories.planted import PLANTED, planted
+
+SEEDS = range(1, 61)
+SMALL = 42
+"""A history of few steps."""
+FOUND_BY = {
+    "acknowledged before written": 1,
+    "offsets committed before changes": 37,
+    "digests at the sink not compared": 4,
+    "a known release gets other bytes": 16,
+    "mappings keep the deleted": 3,
+    "a withdrawn release is sent again": 54,
+    "a pending cut waits for a start": 73,
+    "an unanswered release counts as sent": 160,
+    "dead letters after their offset": 229,
+}
+"""Seeds that find a defect each."""
+
+
+@pytest.mark.parametrize("first", SEEDS[::20])
+def test_nothing_is_wrong_whatever_happens(first):
+    """Sixty histories: one series, one set of bytes each, of the graph of its cut; nothing lost."""
+    for seed in range(first, first + 20):
+        history = told(seed)
+        assert not history.problems, line(history)
+
+
+def test_a_real_release_is_verified_too():
+    """With the real anonymizer: each release that lands is safe, by its bytes."""
+    history = told(0)
+    assert history.real
+    assert history.landings
+    assert not history.problems, line(history)
+
+
+def test_a_seed_is_one_history():
+    """Run again it takes the same steps, and publishes the same bytes."""
+    for seed in (7, 24, 25):
+        assert line(told(seed)) == line(told(seed))
+
+
+def test_a_crash_at_any_step_loses_and_repeats_nothing(tmp_path):
+    """Crash before and after every call that reads or writes something, then start again."""
+    step, steps = 0, 1
+    while step < steps:
+        step += 1
+        history = History(SMALL, tmp_path / str(step))
+        history.rate = history.late_rate = 0.0
+        history.theme, history.crash_at = "plain", step
+        history.run()
+        judge(history)
+        assert not history.problems, (step, line(history))
+        assert history.codes["killed"] == 1 or step > history.counts["steps"]
+        steps = history.counts["steps"]
+    assert steps > 150
+
+
+@pytest.mark.parametrize("name", FOUND_BY)
+def test_a_planted_defect_is_found(name):
+    """Each defect of the product is found by its seed; `make simulate` looks for all of them."""
+    assert FOUND_BY.keys() <= PLANTED.keys()
+    with planted(name):
+        assert told(FOUND_BY[name]).problems
