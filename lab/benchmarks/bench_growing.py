@@ -32,7 +32,7 @@ import numpy as np
 
 from ktsafe import PrivacyParams
 from ktsafe.options import Aim
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded, synthetic
@@ -103,7 +103,7 @@ def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool
     history = History()
     schema, first = slots[0][0].schema, Changes.of_graph(*slots[0])
     refused, began = 0, time.process_time()
-    sequence = Sequence.begin(schema, PrivacyParams(), options, first, rng)
+    sequence = SequenceEngine.begin(schema, PrivacyParams(), options, first, rng)
     spent = time.process_time() - began
     for i, (graph, keys) in enumerate(slots):
         if i:
@@ -128,7 +128,7 @@ def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool
     return refused
 
 
-def released(sequence: Sequence) -> AuditedRelease:
+def released(sequence: SequenceEngine) -> AuditedRelease:
     """Return the current release as the auditor reads it."""
     released = sequence.released()
     graph = released.graph
