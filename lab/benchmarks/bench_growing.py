@@ -32,7 +32,7 @@ import numpy as np
 
 from ktsafe import PrivacyParams
 from ktsafe.options import Aim
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded, synthetic
@@ -122,7 +122,7 @@ def published(slots: list[Slot], options: SequenceOptions, seed: int) -> tuple[H
     history = History()
     schema, first = slots[0][0].schema, Changes.of_graph(*slots[0])
     refused, began = 0, time.process_time()
-    sequence = Sequence.begin(schema, PrivacyParams(), options, first, rng)
+    sequence = SequenceEngine.begin(schema, PrivacyParams(), options, first, rng)
     spent = time.process_time() - began
     for i, (graph, keys) in enumerate(slots):
         if i:
@@ -137,7 +137,7 @@ def published(slots: list[Slot], options: SequenceOptions, seed: int) -> tuple[H
     return history, refused, spent
 
 
-def released(sequence: Sequence) -> AuditedRelease:
+def released(sequence: SequenceEngine) -> AuditedRelease:
     """Return the current release as the auditor reads it."""
     released = sequence.released()
     graph = released.graph

@@ -23,7 +23,7 @@ from ktsafe import AttributedGraph
 from ktsafe.attacks.net_changes import NetChange, guessed
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.graph import edge_keys
-from ktsafe.sequence import Released, Sequence
+from ktsafe.sequence import Released, SequenceEngine
 from ktsafe.sequence_audit.persistence import EdgeAges
 
 Numbers = NDArray[np.int64]
@@ -59,7 +59,7 @@ class History:
         self._last: dict[tuple[object, ...], Numbers] = {}
         self._edges: tuple[bytes, bytes] = b"", b""
 
-    def add(self, sequence: Sequence, graph: AttributedGraph, keys: Numbers) -> Slot:
+    def add(self, sequence: SequenceEngine, graph: AttributedGraph, keys: Numbers) -> Slot:
         """Note the sequence's current release and the true graph that it shows."""
         released = sequence.released()
         truth = frozenset(edge_keys(np.sort(keys[graph.edges], axis=1)).tolist())
