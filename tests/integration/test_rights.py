@@ -174,10 +174,10 @@ def test_a_check_says_which_right_is_missing(
 ) -> None:
     """From no right at all to all of them: what is told is true at each step."""
     kinds = place.rights
-    assert run_command(["topics", "check", place.config]) == Exit.USAGE
+    assert run_command(["topics", place.config]) == Exit.USAGE
     assert "access rights to this topic" in capsys.readouterr().err
     broker.give(*(right for name, right in kinds.items() if "describe" in name))
-    assert run_command(["topics", "check", place.config]) == Exit.MISMATCH
+    assert run_command(["topics", place.config]) == Exit.MISMATCH
     told = capsys.readouterr().out
     assert f"{place.topics[Role.EVENTS]}: this user may not READ" in told
     assert f"{place.topics[Role.RELEASES]}: this user may not WRITE" in told
@@ -185,13 +185,13 @@ def test_a_check_says_which_right_is_missing(
     assert told.count("DESCRIBE_CONFIGS") == 3
     assert "None" not in told
     broker.give(*kinds.values())
-    assert run_command(["topics", "check", place.config]) == Exit.MISMATCH
+    assert run_command(["topics", place.config]) == Exit.MISMATCH
     told = capsys.readouterr().out
     assert "may not READ" not in told
     assert "may not WRITE" not in told
     assert told.count("change none") == 3
     broker.give(*configs(place))
-    assert run_command(["topics", "check", place.config]) == Exit.OK
+    assert run_command(["topics", place.config]) == Exit.OK
     assert capsys.readouterr().out.count("as it should be") == 3
 
 
