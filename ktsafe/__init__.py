@@ -18,7 +18,7 @@ if TYPE_CHECKING:
         InvalidParams,
         KtsafeError,
         NotKTSafe,
-        Worthless,
+        BelowMinimumUtility,
     )
     from ktsafe.graph import MISSING, AttributedGraph, Schema
     from ktsafe.options import AnonymizeOptions
@@ -42,7 +42,7 @@ __all__ = [
     "Protected",
     "Schema",
     "Sequence",
-    "Worthless",
+    "BelowMinimumUtility",
     "anonymize",
     "protect",
     "read",
@@ -57,7 +57,7 @@ __getattr__ = loads(
             "InvalidParams",
             "KtsafeError",
             "NotKTSafe",
-            "Worthless",
+            "BelowMinimumUtility",
         ),
         "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
         "ktsafe.options": ("AnonymizeOptions",),
