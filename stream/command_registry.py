@@ -72,7 +72,7 @@ OLD: Final = {
     "report": Place("old_names", "report"),
 }
 """Names that commands had before: not listed, and understood until the next version."""
-OLD_WORDS: Final = {
+OLD_WORDS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
     ("config", "check"): ("config",),
     ("config", "example"): ("config",),
     ("topics", "check"): ("topics",),
@@ -181,7 +181,7 @@ def current(words: list[str]) -> list[str]:
     >>> current(["topics", "create", "ktsafe.toml"])
     ['topics', '--create', 'ktsafe.toml']
     """
-    return [*OLD_WORDS.get(tuple(words[:2]), words[:2]), *words[2:]]
+    return [*OLD_WORDS.get(tuple(words[:2]), tuple(words[:2])), *words[2:]]
 
 
 def summary_at(place: Place) -> str:

@@ -17,7 +17,7 @@ from __future__ import annotations
 import enum
 
 from ktsafe.connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
-from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe, BelowMinimumUtility
+from ktsafe.errors import BelowMinimumUtility, Infeasible, KtsafeError, NotKTSafe
 from ktsafe.state.errors import StateError, StateFull
 
 

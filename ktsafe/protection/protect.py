@@ -13,7 +13,7 @@ from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.columns import Columns, exchanged_and_checked
 from ktsafe.columns.repeated import WEIGHT
-from ktsafe.errors import AbsentFromGraph, InvalidGraph, InvalidParams, BelowMinimumUtility
+from ktsafe.errors import AbsentFromGraph, BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.generalization.advice import POOR, Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared

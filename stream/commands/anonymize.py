@@ -17,7 +17,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.errors import InvalidGraph, InvalidParams, BelowMinimumUtility
+from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy

@@ -27,10 +27,10 @@ from ktsafe.connectors.errors import SinkConflict, Unavailable
 from ktsafe.connectors.regular_files import digest_regular, is_passing
 from ktsafe.errors import (
     AbsentFromGraph,
+    BelowMinimumUtility,
     Infeasible,
     NotKTSafe,
     OperationFailed,
-    BelowMinimumUtility,
 )
 from ktsafe.state.errors import StateCorrupted, StateError
 from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
