@@ -72,6 +72,15 @@ def test_a_release_that_shows_little_names_what_would_show_more(files, capsys) -
     assert f"ktsafe advise {' '.join(files[:6])}" in said
 
 
+def test_a_release_below_min_f1_is_not_written(files, tmp_path, capsys) -> None:
+    """It ends with 1, names the reason and leaves neither release nor audit."""
+    star = [f"p0,p{i}" for i in range(1, 46)]
+    Path(files[3]).write_text("\n".join(["source,target", *star]) + "\n")
+    assert run_command(["anonymize", *files, "--min-f1=0.9"]) == Exit.UNSAFE
+    assert "below_min_f1" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"v.csv", "e.csv", "schema.toml"}
+
+
 def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
     """A ring of people of one kind is shown as it is."""
     people = [f"p{i},red,20,well" for i in range(48)]
