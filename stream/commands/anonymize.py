@@ -232,6 +232,7 @@ def _anonymized(
         "seconds": round(seconds, 3),
         "edges_repeated": source.edges_repeated,
         "loops": source.loops,
+        "ignored": list(source.ignored),
         "generalized": said,
         "figures": figures,
     }
@@ -344,6 +345,10 @@ def _print(report: dict[str, Any]) -> None:
         typer.echo(
             f"ignored in the edge file: {report['edges_repeated']:,} duplicate edges, "
             f"{report['loops']:,} self-loops"
+        )
+    if report["ignored"]:
+        typer.echo(
+            f"not published, since the schema does not say how: {', '.join(report['ignored'])}"
         )
 
 
