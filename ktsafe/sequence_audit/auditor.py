@@ -20,7 +20,7 @@ from ktsafe.sequence_audit import figures, saved_state, windows
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering
 from ktsafe.sequence_audit.candidate_sets import CandidateSets, Stage
 from ktsafe.sequence_audit.change_history import ChangeHistory
-from ktsafe.sequence_audit.containment import TrueGraph
+from ktsafe.sequence_audit.containment import TrueGraph, TruthComparison
 from ktsafe.sequence_audit.continuity import Continuity
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Findings, Violations
@@ -28,7 +28,6 @@ from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.profiles import Structure
 from ktsafe.sequence_audit.structure_reader import StructureReader
 from ktsafe.sequence_audit.symmetry import is_symmetry
-from ktsafe.sequence_audit.truth_comparison import TruthComparison
 from ktsafe.sequence_audit.value_changes import ValueHistory
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
