@@ -76,8 +76,9 @@ peers: $(STAMP) ## our releases beside k-degree, TmF and PrivGraph, by PGB's que
 trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
 	$(RUN) -m lab.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)
 
-trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audited: DATA=folder
+trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audited, and beside their bars: DATA=folder
 	$(RUN) -m lab.trials.sequences $(DATA)
+	$(RUN) -m lab.trials.following $(DATA)
 	$(RUN) -m lab.trials.erasure $(DATA)/cora --seeds 5
 
 simulate: $(STAMP) ## histories of the whole service with faults at every step: SEEDS=10000, SEED=7 repeats one

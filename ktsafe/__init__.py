@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from ktsafe.params import PrivacyParams
     from ktsafe.protection.protect import protect
     from ktsafe.protection.protected import Protected
+    from ktsafe.protection.snapshots import Sequence
     from ktsafe.reader import read
 
 __all__ = [
@@ -40,6 +41,7 @@ __all__ = [
     "PrivacyParams",
     "Protected",
     "Schema",
+    "Sequence",
     "Worthless",
     "anonymize",
     "protect",
@@ -61,6 +63,7 @@ __getattr__ = loads(
         "ktsafe.options": ("AnonymizeOptions",),
         "ktsafe.params": ("PrivacyParams",),
         "ktsafe.protection": ("Protected", "protect"),
+        "ktsafe.protection.snapshots": ("Sequence",),
         "ktsafe.anonymization": ("Anonymized", "anonymize"),
         "ktsafe.reader": ("read",),
     },

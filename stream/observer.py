@@ -68,7 +68,7 @@ class Observer:
         """So many published releases are not at the sink any more, though older ones are."""
 
     def release_withheld(self, reason: str) -> None:
-        """A release was not published, for one of `metrics.WITHHELD_REASONS`."""
+        """A release was not published, for one of `metrics_table.WITHHELD_REASONS`."""
 
     def sequence(self, counts: Mapping[str, int]) -> None:
         """What a staged release holds back, and what was remembered with it, by name."""

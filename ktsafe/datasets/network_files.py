@@ -8,8 +8,8 @@
 | a folder with `edge.csv.gz` | with `node-feat.csv.gz`, `node-label.csv.gz` beside it | OGB |
 | anything else | two ids in a line; behind `#` or `%` comments | SNAP, KONECT, and others |
 
-Each but `.npz` may be gzipped. Directions, weights, times and repetitions of edges are ignored,
-and counted where they make two edges one.
+Each but `.npz` may be gzipped. Directions, weights, types and times of edges are not read, and
+named (`NetworkFile.ignored`); edges that are given again, in either direction, are one and counted.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ import csv
 import dataclasses
 import gzip
 import io
+import re
 import zipfile
 import zlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
@@ -40,6 +41,9 @@ _ENDS: Final = frozenset(
     }
 )
 """Names of the two first columns, in small letters, by which a header is known."""
+_SAYS_DIRECTED: Final = re.compile(r"[#%]+\s*(directed\b|asym\b)", re.IGNORECASE)
+"""Comments of SNAP and of KONECT."""
+DIRECTIONS: Final = "directions"
 _OGB_EDGES: Final = "edge.csv.gz"
 _READ_ERRORS: Final = (OSError, EOFError, zlib.error, UnicodeDecodeError, csv.Error, ValueError)
 
@@ -61,6 +65,9 @@ class NetworkFile:
         Edges that were given again, in either direction.
     loops:
         Edges from a vertex to itself, which were ignored.
+    ignored:
+        What the file says of edges and is not read, as far as it tells: "directions" (an edge in
+        either direction, or in both, is one), and names of attributes, in ascending order.
     """
 
     ids: list[str]
@@ -68,6 +75,7 @@ class NetworkFile:
     edges: NDArray[np.int64]
     edges_repeated: int
     loops: int
+    ignored: tuple[str, ...] = ()
 
     def to_networkx(self) -> Any:
         """Return an undirected networkx graph, which `ktsafe.protect` takes."""
@@ -140,7 +148,10 @@ def _opened(path: Path) -> Iterator[Any]:
 
 
 def _network(
-    ids: list[str], pairs: NDArray[np.int64], columns: Mapping[str, list[object]] | None = None
+    ids: list[str],
+    pairs: NDArray[np.int64],
+    columns: Mapping[str, list[object]] | None = None,
+    ignored: Collection[str] = (),
 ) -> NetworkFile:
     """Return a network of pairs of positions that may repeat."""
     low, high = np.minimum(pairs[:, 0], pairs[:, 1]), np.maximum(pairs[:, 0], pairs[:, 1])
@@ -148,35 +159,46 @@ def _network(
     keys = np.unique(low[ties] << 32 | high[ties])
     edges = np.column_stack((keys >> 32, keys & 0xFFFFFFFF))
     loops = int((~ties).sum())
-    return NetworkFile(ids, dict(columns or {}), edges, len(pairs) - loops - len(edges), loops)
+    repeated = len(pairs) - loops - len(edges)
+    return NetworkFile(ids, dict(columns or {}), edges, repeated, loops, tuple(sorted(ignored)))
 
 
 def _edge_list(path: Path) -> NetworkFile:
     """Read lines of two ids, between them commas, semicolons, TABs or blanks."""
     position: dict[str, int] = {}
     ends: list[int] = []
+    ignored: set[str] = set()
+    more, width = ["columns behind the second"], 0
     with _opened(path) as raw, io.TextIOWrapper(raw, encoding="utf-8-sig", newline="") as file:
         is_first = True
-        for line, row in _rows(file):
+        for line, row in _rows(file, ignored):
             if len(row) < 2 or not row[0] or not row[1]:
                 msg = f"{path}, line {line}: no two ids."
                 raise InvalidGraph(msg, hint="A line of an edge list begins with two ids.")
-            if not (is_first and {row[0].lower(), row[1].lower()} <= _ENDS):
+            if is_first and {row[0].lower(), row[1].lower()} <= _ENDS:
+                more = row[2:] or more
+            else:
                 ends += (position.setdefault(end, len(position)) for end in row[:2])
+                width = max(width, len(row))
             is_first = False
-    return _network(list(position), np.array(ends, dtype=np.int64).reshape(-1, 2))
+    ignored.update(more if width > 2 else ())
+    pairs = np.array(ends, dtype=np.int64).reshape(-1, 2)
+    return _network(list(position), pairs, ignored=ignored)
 
 
-def _rows(file: Iterable[str]) -> Iterator[tuple[int, list[str]]]:
+def _rows(file: Iterable[str], ignored: set[str]) -> Iterator[tuple[int, list[str]]]:
     """Yield number and values of each line; the first one that is no comment tells what separates.
 
-    A quoted value may hold what separates, but no end of line.
+    A quoted value may hold what separates, but no end of line. What comments say of directions is
+    added to `ignored`.
     """
     mark: str | None = None
     is_first = True
     for number, text in enumerate(file, 1):
         line = text.strip()
         if not line or line.startswith(_COMMENTS):
+            if _SAYS_DIRECTED.match(line):
+                ignored.add(DIRECTIONS)
             continue
         if is_first:
             mark = next((mark for mark in "\t;,|" if mark in line), None)
@@ -199,9 +221,12 @@ def _matrix_market(path: Path) -> NetworkFile:
         msg = f"{path} is no square matrix of coordinates."
         raise InvalidGraph(msg, hint="A network has a row and a column for each vertex.")
     pairs = np.column_stack((matrix.row, matrix.col)).astype(np.int64)
+    ignored = {"values"} if np.any(matrix.data != 1) else set()
     if _is_symmetric(path):
         pairs = pairs[pairs[:, 0] >= pairs[:, 1]]  # What scipy mirrors was given once.
-    return _network([str(v + 1) for v in range(matrix.shape[0])], pairs)
+    elif not _is_mirrored(pairs[:, 0], pairs[:, 1]):
+        ignored.add(DIRECTIONS)
+    return _network([str(v + 1) for v in range(matrix.shape[0])], pairs, ignored=ignored)
 
 
 def _is_symmetric(path: Path) -> bool:
@@ -234,7 +259,11 @@ def _of_networkx(graph: Any) -> NetworkFile:
         _column_name(name): [graph.nodes[node].get(name) for node in nodes] for name in names
     }
     pairs = [(position[u], position[v]) for u, v in graph.edges()]
-    return _network([str(node) for node in nodes], _positions(pairs), columns)
+    # Readers of networkx number edges, which their owner did not ask for.
+    ignored = {str(name) for *_, data in graph.edges(data=True) for name in data} - {"id"}
+    if graph.is_directed():
+        ignored.add(DIRECTIONS)
+    return _network([str(node) for node in nodes], _positions(pairs), columns, ignored)
 
 
 def _column_name(name: str) -> str:
@@ -250,16 +279,28 @@ def _npz(path: Path) -> NetworkFile:
             pairs = pairs.T if pairs.shape[0] == 2 else pairs
             found = {name: arrays[name] for name in ("node_feat", "node_label") if name in arrays}
             n = int(arrays["num_nodes"]) if "num_nodes" in arrays else None
-            return _of_arrays(path, pairs, found, n)
+            return _of_arrays(path, pairs, found, n, {"edge_feat"} & set(arrays))
         if not {"indptr", "indices", "shape"} <= set(arrays):
             msg = f"{path} holds neither edge_index nor a sparse matrix."
             raise InvalidGraph(msg, hint="scipy.sparse.save_npz writes one.")
         indptr, indices = arrays["indptr"], arrays["indices"].astype(np.int64)
         n = int(arrays["shape"][0])
+        ignored = {"values"} if np.any(arrays["data"] != 1) else set()
     rows = np.repeat(np.arange(n, dtype=np.int64), np.diff(indptr))
     pairs = np.column_stack((rows, indices))
-    mirrored = np.array_equal(np.unique(rows << 32 | indices), np.unique(indices << 32 | rows))
-    return _of_arrays(path, pairs[rows <= indices] if mirrored else pairs, {}, n)
+    if _is_mirrored(rows, indices):
+        pairs = pairs[rows <= indices]
+    else:
+        ignored.add(DIRECTIONS)
+    return _of_arrays(path, pairs, {}, n, ignored)
+
+
+def _is_mirrored(rows: NDArray[np.int64], columns: NDArray[np.int64]) -> bool:
+    """Whether each position of a matrix is there in either direction."""
+    there, turned = (
+        np.unique(a.astype(np.int64) << 32 | b) for a, b in ((rows, columns), (columns, rows))
+    )
+    return np.array_equal(there, turned)
 
 
 def _ogb(path: Path) -> NetworkFile:
@@ -278,7 +319,8 @@ def _ogb(path: Path) -> NetworkFile:
     found = {
         name: _table(folder / file) for name, file in names.items() if (folder / file).exists()
     }
-    return _of_arrays(folder, pairs, found, n)
+    ignored = {"edge_feat"} if (folder / "edge-feat.csv.gz").exists() else set[str]()
+    return _of_arrays(folder, pairs, found, n, ignored)
 
 
 def _table(path: Path) -> NDArray[np.float64]:
@@ -287,7 +329,11 @@ def _table(path: Path) -> NDArray[np.float64]:
 
 
 def _of_arrays(
-    path: Path, pairs: NDArray[np.int64], found: Mapping[str, NDArray[Any]], n: int | None
+    path: Path,
+    pairs: NDArray[np.int64],
+    found: Mapping[str, NDArray[Any]],
+    n: int | None,
+    ignored: Collection[str],
 ) -> NetworkFile:
     """Return a network of vertices 0..n-1 with features and labels as columns."""
     n = max(n or 0, int(pairs.max(initial=-1)) + 1, *map(len, found.values()), 0)
@@ -303,7 +349,7 @@ def _of_arrays(
             columns[column] = [_plain(value) for value in wide[:, j].tolist()]
     if len(pairs) and pairs.min() < 0:
         raise InvalidGraph(f"{path} names a vertex before the first.")
-    return _network([str(v) for v in range(n)], pairs, columns)
+    return _network([str(v) for v in range(n)], pairs, columns, ignored)
 
 
 def _plain(value: object) -> object:

@@ -85,7 +85,11 @@ def given(graph: Any, vertices: Any = None) -> Given:
 
 
 def _networkx(graph: Any) -> Given:
-    _refuse_directed(directed=graph.is_directed(), hint="Convert it with graph.to_undirected().")
+    _refuse_directed(
+        directed=graph.is_directed(),
+        hint="Ties in either direction: graph.to_undirected(); in both: "
+        "graph.to_undirected(reciprocal=True).",
+    )
     ids = list(graph.nodes)
     position = {node: i for i, node in enumerate(ids)}
     names = _names([data for _, data in graph.nodes(data=True)])
@@ -113,7 +117,11 @@ def _networkx(graph: Any) -> Given:
 
 
 def _igraph(graph: Any) -> Given:
-    _refuse_directed(directed=graph.is_directed(), hint="Convert it with graph.as_undirected().")
+    _refuse_directed(
+        directed=graph.is_directed(),
+        hint="Ties in either direction: graph.as_undirected(); in both: "
+        'graph.as_undirected(mode="mutual").',
+    )
     ids: list[Hashable] = list(range(graph.vcount()))
     columns = {name: list(graph.vs[name]) for name in graph.vs.attributes()}
     if "name" in columns:
@@ -144,7 +152,7 @@ def _sparse(matrix: Any, vertices: Any) -> Given:
     keys = np.sort(row * n + column)
     _refuse_directed(
         directed=not np.array_equal(keys, np.sort(column * n + row)),
-        hint="Give both directions of each edge: matrix + matrix.T.",
+        hint="Ties in either direction: matrix + matrix.T; in both: matrix.minimum(matrix.T).",
     )
     once = row <= column
     data = cells.data[there]
@@ -274,6 +282,7 @@ def _nothing_is_sensitive(released: AttributedGraph) -> bool:
 
 def _refuse_directed(*, directed: bool, hint: str) -> None:
     if directed:
+        # k people are alike in how many neighbours they have, not in which way edges point.
         raise InvalidGraph("The edges have directions, which a release cannot show.", hint=hint)
 
 

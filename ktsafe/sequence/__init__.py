@@ -9,15 +9,15 @@ if TYPE_CHECKING:
     from ktsafe.sequence.memory.graph_changes import Changes, changes_between
     from ktsafe.sequence.memory.pages import SequenceCorrupted
     from ktsafe.sequence.memory.sequence_options import SequenceOptions
-    from ktsafe.sequence.sequence import Released, Sequence
+    from ktsafe.sequence.sequence import Released, SequenceEngine
     from ktsafe.sequence.step import Step
 
 __all__ = [
     "Changes",
     "Figures",
     "Released",
-    "Sequence",
     "SequenceCorrupted",
+    "SequenceEngine",
     "SequenceOptions",
     "Step",
     "changes_between",
@@ -30,7 +30,7 @@ __getattr__ = loads(
         "ktsafe.sequence.memory.graph_changes": ("Changes", "changes_between"),
         "ktsafe.sequence.memory.pages": ("SequenceCorrupted",),
         "ktsafe.sequence.memory.sequence_options": ("SequenceOptions",),
-        "ktsafe.sequence.sequence": ("Released", "Sequence"),
+        "ktsafe.sequence.sequence": ("Released", "SequenceEngine"),
         "ktsafe.sequence.step": ("Step",),
     },
 )

@@ -71,7 +71,7 @@ class Released:
     shift: NDArray[np.int32] | None = None
 
 
-class Sequence:
+class SequenceEngine:
     """The current release, and all that the next one depends on.
 
     Use `begin` or `from_pages` to make one.
@@ -83,8 +83,8 @@ class Sequence:
     >>> from ktsafe.sequence import Changes, SequenceOptions
     >>> rng = np.random.default_rng(0)
     >>> graph = uniform(100, 300, rng=rng, n_tuples=2)
-    >>> people = Changes.of_graph(graph, np.arange(100))
-    >>> sequence = Sequence.begin(graph.schema, PrivacyParams(k=5), SequenceOptions(), people, rng)
+    >>> people, params = Changes.of_graph(graph, np.arange(100)), PrivacyParams(k=5)
+    >>> sequence = SequenceEngine.begin(graph.schema, params, SequenceOptions(), people, rng)
     >>> step = sequence.advance(Changes(ties_removed=np.array([graph.edges[0]])), rng)
     >>> step.release, len(step.born), sequence.released().graph.n_vertices
     (1, 0, 100)

@@ -27,7 +27,7 @@ import numpy as np
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.datasets.synthetic import uniform
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.stream.workers.pool import InPlace, Workers, timed
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_sequence import churn
@@ -149,7 +149,7 @@ def advance(n: int, m: int, share: float, threads: int) -> None:
     further = next(churn(set(map(tuple, graph.edges.tolist())), n, share, 1, rng))
     with Workers(threads).open() as (executor, _):
         began = time.perf_counter(), time.process_time()
-        sequence = Sequence.begin(
+        sequence = SequenceEngine.begin(
             graph.schema, PrivacyParams(), SequenceOptions(), first, rng, executor
         )
         middle = time.perf_counter(), time.process_time()

@@ -4,7 +4,7 @@
         [--each]
         [--data FOLDER --name ldbc-snb-sf0.1 [--days 0] [--begin 0] [--end 0] [--without born]]
         [--data FOLDER --churn cora [--share 0.01] [--releases 50]]
-        [--set ways.YOUNG=0,planning.STALE_MIN=0]
+        [--set next_edges.YOUNG=0,renewal.EARLY=1]
 
 Feeds: the network of `ktsafe demo`, a data set with events, a data set of which a share of the ties
 changes in each slot, or a small synthetic network that grows from nothing. Slots are calendar
@@ -32,7 +32,7 @@ import numpy as np
 
 from ktsafe import PrivacyParams
 from ktsafe.options import Aim
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded, synthetic
@@ -62,7 +62,7 @@ def main() -> int:
     parser.add_argument("--set", default="", help="constants to change: module.NAME=value,...")
     parser.add_argument("--each", action="store_true", help="print every release")
     a = parser.parse_args()
-    _set_constants(a.set)
+    set_constants(a.set)
     options = SequenceOptions(max_age=a.max_age, aim=a.aim)
     print(
         "seed releases    F1  last latest  cost worst wrong  last  new1  new4  new8 ended people "
@@ -77,7 +77,7 @@ def main() -> int:
     return refused
 
 
-def _set_constants(wanted: str) -> None:
+def set_constants(wanted: str) -> None:
     """Change constants of the mechanism, given as module.NAME=value."""
     for each in filter(None, wanted.split(",")):
         name, value = each.split("=")
@@ -98,12 +98,31 @@ def _slots(a: argparse.Namespace, seed: int) -> list[Slot]:
 
 def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool) -> int:
     """Publish all slots; print what they are worth; return how many the auditor refused."""
+    history, refused, seconds = published(slots, options, seed)
+    for i, slot in enumerate(history.slots if each else ()):
+        print(
+            f"{seed:4} {i:8} {slot.f1:.3f}        {slot.f1_latest:.3f} {slot.cost:.3f}  "
+            f"{len(slot.people):,} people {len(slot.truth):,} ties {len(slot.shown):,} edges"
+        )
+    figures = " ".join(
+        "    -" if value is None else f"{value:5.3f}" for value in history.figures().values()
+    )
+    ms = 1000 * seconds / len(slots)
+    print(f"{seed:4} {len(slots):8} {figures} {ms:5.0f} {refused:7}", flush=True)
+    return refused
+
+
+def published(slots: list[Slot], options: SequenceOptions, seed: int) -> tuple[History, int, float]:
+    """Publish all slots; return what was shown, releases that the auditor refused, core seconds.
+
+    The seconds are those of the mechanism alone.
+    """
     rng = np.random.default_rng(seed)
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
     history = History()
     schema, first = slots[0][0].schema, Changes.of_graph(*slots[0])
     refused, began = 0, time.process_time()
-    sequence = Sequence.begin(schema, PrivacyParams(), options, first, rng)
+    sequence = SequenceEngine.begin(schema, PrivacyParams(), options, first, rng)
     spent = time.process_time() - began
     for i, (graph, keys) in enumerate(slots):
         if i:
@@ -113,22 +132,12 @@ def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool
             spent += time.process_time() - began
         release = released(sequence)
         refused += len(release.ids) > 0 and not auditor.extend(release).is_safe
-        slot = history.add(sequence, graph, keys)
-        if each:
-            print(
-                f"{seed:4} {i:8} {slot.f1:.3f}        {slot.f1_latest:.3f} {slot.cost:.3f}  "
-                f"{len(slot.people):,} people {len(slot.truth):,} ties {len(slot.shown):,} edges"
-            )
+        history.add(sequence, graph, keys)
     sequence.check()
-    figures = " ".join(
-        "    -" if value is None else f"{value:5.3f}" for value in history.figures().values()
-    )
-    ms = 1000 * spent / len(slots)
-    print(f"{seed:4} {len(slots):8} {figures} {ms:5.0f} {refused:7}", flush=True)
-    return refused
+    return history, refused, spent
 
 
-def released(sequence: Sequence) -> AuditedRelease:
+def released(sequence: SequenceEngine) -> AuditedRelease:
     """Return the current release as the auditor reads it."""
     released = sequence.released()
     graph = released.graph

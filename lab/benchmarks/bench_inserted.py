@@ -30,7 +30,7 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.history import History
 from ktsafe.attacks.common.result import Result, inside_result
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
-from ktsafe.sequence import Changes, Sequence, SequenceOptions, changes_between
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions, changes_between
 from ktsafe.stream.files.releases_write import random_ids
 from lab.benchmarks.bench_anonymize import from_folder
 
@@ -92,12 +92,12 @@ def fresh(seed: int) -> Told:
     return told(release.graph, release.origin < 0, ids, np.zeros(len(ids), dtype=np.int64))
 
 
-def grown(seed: int) -> tuple[Sequence, dict[int, int]]:
+def grown(seed: int) -> tuple[SequenceEngine, dict[int, int]]:
     """Return a sequence of a growing network, and how many releases show each published id."""
     rng = np.random.default_rng(seed)
     whole = network(seed)
     keys = np.arange(whole.n_vertices)
-    sequence: Sequence | None = None
+    sequence: SequenceEngine | None = None
     ages: dict[int, int] = {}
     for number in range(RELEASES):
         people = whole.n_vertices * (10 - RELEASES + 1 + number) // 10
@@ -105,7 +105,7 @@ def grown(seed: int) -> tuple[Sequence, dict[int, int]]:
         if sequence is None:
             options = SequenceOptions(births="pad", birth_wait_max=1)
             everybody = Changes.of_graph(graph, keys[:people])
-            sequence = Sequence.begin(SCHEMA, PARAMS, options, everybody, rng)
+            sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, everybody, rng)
         else:
             sequence.advance(changes_between(*sequence.truth(), graph, keys[:people]), rng)
         for published in sequence.released().ids.tolist():
@@ -129,7 +129,7 @@ def detected(seed: int) -> dict[str, float]:
     return {"as a whole": whole.value, "by class size": whole.control, "in a class": inside.value}
 
 
-def case_of(sequence: Sequence) -> Case:
+def case_of(sequence: SequenceEngine) -> Case:
     """Return the last release of a sequence, and the truth behind it."""
     released, (truth, keys) = sequence.released(), sequence.truth()
     behind = np.where(released.keys < 0, -1, np.searchsorted(keys, released.keys))
@@ -142,12 +142,12 @@ def came_and_went(
     """Return what arrivals and departures tell in a network with much coming and going."""
     rng, names = np.random.default_rng(seed), {}
     options = SequenceOptions(births=births, birth_wait_max=1, real_floor=real_floor)
-    sequence: Sequence | None = None
+    sequence: SequenceEngine | None = None
     cases, ids, persons = [], [], []
     for graph, keys in turnover(seed):
         if sequence is None:
             everybody = Changes.of_graph(graph, keys)
-            sequence = Sequence.begin(SCHEMA, TURNOVER_PARAMS, options, everybody, rng)
+            sequence = SequenceEngine.begin(SCHEMA, TURNOVER_PARAMS, options, everybody, rng)
         else:
             sequence.advance(changes_between(*sequence.truth(), graph, keys), rng)
         cases.append(case_of(sequence))

@@ -40,7 +40,7 @@ from ktsafe.audit import trace, usefulness
 from ktsafe.audit.utility import structure
 from ktsafe.graph import edge_keys
 from ktsafe.options import Effort
-from ktsafe.sequence import Changes, Released, Sequence, SequenceOptions, Step
+from ktsafe.sequence import Changes, Released, SequenceEngine, SequenceOptions, Step
 from ktsafe.sequence_audit.persistence import EdgeAges
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder
@@ -149,7 +149,9 @@ def sequence_of(
     rng = np.random.default_rng(seed)
     ages, numbers = EdgeAges(), {}
     began = time.process_time()
-    sequence = Sequence.begin(graph.schema, PARAMS, options, Changes.of_graph(graph, keys), rng)
+    sequence = SequenceEngine.begin(
+        graph.schema, PARAMS, options, Changes.of_graph(graph, keys), rng
+    )
     took = time.process_time() - began
     before = sequence.released()
     yield _row(sequence, before, ages, numbers, None, took), before.graph
@@ -168,7 +170,7 @@ def sequence_of(
 
 
 def _row(
-    sequence: Sequence,
+    sequence: SequenceEngine,
     released: Released,
     ages: EdgeAges,
     numbers: dict[int, int],
@@ -197,7 +199,7 @@ def _row(
     )
 
 
-def _looked_at(row: Row, sequence: Sequence) -> Row:
+def _looked_at(row: Row, sequence: SequenceEngine) -> Row:
     """Add what inserted edges look like in the current release."""
     released, (truth, keys) = sequence.released(), sequence.truth()
     behind = np.where(released.keys < 0, -1, np.searchsorted(keys, released.keys))

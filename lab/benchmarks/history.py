@@ -23,7 +23,7 @@ from ktsafe import AttributedGraph
 from ktsafe.attacks.net_changes import NetChange, guessed
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.graph import edge_keys
-from ktsafe.sequence import Released, Sequence
+from ktsafe.sequence import Released, SequenceEngine
 from ktsafe.sequence_audit.persistence import EdgeAges
 
 Numbers = NDArray[np.int64]
@@ -32,7 +32,10 @@ AGES = (1, 4, 8)
 
 @dataclasses.dataclass(frozen=True)
 class Slot:
-    """One release: ties by the keys of their people, cohorts and classes of published people."""
+    """One release: ties by the keys of their people, cohorts and classes of published people.
+
+    It is unmoved if it equals the one before although ties changed.
+    """
 
     people: frozenset[int]
     truth: frozenset[int]
@@ -43,6 +46,7 @@ class Slot:
     cost: float
     age_auc: float | None
     wrong: float
+    is_unmoved: bool
 
 
 class History:
@@ -53,8 +57,9 @@ class History:
         self._ages = EdgeAges()
         self._numbers: dict[int, int] = {}
         self._last: dict[tuple[object, ...], Numbers] = {}
+        self._edges: tuple[bytes, bytes] = b"", b""
 
-    def add(self, sequence: Sequence, graph: AttributedGraph, keys: Numbers) -> Slot:
+    def add(self, sequence: SequenceEngine, graph: AttributedGraph, keys: Numbers) -> Slot:
         """Note the sequence's current release and the true graph that it shows."""
         released = sequence.released()
         truth = frozenset(edge_keys(np.sort(keys[graph.edges], axis=1)).tolist())
@@ -68,6 +73,9 @@ class History:
         codes = map(tuple, released.graph.codes[:, :-1].tolist())
         cohorts = zip(sequence.cohorts().tolist(), codes, strict=True)
         people = zip(released.keys.tolist(), cohorts, strict=True)
+        edges = released.ids.tobytes(), np.sort(edge_keys(released.graph.edges)).tobytes()
+        is_unmoved = edges == self._edges and truth != self.slots[-1].truth
+        self._edges = edges
         slot = Slot(
             frozenset(keys.tolist()),
             truth,
@@ -78,6 +86,7 @@ class History:
             (n_edges + len(truth) - 2 * n_true) / max(len(truth), 1),
             self._age_auc(released, is_true),
             summary(conclusions(graph, released.graph))["wrong_share"] or 0.0,
+            is_unmoved,
         )
         self.slots.append(slot)
         return slot

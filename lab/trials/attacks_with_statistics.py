@@ -33,8 +33,7 @@ from ktsafe.attacks.known_changes import _true_changes, shown_changes
 from ktsafe.attacks.membership_of_ties import chances_of_truth
 from ktsafe.attacks.one_hop import SAME, standing_result
 from ktsafe.noisy_tables import MICRO, NoisyTable, SecretBytes, TrueChanges, noisy_tables
-from ktsafe.sequence import Changes, SequenceOptions
-from ktsafe.sequence import Sequence as Releases
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_options import Births
 from lab.benchmarks.growing_feeds import churned, demo_slots
@@ -81,7 +80,7 @@ def released(
 ) -> tuple[History, list[Tables]]:
     """Release a feed; return the releases with the truth, and the tables of each."""
     rng = np.random.default_rng(seed)
-    sequence = Releases.begin(
+    sequence = SequenceEngine.begin(
         slots[0][0].schema, PARAMS, SequenceOptions(births=births), Changes.of_graph(*slots[0]), rng
     )
     cases, ids, told = [], [], []

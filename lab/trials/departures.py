@@ -61,6 +61,23 @@ def main() -> None:
 
 def trial(folder: Path, given: argparse.Namespace, seed: int) -> str:
     """Run the service release by release and count; return a line of the table."""
+    site, feed, found, n_releases = run(folder, given, seed)
+    named, by_value, control = (sum(column) / len(found) for column in zip(*found, strict=True))
+    alone = sum(chance == 1 for chance, _, _ in found)
+    told = _command(site, feed)
+    return (
+        f"{seed} | {n_releases} | {len(found)} | {named:.3f} | {by_value:.3f} | {control:.3f} | "
+        f"{alone} | {told}"
+    )
+
+
+def run(
+    folder: Path, given: argparse.Namespace, seed: int
+) -> tuple[Path, Path, list[tuple[float, float, float]], int]:
+    """Run the service; return its folder, the feed, the chances of leavers, and the releases.
+
+    Chances are those of being named, by value, and by any id shown so.
+    """
     attributes = tomllib.loads((given.data / "schema.toml").read_text())["attributes"]
     first, *later = _feed(given, attributes, seed)
     site = running.sequence_site(folder / "site", first, attributes, "1d", given.sequence)
@@ -76,14 +93,7 @@ def trial(folder: Path, given: argparse.Namespace, seed: int) -> str:
         for path in sorted((site.folder / "releases").iterdir())
         if path.is_dir()
     ]
-    found = [*chances(history)]
-    named, by_value, control = (sum(column) / len(found) for column in zip(*found, strict=True))
-    alone = sum(chance == 1 for chance, _, _ in found)
-    told = _command(site.folder, feed)
-    return (
-        f"{seed} | {len(history)} | {len(found)} | {named:.3f} | {by_value:.3f} | {control:.3f} | "
-        f"{alone} | {told}"
-    )
+    return site.folder, feed, [*chances(history)], len(history)
 
 
 def _feed(

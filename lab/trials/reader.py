@@ -22,7 +22,7 @@ from ktsafe import AttributedGraph, InvalidParams, PrivacyParams
 from ktsafe.noisy_tables import MICRO, SecretBytes, noisy_tables
 from ktsafe.reader import FIGURES, Estimate, Releases, StudiedRelease, StudiedTable
 from ktsafe.reader.estimates import CHANGES
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from lab.benchmarks.growing_feeds import churned, demo_slots, recorded
 from tests.feeds import Slot, slots_of
@@ -56,7 +56,7 @@ def main() -> None:
 def follow(feed: str, slots: list[Slot], micro: int, seed: int) -> None:
     """Release a feed, ask every figure of each release, and print how true the answers are."""
     rng = np.random.default_rng(seed)
-    sequence = Sequence.begin(
+    sequence = SequenceEngine.begin(
         slots[0][0].schema, PrivacyParams(), SequenceOptions(), Changes.of_graph(*slots[0]), rng
     )
     told, true = [], []

@@ -61,15 +61,10 @@ def main() -> None:
 
 def trial(folder: Path, data: Path, every: str, given: argparse.Namespace) -> None:
     """Run one feed, audit its releases, print a line of the table, and check what it says."""
-    with gzip.open(data / "events.jsonl.gz") as file:
-        events = [json.loads(line) for line in file]
-    _begin(events, every, given.begin)
-    attributes = tomllib.loads((data / "schema.toml").read_text())["attributes"]
-    if given.quasi_identifiers:
-        attributes["quasi_identifiers"] = given.quasi_identifiers.split(",")
-    site = running.sequence_site(folder / "site", events, attributes, every, given.sequence)
     before = _core_seconds()
-    site.drain(timeout_s=7200)
+    site = published(
+        folder, data, every, given.sequence, begin=given.begin, only=given.quasi_identifiers
+    )
     seconds = _core_seconds() - before
     audits = private_audits(site.folder / "state" / "audit")
     figures = running.audit_history(
@@ -82,6 +77,33 @@ def trial(folder: Path, data: Path, every: str, given: argparse.Namespace) -> No
     size = graph.n_vertices, graph.n_edges
     print(_row([data.name, every], audits, figures, size, worth), f"| {seconds:.0f}", flush=True)
     _check(audits, figures)
+
+
+def published(
+    folder: Path, data: Path, every: str, sequence: str = "", *, begin: int = 0, only: str = ""
+) -> running.Site:
+    """Run a recorded feed through the service; return its folder.
+
+    Parameters
+    ----------
+    folder, data:
+        Where the service gets its folder, and the folder of the data set.
+    every, sequence:
+        How far releases are apart, and lines of the table [sequence].
+    begin:
+        The slot at which releases begin.
+    only:
+        Quasi-identifiers to keep, with commas; all if empty.
+    """
+    with gzip.open(data / "events.jsonl.gz") as file:
+        events = [json.loads(line) for line in file]
+    _begin(events, every, begin)
+    attributes = tomllib.loads((data / "schema.toml").read_text())["attributes"]
+    if only:
+        attributes["quasi_identifiers"] = only.split(",")
+    site = running.sequence_site(folder / "site", events, attributes, every, sequence)
+    site.drain(timeout_s=7200)
+    return site
 
 
 def _begin(events: list[dict[str, Any]], every: str, slots: int) -> None:

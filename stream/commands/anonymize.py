@@ -17,7 +17,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.errors import InvalidGraph, InvalidParams
+from ktsafe.errors import InvalidGraph, InvalidParams, Worthless
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
@@ -98,6 +98,9 @@ def anonymize_files(
     ] = "none",
     keep: Keep = "",
     hierarchies: Hierarchies = None,
+    min_f1: Annotated[
+        float, typer.Option(min=0, max=1, help="Write nothing if F1 of ties is less; ends with 1.")
+    ] = 0.0,
     workers: Annotated[
         int | None, typer.Option(min=1, help="Threads; default: one per core.")
     ] = None,
@@ -131,7 +134,7 @@ def anonymize_files(
         raise InvalidParams("--keep and --hierarchies need --generalize auto.")
     places = Paths(vertices, edges, schema, out, audit, report, hierarchies)
     coarser = None if generalize == "none" else words_of(keep)
-    found = _anonymized(places, params, options, workers, seed, coarser)
+    found = _anonymized(places, params, options, workers, seed, coarser, min_f1)
     if as_json:
         typer.echo(json.dumps(found, indent=2))
     else:
@@ -163,6 +166,7 @@ def _anonymized(
     workers: int | None,
     seed: int | None,
     keep: list[str] | None,
+    min_f1: float,
 ) -> dict[str, Any]:
     """Make, verify and write a release; `keep` is None where people are told as they are."""
     # Compiled kernels load slowly, so that only commands in need of them pay.
@@ -211,6 +215,7 @@ def _anonymized(
         )
         progress("measuring", 0.5)
         figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
+        _check_f1(figures["usefulness"], min_f1)
         if shown.of_vertices:
             figures["known_columns"] = _attacked(source, result, params, shown)
         write_private(audit_room, source.ids, result, ids, figures)
@@ -227,6 +232,7 @@ def _anonymized(
         "seconds": round(seconds, 3),
         "edges_repeated": source.edges_repeated,
         "loops": source.loops,
+        "ignored": list(source.ignored),
         "generalized": said,
         "figures": figures,
     }
@@ -281,6 +287,20 @@ def _figures(
         )
 
 
+def _check_f1(usefulness: dict[str, Any], min_f1: float) -> None:
+    """Refuse a release that shows too little; what was written of it so far is removed.
+
+    Raises
+    ------
+    Worthless
+    """
+    ties, people = usefulness["edges"], usefulness["vertices"]
+    worth = ties["f1"] if ties["true"] else people["recall"]
+    if worth is not None and worth < min_f1:
+        hint = "`ktsafe advise` says what would show more, and --generalize auto does it."
+        raise Worthless("below_min_f1", hint=hint)
+
+
 def _attacked(
     source: GraphFile, result: Anonymized, params: PrivacyParams, shown: Columns
 ) -> list[dict[str, Any]]:
@@ -325,6 +345,10 @@ def _print(report: dict[str, Any]) -> None:
         typer.echo(
             f"ignored in the edge file: {report['edges_repeated']:,} duplicate edges, "
             f"{report['loops']:,} self-loops"
+        )
+    if report["ignored"]:
+        typer.echo(
+            f"not published, since the schema does not say how: {', '.join(report['ignored'])}"
         )
 
 

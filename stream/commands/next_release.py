@@ -91,22 +91,35 @@ def next_release(
     dates lies in the folder of the sequence. Run again with the same tables and date it changes
     nothing. The exit code is 1 if the release was withheld.
     """
+    report = next_of(sequence, (vertices, edges), at, schema=schema, k=k, seed=seed)
+    typer.echo(json.dumps(report, indent=2) if as_json else _words(report))
+    return Exit.UNSAFE if report["withheld"] and report["release"] is None else Exit.OK
+
+
+def next_of(
+    sequence: Path,
+    files: tuple[Path, Path],
+    at: str,
+    *,
+    schema: Path | None,
+    k: int | None,
+    seed: int | None,
+) -> dict[str, Any]:
+    """Make the next release and return what came of it: see `next_release`."""
     from ktsafe.stream.config import settings as configuration
 
     date = _date(at)
-    _check_there(vertices, edges)
+    _check_there(*files)
     config = sequence / "ktsafe.toml"
     if not config.exists():
         _begin(sequence, schema, 10 if k is None else k, seed)
     settings = configuration.load(config)
     _check_same(settings, schema, k)
     dumps = settings.path(_source_folder(settings))
-    dump = _placed(settings, dumps, date, (vertices, edges))
+    dump = _placed(settings, dumps, date, files)
     counts = serve(settings, drain=True)
     _forget(dumps)
-    report = _report(settings, date, dump, counts)
-    typer.echo(json.dumps(report, indent=2) if as_json else _words(report))
-    return Exit.UNSAFE if counts.withheld and report["release"] is None else Exit.OK
+    return _report(settings, date, dump, counts)
 
 
 def _date(text: str) -> str:

@@ -9,7 +9,7 @@ import io
 import tomllib
 import zlib
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -82,6 +82,8 @@ class GraphFile:
     edges_repeated, loops:
         Lines of the edge file that were ignored, because they repeat an edge (in either
         direction) or join a vertex to itself.
+    ignored:
+        What the files say and no release shows: columns that have no role, directions of edges.
     people:
         For each attribute with groups how many people have each value that may be in one.
     columns:
@@ -92,6 +94,7 @@ class GraphFile:
     ids: list[str]
     edges_repeated: int
     loops: int
+    ignored: tuple[str, ...] = ()
     people: Mapping[str, Counter[str]] = dataclasses.field(default_factory=dict)
     columns: Columns = dataclasses.field(default_factory=Columns)
 
@@ -165,10 +168,11 @@ def read_graph(
         found = read_network(edges)
         return _graph_file(schema, found.columns, found)
     position, columns = _read_vertices(vertices, [*names, *insensitive])
+    ignored = _unused(vertices, {"id", *names, *insensitive})
     shown = {name: columns.pop(name) for name in insensitive}
     if not is_table:
         found = _in_place(read_network(edges), position, edges, vertices)
-        return _graph_file(schema, columns, found)
+        return _graph_file(schema, columns, found, ignored)
     pairs, of_rows = _read_edges(edges, of_edges, position, vertices)
     is_loop = pairs[:, 0] == pairs[:, 1]
     once, at = np.unique(pairs[~is_loop], axis=0, return_inverse=True)
@@ -179,7 +183,8 @@ def read_graph(
     told |= {name: combined(column, group, len(once)) for name, column in of_rows.items()}
     repeated = int(times.sum()) - len(once)
     network = NetworkFile(list(position), {}, once, repeated, int(is_loop.sum()))
-    found_graph = _graph_file(schema, columns, network)
+    ignored |= _unused(edges, {"source", "target", *of_edges})
+    found_graph = _graph_file(schema, columns, network, ignored)
     return dataclasses.replace(found_graph, columns=Columns(shown, told).typed())
 
 
@@ -268,7 +273,10 @@ def _in_place(
 
 
 def _graph_file(
-    schema: Schema, columns: Mapping[str, list[Any]], network: NetworkFile
+    schema: Schema,
+    columns: Mapping[str, list[Any]],
+    network: NetworkFile,
+    ignored: Collection[str] = (),
 ) -> GraphFile:
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
     # Of an attribute that nobody has, all vertices lack the value.
@@ -283,7 +291,8 @@ def _graph_file(
         name: Counter(ungrouped.category(name, value) for value in given[name])
         for name in schema.groups
     }
-    return GraphFile(graph, network.ids, network.edges_repeated, network.loops, people)
+    told = tuple(sorted({*network.ignored, *ignored, *(columns.keys() - {*names})}))
+    return GraphFile(graph, network.ids, network.edges_repeated, network.loops, told, people)
 
 
 def read_levels(path: Path) -> dict[str, list[Declared]]:
@@ -350,6 +359,11 @@ def csv_header(path: Path) -> list[str]:
     with _csv_reader(path) as reader:
         header: list[str] = next(reader, [])
         return header
+
+
+def _unused(path: Path, used: set[str]) -> set[str]:
+    """Return the columns of a CSV file that are not used; of a pipe, which was read, none."""
+    return {*csv_header(path)} - used if path.is_file() else set()
 
 
 @contextmanager

@@ -117,7 +117,7 @@ def forget_texts(store: GraphStore) -> None:
         return
     try:
         # The memory of every kind of sequence has the same form.
-        engine = linked.Sequence.from_pages(pages)
+        engine = linked.SequenceEngine.from_pages(pages)
     except linked.SequenceCorrupted as error:
         raise StateCorrupted("read the sequence", "the ledger's pages", RESTORE) from error
     engine.forget_with(sequence.text_key())

@@ -23,7 +23,7 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import audit_release
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.kernels import n_compiled
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
 from ktsafe.verify import verify_graph
 
@@ -35,7 +35,7 @@ def search() -> None:
     # Small classes: the totals of pairs are reached in single steps.
     anonymize(uniform(240, 700, n_tuples=8, rng=rng), PrivacyParams(k=4), rng=rng)
     begun = Changes.of_graph(graph, np.arange(graph.n_vertices))
-    sequence = Sequence.begin(graph.schema, params, SequenceOptions(), begun, rng)
+    sequence = SequenceEngine.begin(graph.schema, params, SequenceOptions(), begun, rng)
     gone = graph.edges[: len(graph.edges) // 3].astype(np.int64)
     sequence.advance(Changes(ties_removed=gone), rng)
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
 from ktsafe.audit.freshness import Recent, ReleaseView, follow
-from ktsafe.sequence import Sequence
+from ktsafe.sequence import SequenceEngine
 from ktsafe.sequence.sequence import Released
 
 PREFIX: Final = "freshness/"
@@ -41,7 +41,7 @@ class Following:
         self._before: ReleaseView | None = None
         self._next: tuple[Recent, ReleaseView] | None = None
 
-    def prepare(self, engine: Sequence) -> None:
+    def prepare(self, engine: SequenceEngine) -> None:
         """Take the release before from the mechanism, unless it is known."""
         if self._before is None:
             truth, keys = engine.truth()

@@ -28,8 +28,8 @@ from ktsafe.noisy_tables import TrueChanges
 from ktsafe.sequence import (
     Changes,
     Released,
-    Sequence,
     SequenceCorrupted,
+    SequenceEngine,
     SequenceOptions,
     changes_between,
 )
@@ -96,11 +96,11 @@ class LinkedReleases:
         self._params = params
         self._options = options
         # Stars are protected by cohorts on one location, all else by one shift of whole groups.
-        self._kind = Sequence if params.sees_stars else AlignedSequence
+        self._kind = SequenceEngine if params.sees_stars else AlignedSequence
         self._open_reader = open_reader
         self._audit_dir = audit_dir
         self._ledger: Ledger | None = None
-        self._engine: Sequence | None = None
+        self._engine: SequenceEngine | None = None
         self._following = Following({})
         self._auditor: SequenceAuditor | None = None
         self._saved = SavedAuditor({})
@@ -234,19 +234,19 @@ class LinkedReleases:
         Nobody knows how old pairs were when a sequence of an older version was taken up, so the
         bound holds only after as many releases more. Permanent groups keep what they show.
         """
-        if self._kind is not Sequence or not self._following.knows(self._options.max_age):
+        if self._kind is not SequenceEngine or not self._following.knows(self._options.max_age):
             return None
         return self._options.max_age
 
     def _planned(self, released: Released) -> list[Planned] | None:
         """Return how many releases ago what pairs of classes show, or showed last, was planned."""
-        if self._kind is not Sequence:
+        if self._kind is not SequenceEngine:
             return None
         assert self._engine is not None
         now = self._engine.release
         return [(*pair.classes, now - pair.release) for pair in (*released.planned, *released.dark)]
 
-    def _read_engine(self, pages: Mapping[str, bytes]) -> Sequence | None:
+    def _read_engine(self, pages: Mapping[str, bytes]) -> SequenceEngine | None:
         """Return the sequence as the ledger has it, None before its first release."""
         if not pages:
             return None
@@ -260,7 +260,7 @@ class LinkedReleases:
         engine.forget_with(sequence.text_key())
         return engine
 
-    def _changes(self, engine: Sequence, snapshot: GraphSnapshot) -> tuple[Changes, int]:
+    def _changes(self, engine: SequenceEngine, snapshot: GraphSnapshot) -> tuple[Changes, int]:
         """Return what changed since the last staged release, and how many ties it had."""
         before = self._snapshot
         if before is not None and before.arrays.lineage is snapshot.arrays.lineage:

@@ -16,7 +16,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from ktsafe.errors import NotKTSafe
-from ktsafe.sequence import Released, Sequence
+from ktsafe.sequence import Released, SequenceEngine
 from ktsafe.sequence.aligned.groups import publish_ready
 from ktsafe.sequence.aligned.orbits import following, shift_of, show_what_is_half_true
 from ktsafe.sequence.gate import is_one
@@ -73,7 +73,7 @@ ALIGNED = StepPolicy(move_agreed, publish_ready, show_what_is_half_true, check)
 """Permanent groups, all turned by one shift that takes every release to itself."""
 
 
-class AlignedSequence(Sequence):
+class AlignedSequence(SequenceEngine):
     """The current release of permanent groups, and all that the next one depends on.
 
     `qi_change = "hold"` shows another quasi-identifier once all people of a group have changed to

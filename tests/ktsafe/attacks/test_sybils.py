@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams, Schema
 from ktsafe.attacks import Case
 from ktsafe.attacks.sybils import sybils
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from tests.ktsafe.attacks import naive
 from tests.ktsafe.attacks.releases import cases
 
@@ -52,7 +52,7 @@ def published(newcomers: int, planted: int) -> tuple[Case, np.ndarray]:
     """
     rng = np.random.default_rng(0)
     crowd = [("f", "well")] * 20
-    sequence = Sequence.begin(
+    sequence = SequenceEngine.begin(
         SCHEMA,
         PARAMS,
         SequenceOptions(sybil_margin=MARGIN, birth_wait_max=0),

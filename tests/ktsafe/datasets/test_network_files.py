@@ -39,12 +39,23 @@ EDGE_LISTS = {
     "KONECT": ("out.net", lines(" ", "% asym positive\n% 7 8 8", more="  1")),
     "semicolons": ("net.csv", lines(";", header='"source";"target"')),
     "ours": ("edges.csv", lines(",", header="source,target")),
+    "ours, weighted": ("edges.csv", lines(",", header="source,target,weight", more=",3")),
+}
+MORE = "columns behind the second"
+IGNORED = {
+    "SNAP": ("directions",),
+    "Network Repository": (MORE,),
+    "KONECT": (MORE, "directions"),
+    "ours, weighted": ("weight",),
 }
 
 
 @pytest.mark.parametrize("kind", EDGE_LISTS)
 def test_edge_lists(tmp_path: Path, kind: str) -> None:
-    """Comments, headers, weights and times are passed over; gzip is known by its first bytes."""
+    """Comments, headers, weights and times are passed over; gzip is known by its first bytes.
+
+    What of it is a property of edges is named.
+    """
     name, text = EDGE_LISTS[kind]
     (tmp_path / name).write_text(text)
     (tmp_path / f"{name}.gz").write_bytes(gzip.compress(text.encode()))
@@ -53,6 +64,7 @@ def test_edge_lists(tmp_path: Path, kind: str) -> None:
         assert ties(network) == expected()
         assert network.ids == list(dict.fromkeys(str(end) for pair in PAIRS for end in pair))
         assert (network.edges_repeated, network.loops) == (0, 0)
+        assert network.ignored == IGNORED.get(kind, ())
 
 
 def test_repeated_edges_and_loops_are_counted(tmp_path: Path) -> None:
@@ -79,6 +91,9 @@ def test_matrix_market(tmp_path: Path, symmetry: str) -> None:
         network = read_network(file)
         assert (len(network.ids), ties(network, shift=1)) == (N, expected())
         assert network.edges_repeated == (0 if symmetry == "symmetric" else len(PAIRS))
+        assert network.ignored == ()
+    io.mmwrite(path, matrix(PAIRS) * 2)
+    assert read_network(path).ignored == ("directions", "values")
 
 
 def test_arrays(tmp_path: Path) -> None:
@@ -93,6 +108,9 @@ def test_arrays(tmp_path: Path) -> None:
     sparse.save_npz(tmp_path / "b.npz", matrix([*PAIRS, *((v, u) for u, v in PAIRS)]).tocsr())
     network = read_network(tmp_path / "b.npz")
     assert (ties(network), network.edges_repeated, len(network.ids)) == (expected(), 0, N)
+    assert network.ignored == ()
+    sparse.save_npz(tmp_path / "c.npz", 2 * matrix(PAIRS).tocsr())
+    assert read_network(tmp_path / "c.npz").ignored == ("directions", "values")
 
 
 def test_folder_of_ogb(tmp_path: Path) -> None:
@@ -117,16 +135,20 @@ def test_folder_of_ogb(tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["graphml", "gexf"])
 @pytest.mark.parametrize("graph", [nx.Graph, nx.DiGraph, nx.MultiDiGraph])
 def test_attributes_of_vertices(tmp_path: Path, kind: str, graph: type[nx.Graph]) -> None:
-    """GraphML and GEXF hold attributes; directions and repetitions go."""
+    """GraphML and GEXF hold attributes; directions, repetitions and types of edges are told."""
     made = graph()
     made.add_nodes_from((v, {"club": "A" if v < 4 else "B"}) for v in range(N))
-    made.add_edges_from(PAIRS)
+    made.add_edges_from(PAIRS, kind="friend")
+    if made.is_multigraph():
+        made.add_edge(*PAIRS[0], kind="colleague")
     path = tmp_path / f"net.{kind}"
     getattr(nx, f"write_{kind}")(made, path)
     (tmp_path / f"net.{kind}.gz").write_bytes(gzip.compress(path.read_bytes()))
     for file in (path, tmp_path / f"net.{kind}.gz"):
         network = read_network(file)
         assert (ties(network), len(network.ids)) == (expected(), N)
+        assert network.edges_repeated == int(made.is_multigraph())
+        assert network.ignored == (*(("directions",) if made.is_directed() else ()), "kind")
         assert network.columns["club"] == ["A"] * 4 + ["B"] * 5
         again = network.to_networkx()
         assert nx.is_isomorphic(again, nx.Graph(made))

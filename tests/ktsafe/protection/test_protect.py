@@ -209,7 +209,8 @@ REFUSED: list[tuple[Callable[[], tuple[Any, ...]], dict[str, Any], str]] = [
     (as_networkx, {"quasi_identifiers": "club"}, "collection of texts"),
     (as_networkx, {"sensitive_values": "chronic"}, "collection of texts"),
     (as_networkx, {"sensitive_values": ["cronic"]}, "Did you mean 'chronic'"),
-    (lambda: (karate().to_directed(),), {}, "to_undirected"),
+    (lambda: (karate().to_directed(),), {}, r"directions.*in both: .*reciprocal=True"),
+    (lambda: (as_igraph()[0].as_directed(),), {}, r"directions.*in both: .*mode=.mutual"),
     (lambda: ({"a": ["b"]},), {}, "no graph of a kind"),
     (lambda: (as_pandas()[0],), {}, "no graph of a kind"),
     (lambda: (as_pandas()[0], as_pandas()[1].rename(columns={"id": "name"})), {}, "column id"),
@@ -451,6 +452,26 @@ def test_repeated_edges_are_counted_as_weight() -> None:
         data["weight"] = 1.5
     summed = protected(graph, edge_columns=["weight"])
     assert {data["weight"] for _, _, data in summed.graph.edges(data=True)} == {3.0}
+
+
+def test_types_of_edges_are_published_exchanged() -> None:
+    """Of an edge that is given twice, with two types, the first counts; shares of types stay."""
+    graph = nx.MultiGraph(karate())
+    for number, (_, _, data) in enumerate(graph.edges(data=True)):
+        data["kind"] = ("friend", "colleague")[number % 2]
+    for u, v, kind in list(graph.edges(data="kind")):
+        if kind == "friend":
+            graph.add_edge(v, u, kind="colleague")
+    safe = protected(graph, edge_columns=["kind"])
+    kinds = [kind for _, _, kind in safe.graph.edges(data="kind")]
+    assert set(kinds) == {"friend", "colleague"}
+    assert 0.4 < kinds.count("friend") / len(kinds) < 0.6
+    simple = nx.Graph()
+    simple.add_nodes_from(graph.nodes(data=True))
+    simple.add_edges_from(
+        (u, v, data) for u, v, key, data in graph.edges(keys=True, data=True) if not key
+    )
+    assert nx.utils.graphs_equal(safe.graph, protected(simple, edge_columns=["kind"]).graph)
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,12 @@ from fractions import Fraction
 import numpy as np
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.sequence import Sequence
+from ktsafe.sequence import SequenceEngine
 
 Release = tuple[dict[int, tuple[str, ...]], dict[int, set[int]]]
 
 
-def published(sequence: Sequence) -> Release:
+def published(sequence: SequenceEngine) -> Release:
     """Return the attributes and the neighbours of every published id."""
     released = sequence.released()
     graph: AttributedGraph = released.graph
@@ -82,7 +82,7 @@ def uncovered(before: Release, after: Release, cohorts: dict[int, int], k: int) 
     return sum(shared[cohorts[v], change] < k for v, change in changes.items())
 
 
-def cohorts_by_id(sequence: Sequence) -> dict[int, int]:
+def cohorts_by_id(sequence: SequenceEngine) -> dict[int, int]:
     """Return the cohort of every published id."""
     ids = sequence.released().ids
     return dict(zip(ids.tolist(), np.asarray(sequence.cohorts()).tolist(), strict=True))

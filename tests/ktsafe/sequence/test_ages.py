@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidParams
 from ktsafe.exact.aims import cells_of
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.pages import META
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
 from ktsafe.sequence.people.step_context import StepContext
@@ -29,7 +29,7 @@ Tie = tuple[int, int]
 Classes = tuple[tuple[str, ...], tuple[str, ...]]
 
 
-def known_ages(sequence: Sequence) -> dict[Tie, int]:
+def known_ages(sequence: SequenceEngine) -> dict[Tie, int]:
     """Return for each true tie, by keys of people, when it began as the tables have it."""
     state = sequence._state
     rows = state.edges.used()
@@ -53,11 +53,11 @@ def test_every_tie_knows_when_it_began(seed: int, max_age: int) -> None:
     for release in range(1, 7):
         sequence.advance(world.change(ties=6, joins=4, leaves=1, moves=2), rng)
         began = {tie: began.get(tie, release) for tie in world.ties}
-        sequence = Sequence.from_pages(sequence.to_pages())
+        sequence = SequenceEngine.from_pages(sequence.to_pages())
         assert known_ages(sequence) == began
 
 
-def pairs_shown(sequence: Sequence) -> set[Classes]:
+def pairs_shown(sequence: SequenceEngine) -> set[Classes]:
     """Return the pairs of classes that have edges in the release, as a reader counts them."""
     graph = sequence.released().graph
     values = [tuple(graph.values(v)[name] for name in ("a", "b")) for v in range(graph.n_vertices)]
@@ -161,7 +161,7 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
     )
     assert other is not None
     for is_dark in (False, True):
-        twin = Sequence.from_pages(sequence.to_pages())
+        twin = SequenceEngine.from_pages(sequence.to_pages())
         _, others, edges = twin._state.edges.around(np.array([place]))
         shown = others[twin._state.edges.is_true[edges] == TRUE].tolist()
         changes = Changes(left=np.array([key]), ties_removed=np.array([other]))
@@ -183,13 +183,13 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
         assert (min(ends), max(ends)) not in cleared_edges
 
 
-def place_of(sequence: Sequence, key: int) -> int:
+def place_of(sequence: SequenceEngine, key: int) -> int:
     """Return the place of a person."""
     people = sequence._state.people
     return people.place[people.rows_of(np.array([key]))[0]]
 
 
-def shown_as(sequence: Sequence, tie: Tie) -> int | None:
+def shown_as(sequence: SequenceEngine, tie: Tie) -> int | None:
     """Return the label of the released edge of two people, if there is one."""
     ends = np.array([[place_of(sequence, key) for key in tie]])
     edge = sequence._state.edges.rows_of(ends)[0]
@@ -216,7 +216,7 @@ def test_pages_of_version_5_are_read() -> None:
     sequence = world.begin(max_age=3)
     for _ in range(2):
         sequence.advance(world.change(ties=4, joins=2, leaves=1), rng)
-    again = Sequence.from_pages(without_ages(sequence.to_pages()))
+    again = SequenceEngine.from_pages(without_ages(sequence.to_pages()))
     assert set(known_ages(again)) == world.ties
     assert set(known_ages(again).values()) == {0}
     shown, dark = again.released().planned, again.released().dark
@@ -228,7 +228,7 @@ def test_pages_of_version_5_are_read() -> None:
     for _ in range(4):
         again.advance(world.change(ties=4, joins=2, leaves=1), rng)
         again.check()
-    assert Sequence.from_pages(again.to_pages()).to_pages() == again.to_pages()
+    assert SequenceEngine.from_pages(again.to_pages()).to_pages() == again.to_pages()
 
 
 def test_the_tree_that_version_6_saved_goes() -> None:
@@ -239,7 +239,7 @@ def test_the_tree_that_version_6_saved_goes() -> None:
     meta["rows"] |= {"kt_nodes": 1, "kt_pivots": 0, "kt_members": 1}
     meta_of_6 = json.dumps({**meta, "version": 6}, sort_keys=True).encode()
     tree = {"kt_nodes/000000": b"", "kt_members/000000": b""}
-    again = Sequence.from_pages({**pages, **tree, META: meta_of_6, "freshness/ended": b""})
+    again = SequenceEngine.from_pages({**pages, **tree, META: meta_of_6, "freshness/ended": b""})
     changed = again.changed_pages()
     assert changed == dict.fromkeys(tree) | {META: pages[META]}
     again.mark_saved()

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 
-from ktsafe.sequence import Sequence
+from ktsafe.sequence import SequenceEngine
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
 from tests.ktsafe.sequence.world import PARAMS, World
 
 SLOTS = ({"ties": 4}, {"ties": 2, "joins": 6}, {"leaves": 3, "ill": 2}, {"moves": 4, "joins": 4})
 
 
-def audited(sequence: Sequence) -> AuditedRelease:
+def audited(sequence: SequenceEngine) -> AuditedRelease:
     """Return the current release as the auditor reads it."""
     released = sequence.released()
     graph = released.graph

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence_audit import Promise, SequenceAuditor
 from tests.ktsafe.sequence import naive
 from tests.ktsafe.sequence.test_audited import audited
@@ -35,7 +35,7 @@ def changes(before: Release, after: Release, ids: list[int]) -> dict[int, tuple[
     return found
 
 
-def owners(sequence: Sequence) -> dict[int, int]:
+def owners(sequence: SequenceEngine) -> dict[int, int]:
     """Return the person behind each published id."""
     released = sequence.released()
     keys = released.keys.tolist()
@@ -95,7 +95,7 @@ def test_what_was_vacated_is_undone_with_the_release() -> None:
     """The list is of the last release only, and the same after recovery from pages."""
     world = World(60, 90, 7)
     sequence = world.begin()
-    again = Sequence.from_pages(sequence.to_pages())
+    again = SequenceEngine.from_pages(sequence.to_pages())
     change = world.change(leaves=3)
     steps = [s.advance(change, np.random.default_rng(1)) for s in (sequence, again)]
     assert steps[0].vacated.tolist() == steps[1].vacated.tolist()
@@ -110,7 +110,7 @@ def test_a_value_that_changes_with_a_move_is_shown_at_the_new_place_only(qi_chan
     values = [("x", "1", "well")] * 9
     first = Changes(joined=np.arange(9), joined_values=values)
     options = SequenceOptions(qi_change=qi_change, effort="fast")  # type: ignore[arg-type]
-    sequence = Sequence.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
+    sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
     before = naive.published(sequence)[0]
     cohorts = sequence.cohorts().tolist()
     keys = sequence.released().keys.tolist()
@@ -142,7 +142,7 @@ def test_the_auditor_refuses_no_release_for_a_value(
     people = dict.fromkeys(range(15), ("x", "1", "well"))
     first = Changes(joined=np.arange(15), joined_values=list(people.values()))
     options = SequenceOptions(qi_change=qi_change, effort="fast")  # type: ignore[arg-type]
-    sequence = Sequence.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
+    sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, first, np.random.default_rng(0))
     auditor = SequenceAuditor(Promise("all", cover=True), workers=1)
     assert auditor.extend(audited(sequence)).is_safe
     for start in range(0, len(events), per_release):
@@ -173,7 +173,7 @@ def test_company_is_never_kept_by_a_place_that_was_left_alone(stays: bool) -> No
     first = Changes(joined=np.arange(6), joined_values=[("x", "1", "well")] * 6)
     options = SequenceOptions(effort="fast")
     params = dataclasses.replace(PARAMS, k=6, alpha=Fraction(1, 6))
-    sequence = Sequence.begin(SCHEMA, params, options, first, np.random.default_rng(0))
+    sequence = SequenceEngine.begin(SCHEMA, params, options, first, np.random.default_rng(0))
     steps = [{0: "ill"}, {1: "-"}, {} if stays else {2: "-", 3: "-"}, {1: "ill"}]
     left = [[], [], [4, 5] if not stays else [3, 4, 5], []]
     for i, (values, gone) in enumerate(zip(steps, left, strict=True)):

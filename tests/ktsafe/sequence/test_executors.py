@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.exact import rewiring
-from ktsafe.sequence import Sequence, SequenceOptions
+from ktsafe.sequence import SequenceEngine, SequenceOptions
 from tests.ktsafe.sequence.world import PARAMS, SCHEMA, World
 
 
@@ -18,7 +18,7 @@ def pages_of(seed: int, births: str, executor: Executor | None) -> list[dict[str
     """Return all pages of each release of a changing world."""
     world, rng = World(60, 200, seed), np.random.default_rng(seed)
     options = SequenceOptions(effort="balanced", births=births)  # type: ignore[arg-type]
-    sequence = Sequence.begin(SCHEMA, PARAMS, options, world.first, rng, executor)
+    sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, world.first, rng, executor)
     found = [sequence.to_pages()]
     for _ in range(4):
         sequence.advance(world.change(ties=20, joins=6, leaves=2, moves=1, ill=1), rng, executor)

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from ktsafe import PrivacyParams
-from ktsafe.sequence import Sequence, SequenceOptions
+from ktsafe.sequence import SequenceEngine, SequenceOptions
 from ktsafe.sequence.aligned import AlignedSequence
 from ktsafe.sequence.memory.codes import GONE
 from ktsafe.sequence.people.new_cohorts import harmless_codes
@@ -32,17 +32,17 @@ class RareWorld(World):
         return key
 
 
-def remembered(sequence: Sequence) -> set[str]:
+def remembered(sequence: SequenceEngine) -> set[str]:
     """Return the rare texts in the pages of a sequence."""
     texts = json.loads(sequence.to_pages()["meta"])["categories"]
     return {text for known in texts for text in known} & set(RARE)
 
 
-@pytest.mark.parametrize("kind", [Sequence, AlignedSequence])
+@pytest.mark.parametrize("kind", [SequenceEngine, AlignedSequence])
 @pytest.mark.parametrize("births", ["pad", "withhold"])
 @pytest.mark.parametrize("seed", range(2))
 def test_forgetting_at_any_time_changes_no_release(
-    kind: type[Sequence], births: str, seed: int
+    kind: type[SequenceEngine], births: str, seed: int
 ) -> None:
     """One sequence forgets as it goes; a twin is read from pages, some of them after an erasure.
 
@@ -50,7 +50,7 @@ def test_forgetting_at_any_time_changes_no_release(
     after an erasure only texts are left that a living person has or a release shows.
     """
     world = RareWorld(40, 50, seed)
-    params = PARAMS if kind is Sequence else PrivacyParams(k=3, n_hops=2, reading="induced")
+    params = PARAMS if kind is SequenceEngine else PrivacyParams(k=3, n_hops=2, reading="induced")
     options = SequenceOptions(effort="fast", births=births, birth_wait_max=1)
     one = kind.begin(SCHEMA, params, options, world.first, np.random.default_rng(0))
     one.forget_with(KEY)
@@ -82,7 +82,7 @@ def test_who_is_inserted_gets_no_value_that_nobody_has() -> None:
     """Codes of forgotten texts are not among those that are drawn."""
     world, rng = RareWorld(40, 50, 0), np.random.default_rng(0)
     options = SequenceOptions(effort="fast", births="withhold")
-    sequence = Sequence.begin(SCHEMA, PARAMS, options, world.first, rng)
+    sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, world.first, rng)
     sequence.forget_with(KEY)
     for _ in range(8):
         sequence.advance(world.change(joins=4, leaves=6), rng)

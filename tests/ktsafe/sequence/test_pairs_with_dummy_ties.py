@@ -8,14 +8,14 @@ from hypothesis import strategies as st
 
 from ktsafe.exact.dummy_ties import GATHERED_WEIGHT, is_own
 from ktsafe.graph import edge_keys
-from ktsafe.sequence import Sequence
+from ktsafe.sequence import SequenceEngine
 from ktsafe.sequence.memory.sequence_tables import INSERTED, TRUE
 from ktsafe.sequence.ties.pairs import PairOfClasses, with_dummy_ties
 from tests.ktsafe.sequence.test_planning import pairs_of
 from tests.ktsafe.sequence.world import World
 
 
-def padded(seed: int, releases: int) -> Sequence:
+def padded(seed: int, releases: int) -> SequenceEngine:
     """Return a sequence of a small world in which newcomers wait for one release at most."""
     world, rng = World(30, 120, seed, sensitive=0.25), np.random.default_rng(seed)
     sequence = world.begin(births="pad", birth_wait_max=1)

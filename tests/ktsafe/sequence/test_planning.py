@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from ktsafe import AttributedGraph, Schema
 from ktsafe.datasets import social_feed
 from ktsafe.options import Aim
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_tables import FALSE, TRUE, Tie
 from ktsafe.sequence.memory.state import Current, State
@@ -36,7 +36,7 @@ def pairs_of(state: State) -> list[Tie]:
     return sorted(state.hidden_ties.between.keys() | state.edges.between.keys())
 
 
-def cost_between(sequence: Sequence, classes: Tie) -> tuple[int, int]:
+def cost_between(sequence: SequenceEngine, classes: Tie) -> tuple[int, int]:
     """Count, one by one, edges that differ from the truth between two classes, and true ties."""
     state = sequence._state
     shown = [state.edges.is_true[edge] == TRUE for edge in state.edges.between[classes]]
@@ -75,7 +75,7 @@ def test_ties_across_values_stay_as_many_as_they_are(seed: int) -> None:
         drawn[anew] = rng.random(anew.sum())
     options = SequenceOptions(effort="fast")
     first = Changes.of_graph(*slots[0])
-    sequence = Sequence.begin(schema, PARAMS, options, first, np.random.default_rng(seed))
+    sequence = SequenceEngine.begin(schema, PARAMS, options, first, np.random.default_rng(seed))
     errors = []
     for before, after in itertools.pairwise(slots):
         sequence.advance(changes_between(*before, *after), rng)
@@ -155,7 +155,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     assert sorted(map(tuple, cleared.cleared_edges.tolist())) == sorted(
         map(tuple, pair.shown.tolist())
     )
-    again = Sequence.from_pages(sequence.to_pages())._state
+    again = SequenceEngine.from_pages(sequence.to_pages())._state
     assert PairOfClasses.of(again, classes).cleared_edges.tolist() == cleared.cleared_edges.tolist()
     state.cleared_edges.free(cleared.remembered)
     assert not len(PairOfClasses.of(state, classes).cleared_edges)
@@ -175,7 +175,7 @@ def test_few_kinds_of_people_are_seldom_all_dark(
     slots = list(slots_of(schema.expecting_nothing(), feed, 28))
     rng, first = np.random.default_rng(0), Changes.of_graph(*slots[0])
     options = SequenceOptions(effort="fast")
-    sequence = Sequence.begin(slots[0][0].schema, PARAMS, options, first, rng)
+    sequence = SequenceEngine.begin(slots[0][0].schema, PARAMS, options, first, rng)
     most = n_dark = 0
     for before, after in itertools.pairwise(slots):
         sequence.advance(changes_between(*before, *after), rng)

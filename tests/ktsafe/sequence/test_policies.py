@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.errors import InvalidParams
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from tests.ktsafe.sequence import naive
 
 SCHEMA = Schema(("a",), "s", frozenset({"ill"}))
@@ -26,18 +26,18 @@ def joins(keys: range, values: tuple[str, str], ties: object = ()) -> Changes:
     )
 
 
-def begun(first: Changes, **options: object) -> Sequence:
+def begun(first: Changes, **options: object) -> SequenceEngine:
     """Return a sequence that begins with the given people."""
     chosen = SequenceOptions(**{"effort": "fast", **options})  # type: ignore[arg-type]
-    return Sequence.begin(SCHEMA, PARAMS, chosen, first, np.random.default_rng(0))
+    return SequenceEngine.begin(SCHEMA, PARAMS, chosen, first, np.random.default_rng(0))
 
 
-def advance(sequence: Sequence, changes: Changes) -> None:
+def advance(sequence: SequenceEngine, changes: Changes) -> None:
     """Make the next release."""
     sequence.advance(changes, np.random.default_rng(sequence.release))
 
 
-def shown(sequence: Sequence) -> dict[int, dict[str, str]]:
+def shown(sequence: SequenceEngine) -> dict[int, dict[str, str]]:
     """Return what is published of everybody who is."""
     released = sequence.released()
     return {
@@ -201,7 +201,7 @@ def test_inserted_members_are_as_often_sensitive_as_people(
 ) -> None:
     """As far as alpha leaves room: two of ten may be, so that nobody is beside two who are."""
     values = [ILL] * ill + [WELL] * (people - ill)
-    sequence = Sequence.begin(
+    sequence = SequenceEngine.begin(
         SCHEMA,
         PrivacyParams(k=10, alpha="1/5"),
         SequenceOptions(births="pad", effort="fast"),

@@ -10,19 +10,19 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.sequence import Sequence
+from ktsafe.sequence import SequenceEngine
 from tests.ktsafe.sequence.world import PARAMS, World
 
 Tie = frozenset[int]
 
 
-def edges_by_id(sequence: Sequence) -> set[Tie]:
+def edges_by_id(sequence: SequenceEngine) -> set[Tie]:
     """Return the released edges as pairs of published ids."""
     released = sequence.released()
     return {frozenset(pair) for pair in released.ids[released.graph.edges].tolist()}
 
 
-def place_of(sequence: Sequence) -> dict[int, int]:
+def place_of(sequence: SequenceEngine) -> dict[int, int]:
     """Return the published id of everybody who is published."""
     released = sequence.released()
     pairs = zip(released.keys.tolist(), released.ids.tolist(), strict=True)
@@ -54,7 +54,7 @@ def test_residual_edges_and_their_ages(seed: int) -> None:
         oldest = max(oldest, figures.residual_age_max)
         assert figures.residual_age_max == max(ages, default=0)
         assert figures.residual_age_median == (statistics.median_low(ages) if ages else 0)
-        assert Sequence.from_pages(sequence.to_pages()).figures() == figures
+        assert SequenceEngine.from_pages(sequence.to_pages()).figures() == figures
     assert oldest > 0
 
 

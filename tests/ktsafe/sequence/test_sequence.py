@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.errors import InvalidGraph, NotKTSafe
-from ktsafe.sequence import Changes, Sequence, SequenceCorrupted, gate
+from ktsafe.sequence import Changes, SequenceCorrupted, SequenceEngine, gate
 from ktsafe.sequence.memory.sequence_tables import TRUE
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
@@ -54,7 +54,7 @@ def derived(state: State) -> dict[str, object]:
     }
 
 
-def assert_true_to(world: World, sequence: Sequence) -> None:
+def assert_true_to(world: World, sequence: SequenceEngine) -> None:
     """Assert that what is remembered is the true graph, and that its cost is counted right."""
     released = sequence.released()
     keys = released.keys
@@ -70,7 +70,7 @@ def assert_true_to(world: World, sequence: Sequence) -> None:
     assert figures.withheld_vertices == len(world.people) - len(real)
 
 
-def edge_cost(sequence: Sequence) -> int:
+def edge_cost(sequence: SequenceEngine) -> int:
     """Return |T xor R|: what publishing no edge at all would cost is |T|."""
     figures = sequence.figures()
     return figures.inserted_edges + figures.residual_edges + figures.held_edges
@@ -94,7 +94,7 @@ def test_every_prefix_is_safe_true_and_rebuilt(seed: int, rebirth: bool) -> None
         assert naive.uncovered(history[-2], history[-1], cohorts, PARAMS.k) == 0
         assert_true_to(world, sequence)
         assert edge_cost(sequence) <= len(world.ties)
-        again = Sequence.from_pages(sequence.to_pages())
+        again = SequenceEngine.from_pages(sequence.to_pages())
         assert derived(sequence._state) == derived(again._state)
         assert sequence.figures() == again.figures()
 
@@ -107,7 +107,7 @@ def test_saved_sequences_continue_identically() -> None:
     sequence.mark_saved()
     for i in range(6):
         changes = world.change(**ACTIVITIES[i % len(ACTIVITIES)])
-        twin = Sequence.from_pages(saved)
+        twin = SequenceEngine.from_pages(saved)
         sequence.advance(changes, np.random.default_rng(i))
         twin.advance(changes, np.random.default_rng(i))
         saved |= sequence.changed_pages()
@@ -163,7 +163,7 @@ def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.Monkey
     before, indexes = sequence.to_pages(), derived(sequence._state)
     changes = world.change(ties=3, joins=2, leaves=1)
     with monkeypatch.context() as patched:
-        patched.setattr(Sequence, "policy", EXACT._replace(plan=careless))
+        patched.setattr(SequenceEngine, "policy", EXACT._replace(plan=careless))
         with pytest.raises(NotKTSafe):
             sequence.advance(changes, rng)
     assert sequence.to_pages() == before
@@ -181,7 +181,7 @@ def test_without_the_gate_the_naive_checker_sees_a_broken_plan(
     history = [naive.published(sequence)]
     with monkeypatch.context() as patched:
         ungated = EXACT._replace(plan=careless, check=lambda *_: None)
-        patched.setattr(Sequence, "policy", ungated)
+        patched.setattr(SequenceEngine, "policy", ungated)
         patched.setattr(gate, "check_cover", lambda *_: None)
         sequence.advance(world.change(ties=1), np.random.default_rng(0))
     history.append(naive.published(sequence))
@@ -213,7 +213,7 @@ def test_damaged_pages_are_refused() -> None:
         {},
     ):
         with pytest.raises(SequenceCorrupted):
-            Sequence.from_pages(damaged)
+            SequenceEngine.from_pages(damaged)
 
 
 def test_published_ids_persist_and_follow_the_person() -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams, Schema
 from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.graph import AttributedGraph, edge_keys
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import EdgeList, State
 from ktsafe.sequence.people.step_context import StepContext
@@ -93,6 +93,6 @@ def test_inserted_edges_of_a_sequence_look_like_ties(monkeypatch: pytest.MonkeyP
                 patched.setattr(planning, "rewire_new_edges", lambda *_: None)
             everybody = Changes.of_graph(graph, np.arange(graph.n_vertices))
             rng = np.random.default_rng(1)
-            sequence = Sequence.begin(SCHEMA, PrivacyParams(k=5), options, everybody, rng)
+            sequence = SequenceEngine.begin(SCHEMA, PrivacyParams(k=5), options, everybody, rng)
         found.append(closeness(sequence._state))
     assert found[1] < 0.5 < found[0]

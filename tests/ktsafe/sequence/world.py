@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe import PrivacyParams, Schema
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 
 SCHEMA = Schema(("a", "b"), "s", frozenset({"ill"}))
 PARAMS = PrivacyParams(k=3, alpha="1/3", t="1/10", epsilon=5)
@@ -30,10 +30,10 @@ class World:
             ties_added=np.array(sorted(self.ties), dtype=np.int64),
         )
 
-    def begin(self, **options: object) -> Sequence:
+    def begin(self, **options: object) -> SequenceEngine:
         """Return a sequence of this world's first graph."""
         chosen = SequenceOptions(**{"effort": "fast", **options})  # type: ignore[arg-type]
-        return Sequence.begin(SCHEMA, PARAMS, chosen, self.first, np.random.default_rng(0))
+        return SequenceEngine.begin(SCHEMA, PARAMS, chosen, self.first, np.random.default_rng(0))
 
     def change(
         self, ties: int = 2, joins: int = 0, leaves: int = 0, moves: int = 0, ill: int = 0

@@ -72,6 +72,15 @@ def test_a_release_that_shows_little_names_what_would_show_more(files, capsys) -
     assert f"ktsafe advise {' '.join(files[:6])}" in said
 
 
+def test_a_release_below_min_f1_is_not_written(files, tmp_path, capsys) -> None:
+    """It ends with 1, names the reason and leaves neither release nor audit."""
+    star = [f"p0,p{i}" for i in range(1, 46)]
+    Path(files[3]).write_text("\n".join(["source,target", *star]) + "\n")
+    assert run_command(["anonymize", *files, "--min-f1=0.9"]) == Exit.UNSAFE
+    assert "below_min_f1" in capsys.readouterr().err
+    assert {path.name for path in tmp_path.iterdir()} == {"v.csv", "e.csv", "schema.toml"}
+
+
 def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
     """A ring of people of one kind is shown as it is."""
     people = [f"p{i},red,20,well" for i in range(48)]
@@ -87,16 +96,29 @@ def test_a_release_that_shows_all_has_no_advice(files, capsys) -> None:
 def test_edges_alone_are_a_network(files, tmp_path, capsys) -> None:
     """Without vertices and schema the people are those of the edges, and have no attributes."""
     lines = (tmp_path / "e.csv").read_text().splitlines()[1:]
-    snap = "\n".join(["# Undirected graph", *(line.replace(",", "\t") for line in lines)])
+    snap = "\n".join(["# Directed graph", *(line.replace(",", "\t") for line in lines)])
     (tmp_path / "net.txt").write_text(snap + "\n")
     rest = ["--edges", str(tmp_path / "net.txt"), *files[6:]]
     assert run_command(["anonymize", *rest, "--json"]) == Exit.OK
-    figures = json.loads(capsys.readouterr().out)["figures"]
+    found = json.loads(capsys.readouterr().out)
+    assert found["ignored"] == ["directions"]
+    figures = found["figures"]
     assert figures["usefulness"]["vertices"]["true"] == 48
     assert figures["usefulness"]["edges"]["true"] == len({frozenset(x.split(",")) for x in lines})
     assert {tuple(row)[1:] for row in released(tmp_path)} == {("none",)}
     assert run_command(["anonymize", *files[:2], *rest]) == Exit.USAGE
     assert "--vertices needs --schema" in capsys.readouterr().err
+
+
+def test_columns_without_a_role_are_told(files, tmp_path, capsys) -> None:
+    """What the tables hold and the schema does not name is in no file, and is named."""
+    for path, more in ((files[1], ("phone", "555")), (files[3], ("since", "1999"))):
+        head, *rest = Path(path).read_text().splitlines()
+        rows = [f"{head},{more[0]}", *(f"{row},{more[1]}" for row in rest)]
+        Path(path).write_text("\n".join(rows) + "\n")
+    assert run_command(["anonymize", *files]) == Exit.OK
+    assert "the schema does not say how: phone, since" in capsys.readouterr().out
+    assert set(released(tmp_path)[0]) == {"id", "club", "age", "health"}
 
 
 def test_withheld_people_are_in_no_file(files, tmp_path, capsys) -> None:

@@ -19,19 +19,22 @@ from ktsafe.stream.files.release_figures import (
     Secrets,
     StatisticsBudget,
 )
-from ktsafe.stream.monitoring.metrics import (
+from ktsafe.stream.monitoring.metrics import PrometheusMetrics
+from ktsafe.stream.monitoring.metrics_secrets import SECRETS as SECRET_METRICS
+from ktsafe.stream.monitoring.metrics_table import (
     DEAD_LETTER_REASONS,
     EVENT_LABELS,
     HELD_BACK,
     HELD_BACK_AGES,
+    METRICS,
     OUTCOMES,
     PHASES,
     RETRY_OPS,
     WITHHELD_REASONS,
-    PrometheusMetrics,
 )
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.workers.pool import WorkInParts
+from tests.ops.tools import ROOT
 
 AGES = dict.fromkeys(HELD_BACK_AGES.values(), 4)
 PAGES = {"pages_written": 6}
@@ -115,10 +118,10 @@ def told(*, secrets: bool = False) -> PrometheusMetrics:
 
 
 def test_every_hook_is_implemented() -> None:
-    """No notice of the observer is lost: each hook is overridden."""
+    """No notice of the observer is lost: each is the source of a metric; there is no other."""
     hooks = {name for name, _ in inspect.getmembers(Observer, inspect.isfunction) if name[0] != "_"}
     assert hooks
-    assert [name for name in hooks if name not in vars(PrometheusMetrics)] == []
+    assert {metric.source for metric in METRICS} - {"settings", "clock"} == hooks
 
 
 @pytest.mark.parametrize(
@@ -351,3 +354,10 @@ def test_exposition_follows_the_accept_header() -> None:
     assert plain.startswith("text/plain")
     assert asked.startswith("application/openmetrics-text")
     assert body.endswith(b"# EOF\n")
+
+
+def test_docs_list_every_metric() -> None:
+    """The page lists each metric of the table, with its kind, labels and help, and no other."""
+    page = (ROOT / "docs/monitoring.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| `ktsafe_.*$", page, re.MULTILINE)
+    assert rows == [metric.row for metric in (*METRICS, *SECRET_METRICS)]

@@ -8,7 +8,7 @@ import numpy as np
 
 from ktsafe import PrivacyParams
 from ktsafe.datasets import uniform
-from ktsafe.sequence import Changes, Sequence, SequenceOptions
+from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.stream.release.following import Following
 
 PEOPLE, TIES, RELEASES = 60, 200, 5
@@ -18,7 +18,7 @@ def run(*, restarts: bool = False, forget_at: int | None = None) -> list[dict[st
     """Return the figures of a few releases, in each of which some ties end and others begin."""
     rng = np.random.default_rng(0)
     graph = uniform(PEOPLE, TIES, rng=rng, n_tuples=2)
-    engine = Sequence.begin(
+    engine = SequenceEngine.begin(
         graph.schema,
         PrivacyParams(k=3, alpha="1/2"),
         SequenceOptions(effort="fast"),
@@ -74,7 +74,7 @@ def test_how_far_back_is_known_is_known() -> None:
     rng = np.random.default_rng(0)
     graph = uniform(PEOPLE, TIES, rng=rng, n_tuples=2)
     keys, options = np.arange(PEOPLE), SequenceOptions(effort="fast")
-    engine = Sequence.begin(
+    engine = SequenceEngine.begin(
         graph.schema, PrivacyParams(k=3), options, Changes.of_graph(graph, keys), rng
     )
     following = Following({})

@@ -353,7 +353,7 @@ def test_who_left_is_in_no_page(undisturbed, tmp_path):
     """After the release that follows a deletion nothing in the pages leads to the person."""
     world = world_of(tmp_path, events=EVENTS)
     world.run()
-    engine = linked.Sequence.from_pages(world.open_store().ledger.pages())
+    engine = linked.SequenceEngine.from_pages(world.open_store().ledger.pages())
     _, keys = engine.truth()
     assert set(keys.tolist()) == set(world.open_store().snapshot().lives.tolist())
 

@@ -1,0 +1,204 @@
+"""`Sequence`: releases of a network one after the other, safe together, from graphs in memory."""
+
+from __future__ import annotations
+
+import csv
+import dataclasses
+import datetime
+import html
+import json
+import tempfile
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+from ktsafe.errors import InvalidGraph
+from ktsafe.graph import Border, Groups, Schema
+from ktsafe.protection.graph_kinds import extra_faults, given
+from ktsafe.protection.input_faults import raise_together, value_faults
+from ktsafe.reader import read
+from ktsafe.reader.published import StudiedRelease
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class SequenceRelease:
+    """What became of a graph that was given to a sequence.
+
+    Attributes
+    ----------
+    date:
+        Of the graph.
+    release:
+        What was published, as `ktsafe.read` returns it; None if nothing was.
+    folder:
+        Where it lies.
+    is_new:
+        Whether it was published now; not if the same graph of this date was given before.
+    withheld:
+        For each reason how many releases were withheld; the last release stands.
+    audit:
+        The folder of private audits; never publish it.
+    """
+
+    date: str
+    release: StudiedRelease | None
+    folder: Path | None
+    is_new: bool
+    withheld: Mapping[str, int]
+    audit: Path
+
+    def __repr__(self) -> str:
+        return f"<SequenceRelease: {self._said()}>"
+
+    def _repr_html_(self) -> str:
+        rows = {"date": self.date, "release": self._said(), "private": str(self.audit)}
+        cells = "".join(
+            f"<tr><th style='text-align:left'>{name}</th>"
+            f"<td style='text-align:left'>{html.escape(text)}</td></tr>"
+            for name, text in rows.items()
+        )
+        return f"<table>{cells}</table>"
+
+    def _said(self) -> str:
+        if self.release is None:
+            reasons = ", ".join(sorted(self.withheld)) or "nothing differs"
+            return f"{self.date}, no release: {reasons}"
+        n, m = len(self.release.ids), len(self.release.edges)
+        word = "published" if self.is_new else "unchanged"
+        return f"{self.date}, {word}: {n} vertices, {m} edges, kt-safe with all before"
+
+
+class Sequence:
+    """A sequence of releases in a folder, which `ktsafe next`, `status`, `audit` and others take.
+
+    Parameters
+    ----------
+    folder:
+        Of the sequence; made by the first release.
+    quasi_identifiers, sensitive, sensitive_values, buckets, groups:
+        See `ktsafe.protect`; one sensitive attribute. They are fixed for the sequence.
+    k:
+        Least number of candidates. All else is as `ktsafe next` has it; `ktsafe.toml` in the folder
+        says how, and may be changed before the second release.
+    ignore:
+        Attributes of vertices and edges that releases do not show.
+    seed:
+        Repeatable releases, for tests; None: drawn from the system.
+
+    Raises
+    ------
+    InvalidGraph
+        If the attributes are not as described.
+
+    Examples
+    --------
+    >>> import ktsafe
+    >>> sequence = ktsafe.Sequence(
+    ...     "sequence", quasi_identifiers=["gender"], sensitive="health", sensitive_values=["ill"]
+    ... )
+    >>> sequence
+    <Sequence in sequence, k=10>
+    """
+
+    def __init__(
+        self,
+        folder: Path | str,
+        *,
+        quasi_identifiers: Collection[str],
+        sensitive: str,
+        sensitive_values: Collection[str],
+        k: int = 10,
+        buckets: Mapping[str, tuple[Border, ...]] | None = None,
+        groups: Mapping[str, Groups] | None = None,
+        ignore: Collection[str] = (),
+        seed: int | None = None,
+    ) -> None:
+        self.folder, self.k = Path(folder), k
+        self._ignore, self._seed = ignore, seed
+        self._schema = Schema(
+            tuple(quasi_identifiers),
+            sensitive,
+            frozenset(sensitive_values),
+            buckets or {},
+            frozenset(),
+            groups or {},
+        )
+
+    def __repr__(self) -> str:
+        return f"<Sequence in {self.folder}, k={self.k}>"
+
+    def release(
+        self, graph: Any, vertices: Any = None, *, at: datetime.date | str | None = None
+    ) -> SequenceRelease:
+        """Publish the network as it is now, and return what was published.
+
+        Parameters
+        ----------
+        graph, vertices:
+            The whole network, of any kind that `ktsafe.protect` takes. Ids must be those of the
+            releases before: they say who is who.
+        at:
+            Date of the network, later than that of the release before. None: today (UTC).
+
+        Raises
+        ------
+        InvalidGraph
+            If the graph is not as described, for all that is wrong with it.
+        ktsafe.errors.KtsafeError
+            If date, k or schema do not fit the sequence.
+        """
+        from ktsafe.stream.commands.next_release import next_of  # noqa: PLC0415 -- it lies above
+
+        with tempfile.TemporaryDirectory() as room:
+            files = self._written(Path(room), graph, vertices)
+            schema = Path(room) / "schema.toml"
+            schema.write_text(_toml(self._schema), encoding="utf-8")
+            date = "" if at is None else str(at)
+            report = next_of(self.folder, files, date, schema=schema, k=self.k, seed=self._seed)
+        folder = None if report["release"] is None else Path(report["release"])
+        found = None if folder is None else read(folder)
+        assert found is None or isinstance(found, StudiedRelease)
+        return SequenceRelease(
+            report["date"],
+            found,
+            folder,
+            report["is_new"],
+            report["withheld"],
+            Path(report["audit"]),
+        )
+
+    def _written(self, room: Path, graph: Any, vertices: Any) -> tuple[Path, Path]:
+        """Write the network as the two tables that the command takes."""
+        seen, names = given(graph, vertices), self._schema.attributes
+        faults = [*seen.faults, *extra_faults(seen, names, self._ignore)]
+        faults += value_faults(self._schema, seen.columns)
+        if len({str(name) for name in seen.ids}) != len(set(seen.ids)):
+            faults.append(InvalidGraph("Two ids are the same text."))
+        raise_together(faults)
+        columns = [seen.columns.get(name, [None] * len(seen.ids)) for name in names]
+        people, ties = room / "vertices.csv", room / "edges.csv"
+        with people.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["id", *names])
+            writer.writerows(zip(seen.ids, *columns, strict=True))
+        with ties.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file)
+            writer.writerow(["source", "target"])
+            writer.writerows((seen.ids[u], seen.ids[v]) for u, v in seen.edges.tolist())
+        return people, ties
+
+
+def _toml(schema: Schema) -> str:
+    """Return the schema file; texts and lists of JSON are those of TOML."""
+    lines = [
+        "[attributes]",
+        f"quasi_identifiers = {json.dumps(list(schema.quasi_identifiers))}",
+        f"sensitive = {json.dumps(schema.sensitive)}",
+        f"sensitive_values = {json.dumps(sorted(schema.sensitive_values))}",
+        "[attributes.buckets]",
+        *(f"{json.dumps(name)} = {json.dumps(list(x))}" for name, x in schema.buckets.items()),
+    ]
+    for name, groups in schema.groups.items():
+        lines.append(f"[attributes.groups.{json.dumps(name)}]")
+        lines += [f"{json.dumps(group)} = {json.dumps(list(x))}" for group, x in groups.items()]
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,375 @@
+"""The table of metrics: name, kind, notice that each is taken from, help, labels, samples.
+
+The registry, the list in docs/monitoring.md, and the checks of dashboards and rules are derived
+from it. All of it is the operators' private plane: event counts, lag and durations tell of the true
+graph. What tells most of it says PRIVATE in its help text. The secrets of a release say SECRET and
+stand in `ktsafe.stream.monitoring.metrics_secrets`. The released sizes are always there, because
+the release itself shows them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Final, NamedTuple
+
+from ktsafe.noisy_tables import MICRO
+from ktsafe.stream.files.release_figures import ReleaseFigures
+from ktsafe.stream.ingest.events import EVENT_TYPES, REASONS
+
+Samples = Mapping[tuple[str, ...], float | None]
+"""Values by the values of the labels; None is not known, and shown as NaN."""
+
+OTHER: Final = "other"
+EVENT_LABELS: Final = (*EVENT_TYPES, "unknown")
+OUTCOMES: Final = ("applied", "dead_letter", "ignored")
+DEAD_LETTER_REASONS: Final = (*REASONS, OTHER)
+PHASES: Final = ("anonymize", "stage", "verify", "attack", "audit", "publish", OTHER)
+WITHHELD_REASONS: Final = (
+    "unsafe",
+    "infeasible",
+    "absent",
+    "costs_more_than_nothing",
+    "below_min_f1",
+    "attacked",
+    "error",
+    OTHER,
+)
+RETRY_OPS: Final = ("dead_letter", "erase", "publish", "stage", OTHER)
+HELD_BACK: Final = {
+    "people": "withheld_vertices",
+    "ties": "held_edges",
+    "values": "held_values",
+}
+"""What a sequence holds back, and what the mechanism calls it."""
+HELD_BACK_AGES: Final = {"people": "withheld_age_max", "ties": "held_edge_age_max"}
+PIVOTS: Final = {"kept": "pivots_kept", "computed": "pivots_computed"}
+"""What became of the pivots of the kt-tree, and what the mechanism calls it."""
+BUDGET: Final = ("epsilon", "spent", "left")
+GRAPH_ELEMENTS: Final = ("vertices", "edges", "edges_waiting", "tombstones")
+UNKNOWN: Final = float("nan")
+NOW: Final = float("inf")
+"""Stands for the moment at which a notice comes, in seconds since the epoch."""
+
+_STEP_BUCKETS_S: Final = (0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0)
+_RELEASE_BUCKETS_S: Final = (0.01, 0.03, 0.1, 0.3, 1.0, 3.0, 10.0, 30.0, 100.0, 300.0, 1e3, 3e3)
+
+
+def _as_told(value: float) -> Samples:
+    """Return the only thing that a notice tells, as it is."""
+    return {(): value}
+
+
+class Metric(NamedTuple):
+    """One metric.
+
+    Attributes
+    ----------
+    source:
+        The notice of `Observer` that it is taken from; "settings": the configuration, at the
+        start; "clock": computed when it is read.
+    samples:
+        What the arguments of the notice mean.
+    labels:
+        Their values by name, so that label sets are bounded. The last value of a label stands for
+        all that are not listed; a label without values takes any.
+    at_start:
+        What a gauge shows before its first notice.
+    """
+
+    name: str
+    source: str
+    text: str
+    labels: Mapping[str, tuple[str, ...]] = {}
+    samples: Callable[..., Samples] = _as_told
+    buckets: tuple[float, ...] = ()
+    at_start: float = 0.0
+
+    @property
+    def kind(self) -> str:
+        """What it is, as its name says: a counter adds up, a gauge shows the last value."""
+        if self.name.endswith("_total"):
+            return "counter"
+        return "histogram" if self.name.endswith("_duration_seconds") else "gauge"
+
+    @property
+    def row(self) -> str:
+        """The row of the metric in docs/monitoring.md."""
+        labels = ", ".join(f"`{label}`" for label in self.labels)
+        return f"| `{self.name}` | {self.kind} | {labels} | {self.text} |"
+
+
+def _by_label(value: str, number: float = 1) -> Samples:
+    return {(value,): number}
+
+
+def _of_sequence(names: Mapping[str, str]) -> Callable[[Mapping[str, int]], Samples]:
+    """Return how to read what a sequence tells; releases by themselves tell nothing of it."""
+
+    def read(counts: Mapping[str, int]) -> Samples:
+        return {(what,): counts[n] for what, n in names.items()} if "cohorts" in counts else {}
+
+    return read
+
+
+def _one_of_sequence(name: str) -> Callable[[Mapping[str, int]], Samples]:
+    return lambda counts: {(): counts[name]} if "cohorts" in counts else {}
+
+
+def _budget(figures: ReleaseFigures) -> Samples:
+    spent = figures.statistics
+    if spent is None:
+        return {(of,): None for of in BUDGET}
+    return {(of,): getattr(spent, f"{of}_micro") / MICRO for of in BUDGET}
+
+
+INGEST: Final = (
+    Metric(
+        "ktsafe_events_total",
+        "event",
+        "Records read, by type of event and outcome; PRIVATE: tells of the true graph's pace.",
+        {"type": EVENT_LABELS, "outcome": OUTCOMES},
+        lambda kind, outcome, count=1: {(kind, outcome): count},
+    ),
+    Metric(
+        "ktsafe_dead_letters_total",
+        "dead_letter",
+        "Records that could not be applied, durable at the dead-letter sink, by reason.",
+        {"reason": DEAD_LETTER_REASONS},
+        _by_label,
+    ),
+    Metric(
+        "ktsafe_attributes_dropped_total",
+        "dropped_attributes",
+        "Attribute values dropped unstored because the schema does not list them.",
+    ),
+    Metric(
+        "ktsafe_apply_duration_seconds",
+        "applied",
+        "Time to decode and judge one batch of records.",
+        buckets=_STEP_BUCKETS_S,
+    ),
+    Metric(
+        "ktsafe_checkpoint_duration_seconds",
+        "checkpoint",
+        "Time until dead letters, changes and offsets of one checkpoint were durable.",
+        buckets=_STEP_BUCKETS_S,
+    ),
+    Metric(
+        "ktsafe_source_lag_records",
+        "lag",
+        "Records of the source not yet read; NaN where the source does not know.",
+        {"topic": (), "partition": ()},
+        lambda records: {(topic, str(part)): n for (topic, part), n in records.items()},
+    ),
+    Metric(
+        "ktsafe_graph_elements",
+        "state",
+        "PRIVATE: size of the true graph; compared with a release it tells what was inserted.",
+        {"element": GRAPH_ELEMENTS},
+        lambda counts, _bytes: {(each,): counts.get(each, 0) for each in GRAPH_ELEMENTS},
+    ),
+    Metric(
+        "ktsafe_store_size_bytes",
+        "state",
+        "PRIVATE: size of the store of the true graph on disk.",
+        samples=lambda _counts, size_bytes: {(): size_bytes},
+    ),
+)
+
+RELEASES: Final = (
+    Metric(
+        "ktsafe_releases_begun_total",
+        "release_begun",
+        "Releases of which the making began, again after an interruption.",
+        samples=lambda: {(): 1},
+    ),
+    Metric(
+        "ktsafe_releases_published_total",
+        "release_published",
+        "Releases that the strict verifier passed and the sink confirmed.",
+        samples=lambda *_: {(): 1},
+    ),
+    Metric(
+        "ktsafe_releases_withheld_total",
+        "release_withheld",
+        "Releases not published because they were not safe or could not be built, by reason.",
+        {"reason": WITHHELD_REASONS},
+        _by_label,
+    ),
+    Metric(
+        "ktsafe_releases_gone",
+        "releases_gone",
+        "Published releases that are not at the sink any more, though older ones are.",
+    ),
+    Metric(
+        "ktsafe_release_slots_skipped_total",
+        "slot_skipped",
+        "Release slots skipped: one was in flight, or several were crossed in one jump.",
+        samples=lambda count=1: {(): count},
+    ),
+    Metric(
+        "ktsafe_release_phase_duration_seconds",
+        "release_phase",
+        "PRIVATE: time of one phase of a release; grows with what is hard to hide.",
+        {"phase": PHASES},
+        _by_label,
+        _RELEASE_BUCKETS_S,
+    ),
+    Metric(
+        "ktsafe_release_elements",
+        "release_published",
+        "Size of the last release as published, which the release itself shows.",
+        {"element": ("vertices", "edges")},
+        lambda _id, _us, vertices, edges: {("vertices",): vertices, ("edges",): edges},
+    ),
+    Metric(
+        "ktsafe_statistics_epsilon",
+        "release_audited",
+        "What the statistics of the last release cost one tie (epsilon), those of the 365 days "
+        "up to it (spent), and what is left of the budget; NaN without one.",
+        {"of": BUDGET},
+        _budget,
+        at_start=UNKNOWN,
+    ),
+    Metric(
+        "ktsafe_release_verified_nominal_timestamp_seconds",
+        "release_published",
+        "Slot of the last verified and published release; 0 before the first of this process.",
+        samples=lambda _id, nominal_us, *_: {(): nominal_us / 1e6},
+    ),
+    Metric(
+        "ktsafe_release_published_timestamp_seconds",
+        "release_published",
+        "When the sink confirmed the last release; 0 before the first of this process.",
+        samples=lambda *_: {(): NOW},
+    ),
+    Metric(
+        "ktsafe_release_age_seconds",
+        "clock",
+        "Age of the last release since its slot (nominal) and since its confirmation "
+        "(published); counted from the start of the process before its first release.",
+        {"since": ("nominal", "published")},
+    ),
+    Metric(
+        "ktsafe_release_interval_seconds",
+        "settings",
+        "How often a release is expected by the wall clock; NaN where slots follow event time.",
+        samples=lambda _params, interval_s: {(): interval_s},
+    ),
+    Metric(
+        "ktsafe_release_workers",
+        "release_parts",
+        "Workers that the last release was made by: threads, or processes of a cluster.",
+        samples=lambda work: {(): work.workers},
+    ),
+    Metric(
+        "ktsafe_release_parts_total",
+        "release_parts",
+        "PRIVATE: parts of releases (a class, a pair of classes) that workers solved.",
+        samples=lambda work: {(): work.parts},
+    ),
+    Metric(
+        "ktsafe_release_core_seconds_total",
+        "release_parts",
+        "PRIVATE: core seconds that releases took: in parts, and in one piece.",
+        {"where": ("parts", "rest")},
+        lambda work: {("parts",): work.core_s, ("rest",): work.rest_s},
+    ),
+)
+
+SEQUENCE: Final = (
+    Metric(
+        "ktsafe_sequence_held_back",
+        "sequence",
+        "PRIVATE: people, ties and values of the true graph that the last release does not show "
+        "yet.",
+        {"what": tuple(HELD_BACK)},
+        _of_sequence(HELD_BACK),
+    ),
+    Metric(
+        "ktsafe_sequence_held_back_releases",
+        "sequence",
+        "PRIVATE: releases for which the oldest of them has been held back.",
+        {"what": tuple(HELD_BACK_AGES)},
+        _of_sequence(HELD_BACK_AGES),
+    ),
+    Metric(
+        "ktsafe_sequence_residual_releases",
+        "sequence",
+        "PRIVATE: releases that have shown the oldest tie of a departed person, since then.",
+        samples=_one_of_sequence("residual_age_max"),
+    ),
+    Metric(
+        "ktsafe_sequence_cohorts",
+        "sequence",
+        "PRIVATE: cohorts of the last release, in which people stay together.",
+        samples=_one_of_sequence("cohorts"),
+    ),
+    Metric(
+        "ktsafe_kt_tree_pivots_total",
+        "sequence",
+        "PRIVATE: pivots of the kt-tree of waiting people, release by release: kept from the "
+        "former one, or computed.",
+        {"what": tuple(PIVOTS)},
+        _of_sequence(PIVOTS),
+    ),
+    Metric(
+        "ktsafe_sequence_read_seconds",
+        "sequence_read",
+        "How long it took at the start to read the sequence back.",
+    ),
+    Metric(
+        "ktsafe_sequence_pages_written_total",
+        "sequence",
+        "PRIVATE: pages of the sequence's memory written with its releases.",
+        samples=lambda counts: {(): counts.get("pages_written", 0)},
+    ),
+)
+
+PROCESS: Final = (
+    Metric(
+        "ktsafe_erasures_pending",
+        "erasures",
+        "PRIVATE: deletions whose last bytes may still be on disk.",
+        samples=lambda pending, _overdue_s: {(): pending},
+    ),
+    Metric(
+        "ktsafe_erasure_overdue_seconds",
+        "erasures",
+        "PRIVATE: for how long an erasure from the disk has been due; 0 while none is.",
+        samples=lambda _pending, overdue_s: {(): overdue_s},
+    ),
+    Metric(
+        "ktsafe_retries_total",
+        "retry",
+        "Operations that failed in a way that is worth another try, by operation.",
+        {"op": RETRY_OPS},
+        _by_label,
+    ),
+    Metric(
+        "ktsafe_ready",
+        "ready",
+        "1 while the service is consuming and able to publish, else 0.",
+        samples=lambda is_ready: {(): int(is_ready)},
+    ),
+    Metric(
+        "ktsafe_loop_alive_timestamp_seconds",
+        "alive",
+        "When the main loop last went round.",
+        samples=lambda *_: {(): NOW},
+    ),
+    Metric(
+        "ktsafe_privacy_candidates_required",
+        "settings",
+        "Fewest candidates (k) that every published vertex must have.",
+        samples=lambda params, _interval_s: {(): params.k},
+    ),
+    Metric(
+        "ktsafe_privacy_sensitive_allowed_ratio",
+        "settings",
+        "Greatest share (alpha) of candidates that may be sensitive.",
+        samples=lambda params, _interval_s: {(): float(params.alpha)},
+    ),
+)
+
+METRICS: Final[tuple[Metric, ...]] = (*INGEST, *RELEASES, *SEQUENCE, *PROCESS)
