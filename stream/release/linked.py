@@ -48,7 +48,7 @@ from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
-from ktsafe.stream.release.mechanism import Built, DueRelease, Judged, Progress
+from ktsafe.stream.release.mechanism import Built, DueRelease, Passed, Progress
 from ktsafe.stream.release.saved_auditor import SavedAuditor
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
@@ -185,7 +185,7 @@ class LinkedReleases:
             changes=counted,
         )
 
-    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Judged:
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Let the independent auditor judge the sequence with this release, by its bytes.
 
         That includes the strict verifier's judgement of the release by itself.
@@ -195,11 +195,8 @@ class LinkedReleases:
         NotKTSafe
             If the auditor finds that the promise is broken.
         """
-        key = self._key()
         if self._auditor is None:
-            self._auditor = self._new_auditor()
-            if not self._saved.read_into(self._auditor, key):
-                self._auditor = self._led_through_history(release.manifest.sequence_id, snapshot)
+            self._auditor = self._taken_up(release.manifest.sequence_id, snapshot)
         owner_of = {
             name: int(snapshot.lives[v]) if v >= 0 else None
             for name, v in zip(built.ids, built.origin.tolist(), strict=True)
@@ -213,8 +210,8 @@ class LinkedReleases:
         )
         _raise_if_broken(findings.violations)
         figures = {"releases": self._trial.n_releases, **findings.to_mapping()}
-        pages = self._saved.changed(self._trial, key)
-        return Judged(findings.verdict, {"audit": figures}, pages)
+        pages = self._saved.changed(self._trial, self._key())
+        return Passed(findings.verdict, {"audit": figures}, pages)
 
     def end_build(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
@@ -280,6 +277,16 @@ class LinkedReleases:
         assert sequence is not None
         return sequence.text_key()
 
+    def _taken_up(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
+        """Return the auditor as of the last staged release, saved or led through history."""
+        auditor = self._new_auditor()
+        if not self._saved.read_into(auditor, self._key()):
+            return self._led_through_history(sequence_id, snapshot)
+        for record in self._releases_of(sequence_id):
+            # It needs none of them. But nothing is published beside an audit that is damaged.
+            check_recorded(record, self._audit_dir)
+        return auditor
+
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return an auditor that knows every published release of the sequence.
 
@@ -312,7 +319,7 @@ class LinkedReleases:
     ) -> AuditedRelease:
         """Return a published release as the auditor takes it."""
         if bundle.digest() != record.files[MANIFEST]:
-            # Judged by forged releases, the next one could seem safe.
+            # Passed by forged releases, the next one could seem safe.
             raise bundles.damaged(bundle.release_id, MANIFEST)
         check_recorded(record, self._audit_dir)
         owners = self._owners_then(record, lives)

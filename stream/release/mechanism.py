@@ -118,8 +118,8 @@ class Built:
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
-class Judged:
-    """What was found of a release that may be published.
+class Passed:
+    """A release that may be published, and what was found of it.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ class Mechanism(Protocol):
             If there is no safe release of this graph.
         """
 
-    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Judged:
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Judge a release by the bytes read back.
 
         Raises
