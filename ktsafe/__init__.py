@@ -13,12 +13,12 @@ from ktsafe.lazy import loads
 if TYPE_CHECKING:
     from ktsafe.anonymization import Anonymized, anonymize
     from ktsafe.errors import (
+        BelowMinimumUtility,
         Infeasible,
         InvalidGraph,
         InvalidParams,
         KtsafeError,
         NotKTSafe,
-        Worthless,
     )
     from ktsafe.graph import MISSING, AttributedGraph, Schema
     from ktsafe.options import AnonymizeOptions
@@ -33,6 +33,7 @@ __all__ = [
     "AnonymizeOptions",
     "Anonymized",
     "AttributedGraph",
+    "BelowMinimumUtility",
     "Infeasible",
     "InvalidGraph",
     "InvalidParams",
@@ -42,7 +43,6 @@ __all__ = [
     "Protected",
     "Schema",
     "Sequence",
-    "Worthless",
     "anonymize",
     "protect",
     "read",
@@ -57,7 +57,7 @@ __getattr__ = loads(
             "InvalidParams",
             "KtsafeError",
             "NotKTSafe",
-            "Worthless",
+            "BelowMinimumUtility",
         ),
         "ktsafe.graph": ("MISSING", "AttributedGraph", "Schema"),
         "ktsafe.options": ("AnonymizeOptions",),

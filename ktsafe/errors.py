@@ -68,7 +68,7 @@ class SeveralFaults(InvalidGraph):
         self.faults = tuple(faults)
 
 
-class Worthless(KtsafeError):
+class BelowMinimumUtility(KtsafeError):
     """A release is safe, and says too little of the true ties to be published.
 
     Parameters
@@ -78,7 +78,7 @@ class Worthless(KtsafeError):
     """
 
     def __init__(self, reason: str, *, hint: str = "") -> None:
-        super().__init__(f"The release is not worth publishing ({reason}).", hint=hint)
+        super().__init__(f"The release is below the minimum utility ({reason}).", hint=hint)
         self.reason = reason
 
 

@@ -50,21 +50,12 @@ class _SharedCache(FunctionCache):  # type: ignore[misc]
     machine code for arguments of the other kind.
     """
 
-    n_saved = 0
-    """Kinds that this process compiled, whatever others do meanwhile."""
-
     def save_overload(self, sig: Any, data: Any) -> None:
         """Keep a compiled kind once no other process keeps one."""
         with (Path(FOLDER) / "lock").open("ab") as lock:
             if sys.platform != "win32":
                 fcntl.flock(lock, fcntl.LOCK_EX)
             super().save_overload(sig, data)
-        _SharedCache.n_saved += 1
-
-
-def n_compiled() -> int:
-    """Return how many kinds of kernels this process has compiled: all others were found."""
-    return _SharedCache.n_saved
 
 
 def _compiled(function: Callable[..., Any], **options: Any) -> Any:

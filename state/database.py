@@ -11,7 +11,7 @@ version 0.3.29 that shape it:
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -43,6 +43,10 @@ blocks of tables that are gone; what is read again soon, the system keeps."""
 _LOG_BYTES_MAX: Final = 1 << 20
 """Of the file in which RocksDB tells what it does; two are kept."""
 _ROWS_AT_ONCE: Final = 10_000
+_TABLE_BYTES: Final = 64 << 20
+"""Of a table that is written at once: as great as those that RocksDB makes of others."""
+_NO_TABLE_ALONE: Final = "External file version not found"
+"""What RocksDB says of a table to be taken in that was written by itself, not by `fill`."""
 _READ_ONLY: Final = "Read-only file system"
 _FULL: Final = ("No space left", "Disk quota exceeded")
 _UNUSABLE: Final = (
@@ -135,6 +139,43 @@ class Database:
         """
         with _errors("write to the store", self.path):
             self._db.write(batch._batch, self._sync)  # noqa: SLF001 -- two halves of one thing
+
+    def fill(self, family: str, rows: Iterable[tuple[bytes, bytes]]) -> int:
+        """Give an empty column family its rows, which ascend by key; return how many they are.
+
+        They become tables, synced, that the database takes in all at once: nothing goes through
+        its log, and nothing has to be compacted.
+
+        Raises
+        ------
+        StateUnusable, StateCorrupted
+        """
+        n_rows = 0
+        paths: list[str] = []
+        options = _options(rocksdict.Cache(_CACHE_BYTES), create=False)
+        moved = rocksdict.IngestExternalFileOptions()
+        moved.set_move_files(True)
+        following = iter(rows)
+        with TemporaryDirectory(prefix="tables-", dir=self.path.parent) as folder:
+            table = None
+            while block := list(itertools.islice(following, _ROWS_AT_ONCE)):
+                with _errors("fill the store", self.path):
+                    if table is None:
+                        paths.append(str(Path(folder) / f"{len(paths)}.sst"))
+                        table = rocksdict.SstFileWriter(options)
+                        table.open(paths[-1])
+                    for key, value in block:
+                        table[key] = value
+                    if table.file_size() >= _TABLE_BYTES:
+                        table.finish()
+                        table = None
+                n_rows += len(block)
+            with _errors("fill the store", self.path):
+                if table is not None:
+                    table.finish()
+                if paths:
+                    self._families[family].ingest_external_file(paths, moved)
+        return n_rows
 
     def get_many(self, family: str, keys: Sequence[bytes]) -> list[bytes | None]:
         """Return the values of `keys`, read in bulk."""
@@ -237,30 +278,58 @@ class Database:
 def table_rows(path: Path) -> Iterator[tuple[bytes, bytes]]:
     """Yield the rows of one table, decompressed, also those that were overwritten since.
 
-    No snapshot is ever used, so that a table has one row for a key. RocksDB takes the table alone,
-    by a link in a folder of its own, for a database to be repaired.
+    No snapshot is ever used, so that a table has one row for a key.
 
     Raises
     ------
     StateCorrupted, StateUnusable
     """
     with TemporaryDirectory(prefix="ktsafe-look-") as folder:
-        (Path(folder) / path.name).symlink_to(path.resolve())
         options = _options(rocksdict.Cache(_CACHE_BYTES), create=True)
         database = None
         try:
             with _errors("read the store", path, missing_is_damage=True):
-                rocksdict.Rdict.repair(folder, options)
-                families = dict.fromkeys(rocksdict.Rdict.list_cf(folder), options)
+                if _is_taken_in(path, folder, options):
+                    families = {}
+                else:
+                    _repair(path, folder, options)
+                    families = dict.fromkeys(rocksdict.Rdict.list_cf(folder), options)
                 access = rocksdict.AccessType.read_only(False)
                 database = rocksdict.Rdict(
                     folder, options, column_families=families, access_type=access
                 )
+                yield from database.items()
                 for name in families:
-                    yield from database.get_column_family(name).items()
+                    if name != "default":
+                        yield from database.get_column_family(name).items()
         finally:
             if database is not None:
                 database.close()
+
+
+def _is_taken_in(path: Path, folder: str, options: Any) -> bool:
+    """Make a database of a copy of one table, if it is one of those that `fill` wrote."""
+    database = rocksdict.Rdict(folder, options)
+    try:
+        database.ingest_external_file([str(path)])
+    except Exception as error:
+        if _NO_TABLE_ALONE not in str(error):
+            raise
+        return False
+    finally:
+        database.close()
+    return True
+
+
+def _repair(path: Path, folder: str, options: Any) -> None:
+    """Make a database of a link to one table that RocksDB wrote, and to nothing else.
+
+    One that `fill` wrote would be passed over: it does not say which column family it is of.
+    """
+    rocksdict.Rdict.destroy(folder, options)
+    Path(folder).mkdir(exist_ok=True)
+    (Path(folder) / path.name).symlink_to(path.resolve())
+    rocksdict.Rdict.repair(folder, options)
 
 
 def _mirror(path: Path) -> TemporaryDirectory[str]:

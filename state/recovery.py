@@ -7,7 +7,7 @@ import hashlib
 import json
 import secrets
 import struct
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import msgspec
@@ -17,8 +17,8 @@ from ktsafe import Schema
 from ktsafe.state import keys
 from ktsafe.state.database import Database
 from ktsafe.state.folder import corrupted
-from ktsafe.state.ledger import EMPTY
-from ktsafe.state.registers import Mark, Origins, VertexRecord
+from ktsafe.state.ledger import EMPTY, Writes
+from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord
 from ktsafe.state.resident import ResidentGraph
 from ktsafe.state.store import Position
 
@@ -91,6 +91,27 @@ def initialize(database: Database, schema: Schema) -> None:
     )
     batch.write(keys.LEDGER, dict(EMPTY))
     database.commit(batch)
+
+
+def meta_rows(
+    origins: Origins,
+    attributes: list[str],
+    positions: Mapping[Origin, Position],
+    identity: Mapping[str, str] | None,
+    progress: Progress,
+) -> Writes:
+    """Return the rows of `meta` that go with what is written; origins may become more."""
+    rows: Writes = {
+        keys.position_key(origins.number(*at)): msgspec.msgpack.encode(tuple(position))
+        for at, position in positions.items()
+    }
+    # Both lists are short, and writing them always leaves no way to forget it.
+    rows[keys.META_ORIGINS] = msgspec.json.encode(origins.names)
+    rows[keys.META_ATTRIBUTES] = msgspec.json.encode(attributes)
+    if identity is not None:
+        rows[keys.META_IDENTITY] = msgspec.json.encode(dict(identity))
+    rows[keys.META_PROGRESS] = msgspec.msgpack.encode(progress)
+    return rows
 
 
 def is_blank(database: Database) -> bool:

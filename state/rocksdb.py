@@ -38,7 +38,7 @@ from ktsafe.state.folder import (
 from ktsafe.state.frozen_cut import FrozenCut
 from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
 from ktsafe.state.opening import check_schema, open_database, open_witness
-from ktsafe.state.recovery import Progress, Recovered, decode_record, recover
+from ktsafe.state.recovery import Progress, Recovered, decode_record, meta_rows, recover
 from ktsafe.state.registers import VertexRecord
 from ktsafe.state.resident import Touched
 from ktsafe.state.snapshot import GraphSnapshot
@@ -272,15 +272,6 @@ class RocksDBStore(GraphStore):
         """Write all of a commit in one synced batch, then move the resident positions on."""
         batch = self._database.batch()
         self._put_graph(batch, touched)
-        meta: Writes = {}
-        for (topic, partition), position in positions.items():
-            origin = self._graph.origins.number(topic, partition)
-            meta[keys.position_key(origin)] = msgspec.msgpack.encode(tuple(position))
-        # Both lists are short, and writing them always leaves no way to forget it.
-        meta[keys.META_ORIGINS] = msgspec.json.encode(self._graph.origins.names)
-        meta[keys.META_ATTRIBUTES] = msgspec.json.encode(self._graph.attributes)
-        if identity is not None:
-            meta[keys.META_IDENTITY] = msgspec.json.encode(dict(identity))
         commits = self._progress.commits + 1
         progress = Progress(
             commits=commits,
@@ -291,7 +282,8 @@ class RocksDBStore(GraphStore):
             n_ended=self._graph.vertices.n_ended,
             n_scrubbed=self._progress.n_scrubbed,
         )
-        meta[keys.META_PROGRESS] = msgspec.msgpack.encode(progress)
+        graph = self._graph
+        meta = meta_rows(graph.origins, graph.attributes, positions, identity, progress)
         batch.write(keys.META, meta)
         batch.write(keys.LEDGER, ledger)
         self._database.commit(batch)

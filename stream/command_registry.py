@@ -37,8 +37,8 @@ SECTIONS: Final[dict[str, dict[str, Place]]] = {
     "The service": {
         "demo": Place("demo", "demo"),
         "run": Place("run", "run"),
-        "config": Place("config", "app"),
-        "topics": Place("topics", "app"),
+        "config": Place("config", "config"),
+        "topics": Place("topics", "topics"),
         "feed": Place("feed", "app"),
     },
     "A running service": {
@@ -63,7 +63,7 @@ Examples:
   ktsafe demo                           a network, a year, thirteen verified releases in ./var
   ktsafe anonymize --vertices people.csv --edges ties.csv --schema schema.toml \\
       --out release --audit private     one graph, one release
-  ktsafe config example > ktsafe.toml   a configuration with every key, to start a service from
+  ktsafe config > ktsafe.toml           a configuration with every key, to start a service from
   ktsafe COMMAND --help                 what a command does, and its options"""
 
 OLD: Final = {
@@ -72,6 +72,13 @@ OLD: Final = {
     "report": Place("old_names", "report"),
 }
 """Names that commands had before: not listed, and understood until the next version."""
+OLD_WORDS: Final[dict[tuple[str, ...], tuple[str, ...]]] = {
+    ("config", "check"): ("config",),
+    ("config", "example"): ("config",),
+    ("topics", "check"): ("topics",),
+    ("topics", "create"): ("topics", "--create"),
+}
+"""Words that command lines began with before, and those of now: understood as long."""
 
 PLACES: Final = {name: place for section in SECTIONS.values() for name, place in section.items()}
 
@@ -164,6 +171,17 @@ def ktsafe(
     ] = False,
 ) -> None:
     """Publish a social network's graph, release by release, without giving its people away."""
+
+
+def current(words: list[str]) -> list[str]:
+    """Return a command line in the words of now.
+
+    Examples
+    --------
+    >>> current(["topics", "create", "ktsafe.toml"])
+    ['topics', '--create', 'ktsafe.toml']
+    """
+    return [*OLD_WORDS.get(tuple(words[:2]), tuple(words[:2])), *words[2:]]
 
 
 def summary_at(place: Place) -> str:

@@ -8,7 +8,7 @@
 | exit (5); wait for room at the start     | `StateFull`                                     |
 | refuse to start or go on, restore (4)    | `StateCorrupted`, `StateUnusable`, `StateMismatch`, `StateLocked` |
 | refuse to start, name source or sink (6) | `SourceMismatch`, `OffsetLost`, `SinkConflict`  |
-| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `Worthless`, `FoundByAttack` |
+| withhold the release, alert; CLI: (1)    | `NotKTSafe`, `Infeasible`, `BelowMinimumUtility`, `FoundByAttack` |
 | withhold the first release; CLI: (2)     | `AbsentFromGraph`                               |
 """  # noqa: E501 -- a table
 
@@ -17,7 +17,7 @@ from __future__ import annotations
 import enum
 
 from ktsafe.connectors.errors import OffsetLost, SinkConflict, SourceMismatch, Unavailable
-from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe, Worthless
+from ktsafe.errors import BelowMinimumUtility, Infeasible, KtsafeError, NotKTSafe
 from ktsafe.state.errors import StateError, StateFull
 
 
@@ -56,7 +56,7 @@ def exit_code(error: Exception) -> Exit:
     match error:
         case Refused():
             return error.code
-        case NotKTSafe() | Infeasible() | Worthless() | FoundByAttack():
+        case NotKTSafe() | Infeasible() | BelowMinimumUtility() | FoundByAttack():
             return Exit.UNSAFE
         case StateFull():
             return Exit.UNAVAILABLE

@@ -45,7 +45,7 @@ def neighbour_runs(
     pointer = np.zeros(n + 1, dtype=np.int64)
     column = np.empty(indices.shape[0], dtype=np.int32)
     count = np.empty(indices.shape[0], dtype=np.int32)
-    members = np.empty(max(degree_max, 1), dtype=np.int32)
+    members = np.empty(max(degree_max, 1), dtype=np.int64)
     filled = 0
     for r in range(n):
         v = vertices[r]

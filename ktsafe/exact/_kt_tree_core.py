@@ -132,7 +132,7 @@ def swap_members(
     int
         By how much the deviation grew; at most 0.
     """
-    values = np.empty(np.diff(places.first).max(), np.int32)
+    values = np.empty(len(places.members), np.int32)
     total = 0
     for _ in range(n_swaps):
         u = np.int64(movers[int(rng.random() * len(movers))])

@@ -277,7 +277,10 @@ def show_all(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> 
 @kernel
 def exchange_all(state: MatchingState, nodes_max: int) -> None:
     """Show hidden candidates that gain more than those which must be hidden for them."""
-    if len(state.gain) == 0 or state.top[0] - state.gain.min() <= LITTLE:
+    least = np.inf
+    for gain in state.gain:
+        least = min(least, gain)
+    if state.top[0] - least <= LITTLE:
         return
     for edge in range(len(state.gain)):
         if state.is_shown[edge]:

@@ -13,7 +13,7 @@ from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.columns import Columns, exchanged_and_checked
 from ktsafe.columns.repeated import WEIGHT
-from ktsafe.errors import AbsentFromGraph, InvalidGraph, InvalidParams, Worthless
+from ktsafe.errors import AbsentFromGraph, BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.generalization.advice import POOR, Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
@@ -119,7 +119,7 @@ def protect(
         a graph are told at once (`SeveralFaults`), with the rows concerned.
     NotKTSafe
         If the strict verifier does not pass the release.
-    Worthless
+    BelowMinimumUtility
         If the release shows less than `min_f1`; the hint is what would show more.
 
     Notes
@@ -275,7 +275,7 @@ def _check_utility(found: Protected, min_f1: float) -> None:
 
     Raises
     ------
-    Worthless
+    BelowMinimumUtility
     """
     ties, people = found.utility.edges, found.utility.vertices
     shown = ties.f1 if ties.true else people.recall
@@ -284,4 +284,4 @@ def _check_utility(found: Protected, min_f1: float) -> None:
     advice = found.provenance.advice or _advice(found.provenance.given, found.params)
     said = f"F1 of ties is {shown:.2f}, min_f1 is {min_f1:g}. {advice}"
     how = "" if found.provenance.advice else ' generalize="auto" does that.'
-    raise Worthless("below_min_f1", hint=said + how)
+    raise BelowMinimumUtility("below_min_f1", hint=said + how)

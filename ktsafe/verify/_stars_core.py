@@ -105,7 +105,8 @@ def wide_rows(
     pointer = np.zeros(n_rows * n_columns + 1, dtype=np.int64)
     column = np.empty(capacity, dtype=np.int32)
     count = np.empty(capacity, dtype=np.int64)
-    members = np.empty(size_max, dtype=np.int32)
+    # Of the type that others sort, too: a sort is compiled for each.
+    members = np.empty(size_max, dtype=np.int64)
     filled = 0
     for r in range(n_rows):
         degree = indptr[r + 1] - indptr[r]

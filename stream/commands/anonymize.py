@@ -17,7 +17,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from ktsafe.errors import InvalidGraph, InvalidParams, Worthless
+from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
 from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
@@ -292,13 +292,13 @@ def _check_f1(usefulness: dict[str, Any], min_f1: float) -> None:
 
     Raises
     ------
-    Worthless
+    BelowMinimumUtility
     """
     ties, people = usefulness["edges"], usefulness["vertices"]
     worth = ties["f1"] if ties["true"] else people["recall"]
     if worth is not None and worth < min_f1:
         hint = "`ktsafe advise` says what would show more, and --generalize auto does it."
-        raise Worthless("below_min_f1", hint=hint)
+        raise BelowMinimumUtility("below_min_f1", hint=hint)
 
 
 def _attacked(

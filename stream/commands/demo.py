@@ -132,7 +132,7 @@ def demo(
     typer.echo(
         f"try       {program} verify {folder / 'releases'}\n"
         f"          {program} audit {folder / 'releases'} --map {folder / 'state' / 'audit'}\n"
-        f"          {program} config example, to write your own configuration",
+        f"          {program} config, to write your own configuration",
         err=True,
     )
     return Exit.OK

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from ktsafe.stream.monitoring.summary import Counts
 
 CONFIG: Final = """\
-# Written by `ktsafe next`, which reads it each time; `ktsafe config example` tells every key.
+# Written by `ktsafe next`, which reads it each time; `ktsafe config` tells every key.
 schema_file = "schema.toml"
 
 [privacy]

@@ -1,4 +1,4 @@
-"""`ktsafe topics`: create or check the Kafka topics that a configuration names."""
+"""`ktsafe topics`: check or create the Kafka topics that a configuration names."""
 
 from __future__ import annotations
 
@@ -14,38 +14,33 @@ if TYPE_CHECKING:
     from ktsafe.connectors.kafka_settings import KafkaSettings
     from ktsafe.connectors.kafka_topics import TopicSpec
 
-app = typer.Typer(help="Create or check Kafka topics.", no_args_is_help=True)
 
-_Wait = Annotated[
-    float, typer.Option("--wait", min=0.1, help="Seconds to wait for the cluster, at most.")
-]
-
-
-@app.command("create")
-def create(
+def topics(
     config: Config,
+    create: Annotated[
+        bool, typer.Option("--create", help="Create those that do not exist yet.")
+    ] = False,
     partitions: Annotated[int, typer.Option(min=1, help="Partitions of the events topic.")] = 3,
     replication: Annotated[int, typer.Option(help="Replicas; -1 is the cluster's default.")] = -1,
-    wait: _Wait = 10.0,
+    wait: Annotated[
+        float, typer.Option(min=0.1, help="Seconds to wait for the cluster, at most.")
+    ] = 10.0,
     as_json: Json = False,
 ) -> int:
-    """Create the topics that do not exist yet, with the settings that the service needs."""
-    from ktsafe.connectors.kafka_topics import create_topics
+    """Check the Kafka topics, or create them; 0 only if they are as the service needs them.
+
+    With `--create` topics that do not exist yet get the settings that the service needs, and the
+    others are left as they are.
+    """
+    from ktsafe.connectors.kafka_topics import check_topics, create_topics
 
     kafka, specs = _specs(config, partitions, replication, wait)
-    created = create_topics(kafka, specs)
-    found = [spec.name for spec in specs if spec.name not in created]
-    lines = [f"{name}: created" for name in created] + [f"{name}: there" for name in found]
-    say({"created": created, "found": found}, "\n".join(lines), as_json=as_json)
-    return Exit.OK
-
-
-@app.command("check")
-def check(config: Config, wait: _Wait = 10.0, as_json: Json = False) -> int:
-    """Check the Kafka topics; the exit code is 0 only if they are as the service needs them."""
-    from ktsafe.connectors.kafka_topics import check_topics
-
-    kafka, specs = _specs(config, 1, -1, wait)
+    if create:
+        created = create_topics(kafka, specs)
+        found = [spec.name for spec in specs if spec.name not in created]
+        lines = [f"{name}: created" for name in created] + [f"{name}: there" for name in found]
+        say({"created": created, "found": found}, "\n".join(lines), as_json=as_json)
+        return Exit.OK
     problems = check_topics(kafka, specs)
     lines = problems or [f"{spec.name}: as it should be" for spec in specs]
     say({"problems": problems}, "\n".join(lines), as_json=as_json)

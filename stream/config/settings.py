@@ -226,7 +226,7 @@ def load_kafka(path: Path) -> KafkaSettings:
         found = msgspec.convert(document, dict[str, KafkaSettings])
     except msgspec.ValidationError as error:
         msg = f"{path}: {config_error_text(error, KafkaSettings)}"
-        raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
+        raise ConfigError(msg, hint="`ktsafe config` prints every key.") from error
     return found["kafka"].resolved(path.parent.resolve())
 
 
@@ -261,7 +261,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         config: Config = msgspec.convert(document, decoded)
     except msgspec.ValidationError as error:
         msg = f"{name}: {config_error_text(error, decoded)}"
-        raise ConfigError(msg, hint="`ktsafe config example` prints every key.") from error
+        raise ConfigError(msg, hint="`ktsafe config` prints every key.") from error
     _check_together(config, name)
     _check_private(config, Site(base), name)
     _check_figures(config.metrics, name)

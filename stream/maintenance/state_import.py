@@ -1,6 +1,6 @@
 """Takes over a graph that exists already, so that its history need not be replayed.
 
-    files ──commits──▶ <private>/store.importing ──rename──▶ <private>/store
+    files ──tables──▶ <private>/store.importing ──rename──▶ <private>/store
 
 Everything in the files holds from one moment on; the feed goes on from the offsets that belong to
 that moment. An import that is interrupted leaves the folder with the first name, which no service
@@ -12,20 +12,24 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import shutil
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import islice
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
+from itertools import islice, repeat
 from pathlib import Path
 from typing import Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe import MISSING, Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
 from ktsafe.errors import InvalidGraph
-from ktsafe.state.changes import Change, EdgeAdd, Stamp, VertexUpsert
+from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
-from ktsafe.state.rocksdb import RocksDBStore
-from ktsafe.state.store import GraphStore, Position
+from ktsafe.state.opening import open_database
+from ktsafe.state.store import Position
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import csv_rows
 from ktsafe.stream.ingest import events
@@ -33,7 +37,9 @@ from ktsafe.stream.process.private_folder import IMPORTING, STORE
 
 IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""
-CHANGES_AT_ONCE: Final = 5_000
+ROWS_AT_ONCE: Final = 10_000
+MEMO_MAX: Final = 1 << 14
+"""Texts per attribute that are looked at once; measures may have many."""
 
 Progress = Callable[[str, float], None]
 
@@ -169,20 +175,17 @@ def import_graph(
         hint = "there is a state already, and an import is a beginning. Name an empty folder."
         raise StateUnusable("import state", str(private), hint)
     _clear(partial, schema)
-    store = RocksDBStore.open(partial, schema)
-    try:
-        known = _import_vertices(store, vertices, schema, at_us, progress)
-        n_lines, loops = _import_edges(store, edges, known, at_us, progress)
+    with closing(BulkLoad(partial, schema)) as load:
+        numbers = _import_vertices(load, vertices, schema, at_us, progress)
+        ends, lines, loops = _read_edges(edges, numbers, progress)
+        progress(f"{len(ends):,} ties are sorted", 0.9)
+        n_edges = load.add_edges(Registered((IMPORT_TOPIC, 1), at_us), ends, lines)
         positions = {(at.topic, at.partition): Position(n, at_us) for at, n in feed.offsets.items()}
-        store.commit([], positions, source_identity=feed.identity)
-        counts = store.counts()
-    finally:
-        store.close()
+        load.finish(positions, feed.identity)
     with usable("import state", target):
         partial.rename(target)
         sync_folder(private)
-    n_edges = counts["edges"]
-    return Imported(counts["vertices"], n_edges, n_lines - loops - n_edges, loops)
+    return Imported(len(numbers), n_edges, len(ends) - n_edges, loops)
 
 
 def _clear(partial: Path, schema: Schema) -> None:
@@ -190,7 +193,7 @@ def _clear(partial: Path, schema: Schema) -> None:
     if not partial.exists():
         return
     try:
-        RocksDBStore.open(partial, schema, accept_schema=True).close()
+        open_database(partial, schema).close()
     except StateLocked:
         raise
     except StateError:
@@ -200,73 +203,76 @@ def _clear(partial: Path, schema: Schema) -> None:
 
 
 def _import_vertices(
-    store: GraphStore, path: Path, schema: Schema, at_us: int, progress: Progress
-) -> set[str]:
-    """Commit every vertex of the file; return their ids."""
-    known: set[str] = set()
+    load: BulkLoad, path: Path, schema: Schema, at_us: int, progress: Progress
+) -> dict[str, int]:
+    """Load every vertex of the file; return the numbers of their ids."""
+    numbers: dict[str, int] = {}
+    stored = [_Stored(schema, name) for name in schema.attributes]
 
-    def changes(rows: Iterator[tuple[int, list[str]]]) -> Iterator[Change]:
+    def people(
+        rows: Iterator[tuple[int, list[str]]],
+    ) -> Iterator[tuple[int, str, list[str | None]]]:
         for line, (vertex, *values) in rows:
-            if vertex in known:
+            if vertex in numbers:
                 raise InvalidGraph(f"{path}, line {line}: an id for the second time.")
             try:
                 events.check_id(vertex)
-                attributes = {
-                    name: _stored(schema, name, value)
-                    for name, value in zip(schema.attributes, values, strict=True)
-                }
+                texts = [table[value] for table, value in zip(stored, values, strict=True)]
             except events.MalformedEvent as error:
                 msg = f"{path}, line {line}: {error.reason} ({error.detail})."
                 raise InvalidGraph(msg) from None
-            known.add(vertex)
-            yield VertexUpsert(Stamp(at_us, IMPORT_TOPIC, 0, line), vertex, attributes)
+            numbers[vertex] = len(numbers)
+            if len(numbers) % ROWS_AT_ONCE == 0:
+                progress(f"{len(numbers):,} vertices", 0.0)
+            yield line, vertex, texts
 
     with csv_rows(path, ["id", *schema.attributes]) as rows:
-        for n in _commit_all(store, changes(rows)):
-            progress(f"{n:,} vertices", 0.0)
-    return known
+        load.add_vertices(Registered((IMPORT_TOPIC, 0), at_us), people(rows))
+    progress(f"{len(numbers):,} vertices", 0.3)
+    return numbers
 
 
-def _stored(schema: Schema, name: str, text: str) -> str | None:
-    """Return an attribute as the store keeps it: as written, None where it is missing."""
-    if text in {"", MISSING}:
-        return None
-    try:
-        schema.category(name, text)
-    except InvalidGraph:
-        raise events.MalformedEvent("bad_attribute", f"{name} must be a number") from None
-    return events.attribute_text(text)
+class _Stored(dict[str, str | None]):
+    """What the store keeps for a text of an attribute: as written, None where it is missing."""
+
+    def __init__(self, schema: Schema, name: str) -> None:
+        super().__init__(dict.fromkeys(("", MISSING)))
+        self._schema = schema
+        self._name = name
+
+    def __missing__(self, text: str) -> str | None:
+        try:
+            self._schema.category(self._name, text)
+        except InvalidGraph:
+            detail = f"{self._name} must be a number"
+            raise events.MalformedEvent("bad_attribute", detail) from None
+        found = events.attribute_text(text)
+        if len(self) < MEMO_MAX:
+            self[text] = found
+        return found
 
 
-def _import_edges(
-    store: GraphStore, path: Path, known: set[str], at_us: int, progress: Progress
-) -> tuple[int, int]:
-    """Commit every edge of the file; return how many lines there are, and how many are loops."""
-    n_lines = loops = 0
-
-    def changes(rows: Iterator[tuple[int, list[str]]]) -> Iterator[Change]:
-        nonlocal n_lines, loops
-        for line, (source, target) in rows:
-            if source not in known or target not in known:
-                msg = f"{path}, line {line}: names a vertex that the other file does not list."
-                raise InvalidGraph(msg)
-            n_lines += 1
-            if source == target:
-                loops += 1
-            else:
-                yield EdgeAdd(Stamp(at_us, IMPORT_TOPIC, 1, line), source, target)
-
+def _read_edges(
+    path: Path, numbers: Mapping[str, int], progress: Progress
+) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
+    """Return the ends of every edge of the file, the lines they are on, and how many are loops."""
+    blocks = [(np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64))]
+    n_lines = 0
     with csv_rows(path, ["source", "target"]) as rows:
-        for n in _commit_all(store, changes(rows)):
-            progress(f"{n:,} ties", 0.5)
-    return n_lines, loops
-
-
-def _commit_all(store: GraphStore, changes: Iterable[Change]) -> Iterator[int]:
-    """Commit changes, some at a time; yield how many it were so far."""
-    done = 0
-    following = iter(changes)
-    while some := list(islice(following, CHANGES_AT_ONCE)):
-        store.commit(some, {})
-        done += len(some)
-        yield done
+        while block := list(islice(rows, ROWS_AT_ONCE)):
+            lines = np.array([line for line, _ in block], dtype=np.int64)
+            ids = [vertex for _, ends in block for vertex in ends]
+            found = map(numbers.get, ids, repeat(-1))
+            ends = np.fromiter(found, dtype=np.int32, count=len(ids)).reshape(-1, 2)
+            unknown = lines[(ends < 0).any(axis=1)]
+            if len(unknown):
+                msg = (
+                    f"{path}, line {unknown[0]}: names a vertex that the other file does not list."
+                )
+                raise InvalidGraph(msg)
+            n_lines += len(block)
+            progress(f"{n_lines:,} ties", 0.3)
+            is_tie = ends[:, 0] != ends[:, 1]
+            blocks.append((ends[is_tie], lines[is_tie]))
+    ends, lines = (np.concatenate(columns) for columns in zip(*blocks, strict=True))
+    return ends, lines, n_lines - len(ends)

@@ -37,7 +37,7 @@ REMEDIES: Final = {
         "*absent*: nobody has what [attributes] names; correct it, or list it in `expect_absent`; "
         "*infeasible*: k or alpha ask for more than the network has; *attacked*: see "
         "`KtsafeAttackAbovePromise`; *costs_more_than_nothing*, *below_min_f1*: see *Releases that "
-        "are not worth publishing*; *unsafe*, *error*: keep log and audit folder, report",
+        "are below the minimum utility*; *unsafe*, *error*: keep log and audit folder, report",
     ),
     "KtsafeCandidatesBelowK": Remedy(
         "`ktsafe audit` on all releases of the sequence",
@@ -105,7 +105,7 @@ REMEDIES: Final = {
     ),
     "KtsafeHeldBackLong": Remedy(
         "dashboard *privacy*: people held back, and for how long",
-        'nothing is wrong; `[sequence] births = "pad"` shows newcomers of rare kinds, at a cost',
+        'nothing is wrong; `[sequence] births = "pad"` shows newcomers of rare classes, at a cost',
     ),
 }
 """By alert, in the runbook's order."""

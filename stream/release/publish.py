@@ -25,7 +25,13 @@ from typing import Protocol, TypeVar
 from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle, ReleaseSink
 from ktsafe.connectors.errors import SinkConflict, Unavailable
 from ktsafe.connectors.regular_files import digest_regular, is_passing
-from ktsafe.errors import AbsentFromGraph, Infeasible, NotKTSafe, OperationFailed, Worthless
+from ktsafe.errors import (
+    AbsentFromGraph,
+    BelowMinimumUtility,
+    Infeasible,
+    NotKTSafe,
+    OperationFailed,
+)
 from ktsafe.state.errors import StateCorrupted, StateError
 from ktsafe.state.ledger import Ledger, PendingCut, ReleaseRecord, SequenceRecord, Status
 from ktsafe.state.snapshot import GraphSnapshot
@@ -234,7 +240,7 @@ class Publisher:
                 count=len(error.attributes) or error.n_values,
             )
             self._withhold("absent", error)
-        except Worthless as error:
+        except BelowMinimumUtility as error:
             self._withhold(error.reason, error)
         except FoundByAttack as error:
             self._withhold("attacked", error)

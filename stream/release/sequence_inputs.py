@@ -63,7 +63,7 @@ def check_inputs(sequence: SequenceRecord, digest: str) -> None:
             "sequence of releases, and the configuration differs from what this state began with, "
             "or a version before 41a828f began it: none of today's can continue such a sequence. "
             "Restore the configuration (or that version), or begin a new sequence with `ktsafe "
-            "rebase`, which lets readers of releases before and after it link them."
+            "rebase`: readers can then link the old sequence to the new one."
         )
         raise StateMismatch("open state", f"sequence {sequence.sequence_id}", hint)
 

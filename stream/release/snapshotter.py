@@ -167,7 +167,7 @@ class Snapshotter:
             If the staged bytes are found unsafe: they must not be published.
         Infeasible
             If there is no safe release of this graph.
-        Worthless
+        BelowMinimumUtility
             If the release is safe and says too little of the true ties.
         FoundByAttack
             If attacks find more than it promises, and such releases are held back.

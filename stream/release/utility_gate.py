@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from ktsafe.audit import Usefulness
-from ktsafe.errors import Worthless
+from ktsafe.errors import BelowMinimumUtility
 
 HINT: Final = "Fewer quasi-identifiers or a smaller k let more ties be shown."
 
@@ -25,11 +25,11 @@ def check_utility(found: Usefulness, min_f1: float) -> None:
 
     Raises
     ------
-    Worthless
+    BelowMinimumUtility
         If its edge cost exceeds the number of true ties, or its F1 falls below the floor.
     """
     if found.costs_more_than_nothing:
-        raise Worthless("costs_more_than_nothing", hint=HINT)
+        raise BelowMinimumUtility("costs_more_than_nothing", hint=HINT)
     f1 = found.edges.f1
     if f1 is not None and f1 < min_f1:
-        raise Worthless("below_min_f1", hint=HINT)
+        raise BelowMinimumUtility("below_min_f1", hint=HINT)

@@ -30,15 +30,15 @@ HOW_TO_READ: Final = (
     (
         "For the number of true ties, multiply those shown by the share of them that is true, and "
         "divide by the share of true ties that are shown. Both differ between groups of people, so "
-        "do not do that for the ties between two kinds."
+        "do not do that for the ties between two classes."
     ),
     (
         "Do not conclude from the graph how far alike people keep to each other, how many ties one "
-        "group has and another has not, or that two kinds have no ties. Ask `ktsafe.read`: its "
+        "group has and another has not, or that two classes have no ties. Ask `ktsafe.read`: its "
         "intervals come from statistics.json. Without that file, leave these questions open."
     ),
     (
-        "A pair of kinds without any tie between them is not shown, which is not zero; the "
+        "A pair of classes without any tie between them is not shown, which is not zero; the "
         "manifest lists such pairs."
     ),
     (
@@ -77,11 +77,11 @@ def public_content(
 
 
 def _not_shown(manifest: Manifest) -> list[str]:
-    """Return how many pairs of kinds the manifest lists as dark."""
+    """Return how many pairs of classes the manifest lists as dark."""
     if manifest.dark is None or manifest.classes is None:
         return []
     n = len(manifest.classes)
-    return [f"Not shown here are {len(manifest.dark):,} of {n * (n + 1) // 2:,} pairs of kinds."]
+    return [f"Not shown here are {len(manifest.dark):,} of {n * (n + 1) // 2:,} pairs of classes."]
 
 
 def page(content: Mapping[str, Any]) -> str:

@@ -23,9 +23,9 @@ READS: Final = {
     "Clustering": "ratio of the clustering coefficients (smaller / larger)",
     "Communities": "agreement of communities beyond chance, relative to two runs on the true graph "
     "(where these do not agree: modularity)",
-    "Mixing": "1 less how far ties between two values are off, mean over pairs of values",
+    "Mixing": "1 - relative error of the ties between two values, mean over pairs of values",
     "Centrality": "share of the true top 1% by PageRank (at least 10 people) that stays in it",
-    "Attributes": "1 less how far the values of an attribute move, mean over attributes",
+    "Attributes": "1 - distance of the shares of the values of an attribute, mean over attributes",
 }
 """The parts of the score and how to read each; all are from 0 to 1, and 1 is the truth."""
 

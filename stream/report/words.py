@@ -52,7 +52,7 @@ ASSESSED: Final = {
 
 KINDS: Final = {
     "by_true_degree": ("ties", "how many true ties they have"),
-    "by_class_size": ("of a kind", "how many people have their quasi-identifiers"),
+    "by_class_size": ("of a class", "how many people have their quasi-identifiers"),
 }
 """Groups of people: where the private audit tells of them, and by what they are told apart."""
 

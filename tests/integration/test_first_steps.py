@@ -53,7 +53,7 @@ def test_what_cannot_be_applied_is_read_from_its_topic(
 ) -> None:
     """Letters come with place, reason and content, in any partition; others' records do not."""
     config = configuration(tmp_path, cluster)
-    assert run_command(["topics", "create", str(config)]) == Exit.OK
+    assert run_command(["topics", str(config), "--create"]) == Exit.OK
     (tmp_path / "feed.jsonl").write_text('{"type": "vertex.explode"}\n\n{"type": 7}\n')
     sent = ["feed", "send", str(tmp_path / "feed.jsonl"), "--to", str(config)]
     assert run_command([*sent, "--per-second", "20", "--json"]) == Exit.OK
@@ -78,7 +78,7 @@ def test_what_is_no_feed_is_not_sent(
 ) -> None:
     """The file and the line are named, and the topic stays empty."""
     config = configuration(tmp_path, cluster)
-    assert run_command(["topics", "create", str(config)]) == Exit.OK
+    assert run_command(["topics", str(config), "--create"]) == Exit.OK
     (tmp_path / "feed.jsonl").write_text(f'{{"type": "vertex.upsert", "id": "a"}}\n{line}\n')
     sent = ["feed", "send", str(tmp_path / "feed.jsonl"), "--to", str(config)]
     assert run_command(sent) == Exit.USAGE

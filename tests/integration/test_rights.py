@@ -7,6 +7,7 @@ import json
 import os
 import secrets
 import shutil
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
@@ -38,6 +39,13 @@ AUTHORIZER = {
 }
 PATIENT = "request_timeout_s = 10\nretry_for_s = 2\nmetadata_max_age_s = 1\n"
 NEEDED = ["read events", "write releases", "read releases", "transactions", "write letters"]
+WITHDRAWN = [
+    (["read events"], "may no longer be read"),
+    (["write releases"], "sink did not confirm, offering again"),
+    (["read releases"], "sink did not confirm, offering again"),
+    (["transactions"], "sink did not confirm, offering again"),
+    (["write letters", "describe letters"], "dead letters cannot be written, ingest waits"),
+]
 _numbers = itertools.count(1)
 
 LATER = ("2026-05-31T00:00:00Z", "2026-06-20T00:00:00Z")
@@ -174,10 +182,10 @@ def test_a_check_says_which_right_is_missing(
 ) -> None:
     """From no right at all to all of them: what is told is true at each step."""
     kinds = place.rights
-    assert run_command(["topics", "check", place.config]) == Exit.USAGE
+    assert run_command(["topics", place.config]) == Exit.USAGE
     assert "access rights to this topic" in capsys.readouterr().err
     broker.give(*(right for name, right in kinds.items() if "describe" in name))
-    assert run_command(["topics", "check", place.config]) == Exit.MISMATCH
+    assert run_command(["topics", place.config]) == Exit.MISMATCH
     told = capsys.readouterr().out
     assert f"{place.topics[Role.EVENTS]}: this user may not READ" in told
     assert f"{place.topics[Role.RELEASES]}: this user may not WRITE" in told
@@ -185,23 +193,23 @@ def test_a_check_says_which_right_is_missing(
     assert told.count("DESCRIBE_CONFIGS") == 3
     assert "None" not in told
     broker.give(*kinds.values())
-    assert run_command(["topics", "check", place.config]) == Exit.MISMATCH
+    assert run_command(["topics", place.config]) == Exit.MISMATCH
     told = capsys.readouterr().out
     assert "may not READ" not in told
     assert "may not WRITE" not in told
     assert told.count("change none") == 3
     broker.give(*configs(place))
-    assert run_command(["topics", "check", place.config]) == Exit.OK
+    assert run_command(["topics", place.config]) == Exit.OK
     assert capsys.readouterr().out.count("as it should be") == 3
 
 
-@pytest.mark.parametrize("missing", NEEDED)
-def test_a_right_that_was_never_there_ends_the_start(
-    broker: Guarded, place: Place, missing: str
-) -> None:
+def test_a_right_that_was_never_there_ends_the_start(broker: Guarded, place: Place) -> None:
     """A mistake of the settings is not waited for: exit 2, and where to look."""
-    broker.give(*(right for name, right in place.rights.items() if name != missing))
-    refuses(place.site, Exit.USAGE, "access rights")
+    for missing in NEEDED:
+        given = [right for name, right in place.rights.items() if name != missing]
+        broker.give(*given)
+        refuses(place.site, Exit.USAGE, "access rights")
+        broker.take(*given)
     broker.give(*place.rights.values())
     place.site.site.drain()
     assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3
@@ -214,40 +222,48 @@ def test_without_the_group_only_lag_tools_know_less(broker: Guarded, place: Plac
     assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3
 
 
-@pytest.mark.parametrize(
-    ("taken", "words"),
-    [
-        (["read events"], "may no longer be read"),
-        (["write releases"], "sink did not confirm, offering again"),
-        (["read releases"], "sink did not confirm, offering again"),
-        (["transactions"], "sink did not confirm, offering again"),
-        (["write letters", "describe letters"], "dead letters cannot be written, ingest waits"),
-    ],
-)
-def test_a_right_that_is_withdrawn_is_waited_for(
-    broker: Guarded, place: Place, taken: list[str], words: str
+def withdraw_and_give_back(
+    broker: Guarded,
+    place: Place,
+    process: subprocess.Popen[bytes],
+    month: int,
+    taken: list[str],
+    words: str,
 ) -> None:
-    """The service says so, lives on, and goes on when the right is back, without a restart."""
+    """Take rights from a running service until it says so in these words; all comes in after."""
+    rights = [place.rights[name] for name in taken]
+    broker.take(*rights)
+    logged, before = len(place.site.log()), place.site.applied()
+    first = {
+        "type": "vertex.upsert",
+        "id": f"late-{month}",
+        "time": f"2026-{month:02}-01T00:00:00Z",
+    }
+    last = {**first, "id": f"last-{month}", "time": f"2026-{month:02}-20T00:00:00Z"}
+    topic = place.topics[Role.EVENTS]
+    running.send(broker.plain, topic, [[first, {"type": "nonsense"}, last]])
+    seconds_until(lambda: words in place.site.log()[logged:], process)
+    broker.give(*rights)
+    seconds_until(lambda: place.site.applied() >= before + 2, process)
+
+
+def test_a_right_that_is_withdrawn_is_waited_for(broker: Guarded, place: Place) -> None:
+    """The service says so, lives on, and goes on when the right is back, without a restart.
+
+    Each right of `WITHDRAWN` is taken from the same process in turn, two months of the feed apart,
+    so that there is something to publish.
+    """
     broker.give(*place.rights.values())
     process = place.site.site.start()
     try:
         seconds_until(lambda: place.site.applied() >= place.events, process)
-        rights = [place.rights[name] for name in taken]
-        topic = place.topics[Role.EVENTS]
-        broker.take(*rights)
-        before = place.site.applied()
-        # Two months on, so that there is something to publish.
-        later = {"type": "vertex.upsert", "id": "late", "time": LATER[0]}
-        last = {**later, "id": "last", "time": LATER[1]}
-        running.send(broker.plain, topic, [[later, {"type": "nonsense"}, last]])
-        seconds_until(lambda: words in place.site.log(), process)
-        broker.give(*rights)
-        seconds_until(lambda: place.site.applied() >= before + 2, process)
+        for month, (taken, words) in enumerate(WITHDRAWN, start=6):
+            withdraw_and_give_back(broker, place, process, month, taken, words)
     finally:
         if process.poll() is None:
             stop(process)
     place.site.site.drain()
-    assert len(place.site.site.releases(place.site.site.folder / "read")) >= 4
+    assert len(place.site.site.releases(place.site.site.folder / "read")) >= 3 + len(WITHDRAWN)
 
 
 def test_a_group_that_is_withdrawn_holds_nothing_up(broker: Guarded, place: Place) -> None:

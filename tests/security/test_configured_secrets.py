@@ -61,16 +61,16 @@ def test_attributes_may_have_any_name(tmp_path):
 
 
 def test_config_check_reads_the_secret(tmp_path, capsys, monkeypatch):
-    """`ktsafe config check` refuses a secret that is missing or open, and passes a private one."""
+    """`ktsafe config` refuses a secret that is missing or open, and passes a private one."""
     path, password = tmp_path / "ktsafe.toml", tmp_path / "password"
     path.write_text(BASE + SASL + 'sasl_password_file = "password"\n')
     monkeypatch.chdir("/")
-    assert run_command(["config", "check", str(path)]) == Exit.USAGE
+    assert run_command(["config", str(path)]) == Exit.USAGE
     assert "password cannot be read" in capsys.readouterr().err
     password.write_text("hidden\n")
     password.chmod(0o644)
-    assert run_command(["config", "check", str(path)]) == Exit.USAGE
+    assert run_command(["config", str(path)]) == Exit.USAGE
     assert f"chmod 600 {password}" in capsys.readouterr().err
     password.chmod(0o600)
-    assert run_command(["config", "check", str(path)]) == Exit.OK
+    assert run_command(["config", str(path)]) == Exit.OK
     assert "hidden" not in "".join(capsys.readouterr())

@@ -123,7 +123,7 @@ def run_without(packages: str, folder: Path, *arguments: str) -> subprocess.Comp
 
 def test_packages_of_the_tests_are_optional(tmp_path: Path) -> None:
     """Without them the program runs."""
-    done = run_without("pyarrow,jsonschema,yaml", tmp_path, "config", "check", "ktsafe.toml")
+    done = run_without("pyarrow,jsonschema,yaml", tmp_path, "config", "ktsafe.toml")
     assert done.returncode == 0, done.stderr
 
 
@@ -136,7 +136,7 @@ def test_parquet_names_its_extra(
         table_bytes(["id"], [["a"]])
 
 
-@pytest.mark.parametrize("line", ["run ktsafe.toml", "demo", "topics check ktsafe.toml"])
+@pytest.mark.parametrize("line", ["run ktsafe.toml", "demo", "topics ktsafe.toml"])
 def test_the_service_names_its_extra(tmp_path: Path, line: str) -> None:
     """Where the library is alone, the service says what to install and begins nothing."""
     done = run_without(SERVICE, tmp_path, *line.split())

@@ -180,25 +180,21 @@ COMMANDS = [
     Mistake("a folder without releases", "verify ."),
     Mistake("a truth without a mapping", "audit . --truth ."),
     Mistake("a window of nothing", "audit . --window 0"),
-    Mistake("no such configuration", "config check nowhere.toml"),
-    Mistake("a configuration that is no TOML", "config check c.toml", {"c.toml": "[source"}),
+    Mistake("no such configuration", "config nowhere.toml"),
+    Mistake("a configuration that is no TOML", "config c.toml", {"c.toml": "[source"}),
     Mistake(
         "a table left out",
-        "config check c.toml",
+        "config c.toml",
         {"c.toml": first(CONFIG, "[state]\nfolder", "[stat]\nfolder")},
     ),
     Mistake(
         "a connector that is none",
-        "config check c.toml",
+        "config c.toml",
         {"c.toml": first(CONFIG, 'kind = "files"', 'kind = "rabbitmq"')},
     ),
-    Mistake(
-        "a key that is none", "config check c.toml", {"c.toml": first(CONFIG, "every", "evry")}
-    ),
-    Mistake(
-        "a pace that is none", "config check c.toml", {"c.toml": first(CONFIG, '"1d"', '"daily"')}
-    ),
-    Mistake("topics where there are files", "topics check c.toml", {"c.toml": CONFIG}),
+    Mistake("a key that is none", "config c.toml", {"c.toml": first(CONFIG, "every", "evry")}),
+    Mistake("a pace that is none", "config c.toml", {"c.toml": first(CONFIG, '"1d"', '"daily"')}),
+    Mistake("topics where there are files", "topics c.toml", {"c.toml": CONFIG}),
     Mistake("events for files", "feed send f.jsonl --to c.toml", {"c.toml": CONFIG, "f.jsonl": ""}),
     Mistake("no such feed", "feed send nowhere.jsonl --to c.toml", {"c.toml": KAFKA}),
     Mistake(

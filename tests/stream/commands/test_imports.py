@@ -55,7 +55,7 @@ def test_help_loads_nothing(arguments: list[str]) -> None:
 def test_a_configuration_is_checked_without_compiler_and_kafka(tmp_path: Path) -> None:
     """It needs the schema of a graph, and nothing that makes, keeps or sends one."""
     (tmp_path / "ktsafe.toml").write_text((ROOT / "stream" / "example.toml").read_text())
-    code, names = loaded("config", "check", str(tmp_path / "ktsafe.toml"))
+    code, names = loaded("config", str(tmp_path / "ktsafe.toml"))
     assert code == 0
     assert names <= {"numpy"}
 

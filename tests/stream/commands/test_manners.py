@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import subprocess
 import sys
@@ -82,9 +83,9 @@ def test_no_state_is_begun_by_what_asks_for_one(
 def test_topics_are_asked_for_as_long_as_was_said(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`topics check` waits ten seconds unless told otherwise."""
-    assert topics.check.__defaults__[0] == 10.0
-    words = ["topics", "check", kafka_config(tmp_path), "--wait", "0.5"]
+    """`topics` waits ten seconds unless told otherwise."""
+    assert inspect.signature(topics.topics).parameters["wait"].default == 10.0
+    words = ["topics", kafka_config(tmp_path), "--wait", "0.5"]
     assert run_command(words) == Exit.UNAVAILABLE
     assert "for at most 0.5 s" in capsys.readouterr().err
 
@@ -92,13 +93,13 @@ def test_topics_are_asked_for_as_long_as_was_said(
 def test_a_feed_that_is_not_there_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """`config check` finds the configuration sound, and says which file is missing."""
+    """`config` finds the configuration sound, and says which file is missing."""
     config = tmp_path / "ktsafe.toml"
     config.write_text((ROOT / "ops/examples/files.toml").read_text(encoding="utf-8"))
-    assert run_command(["config", "check", str(config)]) == Exit.OK
+    assert run_command(["config", str(config)]) == Exit.OK
     assert f"missing   {tmp_path / 'feed.jsonl'}" in capsys.readouterr().out
     (tmp_path / "feed.jsonl").touch()
-    assert run_command(["config", "check", str(config), "--json"]) == Exit.OK
+    assert run_command(["config", str(config), "--json"]) == Exit.OK
     assert json.loads(capsys.readouterr().out)["missing"] == []
 
 

@@ -4,6 +4,7 @@ import csv
 import json
 import os
 from contextlib import closing
+from pathlib import Path
 
 import pytest
 
@@ -11,7 +12,9 @@ from ktsafe import Schema
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.datasets import SOCIAL_FEED_SCHEMA as SCHEMA
 from ktsafe.errors import InvalidGraph
+from ktsafe.state.bulk_load import BulkLoad
 from ktsafe.state.changes import EdgeRemove, Stamp, VertexUpsert
+from ktsafe.state.database import Database
 from ktsafe.state.errors import StateLocked, StateUnusable
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.cli import run_command
@@ -128,16 +131,33 @@ def opened(folder):
     return RocksDBStore.open(folder / "private" / "store", SMALL)
 
 
-@pytest.mark.parametrize("phase", ["vertices", "ties"])
-def test_an_interrupted_import_does_not_count(tmp_path, phase):
+STEPS = {
+    "before people are loaded": (BulkLoad, "add_vertices", False),
+    "after people are loaded": (BulkLoad, "add_vertices", True),
+    "before ties are loaded": (BulkLoad, "add_edges", False),
+    "after ties are loaded": (BulkLoad, "add_edges", True),
+    "between tables and the database": (Database, "fill", False),
+    "before the counts": (BulkLoad, "finish", False),
+    "after the counts": (BulkLoad, "finish", True),
+    "before the name": (Path, "rename", False),
+}
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_an_interrupted_import_does_not_count(tmp_path, monkeypatch, step):
     """A killed import leaves no store; a service says so, and the next import begins anew."""
+    owner, method, is_done = STEPS[step]
+    call = getattr(owner, method)
 
-    def killed(what, _):
-        if phase in what:
-            raise Killed
+    def killed(*args):
+        if is_done:
+            call(*args)
+        raise Killed
 
-    with pytest.raises(Killed):
-        small_import(tmp_path, progress=killed)
+    with monkeypatch.context() as patch:
+        patch.setattr(owner, method, killed)
+        with pytest.raises(Killed):
+            small_import(tmp_path)
     private = tmp_path / "private"
     with pytest.raises(StateUnusable, match="interrupted"):
         check_finished(private)

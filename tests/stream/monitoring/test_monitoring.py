@@ -74,7 +74,7 @@ def test_secrets_need_a_token_or_a_word_about_local_users(
 def test_a_configuration_that_shows_secrets_is_refused_by_name(
     tmp_path: Path, table: dict[str, object], words: str
 ) -> None:
-    """`config check` and the start say which key shows what to whom, and what would be right."""
+    """`config` and the start say which key shows what to whom, and what would be right."""
     with pytest.raises(ConfigError, match=words):
         settings(tmp_path, **table)
     assert settings(tmp_path, **table, token_env="TOKEN").config.metrics.figures  # noqa: S106

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe.audit import Overlap, Usefulness
-from ktsafe.errors import Worthless
+from ktsafe.errors import BelowMinimumUtility
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.release import snapshotter
 from ktsafe.stream.release.utility_gate import check_utility
@@ -49,7 +49,7 @@ def test_what_is_refused(edges: Overlap, floor: float) -> None:
     if expected is None:
         check_utility(found, min_f1)
         return
-    with pytest.raises(Worthless) as refused:
+    with pytest.raises(BelowMinimumUtility) as refused:
         check_utility(found, min_f1)
     assert refused.value.reason == expected
     assert not any(digit in str(refused.value) for digit in "23456789")

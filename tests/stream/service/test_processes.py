@@ -103,7 +103,7 @@ atexit.register(os.abort)
 threading.Thread(target=threading.Event().wait, daemon=True).start()
 cli.main()
 """
-    for arguments, ends in ((["config", "example"], Exit.OK), (["verify", "nowhere"], Exit.USAGE)):
+    for arguments, ends in ((["config"], Exit.OK), (["verify", "nowhere"], Exit.USAGE)):
         command = [sys.executable, "-c", code, *arguments]
         done = subprocess.run(command, capture_output=True, text=True, check=False)
         assert done.returncode == ends, done.stderr
@@ -303,13 +303,13 @@ def test_an_interrupt_is_said_and_has_its_code(monkeypatch, capsys):
         raise KeyboardInterrupt
 
     monkeypatch.setattr("ktsafe.stream.config.settings.load", interrupted)
-    assert run_command(["config", "check", "x"]) == Exit.INTERRUPTED
+    assert run_command(["config", "x"]) == Exit.INTERRUPTED
     assert capsys.readouterr().err.strip() == "ktsafe: interrupted"
 
 
 def test_a_group_without_a_command_prints_its_help_alone(capsys):
     """Help on standard output, no empty complaint on standard error."""
-    assert run_command(["config"]) == Exit.USAGE
+    assert run_command(["state"]) == Exit.USAGE
     found = capsys.readouterr()
     assert "Usage" in found.out
     assert not found.err
