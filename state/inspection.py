@@ -34,13 +34,14 @@ class Overview:
 class Examined:
     """What a store was found to hold, all of it read: counts as in `GraphStore.counts`.
 
-    `schema_digest` is that of the schema which it was made with.
+    `pages` are the names of the sequence's pages, `schema_digest` is that of the schema which it
+    was made with.
     """
 
     counts: Mapping[str, int]
     sequence: SequenceRecord | None
     releases: list[ReleaseRecord]
-    pages: int
+    pages: frozenset[str]
     schema_digest: str
 
 
@@ -93,7 +94,7 @@ def examine(path: Path, schema: Schema) -> Examined:
             recovered.graph.counts(),
             ledger.sequence(),
             ledger.releases(),
-            len(pages),
+            frozenset(pages),
             recovered.schema_digest,
         )
 

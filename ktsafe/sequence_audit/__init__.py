@@ -9,6 +9,7 @@ from ktsafe.sequence_audit.audited_release import AuditedRelease
 from ktsafe.sequence_audit.auditor import Promise, SequenceAuditor, Window
 from ktsafe.sequence_audit.containment import Declared, TrueGraph
 from ktsafe.sequence_audit.findings import KINDS, Findings, Violation
+from ktsafe.sequence_audit.saved_state import UnknownSavedState
 
 __all__ = [
     "KINDS",
@@ -18,6 +19,7 @@ __all__ = [
     "Promise",
     "SequenceAuditor",
     "TrueGraph",
+    "UnknownSavedState",
     "Violation",
     "Window",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from typing import TypeVar
 
@@ -50,7 +51,8 @@ class AuditedRelease:
         What each vertex shows for the sensitive attribute; needed beside a true graph. Without
         them only changes between sensitive and harmless values are seen.
     schema:
-        Anything that says what the attributes mean; it must be equal throughout a sequence.
+        Anything JSON-ready that says what the attributes mean; it must be equal throughout a
+        sequence.
     shift:
         Private: for each position another one, a map that is claimed to take the release onto
         itself. Needed beyond stars only; it is checked.
@@ -88,29 +90,65 @@ class AuditedRelease:
                 raise InvalidGraph("A code names no category.")
 
 
+SEAL_BYTES = 16
+"""Of the keyed hash that stands for a thing in a saved numbering."""
+
+
 class Numbering:
-    """Gives every distinct thing a number for ever: 0, 1, 2 and so on."""
+    """Gives every distinct thing a number for ever: 0, 1, 2 and so on.
+
+    Saved, it names nothing: a keyed hash stands for each thing, until the thing is met again.
+    """
 
     def __init__(self, known: Iterable[Hashable] = ()) -> None:
         self._number: dict[Hashable, int] = {}
-        for thing in known:
-            self._number.setdefault(thing, len(self._number))
+        self._seals = bytearray()
+        self._sealed: dict[bytes, int] = {}
+        self._key = b""
+        # Things with numbers from `len(_seals) // SEAL_BYTES` on, whose hashes nobody wanted yet.
+        self._unsealed: list[Hashable] = []
+        self.of(known)
 
     def __len__(self) -> int:
-        return len(self._number)
+        return len(self._seals) // SEAL_BYTES + len(self._unsealed)
 
     def __iter__(self) -> Iterator[Hashable]:
         return iter(self._number)
 
     def of(self, things: Iterable[Hashable]) -> NDArray[np.int64]:
         """Return the numbers of `things`, new ones where they are met for the first time."""
-        known = self._number
         wanted = list(things)
         # Most are known, and a plain map over the table is by far the fastest way to ask.
-        found = list(map(known.get, wanted))
+        found = list(map(self._number.get, wanted))
         if None in found:
-            found = [known.setdefault(x, len(known)) for x in wanted]
+            found = list(map(self._met, wanted))
         return np.array(found, dtype=np.int64)
+
+    def sealed(self, key: bytes) -> bytes:
+        """Return the keyed hashes of all things, in the order of their numbers."""
+        for thing in self._unsealed:
+            self._seals += _seal(thing, key)
+        self._unsealed = []
+        return bytes(self._seals)
+
+    @classmethod
+    def of_sealed(cls, seals: bytes, key: bytes) -> Numbering:
+        """Return the numbering whose things had these keyed hashes."""
+        numbering = cls()
+        numbering._key, numbering._seals = key, bytearray(seals)
+        places = range(len(seals) // SEAL_BYTES)
+        numbering._sealed = {seals[SEAL_BYTES * i : SEAL_BYTES * (i + 1)]: i for i in places}
+        return numbering
+
+    def _met(self, thing: Hashable) -> int:
+        number = self._number.get(thing)
+        if number is None and self._sealed:
+            number = self._sealed.pop(_seal(thing, self._key), None)
+        if number is None:
+            number = len(self)
+            self._unsealed.append(thing)
+        self._number[thing] = number
+        return number
 
 
 def stable_codes(release: AuditedRelease, numberings: list[Numbering]) -> NDArray[np.int64]:
@@ -137,6 +175,14 @@ def grown(array: NDArray[Scalar], size: int, fill: int) -> NDArray[Scalar]:
         return array
     tail = np.full((size - len(array), *array.shape[1:]), fill, dtype=array.dtype)
     return np.concatenate((array, tail))
+
+
+def _seal(thing: Hashable, key: bytes) -> bytes:
+    # Texts, flags and whole numbers: those that are equal to Python are written alike.
+    plain = thing if isinstance(thing, str) else int(thing) if isinstance(thing, int) else None
+    if plain is None:
+        raise TypeError("only texts, flags and whole numbers can be sealed")
+    return hashlib.blake2b(repr(plain).encode(), key=key, digest_size=SEAL_BYTES).digest()
 
 
 def _checked_edges(n: int, edges: ArrayLike) -> NDArray[np.int64]:

@@ -8,6 +8,7 @@ share of CS_W(v) at every release of W in which v occurs is at most alpha.
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -15,11 +16,11 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidParams
 from ktsafe.params import PrivacyParams
-from ktsafe.sequence_audit import figures, windows
+from ktsafe.sequence_audit import figures, saved_state, windows
 from ktsafe.sequence_audit.audited_release import AuditedRelease, Numbering
 from ktsafe.sequence_audit.candidate_sets import CandidateSets, Stage
 from ktsafe.sequence_audit.change_history import ChangeHistory
-from ktsafe.sequence_audit.containment import TrueGraph
+from ktsafe.sequence_audit.containment import TrueGraph, TruthComparison
 from ktsafe.sequence_audit.continuity import Continuity
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Findings, Violations
@@ -27,7 +28,6 @@ from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.profiles import Structure
 from ktsafe.sequence_audit.structure_reader import StructureReader
 from ktsafe.sequence_audit.symmetry import is_symmetry
-from ktsafe.sequence_audit.truth_comparison import TruthComparison
 from ktsafe.sequence_audit.value_changes import ValueHistory
 from ktsafe.sequence_audit.visible_changes import visible_changes
 from ktsafe.verify import verify
@@ -66,6 +66,15 @@ class SequenceAuditor(CopyOnExtend):
         Published ids named per violation.
     workers:
         Threads of the strict verifier.
+    keeps_releases:
+        Whether former releases are kept, to tell sets of releases apart where there is no
+        certificate. Without them memory does not grow with the releases, the auditor can be saved,
+        and what has no certificate counts as unsafe.
+
+    Raises
+    ------
+    ValueError
+        If a window of several releases is promised and releases are not kept.
 
     Examples
     --------
@@ -82,18 +91,28 @@ class SequenceAuditor(CopyOnExtend):
     True
     """
 
+    NOT_SAVED = frozenset({"promise", "_examples_max", "_workers", "_keeps_releases"})
+
     def __init__(
-        self, promise: Promise | None = None, *, examples_max: int = 10, workers: int | None = None
+        self,
+        promise: Promise | None = None,
+        *,
+        examples_max: int = 10,
+        workers: int | None = None,
+        keeps_releases: bool = True,
     ) -> None:
         self.promise = Promise() if promise is None else promise
+        if not keeps_releases and self.promise.window not in (1, "all"):
+            raise ValueError("sets of several releases need the releases")
         self._examples_max = examples_max
         self._workers = workers
+        self._keeps_releases = keeps_releases
         self._continuity = Continuity()
         self._base = 0
         self._numbering = Numbering()
         self._reader = StructureReader(self._params, 0)
         self._ownership = Ownership()
-        self._published = CandidateSets()
+        self._published = CandidateSets(keeps_stages=keeps_releases)
         self._linked: CandidateSets | None = None
         self._history = ChangeHistory()
         self._values = ValueHistory()
@@ -158,12 +177,42 @@ class SequenceAuditor(CopyOnExtend):
     def shares(self) -> dict[str, Any]:
         """Summarize the greatest sensitive share of CS_all at any release, over all objects.
 
-        Costs a pass over all releases so far.
+        Costs a pass over all releases so far, which must have been kept.
         """
+        assert self._keeps_releases
         views = {"published": self._published}
         if self._linked is not None:
             views["linked"] = self._linked
         return {name: figures.sensitive_shares(view, self._params) for name, view in views.items()}
+
+    @property
+    def n_releases(self) -> int:
+        """How many releases were judged."""
+        return self._continuity.n_releases
+
+    def saved(self, key: bytes) -> dict[str, bytes]:
+        """Return all that was learned, by name, for `resume_from`; releases must not be kept.
+
+        It names nobody: instead of ids, people and values it has hashes that `key` is needed for.
+
+        Parameters
+        ----------
+        key:
+            16 to 64 bytes, the same ones for ever.
+        """
+        assert not self._keeps_releases
+        return saved_state.saved(self, key)
+
+    def resume_from(self, pages: Mapping[str, bytes], key: bytes) -> None:
+        """Go on from what another auditor had learned when it was saved; this one is new.
+
+        Raises
+        ------
+        UnknownSavedState
+            If it is of another version, or it is none. Lead this auditor through all releases.
+        """
+        assert not self._keeps_releases
+        saved_state.resume(self, pages, key)
 
     @property
     def work(self) -> dict[str, int]:
@@ -181,7 +230,7 @@ class SequenceAuditor(CopyOnExtend):
         self._base += len(self._numbering)
         self._numbering = Numbering()
         self._reader = StructureReader(release.params, len(release.categories))
-        self._published = CandidateSets()
+        self._published = CandidateSets(keeps_stages=self._keeps_releases)
         self._comparison.begin_sequence()
         self._history = ChangeHistory()
         self._values = ValueHistory()
@@ -292,7 +341,7 @@ class SequenceAuditor(CopyOnExtend):
 
         Everybody is new in the first release of a sequence; it has no newcomers.
         """
-        if len(self._published.stages) == 1:
+        if self._published.n_releases == 1:
             newcomers = newcomers[:0]
         is_owned = self._published.is_owned
         return figures.real_candidates(self._published, self._params, is_owned, newcomers)

@@ -57,13 +57,19 @@ class CandidateSets(CopyOnExtend):
         For each atom the atoms of its CS_all, itself included.
     ever_sensitive:
         bool, by object: whether any release showed it sensitive.
+    n_releases:
+        How many releases there were.
     stages:
-        The releases so far.
+        The releases, if they are kept: only they tell the sets of releases apart.
     is_owned:
         bool, by object: whether the last release shows it with an owner.
     """
 
-    def __init__(self) -> None:
+    NOT_SAVED = frozenset({"stages", "keeps_stages"})
+
+    def __init__(self, *, keeps_stages: bool = True) -> None:
+        self.keeps_stages = keeps_stages
+        self.n_releases = 0
         self.atom_of = np.zeros(0, dtype=np.int64)
         self.pairs = Rows(np.zeros(1, dtype=np.int64), np.zeros(0, dtype=np.int64))
         self.ever_sensitive = np.zeros(0, dtype=np.bool_)
@@ -99,7 +105,23 @@ class CandidateSets(CopyOnExtend):
         self.atom_of[known] = atom.reshape(-1)
         self.pairs = _survivors(self.pairs, children, parent, group, stage.similar)
         self.ever_sensitive = ever
-        self.stages = (*self.stages, stage)
+        self.n_releases += 1
+        if self.keeps_stages:
+            self.stages = (*self.stages, stage)
+
+    def settle(self) -> None:
+        """Number the atoms by their least objects, so that it does not matter how they arose."""
+        known = self.known
+        _, first = np.unique(self.atom_of[known], return_index=True)
+        number = np.empty(self.n_atoms, dtype=np.int64)
+        number[np.argsort(first)] = np.arange(self.n_atoms)
+        atom_of = self.atom_of.copy()
+        atom_of[known] = number[self.atom_of[known]]
+        row = np.repeat(number, np.diff(self.pairs.pointer))
+        keys = np.sort((row << 32) | number[self.pairs.member])
+        counts = np.bincount(row, minlength=self.n_atoms)
+        self.atom_of = atom_of
+        self.pairs = Rows(np.concatenate(([0], np.cumsum(counts))), keys & 0xFFFFFFFF)
 
     def mark_owned(self, objects: NDArray[np.int64], n_objects: int) -> None:
         """Note which objects have an owner in the last release."""

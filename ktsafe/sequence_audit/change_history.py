@@ -7,6 +7,7 @@ release is added, and has to be judged with the candidates of all releases, what
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -14,10 +15,14 @@ from numpy.typing import NDArray
 
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit import figures
+from ktsafe.sequence_audit._candidates_core import Rows
 from ktsafe.sequence_audit.candidate_sets import CandidateSets
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
 UNKNOWN = np.iinfo(np.int64).max
+
+MERGE_FROM = 4096
+"""Rows from which those that will be judged alike for ever become one."""
 
 
 class ChangeHistory(CopyOnExtend):
@@ -30,20 +35,25 @@ class ChangeHistory(CopyOnExtend):
     ----------
     vertices, label:
         int64, shape (c,): the changed vertex, and a number for its release and D_i together.
+    times:
+        int64, shape (c,): for how many changes the row stands, see `merge`.
     k_delta, sensitive:
         int64, shape (c,): candidates that changed alike, and those of them ever shown sensitive.
     """
 
     def __init__(self) -> None:
         self.vertices, self.label, self.k_delta, self.sensitive = np.zeros((4, 0), dtype=np.int64)
+        self.times = np.zeros(0, dtype=np.int64)
         self._judged_by = np.zeros((0, 2), dtype=np.int64)
         self._n_labels = 0
+        self._n_merged = 0
 
     def add(self, vertices: NDArray[np.int64], label: NDArray[np.int64]) -> None:
         """Add the changes of the next release; labels are its own, equal iff D_i are."""
         n = len(vertices)
         self.vertices = np.concatenate((self.vertices, vertices))
         self.label = np.concatenate((self.label, self._n_labels + label))
+        self.times = np.concatenate((self.times, np.ones(n, dtype=np.int64)))
         self.k_delta = np.concatenate((self.k_delta, np.full(n, UNKNOWN)))
         self.sensitive = np.concatenate((self.sensitive, np.zeros(n, dtype=np.int64)))
         unjudged = np.full((n, 2), -1, dtype=np.int64)
@@ -79,18 +89,65 @@ class ChangeHistory(CopyOnExtend):
         self._judged_by = judged_by
         is_lost = (before >= k) & (before != UNKNOWN) & (counted[:, 0] < k)
         lost: NDArray[np.int64] = np.unique(vertices[is_lost])
+        if len(self.vertices) > max(2 * self._n_merged, MERGE_FROM):
+            self.merge(candidates)
         return lost
+
+    def merge(self, candidates: CandidateSets) -> None:
+        """Let one row stand for all changes that will be judged alike for ever; all are judged.
+
+        Candidates never leave their component (objects linked by candidate sets, of candidates of
+        theirs, and so on), and components only split. So two labels whose vertices in a component
+        are the same ones have the same k_delta there, now and after any release.
+        """
+        component = _components(candidates.pairs)[candidates.atom_of[self.vertices]]
+        order = np.lexsort((self.vertices, component, self.label))
+        parts = self.label[order] * (candidates.n_atoms + 1) + component[order]
+        begin = np.flatnonzero(np.diff(parts, prepend=-1))
+        cuts = [*begin.tolist(), len(order)]
+        raw = self.vertices[order].tobytes()
+        numbers: dict[bytes, int] = {}
+        part = [
+            numbers.setdefault(raw[8 * a : 8 * b], len(numbers))
+            for a, b in itertools.pairwise(cuts)
+        ]
+        label = np.repeat(np.array(part, dtype=np.int64), np.diff(cuts))
+        # Equal parts are equal row by row: one row of each vertex and part stays.
+        again = np.lexsort((self.vertices[order], label))
+        rows, label = order[again], label[again]
+        vertices, times = self.vertices[rows], self.times[rows]
+        is_first = np.ones(len(rows), dtype=np.bool_)
+        is_first[1:] = (label[1:] != label[:-1]) | (vertices[1:] != vertices[:-1])
+        first = np.flatnonzero(is_first)
+        self.times = np.add.reduceat(times, first) if len(first) else times
+        self.label, self._n_labels = label[first], len(numbers)
+        rows = rows[first]
+        self.vertices, self._judged_by = self.vertices[rows], self._judged_by[rows]
+        self.k_delta, self.sensitive = self.k_delta[rows], self.sensitive[rows]
+        self._n_merged = len(rows)
 
     def figures(self, params: PrivacyParams) -> dict[str, Any]:
         """Summarize all changes."""
         k_delta, sensitive = self.k_delta, self.sensitive
         above = sensitive * params.alpha.denominator > k_delta * params.alpha.numerator
         return {
-            "k_delta_all": figures.counts(k_delta, params.k),
+            "k_delta_all": figures.counts(k_delta, params.k, self.times),
             "alpha_alike": figures.shares(
-                sensitive / np.maximum(k_delta, 1), int(np.count_nonzero(above))
+                sensitive / np.maximum(k_delta, 1), int(self.times[above].sum()), self.times
             ),
         }
+
+
+def _components(pairs: Rows) -> NDArray[np.int64]:
+    """Return for each atom the least atom that a chain of similar ones leads to."""
+    found = np.arange(len(pairs.pointer) - 1)
+    while len(found):
+        least = np.minimum.reduceat(found[pairs.member], pairs.pointer[:-1])
+        least = np.minimum(least, least[least])
+        if np.array_equal(least, found):
+            break
+        found = least
+    return found
 
 
 def alike(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import msgspec
+
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.audited_release import AuditedRelease
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
@@ -23,7 +25,12 @@ class Continuity(CopyOnExtend):
         self.sequence_ids: tuple[str, ...] = ()
         self.params = PrivacyParams()
         self._release_ids: frozenset[str] = frozenset()
-        self._schema: object = None
+        self._schema = b""
+
+    @property
+    def n_releases(self) -> int:
+        """How many releases with ids of their own there were."""
+        return len(self._release_ids)
 
     def enter(self, release: AuditedRelease, found: Violations) -> bool:
         """Check the head of the next release; return whether it begins a new sequence."""
@@ -32,14 +39,15 @@ class Continuity(CopyOnExtend):
         if release.unmatched:
             found.whole("mapping_incomplete", release.unmatched)
         self._release_ids |= {release.release_id}
+        schema = msgspec.json.encode(release.schema, order="sorted")
         if self.sequence_ids[-1:] == (release.sequence_id,):
             if release.params != self.params:
                 found.whole("params_changed")
-            if release.schema != self._schema:
+            if schema != self._schema:
                 found.whole("schema_changed")
             return False
         if release.sequence_id in self.sequence_ids:
             found.whole("sequence_reopened")
         self.sequence_ids = (*self.sequence_ids, release.sequence_id)
-        self.params, self._schema = release.params, release.schema
+        self.params, self._schema = release.params, schema
         return True

@@ -12,26 +12,48 @@ from ktsafe.params import PrivacyParams
 from ktsafe.sequence_audit.candidate_sets import CandidateSets
 
 
-def counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
-    """Summarize numbers of candidates; quantiles are lower ones, so that each was seen."""
+def counts(
+    values: NDArray[np.int64], k: int, times: NDArray[np.int64] | None = None
+) -> dict[str, Any]:
+    """Summarize numbers of candidates; quantiles are lower ones, so that each was seen.
+
+    `times` says how often each value counts.
+    """
     if not len(values):
         return {"vertices": 0, "min": None, "p1": None, "p5": None, "median": None, "below_k": 0}
-    p1, p5, median = np.quantile(values, [0.01, 0.05, 0.5], method="lower").tolist()
+    if times is None:
+        times = np.ones(len(values), dtype=np.int64)
+    order = np.argsort(values, kind="stable")
+    until = np.cumsum(times[order])
+    n = int(until[-1])
+    p1, p5, median = _at(values[order], until, [(n - 1) // 100, (n - 1) // 20, (n - 1) // 2])
     return {
-        "vertices": len(values),
+        "vertices": n,
         "min": int(values.min()),
         "p1": p1,
         "p5": p5,
         "median": median,
-        "below_k": int(np.count_nonzero(values < k)),
+        "below_k": int(times[values < k].sum()),
     }
 
 
-def shares(values: NDArray[np.float64], n_above: int) -> dict[str, Any]:
-    """Summarize shares; how many exceed alpha was decided on integers."""
+def shares(
+    values: NDArray[np.float64], n_above: int, times: NDArray[np.int64] | None = None
+) -> dict[str, Any]:
+    """Summarize shares; how many exceed alpha was decided on integers.
+
+    `times` says how often each value counts.
+    """
     if not len(values):
         return {"max": None, "p99": None, "p95": None, "median": None, "above_alpha": 0}
-    p99, p95, median = np.quantile(values, [0.99, 0.95, 0.5], method="higher").round(6).tolist()
+    if times is None:
+        times = np.ones(len(values), dtype=np.int64)
+    order = np.argsort(values, kind="stable")
+    until = np.cumsum(times[order])
+    n = int(until[-1])
+    # Higher quantiles, so that each was seen.
+    places = [-(-99 * (n - 1) // 100), -(-95 * (n - 1) // 100), n // 2]
+    p99, p95, median = _at(values[order].round(6), until, places)
     return {
         "max": round(float(values.max()), 6),
         "p99": p99,
@@ -39,6 +61,12 @@ def shares(values: NDArray[np.float64], n_above: int) -> dict[str, Any]:
         "median": median,
         "above_alpha": n_above,
     }
+
+
+def _at(values: NDArray[Any], until: NDArray[np.int64], places: list[int]) -> list[Any]:
+    """Return the values at places of the ascending list in which each stands until some place."""
+    found: list[Any] = values[np.searchsorted(until, places, side="right")].tolist()
+    return found
 
 
 def sizes(candidates: CandidateSets, objects: NDArray[np.int64]) -> NDArray[np.int64]:

@@ -14,18 +14,24 @@ from numpy.typing import NDArray
 
 from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 
+GONE_MAX = 100
+"""After so many releases without it a tie is forgotten: it counts as new if it comes back."""
+
 
 class EdgeAges(CopyOnExtend):
     """Ages of the published ties, carried from release to release.
 
     An age is the number of releases that show the tie, this one included, whether or not there were
-    gaps: a tie that comes back again and again tells as much as one that stays.
+    gaps: a tie that comes back again and again tells as much as one that stays. Only a gap of more
+    than `GONE_MAX` releases begins it anew, so that memory does not grow with the releases.
     """
 
     def __init__(self) -> None:
+        self._release = 0
         self._keys = np.zeros(0, dtype=np.int64)
         self._ever = np.zeros(0, dtype=np.int64)
         self._ages = np.zeros(0, dtype=np.int64)
+        self._last = np.zeros(0, dtype=np.int64)
         self._is_true: NDArray[np.bool_] | None = None
         self._survival = np.zeros((2, 2), dtype=np.int64)
 
@@ -53,13 +59,19 @@ class EdgeAges(CopyOnExtend):
         ever = np.sort(np.concatenate((self._ever, keys)), kind="stable")
         ever = ever[np.diff(ever, prepend=-1) != 0]
         ages = np.zeros(len(ever), dtype=np.int64)
-        ages[np.searchsorted(ever, self._ever)] = self._ages
+        last = np.zeros(len(ever), dtype=np.int64)
+        former = np.searchsorted(ever, self._ever)
+        ages[former], last[former] = self._ages, self._last
         now = np.searchsorted(ever, keys)
         ages[now] += 1
-        self._keys, self._ever, self._ages, self._is_true = keys, ever, ages, is_true
-        ages = ages[now]
+        last[now] = self._release
+        shown = ages[now]
+        is_kept = self._release - last < GONE_MAX
+        self._ever, self._ages, self._last = ever[is_kept], ages[is_kept], last[is_kept]
+        self._keys, self._is_true = keys, is_true
+        self._release += 1
         return {
-            "age_auc": None if is_true is None else _auc(ages[is_true], ages[~is_true]),
+            "age_auc": None if is_true is None else _auc(shown[is_true], shown[~is_true]),
             "survival_auc": _survival_auc(self._survival),
         }
 

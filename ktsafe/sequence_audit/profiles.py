@@ -28,6 +28,9 @@ SIZE_MAX = 10_000_000
 
 PAIRS_AT_ONCE = 1_000_000
 
+SPARE_LOCATIONS = 4096
+"""Locations that nobody occupies any more are dropped where they outnumber others by so many."""
+
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class Structure:
@@ -64,10 +67,12 @@ class Structure:
 class Profiler(CopyOnExtend):
     """Reads the releases of one sequence, in order. Vertices are numbers that persist."""
 
+    NOT_SAVED = frozenset({"_locations"})
+
     def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
         self._params = params
         self._q = n_attributes
-        # Only ever added to, so that copies may share them.
+        # Added to or replaced, so that copies may share them.
         self._locations: dict[bytes, int] = {}
         self._profiles: list[bytes] = []
         self._tuples: dict[bytes, int] = {}
@@ -126,7 +131,30 @@ class Profiler(CopyOnExtend):
         self._location, self._tuple, self._edges = location, tuples, keys
         self._codes = self._codes.copy()
         self._codes[vertices] = codes
+        if len(self._profiles) > 2 * len(occupied) + SPARE_LOCATIONS:
+            self.settle()
         return structure
+
+    def settle(self) -> None:
+        """Forget locations that the last release does not show; a new one is compared anyway."""
+        is_there = self._location >= 0
+        occupied, first = np.unique(self._location[is_there], return_index=True)
+        # In the order of their first vertices, so that it does not matter what was shown before.
+        occupied = occupied[np.argsort(first)]
+        number = np.full(len(self._profiles), -1, dtype=np.int64)
+        number[occupied] = np.arange(len(occupied))
+        kept = occupied.tolist()
+        self._profiles = [self._profiles[x] for x in kept]
+        self._tuple_of_location = [self._tuple_of_location[x] for x in kept]
+        location = np.full(len(self._location), -1, dtype=np.int64)
+        location[is_there] = number[self._location[is_there]]
+        ends = number[edge_ends(self._pairs)]
+        self._location, self._pairs = location, np.sort((ends[:, 0] << 32) | ends[:, 1])
+        self.resume()
+
+    def resume(self) -> None:
+        """Number the locations as they are listed."""
+        self._locations = {profile: i for i, profile in enumerate(self._profiles)}
 
     def _locate(
         self,

@@ -46,7 +46,8 @@ class Decision:
     has_certificate:
         Whether all atoms satisfy the certificate for w = all.
     method:
-        How alpha was decided: "certificate", "bound" or "enumeration".
+        How alpha was decided: "certificate", "bound", "enumeration", or "not at all" where former
+        releases are not kept and there is no certificate.
     has_too_few, is_too_sensitive, is_undecided:
         bool, shape (atoms,).
     sets_enumerated:
@@ -90,7 +91,9 @@ def decide(candidates: CandidateSets, params: PrivacyParams, window: int | None)
     none = np.zeros(len(sizes), dtype=np.bool_)
     if not too_rich.any() and (sizes >= params.group_size_min).all():
         return Decision(True, "certificate", none, none, none, 0)
-    if window is not None and window >= len(candidates.stages):
+    if not candidates.keeps_stages:
+        return Decision(False, "not at all", has_few, none, ~has_few, 0)
+    if window is not None and window >= candidates.n_releases:
         window = None
     search = _Search(candidates, params, window)
     open_at = search.bounds()

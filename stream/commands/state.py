@@ -168,7 +168,7 @@ def check_state(
         "sound": True,
         **found.counts,
         "releases": len(found.releases),
-        "pages": found.pages,
+        "pages": len(found.pages),
         "gone_from_sink": missing,
     }
     text = (

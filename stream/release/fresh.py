@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -14,11 +12,8 @@ from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.files import releases_write
 from ktsafe.stream.files.certificates import in_order, verified
 from ktsafe.stream.files.releases_read import Release
-from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
+from ktsafe.stream.release.mechanism import Built, DueRelease, Passed, Progress
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
-
-if TYPE_CHECKING:
-    from ktsafe.verify.kt_safe_verdict import Verdict
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -63,15 +58,13 @@ class FreshReleases:
         origin = np.append(order, -1)[origin]
         return Built(anonymized.graph, ids, origin, anonymized.shift, work=work, lag=0)
 
-    def judge(
-        self, built: Built, release: Release, snapshot: GraphSnapshot
-    ) -> tuple[Verdict, Mapping[str, Any]]:
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Pass what the strict verifier passes, by the certificate where there is one."""
         del snapshot
         shift = None if built.shift is None else in_order(built.ids, built.shift, release.ids)
         verdict = verified(release, shift, workers=self.workers.n_threads)
         verdict.raise_if_unsafe()
-        return verdict, {}
+        return Passed(verdict)
 
     def end_build(self, *, staged: bool) -> None:
         """Remember nothing."""

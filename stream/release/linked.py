@@ -16,7 +16,7 @@ import tempfile
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 
@@ -48,12 +48,10 @@ from ktsafe.stream.files.releases_write import Guarantee, Planned
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
-from ktsafe.stream.release.mechanism import Built, DueRelease, Progress
+from ktsafe.stream.release.mechanism import Built, DueRelease, Passed, Progress
+from ktsafe.stream.release.saved_auditor import SavedAuditor
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
-
-if TYPE_CHECKING:
-    from ktsafe.verify.kt_safe_verdict import Verdict
 
 log = get_logger(__name__)
 
@@ -77,8 +75,8 @@ class LinkedReleases:
     Parameters
     ----------
     open_reader:
-        Opens a reader of the published releases. After a restart the auditor of the gate is led
-        through them again, so that it judges the sequence as far as the sink still has it.
+        Opens a reader of the published releases. Where an older version saved no auditor, the one
+        of the gate is led through them, and judges the sequence as far as the sink still has it.
     audit_dir:
         Where the private mappings of past releases are.
     workers:
@@ -105,7 +103,7 @@ class LinkedReleases:
         self._engine: SequenceEngine | None = None
         self._following = Following({})
         self._auditor: SequenceAuditor | None = None
-        self._n_audited = 0
+        self._saved = SavedAuditor({})
         self._trial: SequenceAuditor | None = None
         self._snapshot: GraphSnapshot | None = None
         self._next_snapshot: GraphSnapshot | None = None
@@ -129,9 +127,9 @@ class LinkedReleases:
         pages = ledger.pages()
         self._engine = self._read_engine(pages)
         self._following = Following(pages)
+        self._saved = SavedAuditor(pages)
         self._auditor = self._trial = None
         self._snapshot = self._next_snapshot = None
-        self._n_audited = 0
 
     def build(self, due: DueRelease, progress: Progress) -> Built:
         """Make the next release of the sequence from what changed; the first from everything.
@@ -187,9 +185,7 @@ class LinkedReleases:
             changes=counted,
         )
 
-    def judge(
-        self, built: Built, release: Release, snapshot: GraphSnapshot
-    ) -> tuple[Verdict, Mapping[str, Any]]:
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Let the independent auditor judge the sequence with this release, by its bytes.
 
         That includes the strict verifier's judgement of the release by itself.
@@ -200,7 +196,7 @@ class LinkedReleases:
             If the auditor finds that the promise is broken.
         """
         if self._auditor is None:
-            self._auditor = self._led_through_history(release.manifest.sequence_id, snapshot)
+            self._auditor = self._taken_up(release.manifest.sequence_id, snapshot)
         owner_of = {
             name: int(snapshot.lives[v]) if v >= 0 else None
             for name, v in zip(built.ids, built.origin.tolist(), strict=True)
@@ -213,8 +209,9 @@ class LinkedReleases:
             true_graph(snapshot.graph, snapshot.lives.tolist(), declared),
         )
         _raise_if_broken(findings.violations)
-        figures = {"releases": self._n_audited + 1, **findings.to_mapping()}
-        return findings.verdict, {"audit": figures}
+        figures = {"releases": self._trial.n_releases, **findings.to_mapping()}
+        pages = self._saved.changed(self._trial, self._key())
+        return Passed(findings.verdict, {"audit": figures}, pages)
 
     def end_build(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
@@ -222,10 +219,10 @@ class LinkedReleases:
             assert self._engine is not None
             self._engine.mark_saved()
             self._auditor, self._snapshot = self._trial, self._next_snapshot
-            self._n_audited += 1
         else:
             self._engine = None
         self._following.end_build(staged=staged)
+        self._saved.end_build(staged=staged)
         self._trial = self._next_snapshot = None
 
     def _lag(self) -> int | None:
@@ -268,13 +265,35 @@ class LinkedReleases:
         truth, keys = engine.truth()
         return changes_between(truth, keys, snapshot.graph, snapshot.lives), truth.n_edges
 
+    def _new_auditor(self) -> SequenceAuditor:
+        # It keeps no release, and so asks for the certificate: the mechanism makes nothing else.
+        promise, threads = Promise("all", cover=True), self._workers.n_threads
+        return SequenceAuditor(promise, workers=threads, keeps_releases=False)
+
+    def _key(self) -> bytes:
+        """Return the key of the hashes in what is saved of the auditor."""
+        assert self._ledger is not None
+        sequence = self._ledger.sequence()
+        assert sequence is not None
+        return sequence.text_key()
+
+    def _taken_up(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
+        """Return the auditor as of the last staged release, saved or led through history."""
+        auditor = self._new_auditor()
+        if not self._saved.read_into(auditor, self._key()):
+            return self._led_through_history(sequence_id, snapshot)
+        for record in self._releases_of(sequence_id):
+            # It needs none of them. But nothing is published beside an audit that is damaged.
+            check_recorded(record, self._audit_dir)
+        return auditor
+
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return an auditor that knows every published release of the sequence.
 
         Owners are lives. A person that left since is nobody in former releases too, as in the
         mappings once they are blanked.
         """
-        auditor = SequenceAuditor(Promise("all", cover=True), workers=self._workers.n_threads)
+        auditor = self._new_auditor()
         wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
         if not wanted:
             return auditor
@@ -286,7 +305,6 @@ class LinkedReleases:
                 for bundle in reader.read(Path(folder)):
                     if record := wanted.pop(bundle.release_id, None):
                         auditor.extend(self._former(record, bundle, lives))
-                        self._n_audited += 1
                     shutil.rmtree(bundle.folder)
         finally:
             reader.close()
@@ -301,7 +319,7 @@ class LinkedReleases:
     ) -> AuditedRelease:
         """Return a published release as the auditor takes it."""
         if bundle.digest() != record.files[MANIFEST]:
-            # Judged by forged releases, the next one could seem safe.
+            # Passed by forged releases, the next one could seem safe.
             raise bundles.damaged(bundle.release_id, MANIFEST)
         check_recorded(record, self._audit_dir)
         owners = self._owners_then(record, lives)

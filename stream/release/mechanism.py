@@ -117,6 +117,25 @@ class Built:
     changes: TrueChanges | None = None
 
 
+@dataclasses.dataclass(frozen=True, slots=True)
+class Passed:
+    """A release that may be published, and what was found of it.
+
+    Attributes
+    ----------
+    verdict:
+        The strict verifier's.
+    figures:
+        Private figures of the judgement.
+    pages:
+        What must be remembered of it, if this becomes a release.
+    """
+
+    verdict: Verdict
+    figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
+    pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
+
+
 class Mechanism(Protocol):
     """Makes one release after the other. One call at a time, from any thread."""
 
@@ -142,12 +161,8 @@ class Mechanism(Protocol):
             If there is no safe release of this graph.
         """
 
-    def judge(
-        self, built: Built, release: Release, snapshot: GraphSnapshot
-    ) -> tuple[Verdict, Mapping[str, Any]]:
+    def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Judge a release by the bytes read back.
-
-        Returns the strict verifier's verdict, and private figures of the judgement.
 
         Raises
         ------

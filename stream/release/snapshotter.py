@@ -187,10 +187,11 @@ class Snapshotter:
             files = self._write(due, built, release_id, budget)
         with self._phase("verify", timings):
             release = _read_back(self.staging_folder(release_id), self._settings.params)
-            verdict, judged = self._mechanism.judge(built, release, due.snapshot)
+            found = self._mechanism.judge(built, release, due.snapshot)
+            judged = found.figures
             traced = trace(due.snapshot.graph, built.graph, built.origin)
             check_utility(usefulness(traced), self._settings.min_f1)
-            files = {**files, MANIFEST: self._seal(release, verdict)}
+            files = {**files, MANIFEST: self._seal(release, found.verdict)}
         if self._settings.attack.budget_s > 0:
             with self._phase("attack", timings):
                 judged = {**judged, **self._attacked(due, built, traced)}
@@ -220,7 +221,8 @@ class Snapshotter:
             epsilon_micro=cost,
             audit=audit,
         )
-        return StagedRelease(record, built.pages, built.counts, release_figures(record, figures))
+        pages = {**built.pages, **found.pages}
+        return StagedRelease(record, pages, built.counts, release_figures(record, figures))
 
     def end_build(self, *, staged: bool) -> None:
         """The release built last is staged for good, or is none."""

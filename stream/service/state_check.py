@@ -32,6 +32,7 @@ from ktsafe.stream.release.known_releases import (
     read_known,
     unjudgeable,
 )
+from ktsafe.stream.release.saved_auditor import is_saved
 from ktsafe.stream.release.sequence_inputs import check_inputs, inputs_digest
 
 if TYPE_CHECKING:
@@ -54,7 +55,7 @@ def check_parts(parts: Parts, schema: Schema) -> Examined:
     current = found.releases[-1].sequence_id if found.releases else None
     for release in found.releases:
         # Releases that are judged together need all their mappings; others may have been removed.
-        is_needed = found.pages > 0 and release.sequence_id == current
+        is_needed = bool(found.pages) and release.sequence_id == current
         folder = parts.audits / release.release_id
         if is_needed or folder.exists():
             check_recorded(release, parts.audits)
@@ -89,7 +90,8 @@ def check_sink(open_reader: OpenReader, found: Examined, parts: Parts) -> list[s
     Raises
     ------
     SinkConflict
-        If a release was changed, or one is gone that no other can be judged without.
+        If a release was changed, or one is gone that no other can be judged without, because no
+        auditor was saved.
     Unavailable, Misconfigured
         If the sink cannot be read.
     """
@@ -103,7 +105,8 @@ def check_sink(open_reader: OpenReader, found: Examined, parts: Parts) -> list[s
         return []  # Nothing was published yet, and perhaps there is no folder.
     compare(found.releases, present, known)
     missing = gone(found.releases, present)
-    if last and last.release_id in missing and found.pages and not _is_sendable(last, found, parts):
+    is_needed = found.pages and not is_saved(found.pages)
+    if last and last.release_id in missing and is_needed and not _is_sendable(last, found, parts):
         raise unjudgeable(last.release_id)
     return missing
 

@@ -1,0 +1,140 @@
+"""What an auditor has learned as named pages of bytes, from which another one goes on.
+
+    form            format, and a hash of nothing under the key
+    <part>/<name>   an attribute of what learns, in MessagePack; arrays as they are
+
+A program that keeps anything else does not read it. Raise `FORMAT` where a name gets another
+meaning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import msgspec
+import numpy as np
+
+from ktsafe.params import PrivacyParams
+from ktsafe.sequence_audit._candidates_core import Rows
+from ktsafe.sequence_audit.audited_release import Numbering
+from ktsafe.sequence_audit.candidate_sets import CandidateSets
+from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
+
+FORMAT: Final = 1
+FORM: Final = "form"
+
+OPTIONAL: Final = {"_linked": lambda: CandidateSets(keeps_stages=False)}
+"""Parts that a new auditor does not have yet."""
+
+
+class UnknownSavedState(ValueError):
+    """What was saved is of another version, or it is no saved auditor."""
+
+
+def saved(auditor: CopyOnExtend, key: bytes) -> dict[str, bytes]:
+    """Return what `auditor` has learned. Things that are numbered become hashes under `key`."""
+    return {FORM: _form(key), **dict(_saved(auditor, "", key))}
+
+
+def resume(auditor: CopyOnExtend, pages: Mapping[str, bytes], key: bytes) -> None:
+    """Let a new auditor know what was saved.
+
+    Raises
+    ------
+    UnknownSavedState
+    """
+    if pages.get(FORM) != _form(key):
+        raise UnknownSavedState("another format, or another key")
+    try:
+        names = {FORM, *_resume(auditor, "", pages, key)}
+    except (msgspec.DecodeError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise UnknownSavedState("no saved auditor of this version") from error
+    if names != pages.keys():
+        raise UnknownSavedState("this version keeps something else")
+
+
+def _form(key: bytes) -> bytes:
+    """Return what tells format and key: under another key all would seem to be new."""
+    return msgspec.msgpack.encode([FORMAT, hashlib.blake2b(key=key, digest_size=16).digest()])
+
+
+def _learned(part: CopyOnExtend) -> dict[str, Any]:
+    return {name: value for name, value in vars(part).items() if name not in part.NOT_SAVED}
+
+
+def _saved(part: CopyOnExtend, at: str, key: bytes) -> Iterator[tuple[str, bytes]]:
+    part.settle()
+    for name, value in _learned(part).items():
+        if isinstance(value, CopyOnExtend):
+            yield from _saved(value, f"{at}{name}/", key)
+        else:
+            yield at + name, msgspec.msgpack.encode(_packed(value, key))
+
+
+def _packed(value: Any, key: bytes) -> Any:
+    match value:
+        case None | bool() | int() | str() | bytes():
+            return value
+        case np.ndarray():
+            return ["array", value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes()]
+        case Numbering():
+            return ["numbering", value.sealed(key)]
+        case PrivacyParams():
+            return ["params", value.to_mapping()]
+        case Rows():
+            return ["rows", *(_packed(each, key) for each in value)]
+        case tuple():
+            return ["tuple", *(_packed(each, key) for each in value)]
+        case frozenset():
+            return ["set", *sorted(value)]
+        case list() if set(map(type, value)) <= {bytes, int}:
+            return ["list", value]
+        case list():
+            return ["tables", *(_packed(each, key) for each in value)]
+        case dict():
+            return ["dict", list(value), list(value.values())]
+    raise TypeError(f"{type(value).__name__} cannot be saved")
+
+
+def _resume(part: CopyOnExtend, at: str, pages: Mapping[str, bytes], key: bytes) -> Iterator[str]:
+    """Yield the names of the pages that were read."""
+    for name, value in _learned(part).items():
+        if at + name in pages:
+            yield at + name
+            packed = msgspec.msgpack.decode(pages[at + name])
+            setattr(part, name, _unpacked(packed, key))
+            continue
+        inner = value if isinstance(value, CopyOnExtend) else OPTIONAL[name]()
+        yield from _resume(inner, f"{at}{name}/", pages, key)
+        setattr(part, name, inner)
+    part.resume()
+
+
+def _unpacked(packed: Any, key: bytes) -> Any:
+    if not isinstance(packed, list):
+        return packed
+    kind, *rest = packed
+    match kind:
+        case "array":
+            dtype, shape, data = rest
+            # A copy: what is read from bytes could not be written to.
+            return np.frombuffer(data, dtype=np.dtype(dtype)).reshape(shape).copy()
+        case "numbering":
+            return Numbering.of_sealed(rest[0], key)
+        case "params":
+            return PrivacyParams.from_mapping(rest[0])
+        case "rows":
+            return Rows(*(_unpacked(each, key) for each in rest))
+        case "tuple":
+            return tuple(_unpacked(each, key) for each in rest)
+        case "set":
+            return frozenset(rest)
+        case "list":
+            return rest[0]
+        case "tables":
+            return [_unpacked(each, key) for each in rest]
+        case "dict":
+            return dict(zip(*rest, strict=True))
+    raise UnknownSavedState("an unknown kind of value")

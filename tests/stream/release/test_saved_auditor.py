@@ -1,0 +1,107 @@
+"""The auditor of the gate is durable with each release: a restart reads no former one."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from ktsafe.sequence_audit import saved_state
+from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.release.linked import LinkedReleases
+from ktsafe.stream.release.saved_auditor import PREFIX, is_saved
+from tests import feeds
+from tests.stream.release.test_linked import EVENTS, contents, on_disk, world_of
+from tests.stream.service.simulation import SCHEMA
+
+N_SLOTS = 5
+
+
+def slot_of(one):
+    return int(feeds.time_us(one) / 1e7)
+
+
+def judgements(world):
+    """Return what the auditor found at every release, but for figures."""
+    audits = sorted((world.folder / "audit").glob("*/audit.json"))
+    found = [json.loads(path.read_text())["audit"] for path in audits]
+    return [(each["releases"], each["violations"], each["checked"]) for each in found]
+
+
+def saved_pages(folder):
+    store = RocksDBStore.open(folder / "store", SCHEMA)
+    pages = store.ledger.pages()
+    store.close()
+    mine = {name: page for name, page in pages.items() if name.startswith(PREFIX)}
+    # The ids of sequences are drawn anew in every world.
+    return {name: page for name, page in mine.items() if not name.endswith("/sequence_ids")}
+
+
+@pytest.fixture(scope="module")
+def undisturbed(tmp_path_factory):
+    """Return a world whose service ran through."""
+    folder = tmp_path_factory.mktemp("undisturbed")
+    world = world_of(folder, **on_disk(folder))
+    assert len(world.run().published) == N_SLOTS
+    return world
+
+
+def run_by_slots(folder, between):
+    """Run a service that stops after every slot; `between` is called with the number of runs."""
+    world = world_of(folder, events=[], **on_disk(folder))
+    for slot in range(N_SLOTS):
+        world.extend(0, [one for one in EVENTS if slot_of(one) == slot])
+        world.run(loop={"drain": True})
+        between(slot + 1)
+    return world
+
+
+def test_a_restart_reads_no_former_release(undisturbed, tmp_path, monkeypatch):
+    """Every judgement is that of a service that ran through, and no release is looked at again."""
+    led = []
+    lead = LinkedReleases._led_through_history
+    monkeypatch.setattr(
+        LinkedReleases, "_led_through_history", lambda *args: led.append(1) or lead(*args)
+    )
+    world = run_by_slots(tmp_path, lambda _runs: None)
+    assert len(led) == 1  # Before the first release, when there is nothing to read.
+    assert contents(world) == contents(undisturbed)
+    assert judgements(world) == judgements(undisturbed)
+    assert saved_pages(tmp_path) == saved_pages(undisturbed.folder)
+
+
+@pytest.mark.parametrize("why", ["an older version", "another version"])
+def test_where_none_was_saved_it_is_led_through_all_releases(
+    undisturbed, tmp_path, monkeypatch, why
+):
+    """What it then saves of candidates and changes is what one knows that was never lost."""
+
+    def lose(runs):
+        if why == "another version":
+            monkeypatch.setattr(saved_state, "FORMAT", runs + 1)
+            return
+        store = RocksDBStore.open(tmp_path / "store", SCHEMA)
+        assert is_saved(store.ledger.pages())
+        names = [name for name in store.ledger.pages() if name.startswith(PREFIX)]
+        if runs == N_SLOTS - 1:
+            store.ledger.replace_pages(dict.fromkeys(names))
+        store.close()
+
+    world = run_by_slots(tmp_path, lose)
+    assert contents(world) == contents(undisturbed)
+    assert judgements(world) == judgements(undisturbed)
+    found, expected = saved_pages(tmp_path), saved_pages(undisturbed.folder)
+    for part in ("_published", "_history", "_reader/_profiler"):
+        names = [name for name in expected if name.startswith(f"{PREFIX}{part}/")]
+        assert names
+        assert {name: found[name] for name in names} == {name: expected[name] for name in names}
+
+
+def test_what_is_saved_names_nobody(undisturbed):
+    """No published id is in it, and no value but those that the schema lists."""
+    data = b"".join(saved_pages(undisturbed.folder).values())
+    for vertices, _ in contents(undisturbed).values():
+        for line in vertices.splitlines()[1:]:
+            published, _, health = line.split(b",")
+            assert published not in data
+            assert health in {b"-", b"ill"} or health not in data
