@@ -32,18 +32,18 @@ from tests import feeds, running, services
 from tests.faults.kills import ATTRIBUTES, copied, tables
 from tests.histories import hurried
 from tests.histories.links import Link
-from tests.integration.cluster import Admin
+from tests.integration.cluster import Cluster
 
 # After the connectors, which import kafka-python without its warnings.
 from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType  # isort: skip
 from kafka.admin import ResourcePattern, ResourcePatternFilter, ResourceType  # isort: skip
 from kafka.admin import ACLResourcePatternType  # isort: skip
 
-PEOPLE, DAYS, PARTITIONS = 40, 84, 2
+PEOPLE, DAYS, PARTITIONS = 40, 56, 2
 N_FEEDS: Final = 2
 FIRST_PART: Final = 0.7
 """So much of the feed comes during the misfortunes, the rest afterwards."""
-PIECES: Final = 8
+PIECES: Final = 6
 EVERY: Final = "2w"
 OPTIONS = """\
 [privacy]
@@ -182,7 +182,7 @@ class BrokerHistory:
     """What happens from one seed, on two links of its own. `run` returns when all is over."""
 
     def __init__(
-        self, seed: int, folder: Path, server: str, links: tuple[Link, Link], defect: str = ""
+        self, seed: int, folder: Path, cluster: Cluster, links: tuple[Link, Link], defect: str = ""
     ) -> None:
         self.seed, self.folder, self.links = seed, folder / f"history-{seed}", links
         self.problems: list[str] = []
@@ -191,7 +191,7 @@ class BrokerHistory:
         self.theme = dice.choice(THEMES)
         self.window: int | str = dice.choice((1, "all"))
         self.feed = dice.randrange(N_FEEDS)
-        self._server, self._defect = server, defect
+        self._cluster, self._server, self._defect = cluster, cluster.bootstrap, defect
         self._shared = folder
         self._pieces, self._rest = feed_of(self.feed)
         self._sent: list[list[list[feeds.Event]]] = []
@@ -243,7 +243,7 @@ class BrokerHistory:
     def _allow_all(self) -> None:
         """Allow everybody everything, so that a right can be denied to one address."""
         allow = ACLPermissionType.ALLOW
-        Admin(self._server).create_acls(
+        self._cluster.admin.create_acls(
             [
                 ACL("User:*", "*", ACLOperation.ALL, allow, ResourcePattern(kind, name))
                 for kind, name, _ in self._rights()
@@ -269,17 +269,22 @@ class BrokerHistory:
         acts += [self._kill] * 2 + [self._pause] * 2
         acts += [self._change_rights] * 4 if self.theme == "rights" else []
         acts += [self._join] * 4 if self.theme in {"copy", "standby", "two states"} else []
-        for _ in range(dice.randint(25, 45)):
+        for _ in range(dice.randint(20, 32)):
             dice.choice(acts)()
             time.sleep(dice.uniform(0.05, PAUSE_MAX_S))
             for service in self.services:
                 self._look_after(service)
 
+    def _send(self, partitions: list[list[feeds.Event]]) -> None:
+        for number, events in enumerate(partitions):
+            values: list[bytes | None] = [json.dumps(event).encode() for event in events]
+            self._cluster.write(self._events, number, values)
+
     def _send_piece(self) -> None:
         if self._pieces:
             piece = self._pieces.pop(0)
             self._sent.append(piece)
-            running.send(self._server, self._events, piece)
+            self._send(piece)
 
     def _change_way(self) -> None:
         """Cut, hold up, refuse or heal one of the ways."""
@@ -311,12 +316,12 @@ class BrokerHistory:
     def _change_rights(self) -> None:
         """Give all rights back, or take one away from who comes by the first way."""
         if self._denied:
-            Admin(self._server).delete_acls(self._denied)
+            self._cluster.admin.delete_acls(self._denied)
             self._denied = []
             return
         kind, name, operation = self.dice.choice(self._rights())
         deny, host = ACLPermissionType.DENY, self.links[0].host
-        Admin(self._server).create_acls(
+        self._cluster.admin.create_acls(
             [ACL("User:*", host, operation, deny, ResourcePattern(kind, name))]
         )
         pattern = ResourcePatternFilter(kind, name, ACLResourcePatternType.LITERAL)
@@ -368,7 +373,7 @@ class BrokerHistory:
             act()
             time.sleep(dice.uniform(0, 0.5))
         if self._denied:
-            Admin(self._server).delete_acls(self._denied)
+            self._cluster.admin.delete_acls(self._denied)
         self.counts["releases amid"] += len(self._committed())
         while self._pieces:
             self._send_piece()
@@ -386,7 +391,7 @@ class BrokerHistory:
         wanted = undisturbed(self._shared, self.feed, self.window, seed)
         self._judge(finisher, wanted[0])
         self._sent.append(self._rest)
-        running.send(self._server, self._events, self._rest)
+        self._send(self._rest)
         if not self._drained(finisher):
             self.wrong(f"it does not go on: {finisher.log()}")
             return

@@ -10,11 +10,13 @@ from __future__ import annotations
 
 import argparse
 import shutil
+import signal
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from contextlib import contextmanager
 from pathlib import Path
 from queue import SimpleQueue
@@ -22,7 +24,7 @@ from queue import SimpleQueue
 from tests.histories import hurried
 from tests.histories.broker_history import BrokerHistory
 from tests.histories.links import Link, LinkedBroker
-from tests.integration.cluster import close_refused_sockets
+from tests.integration.cluster import Cluster, close_refused_sockets
 from tests.integration.conftest import ROOT, SETTINGS
 
 AUTHORIZER = {
@@ -46,10 +48,10 @@ def linked(folder: Path, n_links: int) -> Iterator[LinkedBroker]:
 
 
 def told(
-    seed: int, folder: Path, server: str, links: tuple[Link, Link], defect: str = ""
+    seed: int, folder: Path, cluster: Cluster, links: tuple[Link, Link], defect: str = ""
 ) -> BrokerHistory:
     """Run the history of a seed; its folder stays if something is wrong."""
-    history = BrokerHistory(seed, folder, server, links, defect)
+    history = BrokerHistory(seed, folder, cluster, links, defect)
     try:
         history.run()
     except Exception as error:  # noqa: BLE001 -- told with its seed
@@ -84,23 +86,32 @@ def main() -> None:
     free: SimpleQueue[tuple[Link, Link]] = SimpleQueue()
     started = time.monotonic()
 
-    def one(seed: int) -> BrokerHistory:
+    is_over = threading.Event()
+    signal.signal(signal.SIGTERM, lambda *_: is_over.set())  # What has begun comes to its end.
+
+    def one(seed: int) -> BrokerHistory | None:
+        if is_over.is_set():
+            return None
         links = free.get()
         try:
-            return told(seed, folder, server, links, given.defect)
+            return told(seed, folder, cluster, links, given.defect)
         finally:
             free.put(links)
 
     with linked(folder, 2 * given.beside) as broker, ThreadPoolExecutor(given.beside) as pool:
-        server = broker.start().bootstrap
+        cluster = Cluster(broker.start().bootstrap)
         for pair in zip(broker.links[::2], broker.links[1::2], strict=True):
             free.put(pair)
-        for history in pool.map(one, seeds):
+        for done in as_completed([pool.submit(one, seed) for seed in seeds]):
+            history = done.result()
+            if history is None:
+                continue
             totals += history.counts
             totals["histories"] += 1
             totals[history.theme] += 1
             totals["wrong"] += bool(history.problems)
             print(line(history), flush=True)
+        cluster.close()
     print(dict(sorted(totals.items())), f"{time.monotonic() - started:.0f} s")
     if not totals["wrong"]:
         shutil.rmtree(folder)

@@ -12,7 +12,7 @@ import pytest
 from tests.histories import broker_history
 from tests.histories.links import LinkedBroker, Links
 from tests.histories.on_links import line, told
-from tests.integration.cluster import close_refused_sockets
+from tests.integration.cluster import Cluster, close_refused_sockets
 from tests.integration.conftest import ROOT, new_broker
 
 COPY = 7
@@ -133,8 +133,9 @@ def linked():
 @pytest.mark.integration
 def test_nothing_is_wrong_on_a_real_broker(linked, tmp_path, monkeypatch):
     """One series, one set of bytes each, the tables of an undisturbed service, and it goes on."""
-    monkeypatch.setattr(broker_history, "DAYS", 56)
+    monkeypatch.setattr(broker_history, "DAYS", 42)
     monkeypatch.setattr(broker_history, "PAUSE_MAX_S", 0.3)
-    history = told(COPY, tmp_path, linked.start().bootstrap, tuple(linked.links))
+    with contextlib.closing(Cluster(linked.start().bootstrap)) as cluster:
+        history = told(COPY, tmp_path, cluster, tuple(linked.links))
     assert history.theme == "copy"
     assert not history.problems, line(history)
