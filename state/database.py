@@ -190,8 +190,10 @@ class Database:
         for block in self.scan_blocks(family):
             yield from block
 
-    def scan_blocks(self, family: str) -> Iterator[list[tuple[bytes, bytes]]]:
-        """Yield every key and value of a column family, ascending, many at a time.
+    def scan_blocks(
+        self, family: str, n_rows: int = _ROWS_AT_ONCE
+    ) -> Iterator[list[tuple[bytes, bytes]]]:
+        """Yield every key and value of a column family, ascending, so many at a time.
 
         It may end early, without a word, at a block that does not match its checksum: the caller
         must know how many rows to expect.
@@ -204,7 +206,7 @@ class Database:
         try:
             with _errors("read the store", self.path):
                 rows = self._families[family].items()
-                while block := list(itertools.islice(rows, _ROWS_AT_ONCE)):
+                while block := list(itertools.islice(rows, n_rows)):
                     yield block
         finally:
             # A traceback may keep this frame alive, and the iterator would keep the lock.

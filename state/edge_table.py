@@ -16,6 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.state.edge_rows import EdgeRows
 from ktsafe.state.registers import Mark
 
 _UNLINKED: Final = array("i", (-1, -1))
@@ -25,7 +26,7 @@ class EdgeTable:
     """Edge registers by row; plain arrays, since single rows are read and written from Python."""
 
     def __init__(self) -> None:
-        self.rows: dict[int, int] = {}  # edge key (ktsafe.state.keys.edge_key) -> row
+        self.rows = EdgeRows()
         self.low = array("i")
         self.high = array("i")
         self.present = bytearray()
@@ -39,8 +40,9 @@ class EdgeTable:
 
     def reserve(self, vertex: int) -> None:
         """Make room for a vertex number."""
-        while len(self.heads) <= vertex:
-            self.heads.append(-1)
+        lacking = vertex + 1 - len(self.heads)
+        if lacking > 0:
+            self.heads.extend(array("i", (-1,)) * lacking)
 
     def mark(self, row: int) -> Mark:
         """Return the stamp of a row."""
@@ -68,7 +70,7 @@ class EdgeTable:
             self.present.append(present)
             self._after.extend(_UNLINKED)
             self._before.extend(_UNLINKED)
-        self.rows[key] = row
+        self.rows.add(key, row)
         heads, after, before = self.heads, self._after, self._before
         # Both halves become heads; written out, because every new edge passes here.
         half, head = 2 * row, heads[low]
@@ -83,7 +85,7 @@ class EdgeTable:
 
     def remove(self, key: int) -> None:
         """Forget the register of an edge."""
-        row = self.rows.pop(key)
+        row = self.rows.remove(key)
         self._unlink(2 * row, self.low[row])
         self._unlink(2 * row + 1, self.high[row])
         self.low[row] = self.high[row] = -1
@@ -120,21 +122,37 @@ class EdgeTable:
         self.time = _array("q", time)
         self.offset = _array("q", offset)
         keys = ends[:, 0].astype(np.int64) << 32 | ends[:, 1]
-        self.rows = dict(zip(keys.tolist(), range(len(keys)), strict=True))
-        self._thread(ends.reshape(-1))
+        self.rows.load(keys)
+        self._thread(ends)
 
-    def _thread(self, owner: NDArray[np.int32]) -> None:
+    def _thread(self, ends: NDArray[np.int32]) -> None:
         """Thread all halves at once: those of one vertex become neighbours in a sorted order."""
-        order = np.argsort(owner, kind="stable").astype(np.int32)
-        ranked = owner[order]
-        same = ranked[1:] == ranked[:-1]
-        after = np.full(len(owner), -1, dtype=np.int32)
-        before = np.full(len(owner), -1, dtype=np.int32)
+        rows = np.arange(len(ends), dtype=np.int32)
+        # Stores list edges by their lower end, so that only the others have to be sorted.
+        by_low = rows if (np.diff(ends[:, 0]) >= 0).all() else ends[:, 0].argsort(kind="stable")
+        by_high = ends[:, 1].argsort(kind="stable")
+        order = np.concatenate((2 * by_low, 2 * by_high + 1)).astype(np.int32)
+        owner = np.concatenate((ends[by_low, 0], ends[by_high, 1]))
+        after = np.full(len(order), -1, dtype=np.int32)
+        before = np.full(len(order), -1, dtype=np.int32)
+        same = owner[1:] == owner[:-1]
+        if len(rows):
+            same[len(rows) - 1] = False
         after[order[:-1][same]] = order[1:][same]
         before[order[1:][same]] = order[:-1][same]
+        is_first = np.ones(len(order), dtype=np.bool_)
+        is_first[1:] = ~same
+        is_last = np.ones(len(order), dtype=np.bool_)
+        is_last[:-1] = ~same
         heads = column(self.heads)
-        first = np.concatenate((np.ones(min(len(order), 1), dtype=np.bool_), ~same))
-        heads[ranked[first]] = order[first]
+        tails = np.full(len(heads), -1, dtype=np.int32)
+        low, high = slice(None, len(rows)), slice(len(rows), None)
+        heads[owner[high][is_first[high]]] = order[high][is_first[high]]
+        tails[owner[low][is_last[low]]] = order[low][is_last[low]]
+        both = np.flatnonzero((heads >= 0) & (tails >= 0))
+        after[tails[both]] = heads[both]
+        before[heads[both]] = tails[both]
+        heads[owner[low][is_first[low]]] = order[low][is_first[low]]
         self._after, self._before = _array("i", after), _array("i", before)
         self.heads = _array("i", heads)
 

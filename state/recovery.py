@@ -7,7 +7,8 @@ import hashlib
 import json
 import secrets
 import struct
-from collections.abc import Iterator, Mapping
+from array import array
+from collections.abc import Mapping
 from typing import Any, Final
 
 import msgspec
@@ -21,6 +22,9 @@ from ktsafe.state.ledger import EMPTY, Writes
 from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord
 from ktsafe.state.resident import ResidentGraph
 from ktsafe.state.store import Position
+
+_REGISTERS_AT_ONCE: Final = 500
+"""As many as stay in a processor's cache, and are gone before the garbage collector looks."""
 
 _record_decoder: Final = msgspec.msgpack.Decoder(VertexRecord)
 
@@ -162,21 +166,37 @@ def _check(holds: bool) -> None:
 
 
 def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress) -> int:
-    unpack, decode = keys.VERTEX_KEY.unpack, _record_decoder.decode
-
-    def entries() -> Iterator[tuple[int, str | bytes, Mark | None, int | None]]:
-        for key, value in database.scan(keys.VERTICES):
-            (number,) = unpack(key)
-            record = decode(value)
-            if not (record.id is None) == (record.up is None) != (record.alias is None):
+    """Read the vertices in columns, some at a time: all registers would take far more memory."""
+    decode, vertices = _record_decoder.decode, graph.vertices
+    names = bytearray()
+    labels: list[str | bytes] = []
+    lives: array[int] = array("q")
+    downs: list[tuple[int, Mark]] = []
+    codes: list[array[int]] = [array("i") for _ in graph.schema.attributes]
+    for block in database.scan_blocks(keys.VERTICES, _REGISTERS_AT_ONCE):
+        names += b"".join([key for key, _ in block])
+        records = [decode(value) for _, value in block]
+        for r in records:
+            if not (r.id is None) == (r.up is None) != (r.alias is None):
                 raise ValueError("a vertex both exists and does not")
-            yield number, record.label, record.down, record.life
-            # Coded one by one: all registers at once would take a multiple of the graph's memory.
-            graph.load_codes(number, record)
-
-    graph.vertices.load(entries(), progress.n_lives)
-    graph.vertices.n_ended = progress.n_ended
-    return graph.vertices.n_held
+        downs += [(i, r.down) for i, r in enumerate(records, len(labels)) if r.down is not None]
+        labels += [r.label if r.id is None else r.id for r in records]
+        lives.extend([-1 if r.life is None else r.life for r in records])
+        registers = [r.attributes for r in records]
+        for position, attribute in enumerate(graph.numbers_of_attributes()):
+            values = [
+                None if (register := found.get(attribute)) is None else register[1]
+                for found in registers
+            ]
+            codes[position].extend(vertices.coded(position, values))
+    _check(len(names) == len(labels) * keys.VERTEX_KEY.size)
+    numbers = np.frombuffer(bytes(names), dtype=">u4").astype(np.int64)
+    marks = {int(numbers[i]): mark for i, mark in downs}
+    vertices.load(numbers, labels, np.array(lives, dtype=np.int64), marks, progress.n_lives)
+    vertices.n_ended = progress.n_ended
+    for position, column in enumerate(codes):
+        vertices.load_codes(position, numbers, column)
+    return vertices.n_held
 
 
 def _load_edges(graph: ResidentGraph, database: Database) -> int:

@@ -166,12 +166,9 @@ class ResidentGraph:
             lineage=self.lineage,
         )
 
-    def load_codes(self, number: int, record: VertexRecord) -> None:
-        """Code the attributes of a vertex that was just loaded."""
-        for attribute, (_, value) in record.attributes.items():
-            position = self._position_of.get(attribute)
-            if position is not None:
-                self.vertices.set_code(number, position, value)
+    def numbers_of_attributes(self) -> list[int]:
+        """Return the number of each attribute of the schema, by position."""
+        return list(self._position_of)
 
     def recount(self) -> None:
         """Count the edges after a load."""
@@ -261,7 +258,7 @@ class ResidentGraph:
         if b is None:
             b = self._find_or_allocate(target)
         key = edge_key(a, b)
-        row = edges.rows.get(key)
+        row = edges.rows.find(key)
         if row is None:
             row = edges.add(key, mark, present)
             was_present = False

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import heapq
 from array import array
-from collections.abc import Iterable
-from typing import Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
 
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
@@ -131,45 +134,66 @@ class VertexTable:
         ]
 
     def load(
-        self, entries: Iterable[tuple[int, str | bytes, Mark | None, int | None]], n_lives: int
+        self,
+        numbers: NDArray[np.int64],
+        labels: Sequence[str | bytes],
+        lives: NDArray[np.int64],
+        downs: Mapping[int, Mark],
+        n_lives: int,
     ) -> None:
-        """Fill an empty table from (number, label, down, life), numbers ascending.
+        """Fill an empty table; all attributes are missing then.
 
-        A vertex is in the table, with all its attributes missing, when the next entry is asked for.
+        Parameters
+        ----------
+        numbers:
+            Of the vertices that are held, ascending, shape (n,).
+        labels, lives:
+            Of each its id, or the keyed hash if it does not exist, and its life, or -1.
+        downs:
+            By number, the marks of those that were deleted.
 
         Raises
         ------
         ValueError
             If a number, a label or a life comes twice, or a number or a life is out of range.
         """
-        lives: list[int] = []
-        for number, label, down, life in entries:
-            if not len(self.labels) <= number <= NUMBER_MAX:
-                raise ValueError("vertex numbers do not ascend")
-            while len(self.labels) < number:
-                self._free.append(len(self.labels))
-                self._hold(None)
-                lives.append(-1)
-            self._hold(label)
-            lives.append(-1 if life is None else life)
-            if down is not None:
-                self.downs[number] = down
+        ends = numbers[[0, -1]].tolist() if len(numbers) else [0, -1]
+        if ends[0] < 0 or ends[1] > NUMBER_MAX or (np.diff(numbers) <= 0).any():
+            raise ValueError("vertex numbers do not ascend")
+        size = ends[1] + 1
+        exists = np.fromiter((type(label) is str for label in labels), np.bool_, len(labels))
+        known = lives[exists]
+        if (lives[~exists] >= 0).any() or (np.diff(np.sort(known)) == 0).any():
+            raise ValueError("a life is missing, double or impossible")
+        if len(known) and not 0 <= known.min() <= known.max() < n_lives:
+            raise ValueError("a life is missing, double or impossible")
+        self.labels = list(labels)
+        if size != len(labels):
+            self.labels = [None] * size
+            for number, label in zip(numbers.tolist(), labels, strict=True):
+                self.labels[number] = label
+            self._free = np.setdiff1d(np.arange(size), numbers).tolist()
+        for number, label in zip(numbers.tolist(), labels, strict=True):
             if isinstance(label, str):
                 self.numbers[label] = number
             else:
                 self._absent[label] = number
-        if self.n_held != len(self.labels) - len(self._free):
+        if self.n_held != len(labels):
             raise ValueError("two vertices are the same person")
-        known = [life for life in lives if life >= 0]
-        if len(set(known)) != len(self.numbers) or max(known, default=-1) >= n_lives:
-            raise ValueError("a life is missing, double or impossible")
-        self.lives, self.n_lives = array("q", lives), n_lives
-        self.exists = bytearray(isinstance(label, str) for label in self.labels)
+        self.exists = bytearray(_spread(exists, numbers, size, 0).astype(np.uint8).tobytes())
+        self.lives, self.n_lives = array("q", _spread(lives, numbers, size, -1).tobytes()), n_lives
+        self.downs.update(downs)
+        self.codes = [array("i", bytes(4 * size)) for _ in self.codes]
 
-    def _hold(self, label: str | bytes | None) -> None:
-        self.labels.append(label)
-        for column in self.codes:
-            column.append(0)
+    def load_codes(self, position: int, numbers: NDArray[np.int64], codes: array[int]) -> None:
+        """Give loaded vertices the codes of the attribute at a position of the schema."""
+        spread = _spread(np.array(codes, dtype=np.int32), numbers, len(self.labels), 0)
+        self.codes[position] = array("i", spread.tobytes())
+
+    def coded(self, position: int, values: Sequence[str | None]) -> list[int]:
+        """Return the codes of raw values of the attribute at a position of the schema."""
+        code_of = {value: self._code(position, value) for value in dict.fromkeys(values)}
+        return list(map(code_of.__getitem__, values))
 
     def _begin_life(self, number: int) -> None:
         self.lives[number] = self.n_lives
@@ -201,3 +225,12 @@ class VertexTable:
         except InvalidGraph:
             # The event layer refuses such values; one that is stored anyway counts as missing.
             return MISSING
+
+
+def _spread(
+    values: NDArray[Any], numbers: NDArray[np.int64], size: int, blank: int
+) -> NDArray[Any]:
+    """Return values by vertex number, `blank` where a number is free."""
+    spread = np.full(size, blank, dtype=values.dtype)
+    spread[numbers] = values
+    return spread

@@ -72,10 +72,11 @@ def test_a_loaded_table_goes_on_like_the_one_saved(
     _, model = table_and_model(operations)
     table = EdgeTable()
     table.reserve(VERTICES - 1)
-    times = np.array([time for time, _ in model.values()], dtype=np.int64)
+    stored = sorted(model.items())
+    times = np.array([time for _, (time, _) in stored], dtype=np.int64)
     table.load(
-        np.array(list(model), dtype=np.int32).reshape(-1, 2),
-        np.array([present for _, present in model.values()], dtype=np.uint8),
+        np.array([pair for pair, _ in stored], dtype=np.int32).reshape(-1, 2),
+        np.array([present for _, (_, present) in stored], dtype=np.uint8),
         np.zeros(len(model), dtype=np.int32),
         times,
         times,

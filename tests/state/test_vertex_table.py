@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
+from ktsafe.state.registers import Mark
 from ktsafe.state.vertex_table import MEMO_MAX, VertexTable
 from tests.state.support import SCHEMA
 
 SECRET = bytes(32)
+Entries = list[tuple[int, str | bytes, int | None]]
+
+
+def load(
+    table: VertexTable, entries: Entries, n_lives: int, downs: dict[int, Mark] | None = None
+) -> None:
+    """Load rows of number, label and life."""
+    numbers, labels, lives = zip(*entries, strict=True)
+    found = [-1 if life is None else life for life in lives]
+    table.load(np.array(numbers), labels, np.array(found), downs or {}, n_lives)
 
 
 def table_of(*people: str) -> VertexTable:
@@ -62,7 +74,7 @@ def test_many_raw_values_are_not_all_remembered() -> None:
 def test_a_load_numbers_on_as_before() -> None:
     """Holes of the loaded numbers are filled first, as they would have been without a restart."""
     table = VertexTable(SCHEMA, SECRET)
-    table.load([(1, "b", None, 5), (4, b"hash", (3, 0, 3), None)], 6)
+    load(table, [(1, "b", 5), (4, b"hash", None)], 6, {4: (3, 0, 3)})
     assert [table.allocate(person) for person in ("v", "w", "x", "y")] == [0, 2, 3, 5]
     assert table.downs == {4: (3, 0, 3)}
 
@@ -70,20 +82,20 @@ def test_a_load_numbers_on_as_before() -> None:
 @pytest.mark.parametrize(
     "entries",
     [
-        [(1, "a", None, 0), (1, "b", None, 1)],
-        [(1, "a", None, 0), (0, "b", None, 1)],
-        [(0, "a", None, 0), (1, "a", None, 1)],
-        [(0, b"x", None, None), (1, b"x", None, None)],
-        [(2**31, "a", None, 0)],
-        [(0, "a", None, 1), (1, "b", None, 1)],
-        [(0, "a", None, 2)],
-        [(0, "a", None, None)],
-        [(0, b"x", None, 0)],
+        [(1, "a", 0), (1, "b", 1)],
+        [(1, "a", 0), (0, "b", 1)],
+        [(0, "a", 0), (1, "a", 1)],
+        [(0, b"x", None), (1, b"x", None)],
+        [(2**31, "a", 0)],
+        [(0, "a", 1), (1, "b", 1)],
+        [(0, "a", 2)],
+        [(0, "a", None)],
+        [(0, b"x", 0)],
     ],
 )
 def test_an_impossible_load_is_refused(
-    entries: list[tuple[int, str | bytes, None, int | None]],
+    entries: Entries,
 ) -> None:
     """Numbers must ascend within int32, nobody is two vertices, and each lives one known life."""
     with pytest.raises(ValueError, match=r"vert|life"):
-        VertexTable(SCHEMA, SECRET).load(entries, 2)
+        load(VertexTable(SCHEMA, SECRET), entries, 2)
