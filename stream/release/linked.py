@@ -77,6 +77,13 @@ COUNTS: Final = (
 """Figures of the mechanism that the operator's metrics show."""
 
 
+_NOT_SAVED: Final = (
+    "It was saved by another version, and audits that it could be made of again were not kept "
+    "([state] audits_kept). Run the version that wrote this state, restore a backup that has the "
+    "audits, or begin a new sequence with `ktsafe rebase`."
+)
+
+
 class LinkedReleases:
     """Implements `ktsafe.stream.release.mechanism.Mechanism` for window = "all".
 
@@ -310,7 +317,10 @@ class LinkedReleases:
         mappings once they are blanked.
         """
         auditor = self._new_auditor()
-        wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
+        records = self._releases_of(sequence_id)
+        if not all(record.has_audit for record in records):
+            raise StateCorrupted("judge a release", "the auditor of the sequence", _NOT_SAVED)
+        wanted = {record.release_id: record for record in records}
         if not wanted:
             return auditor
         last = max(wanted)
