@@ -47,6 +47,7 @@ class StateTable(Section, frozen=True):
 
     folder: str
     erase_within_s: Seconds = 3600.0
+    audits_kept: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class PrivacyTable(Section, frozen=True):
