@@ -285,6 +285,7 @@ class Snapshotter:
             planned=built.planned,
             statistics=tables,
             epsilon_micro=epsilon_micro,
+            generalized=built.generalized,
             cut=encrypt_cut(due.series, release_id, due.cut, self._erased()),
             statistics_omitted=budget is not None and budget.omitted,
         )
