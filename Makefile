@@ -7,6 +7,7 @@ DATA ?=
 KAFKA ?=
 KILLS ?= 0
 SEEDS ?= 10000
+HISTORIES ?= 100
 INPUTS ?= 1000000
 FLIPS ?= 1000
 EVENTS ?= 7200000
@@ -28,7 +29,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench bench-all paper trials trials-sequence simulate dates erasures faults flips kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench bench-all paper trials trials-sequence simulate histories dates erasures faults flips kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -86,6 +87,9 @@ trials-sequence: $(STAMP) ## real feeds and erasure as sequences (w = all), audi
 
 simulate: $(STAMP) ## histories of the whole service with faults at every step: SEEDS=10000, SEED=7 repeats one
 	$(RUN) -m tests.histories --seeds $(SEEDS) $(if $(filter command%,$(origin SEED)),--seed $(SEED))
+
+histories: $(STAMP) java ## histories on a real broker, with its ways cut and two services: HISTORIES=100, SEED=7
+	$(RUN) -m tests.histories.on_links --seeds $(HISTORIES) $(if $(filter command%,$(origin SEED)),--seed $(SEED))
 
 dates: $(STAMP) ## wrong dates and wrong clocks in simulated time: SEEDS=10000
 	$(RUN) -m tests.faults.dates --seeds $(SEEDS)

@@ -132,7 +132,10 @@ class Schema:
             If a bucketed attribute holds no number or date, or another one NaN. The value itself is
             not repeated.
         """
-        text = self._bucket(attribute, value)
+        return self.group(attribute, self.ungrouped(attribute, value))
+
+    def group(self, attribute: str, text: str) -> str:
+        """Return the group that a value is in, or its own text if it is in none."""
         return self._group_of.get(attribute, {}).get(text, text)
 
     @cached_property
@@ -143,7 +146,14 @@ class Schema:
             for name, groups in self.groups.items()
         }
 
-    def _bucket(self, attribute: str, value: object) -> str:
+    def ungrouped(self, attribute: str, value: object) -> str:
+        """Return the category of a value before groups: its text, `MISSING`, or its bucket.
+
+        Raises
+        ------
+        InvalidGraph
+            As `category`.
+        """
         if value is None or (isinstance(value, str) and value in {"", MISSING}):
             return MISSING
         edges = self.buckets.get(attribute)

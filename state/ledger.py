@@ -75,7 +75,8 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
 
     `n_lives` is how many lives the store had given by the cut: see `GraphStore.gone`.
     `epsilon_micro` is what its statistics cost, in millionths of epsilon; 0 without any. `audit`
-    has the sha256 of the files of its private audit; older versions recorded none.
+    has the sha256 of the files of its private audit; older versions recorded none. `has_audit`:
+    whether it must be there still.
     """
 
     index: int
@@ -90,6 +91,7 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     n_lives: int = 0
     epsilon_micro: Annotated[int, msgspec.Meta(ge=0)] = 0
     audit: dict[FileName, str] = {}
+    has_audit: bool = True
 
 
 NO_PAGES: Final[Mapping[str, bytes | None]] = {}
@@ -342,6 +344,21 @@ class Ledger:
                 writes[_release_key(new)] = msgspec.json.encode(new)
         if writes:
             self._storage.write(writes, {})
+
+    def let_audits_go(self, keep: int) -> list[ReleaseRecord]:
+        """Record that no release but the last `keep` has its audit; return whose audit goes now."""
+        going: list[ReleaseRecord] = []
+        # Those before the last one that has none are done.
+        for position in reversed(range(len(self._releases) - keep)):
+            record = self._releases[position]
+            if not record.has_audit:
+                break
+            going.append(msgspec.structs.replace(record, audit={}, has_audit=False))
+        if going:
+            self._storage.write({_release_key(r): msgspec.json.encode(r) for r in going}, {})
+            begin = len(self._releases) - keep - len(going)
+            self._releases[begin : begin + len(going)] = going[::-1]
+        return going
 
     def _count(self, more_sequences: int, more_releases: int, pages: int) -> bytes:
         sequences = len(self._sequences) + more_sequences

@@ -152,12 +152,15 @@ class ResidentGraph:
     def freeze(self) -> FrozenArrays:
         """Return a copy that later merges do not alter."""
         vertices, edges = self.vertices, self.edges
+        names = self.schema.attributes
+        told = {name: vertices.told(j) for j, name in enumerate(names)}
         return FrozenArrays(
             schema=self.schema,
             labels=vertices.labels.copy(),
             exists=column(vertices.exists).astype(np.bool_),
-            codes=np.column_stack([column(codes) for codes in vertices.codes]),
-            categories=tuple(tuple(texts) for texts in vertices.categories),
+            codes=np.column_stack([each.codes for each in told.values()]),
+            categories=tuple(each.texts for each in told.values()),
+            values={name: each.values for name, each in told.items() if each.values},
             low=column(edges.low),
             high=column(edges.high),
             present=column(edges.present).astype(np.bool_),

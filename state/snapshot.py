@@ -7,12 +7,17 @@ longer and is done when the snapshot is asked for, on the frozen copy.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph, Schema
+
+Values: TypeAlias = tuple[NDArray[np.int32], tuple[str, ...]]
+"""Codes, and the text of each."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -54,6 +59,8 @@ class FrozenArrays:
         int64, shape (N,): the life of every number whose vertex exists, -1 for the others.
     n_lives:
         How many lives were given so far.
+    values:
+        Of each attribute with groups the codes before groups, shape (N,), and their texts.
     lineage:
         Arrays of one lineage number vertices, codes and rows alike, so that two of them can be
         compared position by position; others cannot.
@@ -70,6 +77,15 @@ class FrozenArrays:
     lives: NDArray[np.int64]
     n_lives: int
     lineage: object
+    values: Mapping[str, Values] = dataclasses.field(default_factory=dict)
+
+    def people_of_values(self) -> dict[str, Counter[str]]:
+        """Return how many people have each value, of each attribute with groups."""
+        found = {}
+        for name, (codes, texts) in self.values.items():
+            people = np.bincount(codes[self.exists], minlength=len(texts)).tolist()
+            found[name] = Counter({x: n for x, n in zip(texts, people, strict=True) if n})
+        return found
 
     def snapshot(self) -> GraphSnapshot:
         """Return the graph: vertices by number, categories sorted and only those in use.

@@ -10,18 +10,31 @@ from __future__ import annotations
 import heapq
 from array import array
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import MISSING, Schema
 from ktsafe.errors import InvalidGraph
+from ktsafe.state.edge_table import column
 from ktsafe.state.keys import NUMBER_MAX, keyed_hash
 from ktsafe.state.registers import Mark
+from ktsafe.state.snapshot import Values
 
 MEMO_MAX: Final = 1 << 14
 """Raw values per attribute whose category is remembered; numbers to be bucketed may be many."""
+
+
+class Told(NamedTuple):
+    """An attribute of every vertex number: codes, int32, and what each stands for.
+
+    `values` are the same before groups; None if the attribute has none.
+    """
+
+    codes: NDArray[np.int32]
+    texts: tuple[str, ...]
+    values: Values | None = None
 
 
 class VertexTable:
@@ -42,7 +55,8 @@ class VertexTable:
         self.n_lives = 0  # given so far
         self.n_ended = 0  # lives that ended so far
         self.codes = [array("i") for _ in schema.attributes]
-        self.categories = [[schema.category(name, None)] for name in schema.attributes]
+        # Before groups, so that the values of a group can be counted.
+        self.categories = [[schema.ungrouped(name, None)] for name in schema.attributes]
         self._schema = schema
         self._secret = secret
         self._absent: dict[bytes, int] = {}
@@ -84,8 +98,8 @@ class VertexTable:
             self.labels.append(label)
             self.exists.append(False)
             self.lives.append(-1)
-            for column in self.codes:
-                column.append(0)
+            for codes in self.codes:
+                codes.append(0)
         self._absent[label] = number
         return number
 
@@ -209,7 +223,7 @@ class VertexTable:
         memo = self._memos[position]
         code = memo.get(value)
         if code is None:
-            category = self._category(self._schema.attributes[position], value)
+            category = self._ungrouped(self._schema.attributes[position], value)
             known = self._code_of[position]
             code = known.get(category)
             if code is None:
@@ -219,9 +233,23 @@ class VertexTable:
                 memo[value] = code
         return code
 
-    def _category(self, name: str, value: str) -> str:
+    def told(self, position: int) -> Told:
+        """Return the attribute at a position of the schema as releases tell it, in groups.
+
+        A code of a group is the same for ever, since categories only grow.
+        """
+        name, texts = self._schema.attributes[position], tuple(self.categories[position])
+        codes = column(self.codes[position])
+        if name not in self._schema.groups:
+            return Told(codes, texts)
+        number: dict[str, int] = {}
+        groups = [self._schema.group(name, text) for text in texts]
+        group_of = [number.setdefault(group, len(number)) for group in groups]
+        return Told(np.array(group_of, dtype=np.int32)[codes], tuple(number), (codes, texts))
+
+    def _ungrouped(self, name: str, value: str) -> str:
         try:
-            return self._schema.category(name, value)
+            return self._schema.ungrouped(name, value)
         except InvalidGraph:
             # The event layer refuses such values; one that is stored anyway counts as missing.
             return MISSING

@@ -2,8 +2,7 @@
 
 from ktsafe.connectors.files.dead_letter_files import FileDeadLetterSink, blank_dead_letters
 from ktsafe.connectors.files.file_source import FileSource
-from ktsafe.connectors.files.reader import FileReleaseReader
-from ktsafe.connectors.files.sink import FileReleaseSink
+from ktsafe.connectors.files.releases import FileReleaseReader, FileReleaseSink
 
 __all__ = [
     "FileDeadLetterSink",

@@ -2,7 +2,7 @@
 
     lattice of levels of each attribute, left out being the last                  (lattice)
     from the coarsest setting of each set of attributes that is kept, upwards:
-        take the neighbouring setting that is estimated best, while one is better (lattice_search)
+        take the neighbouring setting that is estimated best, while one is better (lattice)
     make a quick release of the best; advise it if it is as good as was estimated
     likewise for other k
     while time lasts: release the graph as it is, and the settings that no other beats
@@ -28,8 +28,7 @@ from ktsafe.audit.usefulness import usefulness
 from ktsafe.errors import Infeasible, InvalidParams, NotKTSafe
 from ktsafe.exact.cost_estimate import estimated_worth
 from ktsafe.generalization.advice_in_words import in_words
-from ktsafe.generalization.lattice import Lattice, Levels
-from ktsafe.generalization.lattice_search import climbed, starts
+from ktsafe.generalization.lattice import Lattice, Levels, climbed, starts
 from ktsafe.generalization.quick_release import quick_release
 from ktsafe.graph import Schema
 from ktsafe.params import PrivacyParams

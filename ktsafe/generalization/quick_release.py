@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from typing import Any, Final
 
 import numpy as np
@@ -18,7 +19,9 @@ AFRESH: Final = AnonymizeOptions(
 """How a release is made that has no past."""
 
 
-def quick_release(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 0) -> Traced:
+def quick_release(
+    graph: AttributedGraph, params: PrivacyParams, *, strategy: str = "exact", seed: int = 0
+) -> Traced:
     """Return a quickly made release beside its truth.
 
     Raises
@@ -26,7 +29,8 @@ def quick_release(graph: AttributedGraph, params: PrivacyParams, *, seed: int = 
     Infeasible, NotKTSafe
         If there is no safe release.
     """
-    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=AFRESH)
+    options = dataclasses.replace(AFRESH, strategy=strategy)
+    made = anonymize(graph, params, rng=np.random.default_rng(seed), options=options)
     return trace(graph, made.graph, made.origin)
 
 

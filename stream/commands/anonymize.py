@@ -23,7 +23,6 @@ from ktsafe.params import Distance, PrivacyParams, half_l1
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
-from ktsafe.stream.files.atomic_folder import check_folders
 from ktsafe.stream.formatting import cost_in_words, number
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import (
@@ -127,6 +126,8 @@ def anonymize_files(
     if vertices is not None and schema is None:
         msg = "--vertices needs --schema."
         raise InvalidGraph(msg, hint="It says which of the attributes are published, and how.")
+    from ktsafe.stream.files.single_release import check_folders
+
     check_folders(out, audit)
     if report is not None:
         check_page(report)
@@ -175,11 +176,14 @@ def _anonymized(
     from ktsafe import anonymize
     from ktsafe.columns import exchanged_and_checked
     from ktsafe.generalization.named_values import named_values
-    from ktsafe.stream.files.atomic_folder import atomic_folder
     from ktsafe.stream.files.composite_schema import CompositeSchema
     from ktsafe.stream.files.graphs import NO_ATTRIBUTES, read_attributes, read_graph
     from ktsafe.stream.files.releases_write import ReleaseHeader
-    from ktsafe.stream.files.single_release import write_private, written_and_verified
+    from ktsafe.stream.files.single_release import (
+        atomic_folder,
+        write_private,
+        written_and_verified,
+    )
 
     declared, table = (
         (NO_ATTRIBUTES, None) if places.schema is None else read_attributes(places.schema)

@@ -9,14 +9,14 @@ from __future__ import annotations
 import tomllib
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
 import msgspec
 
 from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
-from ktsafe.options import Aim, AnonymizeOptions, OverAlpha, RareQi
+from ktsafe.options import Aim, AnonymizeOptions
 from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import default_strategy
@@ -31,7 +31,7 @@ from ktsafe.stream.config.connector_kinds import (
 from ktsafe.stream.config.connector_tables import BUILT_IN
 from ktsafe.stream.config.loopback import check_scheduler, is_loopback
 from ktsafe.stream.config.secret_keys import refuse_secrets
-from ktsafe.stream.config.section import NotNegative, Port, Positive, Seconds, Section
+from ktsafe.stream.config.section import Port, Positive, Seconds, Section, table_of
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.composite_schema import CompositeSchema
 from ktsafe.stream.files.config_errors import config_error_text
@@ -47,6 +47,7 @@ class StateTable(Section, frozen=True):
 
     folder: str
     erase_within_s: Seconds = 3600.0
+    audits_kept: Annotated[int, msgspec.Meta(ge=0)] = 0
 
 
 class PrivacyTable(Section, frozen=True):
@@ -62,29 +63,14 @@ class PrivacyTable(Section, frozen=True):
     window: Literal[1, "all"] = "all"
 
 
-class SequenceTable(Section, frozen=True):
-    """`[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
-
-    Names and defaults are those of `ktsafe.sequence.SequenceOptions`; a test compares them.
-    """
-
-    sybil_margin: NotNegative = 2
-    birth_wait_max: NotNegative = 12
-    births: Literal["withhold", "pad"] = "withhold"
-    qi_change: Literal["hold", "rebirth"] = "hold"
-    alpha_reserve: float | str = "0"
-    real_floor: NotNegative | None = None
-    max_age: NotNegative = 12
-
-
-class AnonymizeTable(Section, frozen=True):
-    """`[anonymize]`: how each release is made (privacy.window = 1).
-
-    Names and defaults are those of `ktsafe.AnonymizeOptions`.
-    """
-
-    rare_qi: RareQi = "withhold"
-    over_alpha: OverAlpha = "suppress"
+if TYPE_CHECKING:
+    SequenceTable: TypeAlias = Section
+    AnonymizeTable: TypeAlias = Section
+else:
+    # `[sequence]`: how a sequence of releases reacts to changes (privacy.window = "all").
+    SequenceTable = table_of(SequenceOptions, without={"effort", "aim"})
+    # `[anonymize]`: how each release is made (privacy.window = 1).
+    AnonymizeTable = table_of(AnonymizeOptions, without={"effort", "aim", "strategy"})
 
 
 class WorkersTable(Section, frozen=True):

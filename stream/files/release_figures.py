@@ -140,11 +140,6 @@ class Secrets(msgspec.Struct, frozen=True):
     wanting: tuple[str, ...] = ()
     risk: dict[str, float] = msgspec.field(default_factory=dict)
 
-    @property
-    def total_cost(self) -> int:
-        """Cost(G, G') of Equation 1."""
-        return sum(self.cost.values())
-
 
 class StatisticsBudget(msgspec.Struct, frozen=True):
     """What the statistics of a release cost, and of the 365 days up to it; in millionths.

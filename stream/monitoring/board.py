@@ -10,6 +10,7 @@ import threading
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping
+from importlib.metadata import version
 from typing import Final
 
 import msgspec
@@ -25,7 +26,6 @@ from ktsafe.stream.monitoring.report import (
 )
 from ktsafe.stream.monitoring.summary import Counts
 from ktsafe.stream.observer import Observer
-from ktsafe.stream.process.version import VERSION
 
 SAMPLE_INTERVAL_S: Final = 10.0
 TREND_S: Final = 3600.0
@@ -141,7 +141,7 @@ class StatusBoard(Observer):
         is_stuck = self._latest.silence_s(now.at_s, setting.healthy_within_s) is not None
         releases = list(reversed(self._releases))
         return Report(
-            version=VERSION,
+            version=version("ktsafe"),
             state="stuck" if is_stuck else self._latest.state,
             at_s=now.wall_s,
             started_s=self._started_wall_s,

@@ -9,6 +9,7 @@ import itertools
 import time
 from collections.abc import Callable
 from functools import partial
+from importlib.metadata import version
 from typing import Any
 
 from prometheus_client import (
@@ -26,7 +27,6 @@ from ktsafe import PrivacyParams
 from ktsafe.stream.monitoring.metrics_secrets import SECRETS
 from ktsafe.stream.monitoring.metrics_table import METRICS, NOW, UNKNOWN, Metric
 from ktsafe.stream.observer import NOTICES, Observer
-from ktsafe.stream.process.version import VERSION
 
 
 class PrometheusMetrics(Observer):
@@ -81,7 +81,7 @@ class PrometheusMetrics(Observer):
         age.labels("nominal").set_function(lambda: self._wall_s() - self._nominal_s)
         age.labels("published").set_function(lambda: self._monotonic_s() - self._published_at_s)
         build = Info("ktsafe_build", "Version of the service.", registry=self.registry)
-        build.info({"version": VERSION})
+        build.info({"version": version("ktsafe")})
         ProcessCollector(registry=self.registry)
 
     @property

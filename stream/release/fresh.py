@@ -7,6 +7,7 @@ import dataclasses
 import numpy as np
 
 from ktsafe import AnonymizeOptions, PrivacyParams, anonymize
+from ktsafe.generalization.named_values import named_values
 from ktsafe.state.ledger import Ledger
 from ktsafe.state.snapshot import GraphSnapshot
 from ktsafe.stream.files import releases_write
@@ -56,7 +57,10 @@ class FreshReleases:
         ids = releases_write.random_ids(anonymized.graph.n_vertices, seed=seed)
         origin = anonymized.origin.astype(np.int64)
         origin = np.append(order, -1)[origin]
-        return Built(anonymized.graph, ids, origin, anonymized.shift, work=work, lag=0)
+        schema, people = due.snapshot.graph.schema, due.snapshot.arrays.people_of_values()
+        named = named_values(schema.groups, people, self.params.k)
+        shift = anonymized.shift
+        return Built(anonymized.graph, ids, origin, shift, work=work, lag=0, generalized=named)
 
     def judge(self, built: Built, release: Release, snapshot: GraphSnapshot) -> Passed:
         """Pass what the strict verifier passes, by the certificate where there is one."""

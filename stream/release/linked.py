@@ -11,6 +11,7 @@ does not become one leaves nothing: the memory is read back from the ledger.
 from __future__ import annotations
 
 import dataclasses
+import json
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Mapping
@@ -24,6 +25,7 @@ from ktsafe import PrivacyParams
 from ktsafe.connectors import bundles
 from ktsafe.connectors.base import MANIFEST, ReleaseBundle, ReleaseReader
 from ktsafe.errors import InvalidGraph, NotKTSafe
+from ktsafe.generalization.named_values import Named, named_values
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.sequence import (
     Changes,
@@ -55,6 +57,12 @@ from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
 log = get_logger(__name__)
 
+NAMED: Final = "named_values"
+"""Name of the page that has the values which manifests name.
+
+They are those of the first release for ever: a value that was added later would tell that somebody
+came who has it.
+"""
 LINKED: Final = "linked_"
 """Kinds of findings about people with several ids."""
 COUNTS: Final = (
@@ -67,6 +75,13 @@ COUNTS: Final = (
     "cohorts",
 )
 """Figures of the mechanism that the operator's metrics show."""
+
+
+_NOT_SAVED: Final = (
+    "It was saved by another version, and audits that it could be made of again were not kept "
+    "([state] audits_kept). Run the version that wrote this state, restore a backup that has the "
+    "audits, or begin a new sequence with `ktsafe rebase`."
+)
 
 
 class LinkedReleases:
@@ -102,6 +117,7 @@ class LinkedReleases:
         self._ledger: Ledger | None = None
         self._engine: SequenceEngine | None = None
         self._following = Following({})
+        self._named: Named = {}
         self._auditor: SequenceAuditor | None = None
         self._saved = SavedAuditor({})
         self._trial: SequenceAuditor | None = None
@@ -128,6 +144,7 @@ class LinkedReleases:
         self._engine = self._read_engine(pages)
         self._following = Following(pages)
         self._saved = SavedAuditor(pages)
+        self._named = json.loads(pages.get(NAMED, b"{}"))
         self._auditor = self._trial = None
         self._snapshot = self._next_snapshot = None
 
@@ -151,6 +168,8 @@ class LinkedReleases:
                     schema, self._params, self._options, everything, rng, executor
                 )
             self._engine.forget_with(due.series.text_key())
+            people = snapshot.arrays.people_of_values()
+            self._named = named_values(schema.groups, people, self._params.k)
             vacated, counted = [], None
         else:
             changes, n_ties = self._changes(self._engine, snapshot)
@@ -169,7 +188,8 @@ class LinkedReleases:
             [_name(published) for published in released.ids.tolist()],
             _positions(released.keys, snapshot),
             released.shift,
-            pages=pages | recent,
+            pages=pages | recent | self._named_page(),
+            generalized=self._named,
             figures={
                 "sequence": figures,
                 "declared": _declared(figures),
@@ -224,6 +244,9 @@ class LinkedReleases:
         self._following.end_build(staged=staged)
         self._saved.end_build(staged=staged)
         self._trial = self._next_snapshot = None
+
+    def _named_page(self) -> dict[str, bytes]:
+        return {NAMED: json.dumps(self._named).encode()} if self._named else {}
 
     def _lag(self) -> int | None:
         """Return after how many releases every pair of classes is planned afresh.
@@ -294,7 +317,10 @@ class LinkedReleases:
         mappings once they are blanked.
         """
         auditor = self._new_auditor()
-        wanted = {record.release_id: record for record in self._releases_of(sequence_id)}
+        records = self._releases_of(sequence_id)
+        if not all(record.has_audit for record in records):
+            raise StateCorrupted("judge a release", "the auditor of the sequence", _NOT_SAVED)
+        wanted = {record.release_id: record for record in records}
         if not wanted:
             return auditor
         last = max(wanted)

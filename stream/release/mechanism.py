@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe import AttributedGraph
+from ktsafe.generalization.named_values import Named
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.state.ledger import (
     NO_PAGES,
@@ -98,7 +99,7 @@ class Built:
         What of them the operator's metrics show.
     work:
         What was done in parts, if it was counted.
-    lag, planned:
+    lag, planned, generalized:
         See `ktsafe.stream.files.releases_write.ReleaseHeader`.
     changes:
         What began and ended in the true graph since the release before; None if nobody counted.
@@ -115,6 +116,7 @@ class Built:
     lag: int | None = None
     planned: Sequence[Planned] | None = None
     changes: TrueChanges | None = None
+    generalized: Named = dataclasses.field(default_factory=dict)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

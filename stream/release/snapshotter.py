@@ -9,20 +9,20 @@ from __future__ import annotations
 
 import dataclasses
 import shutil
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
 import numpy as np
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
-from ktsafe.audit import Traced, audit_traced, trace, usefulness
+from ktsafe.audit import Traced, Usefulness, audit_traced, trace, usefulness
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.signing import Signer
-from ktsafe.errors import NotKTSafe
+from ktsafe.errors import BelowMinimumUtility, NotKTSafe
 from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
 from ktsafe.state.ledger import Erased, Ledger, ReleaseRecord, Status
 from ktsafe.stream.files import releases_write
@@ -40,14 +40,15 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, AttackTarget
 from ktsafe.stream.release.encrypted_cut import encrypt_cut
 from ktsafe.stream.release.mechanism import Built, DueRelease, Mechanism
-from ktsafe.stream.release.statistics_budget import share_micro, spent_micro
-from ktsafe.stream.release.utility_gate import check_utility
 from ktsafe.stream.slots import Slots, rfc3339
 
 if TYPE_CHECKING:
     from ktsafe.verify.kt_safe_verdict import Verdict
 
 log = get_logger(__name__)
+
+YEAR_US: Final = 365 * 86_400 * 1_000_000
+HINT: Final = "Fewer quasi-identifiers or a smaller k let more ties be shown."
 
 
 class Cancelled(Exception):
@@ -71,7 +72,7 @@ class BuildSettings:
     formats:
         In which formats releases are written.
     min_f1:
-        The owner's floor for the F1 of edges, see `ktsafe.stream.release.utility_gate`.
+        The owner's floor for the F1 of edges, see `ktsafe.stream.release.snapshotter`.
     attack:
         How releases are attacked before they are published.
     slots, epsilon_per_year_micro:
@@ -284,6 +285,7 @@ class Snapshotter:
             planned=built.planned,
             statistics=tables,
             epsilon_micro=epsilon_micro,
+            generalized=built.generalized,
             cut=encrypt_cut(due.series, release_id, due.cut, self._erased()),
             statistics_omitted=budget is not None and budget.omitted,
         )
@@ -363,3 +365,43 @@ def _read_back(folder: Path, params: PrivacyParams) -> Release:
     if release.params != params:
         raise NotKTSafe("The manifest claims other parameters.", hint="Do not publish this graph.")
     return release
+
+
+def share_micro(per_year_micro: int, slots: Slots, slot_us: int) -> int:
+    """Return what the statistics of one release may cost: an equal share of 365 days' slots.
+
+    In any 365 days all releases together cost no more than the epsilon per year. A release beyond
+    that has no statistics.
+    """
+    first = slots.at_or_after(slot_us - YEAR_US + 1)
+    n_releases = slots.distance(first, slot_us) + 1
+    return per_year_micro // max(1, n_releases)
+
+
+def spent_micro(releases: Iterable[ReleaseRecord], slot_us: int) -> int:
+    """Return what the releases of the 365 days up to a slot cost together."""
+    return sum(r.epsilon_micro for r in releases if r.slot_us > slot_us - YEAR_US)
+
+
+def check_utility(found: Usefulness, min_f1: float) -> None:
+    """Refuse a safe release that says less of the true ties than it should.
+
+    Publishing gives something away for ever. What is farther from the truth than a release without
+    any edge gives it away for nothing.
+
+    Parameters
+    ----------
+    min_f1:
+        The owner's floor for the F1 of edges, from 0 to 1. Where neither graph has an edge there
+        is nothing to judge.
+
+    Raises
+    ------
+    BelowMinimumUtility
+        If its edge cost exceeds the number of true ties, or its F1 falls below the floor.
+    """
+    if found.costs_more_than_nothing:
+        raise BelowMinimumUtility("costs_more_than_nothing", hint=HINT)
+    f1 = found.edges.f1
+    if f1 is not None and f1 < min_f1:
+        raise BelowMinimumUtility("below_min_f1", hint=HINT)

@@ -264,4 +264,5 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         drain=drain,
         lateness_max_s=settings.config.ingest.lateness_max_s,
         erase_within_s=settings.config.state.erase_within_s,
+        audits_kept=settings.config.state.audits_kept,
     )

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from pathlib import Path
 
 from ktsafe.connectors.base import Source
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.store import GraphStore
+from ktsafe.stream.files.private_history import remove
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
@@ -31,12 +33,15 @@ class HousekeepingSettings:
         event as a live feed does.
     erase_within_s:
         Greatest time from a deletion to the erasure of its last bytes on disk.
+    audits_kept:
+        How many private audits of the last releases are kept; 0: all.
     """
 
     lateness_max_s: int = 604_800
     report_interval_s: float = 2.0
     prune_interval_s: float = 300.0
     erase_within_s: float = 3600.0
+    audits_kept: int = 0
 
 
 @dataclasses.dataclass(slots=True, eq=False, repr=False)
@@ -46,11 +51,13 @@ class Housekeeping:
     source: Source
     store: GraphStore
     eraser: Eraser
+    audit_dir: Path
     settings: HousekeepingSettings
     observer: Observer
     monotonic: Callable[[], float]
     _report_at_s: float = 0.0
     _prune_at_us: int | None = None
+    _last_release: str | None = None
 
     def advance(self) -> None:
         """Do what is due. Called every round."""
@@ -70,6 +77,7 @@ class Housekeeping:
             If it refuses and there is no later, with `now`: the next start erases.
         """
         try:
+            self._let_audits_go()
             self.eraser.advance(now=now)
         except OSError as error:
             self.observer.retry("erase")
@@ -77,6 +85,24 @@ class Housekeeping:
             if now:
                 hint = "Make room for past mappings, then start again: what is due is erased then."
                 raise StateUnusable("erase", "the private folder", hint) from None
+
+    def _let_audits_go(self) -> None:
+        """Remove private audits that are not to be kept, after each release of this run.
+
+        Not before: nobody knows yet whether this version reads what another saved of the auditor.
+        """
+        keep, ledger = self.settings.audits_kept, self.store.ledger
+        last = ledger.last()
+        name = last.release_id if last else ""
+        if self._last_release is None:
+            self._last_release = name
+        if not keep or name == self._last_release or ledger.pending_cut() is not None:
+            return
+        self._last_release = name
+        # The ledger first, so that what is gone was let go. A running backup begins again.
+        if ledger.let_audits_go(keep):
+            self.store.thaw()
+        remove(ledger.releases(), self.audit_dir)
 
     def _report(self) -> None:
         self.observer.lag({(p.topic, p.partition): n for p, n in self.source.lag().items()})

@@ -208,6 +208,7 @@ class _Wiring:
             source,
             store,
             Eraser(store, settings.build.audit_dir, within_s=within_s, monotonic=monotonic),
+            settings.build.audit_dir,
             settings=settings.loop,
             observer=self.observer,
             monotonic=monotonic,

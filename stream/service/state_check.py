@@ -55,7 +55,7 @@ def check_parts(parts: Parts, schema: Schema) -> Examined:
     current = found.releases[-1].sequence_id if found.releases else None
     for release in found.releases:
         # Releases that are judged together need all their mappings; others may have been removed.
-        is_needed = bool(found.pages) and release.sequence_id == current
+        is_needed = release.has_audit and bool(found.pages) and release.sequence_id == current
         folder = parts.audits / release.release_id
         if is_needed or folder.exists():
             check_recorded(release, parts.audits)

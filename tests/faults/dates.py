@@ -236,6 +236,7 @@ class Run:
             source,
             self.store,
             eraser,
+            self.folder,
             settings=settings,
             observer=observer,
             monotonic=clocks.monotonic,

@@ -188,9 +188,8 @@ def one_feed(make: Make, folder: Path, seed: int, kills_max: int, tally: Tally) 
 
 def lived(site: running.Site, for_s: float | None) -> float | None:
     """Start a service; return the seconds it took to its end, or None if it was killed before."""
-    process = forks.Process(
-        target=warm_service.serve, args=(site.config, site.folder / "log.txt"), daemon=True
-    )
+    given = site.config, site.folder / "log.txt", "--drain"
+    process = forks.Process(target=warm_service.serve, args=given, daemon=True)
     started = time.monotonic()
     process.start()
     process.join(PATIENCE_S if for_s is None else for_s)

@@ -21,10 +21,10 @@ toy_runs.search()
 assert threading.active_count() == 1, "a fork would lack a thread"
 
 
-def serve(config: Path, log: Path) -> None:
-    """Be `ktsafe run CONFIG --drain`, in the forked process; does not return."""
+def serve(config: Path, log: Path, *arguments: str) -> None:
+    """Be `ktsafe run CONFIG ...`, in the forked process; does not return."""
     descriptor = os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     for stream in (1, 2):
         os.dup2(descriptor, stream)
-    sys.argv[1:] = ["run", str(config), "--drain"]
+    sys.argv[1:] = ["run", str(config), *arguments]
     cli.main()

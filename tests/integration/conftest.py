@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import pytest
 
@@ -25,15 +26,19 @@ SETTINGS = {
     "transaction.abort.timed.out.transaction.cleanup.interval.ms": "500",
     "message.max.bytes": str(12 * 1024 * 1024),
 }
+B = TypeVar("B", bound=Broker)
 _numbers = itertools.count(1)
 
 
 def new_broker(
-    home: Path, secured: Secured | None = None, further: Mapping[str, str] | None = None
-) -> Broker:
+    home: Path,
+    secured: Secured | None = None,
+    further: Mapping[str, str] | None = None,
+    kind: Callable[..., B] = Broker,
+) -> B:
     """Return a broker in `home` that shares the downloaded server; skip where it cannot run."""
     settings = {**SETTINGS, **(further or {})}
-    broker = Broker(home, libs=ROOT / "var/broker/libs", settings=settings, secured=secured)
+    broker = kind(home, libs=ROOT / "var/broker/libs", settings=settings, secured=secured)
     problem = broker.missing()
     if problem is None:
         try:

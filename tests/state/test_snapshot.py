@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter
+
+import numpy as np
+import pytest
 
 from ktsafe.state.changes import EdgeAdd, VertexDelete, VertexUpsert
 from tests.memory_store import MemoryStore
@@ -61,3 +65,30 @@ def test_groups_of_a_schema_hold_who_gave_no_value() -> None:
     store.commit([*changes, VertexUpsert(stamp(1, 3), "p3", {"illness": "none"})], {})
     graph = store.snapshot().graph
     assert [graph.values(v)["gender"] for v in range(4)] == ["f or -", "f or -", "m", "f or -"]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_values_of_groups_are_counted_among_those_who_exist(seed: int) -> None:
+    """As a count of the people's own values says, and codes of groups stay what they are."""
+    rng = np.random.default_rng(seed)
+    schema = dataclasses.replace(SCHEMA, groups={"gender": {"b or c": ("b", "c"), "d": ("-",)}})
+    store, held, before = MemoryStore(schema), {}, None
+    for moment in range(1, 40):
+        name, value = f"p{rng.integers(9)}", (None, *"abcde")[rng.integers(6)]
+        if rng.random() < 0.3:
+            store.commit([VertexDelete(stamp(moment), name)], {})
+            held.pop(name, None)
+        else:
+            told = {"gender": value, "illness": "none"}
+            store.commit([VertexUpsert(stamp(moment), name, told)], {})
+            held[name] = "-" if value is None else value
+        snapshot = store.snapshot()
+        assert snapshot.arrays.people_of_values() == {"gender": Counter(held.values())}
+        shown = {n: snapshot.graph.values(v)["gender"] for v, n in enumerate(snapshot.ids)}
+        groups = {"b": "b or c", "c": "b or c", "-": "d"}
+        assert shown == {n: groups.get(text, text) for n, text in held.items()}
+        texts = snapshot.arrays.categories[0]
+        assert before is None or texts[: len(before)] == before
+        before = texts
+    assert SCHEMA.groups == {}
+    assert MemoryStore(SCHEMA).snapshot().arrays.people_of_values() == {}

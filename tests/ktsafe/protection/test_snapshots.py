@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +21,7 @@ ASKED: dict[str, Any] = {
     "sensitive": "health",
     "sensitive_values": ["ill"],
     "buckets": {"age": (30.0,)},
-    "groups": {"club": {"colours": ["red", "green"]}},
+    "groups": {"club": {"colours": ["red", "green", "pink"]}},
     "k": 3,
     "seed": 7,
 }
@@ -34,6 +35,9 @@ def network(month: int) -> nx.Graph:
     for person, data in graph.nodes(data=True):
         data |= {"club": ("red", "green", "blue")[person % 3], "age": int(rng.integers(20, 40))}
         data["health"] = "ill" if person % 13 == 0 else "well"
+    # A value of two people at first, of more later: k is 3.
+    for person in range(0, 15 if month else 6, 3):
+        graph.nodes[person]["club"] = "pink"
     if month:
         graph.remove_edges_from(list(graph.edges)[:5])
     return nx.relabel_nodes(graph, {i: f"p{i}" for i in graph})
@@ -58,6 +62,10 @@ def test_it_publishes_what_the_command_does(tmp_path: Path) -> None:
     assert made[0].release is not None
     assert made[0].folder == tmp_path / "one" / "releases" / made[0].release.release_id
     assert set(made[0].release.columns["club"]) <= {"colours", "blue"}
+    for one in made:
+        assert one.folder is not None
+        manifest = json.loads((one.folder / "manifest.json").read_text())
+        assert manifest["generalized"] == {"club": {"colours": ["green", "red"]}}
     assert "published" in repr(made[0])
     assert "<table>" in made[0]._repr_html_()
     for i, date in enumerate(DATES):

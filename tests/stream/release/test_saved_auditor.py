@@ -7,9 +7,12 @@ import json
 import pytest
 
 from ktsafe.sequence_audit import saved_state
+from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.rocksdb import RocksDBStore
+from ktsafe.stream.maintenance.backup import parts_of
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.saved_auditor import PREFIX, is_saved
+from ktsafe.stream.service.state_check import check_parts
 from tests import feeds
 from tests.stream.release.test_linked import EVENTS, contents, on_disk, world_of
 from tests.stream.service.simulation import SCHEMA
@@ -46,12 +49,12 @@ def undisturbed(tmp_path_factory):
     return world
 
 
-def run_by_slots(folder, between):
+def run_by_slots(folder, between, **loop):
     """Run a service that stops after every slot; `between` is called with the number of runs."""
     world = world_of(folder, events=[], **on_disk(folder))
     for slot in range(N_SLOTS):
         world.extend(0, [one for one in EVENTS if slot_of(one) == slot])
-        world.run(loop={"drain": True})
+        world.run(loop={"drain": True, **loop})
         between(slot + 1)
     return world
 
@@ -95,6 +98,39 @@ def test_where_none_was_saved_it_is_led_through_all_releases(
         names = [name for name in expected if name.startswith(f"{PREFIX}{part}/")]
         assert names
         assert {name: found[name] for name in names} == {name: expected[name] for name in names}
+
+
+def test_audits_that_are_not_kept_go_and_the_sequence_goes_on(undisturbed, tmp_path):
+    """With restarts, an erasure, and a crash between ledger and disk; the check finds all sound."""
+
+    def between(runs):
+        parts = parts_of(tmp_path / "store", tmp_path, frozen=False)
+        found = check_parts(parts, SCHEMA)
+        kept = [record.has_audit for record in found.releases]
+        assert kept == [False] * (runs - 2) + [True] * min(runs, 2)
+        there = sorted(path.parent.name for path in (tmp_path / "audit").glob("*/mapping.csv"))
+        assert there == [record.release_id for record in found.releases[-2:]]
+        if runs == N_SLOTS - 1:
+            # What a crash left of an audit that was let go: it goes with the next ones.
+            left = tmp_path / "audit" / found.releases[0].release_id
+            left.mkdir()
+            (left / "mapping.csv").write_text("released_id,original_id\n")
+
+    world = run_by_slots(tmp_path, between, audits_kept=2)
+    assert contents(world) == contents(undisturbed)
+    assert judgements(world) == judgements(undisturbed)[-2:]
+    assert len(list((tmp_path / "audit").iterdir())) == 2
+
+
+def test_neither_a_saved_auditor_nor_audits_is_refused(tmp_path, monkeypatch):
+    """Where audits were not kept and another version saved the auditor, it says what to do."""
+
+    def another_version(runs):
+        if runs == N_SLOTS - 1:
+            monkeypatch.setattr(saved_state, "FORMAT", 2)
+
+    with pytest.raises(StateCorrupted, match=r"audits_kept.*ktsafe rebase"):
+        run_by_slots(tmp_path, another_version, audits_kept=2)
 
 
 def test_what_is_saved_names_nobody(undisturbed):

@@ -15,7 +15,7 @@ from ktsafe.stream.files.releases_read import ReleaseUnreadable, read_manifest, 
 from ktsafe.stream.files.releases_write import ReleaseHeader, write_release
 from ktsafe.stream.files.statistics_file import STATISTICS, Spent, epsilon_spent
 from ktsafe.stream.release import snapshotter
-from ktsafe.stream.release.statistics_budget import YEAR_US, share_micro, spent_micro
+from ktsafe.stream.release.snapshotter import YEAR_US, share_micro, spent_micro
 from ktsafe.stream.slots import parse_slots
 from tests.memory_connectors import Crash
 from tests.stream.release.test_linked import EVENTS, PARAMS

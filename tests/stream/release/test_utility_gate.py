@@ -13,7 +13,7 @@ from ktsafe.audit import Overlap, Usefulness
 from ktsafe.errors import BelowMinimumUtility
 from ktsafe.sequence import SequenceOptions
 from ktsafe.stream.release import snapshotter
-from ktsafe.stream.release.utility_gate import check_utility
+from ktsafe.stream.release.snapshotter import check_utility
 from tests.stream.service.simulation import World, event
 
 MECHANISMS = pytest.mark.parametrize(

@@ -1,0 +1,122 @@
+"""A level network for very many releases: what store, memory and start cost as they add up.
+
+    python -m lab.trials.growth [--people 200] [--releases 50 500 1000 2000] [--events 10]
+                                [--folder DIR] [--seed 1]
+
+As many people join as leave, and as many ties end as begin. The service runs with its defaults but
+without attacks and metrics, and is stopped where it is measured: bytes of the private folder
+without audits, and of its audits; the greatest resident memory of the run; core seconds of a start
+that has nothing to read, and of one with one release more, by which the auditor is taken up.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tests.faults.level_feed import SCHEMA, START, Network
+
+CONFIG = f"""
+[attributes]
+quasi_identifiers = {json.dumps(list(SCHEMA.quasi_identifiers))}
+sensitive = "{SCHEMA.sensitive}"
+sensitive_values = {json.dumps(sorted(SCHEMA.sensitive_values))}
+[source]
+kind = "files"
+paths = ["feed.jsonl"]
+[sink]
+kind = "files"
+folder = "releases"
+[dead_letters]
+kind = "files"
+path = "letters.jsonl"
+[state]
+folder = "state"
+[release]
+every = "1d"
+seed = 1
+[attack]
+budget = 0.0
+[metrics]
+enabled = false
+"""
+DAY_S = 86_400
+
+
+def main() -> None:
+    """Run the trial and print a line of JSON at each number of releases."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--people", type=int, default=200)
+    parser.add_argument("--releases", type=int, nargs="+", default=[50, 500, 1000, 2000])
+    parser.add_argument("--events", type=int, default=10, help="events between two releases")
+    parser.add_argument("--folder", type=Path)
+    parser.add_argument("--seed", type=int, default=1)
+    args = parser.parse_args()
+    folder = args.folder or Path(tempfile.mkdtemp(prefix="ktsafe-growth-"))
+    folder.mkdir(parents=True, exist_ok=True)
+    config = folder / "ktsafe.toml"
+    config.write_text(CONFIG)
+    feed = Feed(folder / "feed.jsonl", args.people, args.seed)
+    done = 0
+    for wanted in args.releases:
+        feed.days(wanted - done, args.events, is_first=not done)
+        core_s, resident = run(config)
+        published = len(list((folder / "releases").glob("*/manifest.json")))
+        found = {
+            "releases": published,
+            "store": size(folder / "state") - size(folder / "state" / "audit"),
+            "audits": size(folder / "state" / "audit"),
+            "core_s_a_release": round(core_s / (wanted - done), 3),
+            "resident_mib": resident >> 10,
+            "start_core_s": round(run(config)[0], 2),
+        }
+        feed.days(1, args.events)
+        found["start_and_one_release_core_s"] = round(run(config)[0], 2)
+        done = wanted + 1
+        print(json.dumps(found), flush=True)
+
+
+class Feed:
+    """A feed that goes on from day to day."""
+
+    def __init__(self, path: Path, people: int, seed: int) -> None:
+        self._path, self._people = path, people
+        self._network = Network(people, seed)
+        self._day = 0
+
+    def days(self, days: int, events: int, *, is_first: bool = False) -> None:
+        """Append the events of some days; at first those by which the network came about."""
+        with self._path.open("a", encoding="utf-8") as file:
+            for day in range(days):
+                count = 20 * self._people if is_first and not day else events
+                for i in range(count):
+                    at = self._day * DAY_S + 1 + i * (DAY_S - 2) // count
+                    moment = START + datetime.timedelta(seconds=at)
+                    file.write(f'{self._network.step()},"time":"{moment.isoformat()}"}}\n')
+                self._day += 1
+
+
+def run(config: Path) -> tuple[float, int]:
+    """Run the service until its feed is read; return core seconds and KiB resident at most."""
+    command = [str(Path(sys.executable).with_name("ktsafe")), "run", str(config), "--drain"]
+    with (config.parent / "service.log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+        _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    assert process.returncode == 0, config.parent / "service.log"
+    return usage.ru_utime + usage.ru_stime, usage.ru_maxrss
+
+
+def size(folder: Path) -> int:
+    """Return the bytes of all files in a folder and below."""
+    return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
+
+
+if __name__ == "__main__":
+    main()
