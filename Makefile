@@ -29,7 +29,7 @@ CODE := $(PACKAGES) lab tests ops setup.py
 export PIP_DISABLE_PIP_VERSION_CHECK := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help peers run test lint format typecheck audit check bench paper trials trials-sequence simulate histories dates erasures faults flips kills fuzz \
+.PHONY: help peers run test lint format typecheck audit check bench bench-all paper trials trials-sequence simulate histories dates erasures faults flips kills fuzz \
 	docs kernels long-run integration broker-start broker-stop screenshots prometheus wheel sbom constraints clean java
 
 help: ## print this list
@@ -66,6 +66,9 @@ check: lint typecheck test ## all that must pass before a change goes in
 
 bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 	$(RUN) -m lab.benchmarks $(NAME)
+
+bench-all: $(STAMP) java ## benchmarks of a review, half an hour, beside earlier revisions: var/benchmarks.csv
+	$(RUN) -m lab.benchmarks.by_revision
 
 paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper, FULL=1 for its sizes; goes on
 	$(RUN) -m lab.evaluation --out $(OUT) $(if $(DATA),--data $(DATA)) $(if $(FULL),--full)

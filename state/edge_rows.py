@@ -18,6 +18,7 @@ class EdgeRows(Mapping[int, int]):
 
     def __init__(self) -> None:
         self._loaded = array("q")  # keys, ascending; the row of each is its position
+        self._starts = array("i", (0,))  # where the keys of each lower end begin, and all end
         self._gone: set[int] = set()  # rows that have another edge now, or none
         self._later: dict[int, int] = {}
 
@@ -25,7 +26,10 @@ class EdgeRows(Mapping[int, int]):
         """Let edges have the rows of their positions; nothing may have been added yet."""
         assert not self
         if len(keys) and (np.diff(keys) > 0).all():
+            low = (keys >> 32).astype(np.int64)
+            n_edges = np.bincount(low).cumsum().astype(np.int32)
             self._loaded = array("q", np.ascontiguousarray(keys, dtype=np.int64).tobytes())
+            self._starts = array("i", (0,)) + array("i", n_edges.tobytes())
         else:
             self._later = dict(zip(keys.tolist(), range(len(keys)), strict=True))
 
@@ -58,8 +62,12 @@ class EdgeRows(Mapping[int, int]):
         row = self._later.get(key)
         if row is not None or not self._loaded:
             return row
-        row = bisect_left(self._loaded, key)
-        if row == len(self._loaded) or self._loaded[row] != key or row in self._gone:
+        low = key >> 32
+        if low + 1 >= len(self._starts):
+            return None
+        end = self._starts[low + 1]
+        row = bisect_left(self._loaded, key, self._starts[low], end)
+        if row == end or self._loaded[row] != key or row in self._gone:
             return None
         return row
 

@@ -10,7 +10,6 @@ ledger has the sha256 of every file, so that a changed file is not taken for the
 from __future__ import annotations
 
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -22,7 +21,7 @@ from ktsafe.state.folder import sync_folder
 from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.stream.files.certificates import CERTIFICATE, read_certificate
 from ktsafe.stream.files.private_audits import read_owners
-from ktsafe.stream.files.releases_write import AUDIT, MAPPING
+from ktsafe.stream.files.releases_write import MAPPING
 
 PARTIAL: Final = ".partial"
 """Ends the name of a file that takes another one's place once it is whole."""
@@ -117,18 +116,6 @@ def check_history(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
                 read_certificate(certificate, list(owners))
             except KtsafeError as error:
                 raise lost(release, CERTIFICATE) from error
-
-
-def remove(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Remove the audits that the ledger has let go; what is noted of copies stays."""
-    for release in releases:
-        folder = audit_dir / release.release_id
-        if release.has_audit or not folder.is_dir():
-            continue
-        for name in (MAPPING, AUDIT, CERTIFICATE):
-            (folder / name).unlink(missing_ok=True)
-        with suppress(OSError):
-            folder.rmdir()  # Unless something is left in it.
 
 
 def lost(release: ReleaseRecord, name: str = MAPPING) -> StateCorrupted:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from ktsafe.connectors.base import Source
 from ktsafe.state.errors import StateUnusable
+from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.store import GraphStore
-from ktsafe.stream.files.private_history import remove
+from ktsafe.stream.files.certificates import CERTIFICATE
+from ktsafe.stream.files.releases_write import AUDIT, MAPPING
+from ktsafe.stream.maintenance.disclosures import DISCLOSURES
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
@@ -102,7 +105,7 @@ class Housekeeping:
         # The ledger first, so that what is gone was let go. A running backup begins again.
         if ledger.let_audits_go(keep):
             self.store.thaw()
-        remove(ledger.releases(), self.audit_dir)
+        _remove_audits(ledger.releases(), self.audit_dir)
 
     def _report(self) -> None:
         self.observer.lag({(p.topic, p.partition): n for p, n in self.source.lag().items()})
@@ -120,3 +123,17 @@ class Housekeeping:
         if self._prune_at_us is None or oldest_us >= self._prune_at_us:
             self._prune_at_us = oldest_us + round(self.settings.prune_interval_s * 1_000_000)
             self.store.prune(oldest_us - self.settings.lateness_max_s * 1_000_000)
+
+
+def _remove_audits(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
+    """Remove the audits that the ledger has let go.
+
+    What is noted of copies stays, and can still be: such a release may be withdrawn as any other.
+    """
+    for release in releases:
+        folder = audit_dir / release.release_id
+        if not release.has_audit and (folder / MAPPING).is_file():
+            (folder / DISCLOSURES).touch(mode=0o600)
+            # The mapping last: as long as it is there this was not done.
+            for name in (AUDIT, CERTIFICATE, MAPPING):
+                (folder / name).unlink(missing_ok=True)

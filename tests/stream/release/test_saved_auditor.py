@@ -10,6 +10,7 @@ from ktsafe.sequence_audit import saved_state
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.stream.maintenance.backup import parts_of
+from ktsafe.stream.maintenance.disclosures import DISCLOSURES, Disclosure, note, noted
 from ktsafe.stream.release.linked import LinkedReleases
 from ktsafe.stream.release.saved_auditor import PREFIX, is_saved
 from ktsafe.stream.service.state_check import check_parts
@@ -47,6 +48,10 @@ def undisturbed(tmp_path_factory):
     world = world_of(folder, **on_disk(folder))
     assert len(world.run().published) == N_SLOTS
     return world
+
+
+def audit_folders(folder):
+    return list((folder / "audit").iterdir())
 
 
 def run_by_slots(folder, between, **loop):
@@ -101,7 +106,10 @@ def test_where_none_was_saved_it_is_led_through_all_releases(
 
 
 def test_audits_that_are_not_kept_go_and_the_sequence_goes_on(undisturbed, tmp_path):
-    """With restarts, an erasure, and a crash between ledger and disk; the check finds all sound."""
+    """With restarts, erasures, and a crash between ledger and disk; the check finds all sound.
+
+    A release whose audit went can be withdrawn, and that is remembered.
+    """
 
     def between(runs):
         parts = parts_of(tmp_path / "store", tmp_path, frozen=False)
@@ -113,13 +121,15 @@ def test_audits_that_are_not_kept_go_and_the_sequence_goes_on(undisturbed, tmp_p
         if runs == N_SLOTS - 1:
             # What a crash left of an audit that was let go: it goes with the next ones.
             left = tmp_path / "audit" / found.releases[0].release_id
-            left.mkdir()
+            note(left, Disclosure("2026-01-01T00:00:00Z", withdrawn="why"))
             (left / "mapping.csv").write_text("released_id,original_id\n")
 
     world = run_by_slots(tmp_path, between, audits_kept=2)
     assert contents(world) == contents(undisturbed)
     assert judgements(world) == judgements(undisturbed)[-2:]
-    assert len(list((tmp_path / "audit").iterdir())) == 2
+    rest = [{path.name for path in each.iterdir()} for each in sorted(audit_folders(tmp_path))]
+    assert rest[:-2] == [{DISCLOSURES}] * (N_SLOTS - 2)
+    assert [bool(noted(each)) for each in sorted(audit_folders(tmp_path))] == [True] + [False] * 4
 
 
 def test_neither_a_saved_auditor_nor_audits_is_refused(tmp_path, monkeypatch):

@@ -1,0 +1,93 @@
+"""One benchmark in a process of its own: what it took, and what it found."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
+from typing import Final
+
+_HASH: Final = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{10,64}\b")
+"""Digits and letters: neither a count nor a word."""
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Benchmark:
+    """How a benchmark is run; `figure` finds a number of its own in what it prints."""
+
+    arguments: Sequence[str]
+    figure: str | None = None
+
+
+BENCHMARKS: Final[Mapping[str, Benchmark]] = MappingProxyType(
+    {
+        "start-up": Benchmark(("-m", "lab.benchmarks.bench_startup", "--size", "full")),
+        "single": Benchmark(("-m", "lab.benchmarks.bench_anonymize", "--names", "uniform-10000")),
+        "sequence": Benchmark(("-m", "lab.benchmarks.bench_sequence", "--releases", "20")),
+        "ingest": Benchmark(
+            ("-m", "lab.benchmarks.bench_ingest", "--records", "300000"),
+            r'"ratio_to_seldom": ([0-9.]+)',
+        ),
+        "verify": Benchmark(("-m", "lab.benchmarks.bench_verify", "--workers", "1")),
+        "large": Benchmark(
+            ("-m", "lab.benchmarks.bench_large", "--vertices", "100000", "--edges", "1000000")
+        ),
+    }
+)
+"""Those of a review: half an hour on two cores."""
+REFERENCE: Final = Benchmark(("-m", "lab.benchmarks.by_revision.reference"))
+
+
+@dataclasses.dataclass(frozen=True, slots=True)
+class Measured:
+    """What a benchmark took: all its processes together, but the memory of the greatest."""
+
+    core_s: float
+    peak_mib: int
+    figure: str
+    hash: str
+
+
+def run(benchmark: Benchmark, seconds: float) -> Measured | None:
+    """Run a benchmark for so many seconds at most; None if it fails or does not end."""
+    if seconds <= 0:
+        return None
+    with tempfile.TemporaryFile() as out:
+        process = subprocess.Popen(
+            [sys.executable, *benchmark.arguments], stdout=out, start_new_session=True
+        )
+        used = _waited(process, time.monotonic() + seconds)
+        out.seek(0)
+        printed = out.read().decode(errors="replace")
+    if used is None or process.returncode != 0:
+        return None
+    found = re.search(benchmark.figure, printed) if benchmark.figure else None
+    hashes = "\n".join(sorted(set(_HASH.findall(printed))))
+    return Measured(
+        round(used.ru_utime + used.ru_stime, 2),
+        used.ru_maxrss // 1024,
+        found[1] if found else "",
+        hashlib.sha256(hashes.encode()).hexdigest()[:12] if hashes else "",
+    )
+
+
+def _waited(process: subprocess.Popen[bytes], ends_s: float) -> resource.struct_rusage | None:
+    """Wait for a process and return what it and its children used; None if it had to be killed."""
+    while time.monotonic() < ends_s:
+        pid, status, used = os.wait4(process.pid, os.WNOHANG)
+        if pid:
+            process.returncode = os.waitstatus_to_exitcode(status)
+            return used
+        time.sleep(0.05)
+    os.killpg(process.pid, signal.SIGKILL)
+    process.wait()
+    return None
