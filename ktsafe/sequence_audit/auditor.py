@@ -155,7 +155,9 @@ class SequenceAuditor(CopyOnExtend):
         structure = self._reader.read(release, vertices, n_numbers, shift)
         vacated = frozenset(release.vacated)
         is_vacated = [name in vacated for name in release.ids] if vacated else False
-        owned = self._ownership.add(vertices, n_numbers, release.owners, np.array(is_vacated))
+        owned = self._ownership.add(
+            vertices, n_numbers, release.owners, np.array(is_vacated, dtype=np.bool_)
+        )
         found.add("id_reassigned", owned.reassigned)
         found.add("owner_twice", owned.doubled)
         self._extend_views(release, structure, owned, n_numbers)

@@ -21,14 +21,15 @@ from tests.histories.history import History
 from tests.histories.judge import judge
 
 MEMORY = Path("/dev/shm")
-REAL_ONE_IN = 200
+REAL_ONE_IN, LINKED_ONE_IN = 200, 50
 
 
 def told(seed: int) -> History:
     """Run the history of a seed, and judge it."""
     where = MEMORY if MEMORY.is_dir() else None
     folder = Path(tempfile.mkdtemp(prefix="ktsafe-history-", dir=where))
-    history = History(seed, folder, real=seed % REAL_ONE_IN == 0)
+    is_linked = seed % LINKED_ONE_IN == LINKED_ONE_IN - 5
+    history = History(seed, folder, real=seed % REAL_ONE_IN == 0, linked=is_linked)
     try:
         history.run()
         judge(history)
@@ -75,6 +76,7 @@ def count(history: History, totals: Counter[str]) -> None:
     totals["seeds"] += 1
     totals["releases"] += n_releases
     totals["real releases"] += n_releases if history.real else 0
+    totals["releases of sequences"] += n_releases if history.options else 0
     totals["slots"] += n_releases + history.counts["withheld"]
     totals["problems"] += bool(history.problems)
 

@@ -16,7 +16,12 @@ Item = feeds.Event | bytes | None
 
 
 def drawn(
-    dice: random.Random, n_slots: int, jitter_s: float, leaver: str | None
+    dice: random.Random,
+    n_slots: int,
+    jitter_s: float,
+    leaver: str | None,
+    n_people: tuple[int, int] = (4, 8),
+    busy: int = 1,
 ) -> list[list[Item]]:
     """Return the partitions of a feed: people come, change, make ties, and leave.
 
@@ -24,12 +29,12 @@ def drawn(
     up to `jitter_s`, some records are no events. All events of
     `leaver` lie in the first third.
     """
-    people = [f"p{number}" for number in range(dice.randint(4, 8))]
+    people = [f"p{number}" for number in range(dice.randint(*n_people))]
     n_partitions = dice.choice((1, 2, 2, 3))
     timed: list[tuple[float, Item]] = []
     for slot in range(n_slots):
         around = [*people, leaver] if leaver and slot <= n_slots // 3 else people
-        for _ in range(dice.choice((0, 1, 2, 3, 4)) if slot else len(around)):
+        for _ in range(busy * (dice.choice((0, 1, 2, 3, 4)) if slot else len(around))):
             at_s = slot * SLOT_S + round(dice.uniform(0.001, SLOT_S), 3)
             one = _event(dice, at_s, around)
             times = 1 + (dice.random() < 0.05)

@@ -22,6 +22,7 @@ from typing import Any, Final, Self
 from unittest import mock
 
 from ktsafe.connectors.base import MANIFEST
+from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateCorrupted, StateUnusable
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused, exit_code
@@ -40,6 +41,7 @@ from tests.stream.service.simulation import SCHEMA, Inline, Tripwire, World
 
 ROUNDS_MAX: Final = 5_000
 """A last life that goes on for longer does not end."""
+SEQUENCE: Final = SequenceOptions(sybil_margin=0, effort="fast", births="pad")
 WATCHED: Final = frozenset(
     {
         *("commit", "prune", "scrub"),
@@ -198,8 +200,11 @@ class Operator:
 class History(Observer):
     """What happens from one seed. `run` returns when all is over."""
 
-    def __init__(self, seed: int, folder: Path, *, real: bool = False) -> None:
-        self.seed, self.folder, self.real = seed, folder, real
+    def __init__(
+        self, seed: int, folder: Path, *, real: bool = False, linked: bool = False
+    ) -> None:
+        self.seed, self.folder, self.real = seed, folder, real or linked
+        self.options = SEQUENCE if linked else None
         self.dice = dice = random.Random(seed)
         self.problems: list[str] = []
         self.counts: Counter[str] = Counter()
@@ -211,7 +216,7 @@ class History(Observer):
         self.late_rate = dice.choice((0.0, 0.05, 0.3))
         self.is_quiet = False
         self.clock = Clock.WALL if dice.random() < 0.15 else Clock.EVENT
-        self.refused = -1 if real else dice.choice((-1, -1, 3, 7))
+        self.refused = -1 if self.real else dice.choice((-1, -1, 3, 7))
         theme = dice.choice(("plain", "restore", "rebase", "sink", "two"))
         self.theme = theme
         is_erasing = theme in {"plain", "restore", "rebase"} and dice.random() < 0.5
@@ -220,10 +225,11 @@ class History(Observer):
         self.commands += {"restore": ["backup"], "rebase": ["rebase"], "two": ["backup"] * 2}.get(
             theme, []
         )
-        n_slots = dice.randint(4, 8) if real else dice.choice((8, 20, 40))
+        n_slots = dice.randint(4, 8) if self.real else dice.choice((8, 20, 40))
         jitter_s = dice.choice((0.0, 0.0, 4.0, 25.0))
         self.is_in_order = not jitter_s and self.clock is Clock.EVENT
-        self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver)
+        size = {"n_people": (12, 20), "busy": 4} if linked else {}
+        self.partitions = feed.drawn(dice, n_slots, jitter_s, self.leaver, **size)
         self.sent = [0] * len(self.partitions)
         self.stuck = dice.randrange(len(self.partitions)) if dice.random() < 0.2 else -1
         self.last_of_leaver = {
@@ -232,7 +238,7 @@ class History(Observer):
             for offset, item in enumerate(items)
             if isinstance(item, dict) and self.leaver in feed.feeds.ends(item)
         }
-        self.world = World(folder / "first", [[] for _ in self.partitions])
+        self.world = World(folder / "first", [[] for _ in self.partitions], sequence=self.options)
         if self.clock is Clock.WALL:
             self.world.now_s = 1_000_000.5
         self.processes = [Process(self, self.world, MemoryDisk())]
@@ -448,12 +454,15 @@ class History(Observer):
         self.counts["damages"] += 1
 
     def _withdraw(self, process: Process) -> None:
-        """Withdraw the last release, and delete it at the sink."""
-        there = self.world.releases.releases
-        release_id = max(there)
+        """Withdraw the last release, and delete it at the sink, unless others follow from it."""
+        releases = self.world.releases
+        release_id = max(releases.releases)
         audit = process.world.folder / "audit" / release_id
         note(audit, Disclosure("2026-01-01T00:00:00Z", withdrawn="planned"))
-        del there[release_id]
+        if self.options is None:
+            del releases.releases[release_id]
+        else:  # Without it no further one could be judged.
+            releases.withdrawn[release_id] = b"planned"
         self.gone_for_good.add(release_id)
         self.counts["withdrawals"] += 1
 
@@ -472,7 +481,8 @@ class History(Observer):
     def _copy_starts(self) -> None:
         assert self.backup is not None
         disk, place, _ = self.backup
-        world = World(self.folder / "second", [[] for _ in self.partitions])
+        none: list[list[feed.Item]] = [[] for _ in self.partitions]
+        world = World(self.folder / "second", none, sequence=self.options)
         world.log, world.releases = self.world.log, self.world.releases
         world.letters, world.now_s = self.world.letters, self.world.now_s
         if place.is_dir():

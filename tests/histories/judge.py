@@ -5,13 +5,17 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from collections import defaultdict
 
 import numpy as np
 
 from ktsafe.connectors.base import MANIFEST
+from ktsafe.sequence_audit import Promise, SequenceAuditor
 from ktsafe.state.ledger import SequenceRecord, Status
+from ktsafe.stream.evaluation.audits import audited
 from ktsafe.stream.files.releases_read import read_release
 from ktsafe.stream.release.encrypted_cut import decrypt_cut
+from ktsafe.stream.release.linked import LINKED
 from ktsafe.verify import verify
 from tests import feeds
 from tests.histories import feed
@@ -91,6 +95,8 @@ def _judge_releases(history: History, store: MemoryStore, ends: dict[int, int]) 
         elif json.loads(files[TABLE])["before"] != before:
             history.wrong(f"release {release_id} does not follow the one before")
         before = digest
+    if history.options is not None:
+        _judge_sequences(history)
     _judge_end(history, store, until, ends)
 
 
@@ -134,6 +140,25 @@ def _judge_real(
     cuts = [process.world.cuts.get(release_id) for process in history.processes]
     if not any(cut in right for cut in cuts if cut):
         history.wrong(f"release {release_id} is not of the graph at its cut")
+
+
+def _judge_sequences(history: History) -> None:
+    """Let an auditor that has seen nothing judge all releases of each sequence together."""
+    auditors: defaultdict[str, SequenceAuditor] = defaultdict(
+        lambda: SequenceAuditor(Promise("all", cover=True))
+    )
+    for release_id in sorted(history.landings):
+        release = read_release(history.folder / "judged" / release_id)
+        named = (process.world.mappings.get(release_id) for process in history.processes)
+        # One of two services may have made a release for this slot that never landed.
+        ids = set(release.ids)
+        mapping = next((found for found in named if found and found.keys() == ids), {})
+        owners = {name: person or None for name, person in mapping.items()}
+        auditor = auditors[release.manifest.sequence_id]
+        kinds = {each.kind for each in auditor.extend(audited(release, owners)).violations}
+        # People that are followed over several ids are warned of, not promised.
+        if broken := sorted(kind for kind in kinds if not kind.startswith(LINKED)):
+            history.wrong(f"releases up to {release_id} are not safe together: {broken}")
 
 
 def _judge_audits(history: History, world: World, people: set[str]) -> None:

@@ -17,6 +17,7 @@ from unittest import mock
 
 from ktsafe.connectors.base import TopicPartition
 from ktsafe.connectors.errors import Unavailable
+from ktsafe.sequence import SequenceEngine
 from ktsafe.state.store import Position
 from ktsafe.stream.ingest.ingest import Ingest
 from ktsafe.stream.maintenance import erasure
@@ -84,6 +85,16 @@ def _at_start_only(real: Any) -> Any:
     return take_up
 
 
+def _one_page_less(real: Any) -> Any:
+    def changed_pages(self: SequenceEngine) -> dict[str, bytes]:
+        pages = dict(real(self))
+        if len(pages) > 1:
+            del pages[max(pages)]
+        return pages
+
+    return changed_pages
+
+
 def _returns(value: Any) -> Callable[[Any], Any]:
     return lambda _real: lambda *_args, **_kwargs: value
 
@@ -102,6 +113,7 @@ PLANTED: dict[str, Plant] = {
     "erased persons return on recovery": (Snapshotter, "_erased", _returns([])),
     "mappings keep the deleted": (erasure, "blank_mappings", _returns(0)),
     "a withdrawn release is sent again": (Snapshotter, "is_withdrawn", _returns(False)),
+    "a page of a sequence is not kept": (SequenceEngine, "changed_pages", _one_page_less),
     "a pending cut waits for a start": (Loop, "_take_up_cut", _at_start_only),
 }
 """By what is wrong."""

@@ -20,6 +20,7 @@ FOUND_BY = {
     "a pending cut waits for a start": 73,
     "an unanswered release counts as sent": 160,
     "dead letters after their offset": 229,
+    "a page of a sequence is not kept": 45,
 }
 """Seeds that find a defect each."""
 
@@ -38,6 +39,15 @@ def test_a_real_release_is_verified_too():
     assert history.real
     assert history.landings
     assert not history.problems, line(history)
+
+
+def test_sequences_are_audited_anew():
+    """With the real mechanism of sequences: all releases that land hold together."""
+    for seed in (45, 95, 1045, 3045):
+        history = told(seed)
+        assert history.options is not None
+        assert history.landings
+        assert not history.problems, line(history)
 
 
 def test_a_seed_is_one_history():

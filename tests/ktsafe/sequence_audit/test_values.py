@@ -122,3 +122,13 @@ def test_what_left_may_be_said_where_owners_are_erased():
         steps[1].release.vacated = vacated
         found = [auditor.extend(s.release.audited(i, sticky.PARAMS)) for i, s in enumerate(steps)]
         assert found[-1].is_safe == is_safe
+
+
+def test_a_release_without_anybody_is_judged_when_people_left():
+    """Nobody is shown any more, and it is said whose places were left: no type goes wrong."""
+    auditor = SequenceAuditor(Promise("all", cover=True))
+    first = sticky.sticky(2)[0].release
+    assert auditor.extend(first.audited(0, sticky.PARAMS)).is_safe
+    nobody = Plain(first.sequence_id, {}, {}, set(), {}, first.n_attributes, vacated=(WHO,))
+    auditor.extend(nobody.audited(1, sticky.PARAMS))
+    assert auditor.n_releases == 2
