@@ -24,6 +24,7 @@ from unittest import mock
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.sequence import SequenceOptions
 from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.keys import SECRET_BYTES
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.maintenance import erasure
@@ -241,7 +242,8 @@ class History(Observer):
         self.world = World(folder / "first", [[] for _ in self.partitions], sequence=self.options)
         if self.clock is Clock.WALL:
             self.world.now_s = 1_000_000.5
-        self.processes = [Process(self, self.world, MemoryDisk())]
+        disk = MemoryDisk(random.Random(f"disk {seed}").randbytes(SECRET_BYTES))
+        self.processes = [Process(self, self.world, disk)]
         self.landings: dict[str, dict[str, bytes]] = {}
         self.gone_for_good: set[str] = set()
         self.asked: dict[str, int] = {}
