@@ -12,14 +12,14 @@ SMALL = 42
 """A history of few steps."""
 FOUND_BY = {
     "acknowledged before written": 1,
-    "offsets committed before changes": 37,
-    "digests at the sink not compared": 4,
-    "a known release gets other bytes": 16,
+    "offsets committed before changes": 16,
+    "digests at the sink not compared": 32,
+    "a known release gets other bytes": 15,
     "mappings keep the deleted": 3,
-    "a withdrawn release is sent again": 54,
-    "a pending cut waits for a start": 73,
-    "an unanswered release counts as sent": 160,
-    "dead letters after their offset": 229,
+    "a withdrawn release is sent again": 4,
+    "a pending cut waits for a start": 107,
+    "an unanswered release counts as sent": 298,
+    "dead letters after their offset": 81,
     "a page of a sequence is not kept": 45,
 }
 """Seeds that find a defect each."""
@@ -52,7 +52,7 @@ def test_sequences_are_audited_anew():
 
 def test_a_seed_is_one_history():
     """Run again it takes the same steps, and publishes the same bytes."""
-    for seed in (7, 24, 25):
+    for seed in (2, 7, 16, 24, 25, 45):
         assert line(told(seed)) == line(told(seed))
 
 
