@@ -124,6 +124,8 @@ class LateSink(MemoryReleaseSink):
             def land() -> None:
                 last = self.last()
                 is_first = last is None or last.release_id < release.release_id
+                # A later attempt that landed has ended this one, even if somebody deleted it since.
+                is_first &= release.release_id not in history.landings
                 if self._epoch == self._releases.epoch and is_first:
                     there[bundle.release_id] = item
                     history.landed(bundle.release_id, files)
