@@ -456,12 +456,7 @@ class History(Observer):
         self.counts["damages"] += 1
 
     def _withdraw(self, process: Process) -> None:
-        """Withdraw the last release, and delete it at the sink, unless others follow from it.
-
-        What a killed process had sent has landed by then: nobody deletes what is yet to come.
-        """
-        while self.in_flight:
-            self.in_flight.pop(0)()
+        """Withdraw the last release, and delete it at the sink, unless others follow from it."""
         releases = self.world.releases
         release_id = max(releases.releases)
         audit = process.world.folder / "audit" / release_id
