@@ -14,7 +14,7 @@ import dataclasses
 import json
 import shutil
 import tempfile
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -305,9 +305,12 @@ class LinkedReleases:
         auditor = self._new_auditor()
         if not self._saved.read_into(auditor, self._key()):
             return self._led_through_history(sequence_id, snapshot)
-        for record in self._releases_of(sequence_id):
-            # It needs none of them. But nothing is published beside an audit that is damaged.
+        # It needs none of them. But nothing is published beside what is damaged.
+        records = self._releases_of(sequence_id)
+        for record in records:
             check_recorded(record, self._audit_dir)
+        for _ in self._at_sink(records):
+            pass
         return auditor
 
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
@@ -320,25 +323,42 @@ class LinkedReleases:
         records = self._releases_of(sequence_id)
         if not all(record.has_audit for record in records):
             raise StateCorrupted("judge a release", "the auditor of the sequence", _NOT_SAVED)
-        wanted = {record.release_id: record for record in records}
-        if not wanted:
+        if not records:
             return auditor
+        wanted = {record.release_id for record in records}
         last = max(wanted)
         lives = dict(zip(snapshot.ids, snapshot.lives.tolist(), strict=True))
-        reader = self._open_reader()
-        try:
-            with tempfile.TemporaryDirectory(prefix="ktsafe-history-") as folder:
-                for bundle in reader.read(Path(folder)):
-                    if record := wanted.pop(bundle.release_id, None):
-                        auditor.extend(self._former(record, bundle, lives))
-                    shutil.rmtree(bundle.folder)
-        finally:
-            reader.close()
+        for record, bundle in self._at_sink(records):
+            wanted.remove(record.release_id)
+            auditor.extend(self._former(record, bundle, lives))
         if last in wanted:
             raise unjudgeable(last)
         if wanted:
             log.warning("the sink has lost releases: the auditor judges without", count=len(wanted))
         return auditor
+
+    def _at_sink(
+        self, records: Iterable[ReleaseRecord]
+    ) -> Iterator[tuple[ReleaseRecord, ReleaseBundle]]:
+        """Yield the releases that the sink still has, every byte of them compared.
+
+        Raises
+        ------
+        SinkConflict
+            If one is damaged.
+        """
+        wanted = {record.release_id: record for record in records}
+        reader = self._open_reader()
+        try:
+            with tempfile.TemporaryDirectory(prefix="ktsafe-history-") as folder:
+                for bundle in reader.read(Path(folder)):
+                    if record := wanted.pop(bundle.release_id, None):
+                        if bundle.digest() != record.files[MANIFEST]:
+                            raise bundles.damaged(bundle.release_id, MANIFEST)
+                        yield record, bundle
+                    shutil.rmtree(bundle.folder)
+        finally:
+            reader.close()
 
     def _former(
         self, record: ReleaseRecord, bundle: ReleaseBundle, lives: Mapping[str, int]
