@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from ktsafe.generalization.lattice import Lattice
 
 if TYPE_CHECKING:
+    from ktsafe import Schema
     from ktsafe.generalization.advice import Advice, Tried
 
 
@@ -59,7 +60,20 @@ def attributes_table(lattice: Lattice, tried: Tried, declared: Mapping[str, Any]
     declared:
         What else the table says: sensitive attributes and so on.
     """
-    schema = lattice.schema(tried.setting.levels)
+    return schema_toml(lattice.schema(tried.setting.levels), declared)
+
+
+def schema_toml(schema: Schema, declared: Mapping[str, Any]) -> str:
+    """Return an `[attributes]` table in TOML: how `schema` tells people, and what else is declared.
+
+    Examples
+    --------
+    >>> from ktsafe import Schema
+    >>> print(schema_toml(Schema(("age",), "health", {"ill"}), {"sensitive": "health"}), end="")
+    [attributes]
+    quasi_identifiers = ["age"]
+    sensitive = "health"
+    """
     lines = ["[attributes]", f"quasi_identifiers = {_toml(schema.quasi_identifiers)}"]
     lines += [f"{key} = {_toml(value)}" for key, value in declared.items()]
     if schema.buckets:

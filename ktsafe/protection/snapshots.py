@@ -6,13 +6,13 @@ import csv
 import dataclasses
 import datetime
 import html
-import json
 import tempfile
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
 from ktsafe.errors import InvalidGraph
+from ktsafe.generalization.advice_in_words import schema_toml
 from ktsafe.graph import Border, Groups, Schema
 from ktsafe.protection.graph_kinds import extra_faults, given
 from ktsafe.protection.input_faults import raise_together, value_faults
@@ -152,7 +152,11 @@ class Sequence:
         with tempfile.TemporaryDirectory() as room:
             files = self._written(Path(room), graph, vertices)
             schema = Path(room) / "schema.toml"
-            schema.write_text(_toml(self._schema), encoding="utf-8")
+            declared = {
+                "sensitive": self._schema.sensitive,
+                "sensitive_values": sorted(self._schema.sensitive_values),
+            }
+            schema.write_text(schema_toml(self._schema, declared), encoding="utf-8")
             date = "" if at is None else str(at)
             report = next_of(self.folder, files, date, schema=schema, k=self.k, seed=self._seed)
         folder = None if report["release"] is None else Path(report["release"])
@@ -186,19 +190,3 @@ class Sequence:
             writer.writerow(["source", "target"])
             writer.writerows((seen.ids[u], seen.ids[v]) for u, v in seen.edges.tolist())
         return people, ties
-
-
-def _toml(schema: Schema) -> str:
-    """Return the schema file; texts and lists of JSON are those of TOML."""
-    lines = [
-        "[attributes]",
-        f"quasi_identifiers = {json.dumps(list(schema.quasi_identifiers))}",
-        f"sensitive = {json.dumps(schema.sensitive)}",
-        f"sensitive_values = {json.dumps(sorted(schema.sensitive_values))}",
-        "[attributes.buckets]",
-        *(f"{json.dumps(name)} = {json.dumps(list(x))}" for name, x in schema.buckets.items()),
-    ]
-    for name, groups in schema.groups.items():
-        lines.append(f"[attributes.groups.{json.dumps(name)}]")
-        lines += [f"{json.dumps(group)} = {json.dumps(list(x))}" for group, x in groups.items()]
-    return "\n".join(lines) + "\n"

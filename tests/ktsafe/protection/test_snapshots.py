@@ -21,7 +21,8 @@ ASKED: dict[str, Any] = {
     "sensitive": "health",
     "sensitive_values": ["ill"],
     "buckets": {"age": (30.0,)},
-    "groups": {"club": {"colours": ["red", "green", "pink"]}},
+    # The last one is two characters in JSON's escapes, which TOML has not.
+    "groups": {"club": {"colours": ["red", "green", "pink", "🎨"]}},
     "k": 3,
     "seed": 7,
 }
