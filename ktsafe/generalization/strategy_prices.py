@@ -57,8 +57,8 @@ def strategy_price(made: Traced, *, seed: int = 0) -> StrategyPrice:
     """
     worth = usefulness(made)
     case = Case(made.original, made.released, made.behind)
-    attacked = seeds(case, np.random.default_rng(seed)) if len(case.places) else []
-    found = {result.attack: result.value for result in attacked}
-    return StrategyPrice(
-        worth.edges.f1 or 0.0, worth.vertices.recall or 0.0, found.get("seeds.5%", 0.0)
-    )
+    found = 0.0
+    if len(case.places):
+        attacked = seeds(case, np.random.default_rng(seed))
+        found = {result.attack: result.value for result in attacked}["seeds.5%"]
+    return StrategyPrice(worth.edges.f1 or 0.0, worth.vertices.recall or 0.0, found)
