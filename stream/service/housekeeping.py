@@ -95,11 +95,13 @@ class Housekeeping:
         Not before: nobody knows yet whether this version reads what another saved of the auditor.
         """
         keep, ledger = self.settings.audits_kept, self.store.ledger
+        if not keep:
+            return
         last = ledger.last()
         name = last.release_id if last else ""
         if self._last_release is None:
             self._last_release = name
-        if not keep or name == self._last_release or ledger.pending_cut() is not None:
+        if name == self._last_release or ledger.pending_cut() is not None:
             return
         self._last_release = name
         # The ledger first, so that what is gone was let go. A running backup begins again.

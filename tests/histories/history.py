@@ -12,190 +12,33 @@ import errno
 import random
 import secrets
 import shutil
-import traceback
 import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final
 from unittest import mock
 
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.sequence import SequenceOptions
-from ktsafe.state.errors import StateCorrupted, StateUnusable
+from ktsafe.state.errors import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
-from ktsafe.state.store import GraphStore
-from ktsafe.stream.errors import Exit, Refused, exit_code
+from ktsafe.stream.errors import Exit
 from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.disclosures import Disclosure, note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.snapshotter import Snapshotter
 from ktsafe.stream.service import service
 from ktsafe.stream.service.loop import Clock
-from ktsafe.stream.service.operations import Operations
 from tests.histories import feed
-from tests.histories.surroundings import Actor, Beside, CheapSnapshotter, LateSink, WatchedSource
-from tests.memory_connectors import Crash, MemoryDeadLetterSink, unavailable
-from tests.memory_store import MemoryDisk, MemoryStore
-from tests.stream.service.simulation import SCHEMA, Inline, Tripwire, World
+from tests.histories.process import Process
+from tests.histories.surroundings import Actor, Beside, CheapSnapshotter
+from tests.memory_connectors import Crash, unavailable
+from tests.memory_store import MemoryDisk
+from tests.stream.service.simulation import Inline, World
 
-ROUNDS_MAX: Final = 5_000
-"""A last life that goes on for longer does not end."""
 SEQUENCE: Final = SequenceOptions(sybil_margin=0, effort="fast", births="pad")
-WATCHED: Final = frozenset(
-    {
-        *("commit", "prune", "scrub"),
-        *("stage", "mark_published", "drop_cut", "note_erased", "record_audits", "start_sequence"),
-        *("open", "poll", "acknowledge", "last", "present", "publish", "write"),
-    }
-)
-"""Calls at which something may happen."""
-
-
-class Wire(Tripwire):
-    """Lets the history decide at every step of one process."""
-
-    def __init__(self, history: History) -> None:
-        super().__init__()
-        self._history = history
-
-    def watches(self, method: str) -> bool:
-        """Whether something may happen at calls of a method."""
-        return method in WATCHED
-
-    def step(self, name: str) -> None:
-        """Let something happen, or not."""
-        self._history.step(name)
-
-
-class Process:
-    """A service with a state of its own; two of them may share feed and sink."""
-
-    def __init__(self, history: History, world: World, disk: MemoryDisk) -> None:
-        self.history, self.world, self.disk = history, world, disk
-        self.store: MemoryStore | None = None
-        world.open_store = self._open
-        world.open_source = lambda: WatchedSource(world, history, lambda: self.disk.positions)
-        world.open_sink = lambda: LateSink(world, history)
-        world.open_dead_letters = lambda: MemoryDeadLetterSink(history.world.letters)
-
-    def _open(self) -> GraphStore:
-        self.store = MemoryStore(SCHEMA, self.disk)
-        return self.store
-
-    def live(self, *, is_last: bool = False) -> Exit | None:
-        """Run the service until it ends; return its exit code, None where it was killed."""
-        history, dice, world = self.history, self.history.dice, self.world
-        rounds = ROUNDS_MAX if is_last else dice.choice((5, 20, 60, 200))
-        left = iter(range(rounds))
-        is_drain = is_last or dice.random() < 0.3
-        step_s = 0.0 if history.clock is Clock.EVENT else dice.choice((0.5, 2.0))
-
-        def stopping() -> bool:
-            world.now_s += step_s
-            if history.clock is Clock.WALL and not is_last and dice.random() < 0.01:
-                world.wall_ahead_s = dice.choice((0.0, 0.0, -3600.0, -30.0, 40.0))
-            is_over = next(left, None) is None
-            if is_over and is_last:
-                history.wrong("the last life does not end")
-            return is_over
-
-        try:
-            world.run(
-                wire=Wire(history),
-                observer=history.observer,
-                stopping=stopping,
-                loop={
-                    "drain": is_drain,
-                    "clock": history.clock,
-                    "idle_s": dice.choice((0.02, 0.2, 60.0)),
-                    "erase_within_s": dice.choice((0.001, 3600.0)),
-                    "prune_interval_s": 10.0,
-                    "lateness_max_s": feed.SLOT_S * 8,
-                },
-                ingest={
-                    "batch_records_max": dice.choice((1, 3, 10)),
-                    "lateness_max_s": feed.SLOT_S * 8,
-                },
-                open_control=lambda: Operator(self),
-                executor=Inline() if is_last else history.executor(),
-            )
-        except Crash:
-            return None
-        except Exception as error:  # noqa: BLE001 -- told by its exit code
-            code = exit_code(error)
-            if code not in {Exit.STATE, Exit.UNAVAILABLE, Exit.MISMATCH}:
-                history.wrong(f"exit {code:d}: {type(error).__name__}: {error}")
-            if isinstance(error, StateCorrupted):
-                history.wrong(f"the state is called damaged: {error}")
-            history.last_error = error
-            if history.debug:
-                traceback.print_exc()
-            return code
-        return Exit.OK
-
-
-class Operator:
-    """Gives commands between two rounds, and takes backups. Stands for `Control`."""
-
-    def __init__(self, process: Process) -> None:
-        self._process = process
-
-    def __enter__(self) -> Self:
-        """Do nothing."""
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Do nothing."""
-
-    def close(self) -> None:
-        """Do nothing."""
-
-    def advance(self, operations: Operations) -> None:
-        """Give a command, or not."""
-        history = self._process.history
-        if history.is_quiet:
-            if history.asked.keys() - history.erased.keys():
-                self._erase(operations)
-            return
-        if history.dice.random() >= 0.03:
-            return
-        command = history.dice.choice(history.commands)
-        if command == "erase":
-            self._erase(operations)
-        elif operations.must_wait("freeze" if command == "backup" else command):
-            return
-        elif command == "rebase":
-            operations.do("rebase", {"inputs_digest": operations.inputs_digest})
-            history.counts["rebases"] += 1
-        elif command == "release":
-            with suppress(Refused):
-                operations.do("release", {})
-        else:
-            history.take_backup(self._process)
-
-    def _erase(self, operations: Operations) -> None:
-        history = self._process.history
-        leaver, store = history.leaver, operations.store
-        is_read = all(
-            store.positions().get((history.world.log.topic, number), (0,))[0] > offset
-            for number, offset in history.last_of_leaver.items()
-        )
-        if leaver is None or not is_read or leaver in history.erased:
-            return
-        if operations.must_wait("erase"):
-            return
-        last = store.ledger.last()
-        number = last.index if last else 0
-        # From here on it may have had its effect, until the command is known to have ended.
-        history.asked.setdefault(leaver, number)
-        try:
-            operations.do("erase", {"ids": [leaver]})
-        except Refused:
-            return
-        history.erased[leaver] = number
-        history.counts["erasures"] += 1
 
 
 class History(Observer):
