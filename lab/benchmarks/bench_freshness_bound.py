@@ -32,8 +32,8 @@ from scipy import stats
 
 from ktsafe.sequence import SequenceOptions
 from lab.benchmarks.bench_growing import published
-from lab.benchmarks.growing_feeds import churned, demo_slots
-from lab.benchmarks.history import Slot, net_guess
+from lab.benchmarks.sequences.growing_feeds import churned, demo_slots
+from lab.benchmarks.sequences.history import Slot, net_guess
 
 BAR = 0.17
 """Net guess over all releases that was asked for (decision 66)."""

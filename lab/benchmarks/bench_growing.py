@@ -12,8 +12,8 @@ months, or as many days; those before `--begin` are skipped, so that the first r
 network as grown by then. Every release is judged by the independent auditor, for w = all with
 cover. `--set` changes constants of `ktsafe.sequence`, to see what each brings.
 
-Columns are those of `lab.benchmarks.history`: F1 over all releases, in the last one, of the
-latest graph; cost over the true ties, mean and worst; share of conclusions that are wrong by more
+Columns are those of `lab.benchmarks.sequences.history`: F1 over all releases, in the last one, of
+the latest graph; cost over the ties, mean and worst; share of conclusions that are wrong by more
 than 20%, mean and last; new ties shown after 1, 4 and 8 releases over
 older ones; ended ties still shown after 8; newcomers shown; the age AUC; net guesses over two
 releases and over all; core milliseconds of a release without its audit.
@@ -35,8 +35,8 @@ from ktsafe.options import Aim
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
-from lab.benchmarks.growing_feeds import churned, demo_slots, recorded, synthetic
-from lab.benchmarks.history import History
+from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded, synthetic
+from lab.benchmarks.sequences.history import History
 from tests.feeds import Slot, slots_of
 
 PLACES = {"births": "people"}

@@ -36,7 +36,7 @@ from ktsafe.noisy_tables import MICRO, NoisyTable, SecretBytes, TrueChanges, noi
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence.memory.sequence_options import Births
-from lab.benchmarks.growing_feeds import churned, demo_slots
+from lab.benchmarks.sequences.growing_feeds import churned, demo_slots
 from tests.feeds import Slot
 
 RELEASES = 13

@@ -6,7 +6,7 @@ A line for each run of `RUNS`, figure and bar of `BARS`: the value of each seed,
 mean keeps the bar. Most runs drive a sequence without the service, as
 `lab.benchmarks.bench_growing` does; those named so, and leavers, go through `ktsafe run`. The
 independent auditor judges every release; a line `refused` counts those that it refused. Figures are
-those of `lab.benchmarks.history`, and these:
+those of `lab.benchmarks.sequences.history`, and these:
 
 - `unmoved`: releases that equal the one before although ties changed.
 - `empty`: releases without an edge while people wait who have ties; `F1 of others`: the mean F1 of
@@ -37,7 +37,7 @@ import ktsafe.sequence
 from ktsafe.sequence import SequenceOptions
 from lab.benchmarks.bench_growing import published, set_constants
 from lab.benchmarks.bench_sequence import power_law, sequence_of
-from lab.benchmarks.growing_feeds import churned, demo_slots, recorded
+from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded
 from lab.trials import departures, sequences
 from lab.trials.sequence_figures import private_audits, promise_kept
 from tests.feeds import Slot, slots_of

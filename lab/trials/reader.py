@@ -24,7 +24,7 @@ from ktsafe.reader import FIGURES, Estimate, Releases, StudiedRelease, StudiedTa
 from ktsafe.reader.estimates import CHANGES
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
-from lab.benchmarks.growing_feeds import churned, demo_slots, recorded
+from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded
 from tests.feeds import Slot, slots_of
 
 RELEASES = 13

@@ -1,0 +1,1 @@
+"""Networks that change, and the figures of what is published of them."""
