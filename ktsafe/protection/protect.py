@@ -277,11 +277,9 @@ def _check_utility(found: Protected, min_f1: float) -> None:
     ------
     BelowMinimumUtility
     """
-    ties, people = found.utility.edges, found.utility.vertices
-    shown = ties.f1 if ties.true else people.recall
-    if shown is None or shown >= min_f1:
+    if found.utility.worth >= min_f1:
         return
     advice = found.provenance.advice or _advice(found.provenance.given, found.params)
-    said = f"F1 of ties is {shown:.2f}, min_f1 is {min_f1:g}. {advice}"
+    said = f"F1 of ties is {found.utility.worth:.2f}, min_f1 is {min_f1:g}. {advice}"
     how = "" if found.provenance.advice else ' generalize="auto" does that.'
     raise BelowMinimumUtility("below_min_f1", hint=said + how)
