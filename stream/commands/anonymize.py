@@ -54,8 +54,6 @@ USEFULNESS = {
 }
 """Columns of the table that the command prints, and which figure each shows."""
 
-MORE = "`ktsafe advise` says what would show more, and --generalize auto does it."
-
 F1_POOR = 0.3
 """Below this F1 of ties the command names what would show more."""
 
@@ -177,7 +175,6 @@ def _anonymized(
     import numpy as np
 
     from ktsafe import anonymize
-    from ktsafe.audit import trace, usefulness
     from ktsafe.columns import exchanged_and_checked
     from ktsafe.generalization.named_values import named_values
     from ktsafe.stream.files.composite_schema import CompositeSchema
@@ -222,9 +219,7 @@ def _anonymized(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
         progress("measuring", 0.5)
-        traced = trace(source.graph, result.graph, result.origin)
-        if usefulness(traced).worth < min_f1:
-            raise BelowMinimumUtility("below_min_f1", hint=MORE)
+        traced = _traced(source, result, min_f1)
         figures = _figures(traced, result, params, seconds, is_reported=places.report is not None)
         if shown.of_vertices:
             figures["known_columns"] = _attacked(source, result, params, shown)
@@ -267,6 +262,17 @@ def _generalized(
     people = {name: counts + source.people.get(name, Counter()) for name, counts in people.items()}
     graph = lattice.at(advice.best.setting.levels)
     return dataclasses.replace(source, graph=graph, people=people), in_words(advice)
+
+
+def _traced(source: GraphFile, result: Anonymized, min_f1: float) -> Traced:
+    """Return the release beside the truth, or refuse it if it shows too little."""
+    from ktsafe.audit import trace, usefulness
+
+    traced = trace(source.graph, result.graph, result.origin)
+    if usefulness(traced).worth < min_f1:
+        hint = "`ktsafe advise` says what would show more, and --generalize auto does it."
+        raise BelowMinimumUtility("below_min_f1", hint=hint)
+    return traced
 
 
 def _figures(
