@@ -320,6 +320,7 @@ class Snapshotter:
             np.array(built.ids, dtype=str),
             due.snapshot.lives,
             has_past=self._mechanism.guarantee.window == "all",
+            release_id=releases_write.release_id(due.index, due.cut.slot_us),
         )
         return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
 
