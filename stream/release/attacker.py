@@ -196,11 +196,11 @@ def share_changed(
         places = numbers[: len(old_names)], numbers[len(old_names) :]
     _, here, there = np.intersect1d(*places, assume_unique=True, return_indices=True)
     is_equal = (old.codes[here] == new.codes[there]).all(axis=1)
-    edges = [
+    old_edges, new_edges = (
         np.sort(edge_keys(at[graph.edges])) for at, graph in zip(places, (old, new), strict=True)
-    ]
-    found = np.searchsorted(*edges)
-    shared = np.count_nonzero(np.append(edges[0], -1)[found] == edges[1])
+    )
+    found = np.searchsorted(old_edges, new_edges)
+    shared = np.count_nonzero(np.append(old_edges, -1)[found] == new_edges)
     return max(
         1 - np.count_nonzero(is_equal) / max(old.n_vertices, new.n_vertices, 1),
         (old.n_edges + new.n_edges - 2 * shared) / max(old.n_edges, new.n_edges, 1),
