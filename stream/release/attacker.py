@@ -5,8 +5,8 @@ longer than that for it. The two releases before are kept in memory, so that wha
 attacked, too.
 Last of all, the release of a sequence is compared with one of the same true graph that has no past.
 
-What changed is attacked with every release. The figures of a release by itself stand until more
-than `CHANGED_MAX` of it has changed, and say so (decision 67).
+What changed is attacked with every release. The figures of a release by itself stand for a few
+releases of nearly the same truth, and say so (decision 67).
 """
 
 from __future__ import annotations
@@ -40,7 +40,9 @@ ASKED_EVERY_S: Final = 0.1
 KEPT: Final = 2
 """Releases that are kept in memory: net changes are those since the last but one."""
 CHANGED_MAX: Final = 0.01
-"""Share of people, vertices, ties or edges; while no more has changed, figures stand."""
+"""Share of the people, or of the ties; while no more has changed, figures stand."""
+STANDS_FOR: Final = 12
+"""Releases for which figures stand at most, that of the attacks among them."""
 ALONE: Final = frozenset({*ATTACKS, AFRESH})
 """What is found of a release by itself, whatever came before."""
 HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
@@ -94,10 +96,19 @@ class AttackTarget:
 
 @dataclasses.dataclass(frozen=True, eq=False)
 class _Standing:
-    """What attacks found of a release by itself, by attack; it stands while little changes."""
+    """What attacks found of a release by itself, by attack, and for how many releases since."""
 
     target: AttackTarget
     found: Mapping[str, Any]
+    releases: int = 1
+
+    def holds_for(self, now: AttackTarget) -> bool:
+        """Whether it stands for another release."""
+        then = self.target
+        if then.sequence_id != now.sequence_id or self.releases >= STANDS_FOR:
+            return False
+        truths = [(each.case.original, each.lives) for each in (then, now)]
+        return share_changed(*truths) <= CHANGED_MAX
 
 
 class Attacker:
@@ -136,17 +147,20 @@ class Attacker:
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
         self._last, standing = target, self._standing
-        if self._settings.hold or (standing and has_changed(standing.target, target)):
+        if self._settings.hold or (standing and not standing.holds_for(target)):
             standing = None
         names = [*ATTACKS_TOLD, *([AFRESH] if target.has_past else [])]
         names = [name for name in names if not standing or name not in ALONE]
         work = _Work(_each(target, self._before, params, names))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
-        self._next_standing = standing or _Standing(
-            target, {name: found[name] for name in ALONE if name in found}
-        )
-        found = {**self._next_standing.found, **found}
+        if standing:
+            now_standing = dataclasses.replace(standing, releases=standing.releases + 1)
+        else:
+            alone = {name: found[name] for name in ALONE if name in found}
+            now_standing = _Standing(target, alone)
+        self._next_standing = now_standing
+        found = {**now_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
         if self._settings.hold and any(result.is_broken for result in results):
             raise FoundByAttack("An attack on the release exceeds its promise.", hint=HINT)
@@ -166,24 +180,13 @@ class Attacker:
         self._last = self._next_standing = None
 
 
-def has_changed(before: AttackTarget, now: AttackTarget) -> bool:
-    """Whether more than `CHANGED_MAX` of a release, or of the truth behind it, has changed since.
-
-    Counted are people, vertices, ties and edges that came, went or have other values.
-    """
-    if before.sequence_id != now.sequence_id:
-        return True
-    graphs = [(each.case.original, each.lives) for each in (before, now)]
-    graphs_shown = [(each.case.released, each.ids) for each in (before, now)]
-    return any(share_changed(*pair) > CHANGED_MAX for pair in (graphs, graphs_shown))
-
-
 def share_changed(
     before: tuple[AttributedGraph, NDArray[Any]], now: tuple[AttributedGraph, NDArray[Any]]
 ) -> float:
     """Return the greater of two shares: of the vertices, and of the edges, of two graphs.
 
-    Each graph is given with a name for every vertex.
+    Counted are those that came, went or have other values. Each graph is given with a name for
+    every vertex.
     """
     (old, old_names), (new, new_names) = before, now
     if old.categories != new.categories:

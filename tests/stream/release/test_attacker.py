@@ -245,6 +245,19 @@ def test_figures_of_a_release_by_itself_stand_until_it_has_changed(
     assert told(other, "5")["attacks"]["of"] == "4"
 
 
+def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the releases show meanwhile."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("own_account",))
+    monkeypatch.setattr(attacker, "STANDS_FOR", 3)
+    service, it, of = Attacker(PATIENT), small_case(), []
+    cases = (it, dataclasses.replace(it, released=it.released.subgraph(np.arange(63)[::-1])))
+    for number in range(8):
+        now = dataclasses.replace(shown(cases[number % 2]), release_id=str(number))
+        of.append(service.attack(now, PARAMS, go_on)["attacks"].get("of"))
+        service.end_build(staged=True)
+    assert of == [None, "0", "0", None, "3", "3", None, "6"]
+
+
 def test_a_release_that_may_be_held_is_attacked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     """No figure of a former release decides whether one is held."""
     monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("own_account",))
