@@ -190,7 +190,7 @@ class Release:
         names = self.manifest.schema.quasi_identifiers
         of = np.zeros(len(coded), dtype=np.int64)
         for j, name in enumerate(names):
-            # Numbers follow the order of the texts, and are few enough again after each attribute.
+            # Numbers follow the order of the texts. They are few again after each attribute.
             of = np.unique(of * len(meanings[name]) + coded[:, j], return_inverse=True)[1]
         first = np.unique(of, return_index=True)[1]
         texts = [[meanings[name][code] for code in coded[first, j]] for j, name in enumerate(names)]
@@ -386,17 +386,15 @@ def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64
     rows = _rows(path, _EDGE_HEADER)
     _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, rows)
     position = {name: v for v, name in enumerate(ids)}
-    try:
-        pairs = [(position[a], position[b]) for a, b in rows]
-    except KeyError:
-        msg = f"{path} names a vertex that vertices.csv does not list."
-        raise ReleaseUnreadable(msg) from None
+    if not position.keys() >= {name for row in rows for name in row}:
+        raise ReleaseUnreadable(f"{path} names a vertex that vertices.csv does not list.")
+    pairs = [(position[a], position[b]) for a, b in rows]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
     """Refuse loops and repeated edges here, where the file can still be named."""
-    least, greatest = edges.min(axis=1, initial=n_vertices), edges.max(axis=1, initial=-1)
+    least, greatest = np.minimum(*edges.T), np.maximum(*edges.T)
     if (least == greatest).any():
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     if not np.diff(np.sort(least * n_vertices + greatest)).all():
