@@ -50,10 +50,10 @@ alpha = "1/2"
 """
 PATIENT = "request_timeout_s = 2\nretry_for_s = 3\nsilence_max_s = 6\nmetadata_max_age_s = 1\n"
 LOOK_S: Final = 0.01
-MOMENT_WITHIN_S: Final = 8.0
+MOMENT_WITHIN_S: Final = 6.0
 """So long a misfortune waits for its moment; it comes all the same afterwards."""
-LASTS_MAX_S: Final = 3.0
-LANDS_WITHIN_S: Final = 15.0
+LASTS_MAX_S: Final = 2.0
+LANDS_WITHIN_S: Final = 10.0
 """So long a release has after what was wrong is right again, before the next misfortune."""
 THEMES: Final = ("ways", "rights", "copy", "two states", "standby")
 
@@ -81,8 +81,9 @@ def joined(pieces: list[list[list[feeds.Event]]]) -> list[list[feeds.Event]]:
 
 
 def configure(site: running.Site, seed: int) -> None:
-    """Have a service make releases of few people, drawn from a seed."""
+    """Have a service make releases of few people, drawn from a seed, and say what it does."""
     text = site.config.read_text().replace("[privacy]\n", OPTIONS)
+    text = text.replace('level = "warning"', 'level = "info"')
     further = f"[attack]\nbudget = 0\n\n[release]\nseed = {seed}\n"
     site.config.write_text(text.replace("[release]\n", further))
 

@@ -332,11 +332,21 @@ class History(Observer):
                 continue
             tasks = [task.actor for process in self.processes for task in process.tasks]
             self.turn = self.dice.choice([*mains, *self._alive(tasks)])
+            self.counts["turns of threads beside another service"] += self._is_beside(self.turn)
             self.turn.take_turn()
             self.turn = None
         for process in self.processes:
             process.end_tasks()
             process.actor = None
+
+    def _is_beside(self, actor: Actor) -> bool:
+        """Whether this is a thread of a service whose state another one holds now."""
+        holder = self.lock.holder
+        return holder is not None and any(
+            task.actor is actor and process.store is not holder
+            for process in self.processes
+            for task in process.tasks
+        )
 
     def _begins(self, process: Process) -> None:
         process.actor = Actor(lambda: self._serve(process))

@@ -66,14 +66,17 @@ class Process:
         world.open_dead_letters = lambda: MemoryDeadLetterSink(history.world.letters)
 
     def _open(self) -> GraphStore:
-        self.store = LockedStore(self.history, self.disk) if self._is_one_of_two else self._alone()
+        self.store = (
+            LockedStore(self.history, self.disk) if self._is_one_of_two else self.read_only()
+        )
         return self.store
 
     @property
     def _is_one_of_two(self) -> bool:
         return self.history.theme == "standby"
 
-    def _alone(self) -> MemoryStore:
+    def read_only(self) -> MemoryStore:
+        """Return the state as it is now, whoever holds it."""
         return MemoryStore(SCHEMA, self.disk)
 
     def _stand_by(self) -> GraphStore:
