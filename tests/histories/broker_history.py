@@ -200,7 +200,9 @@ class BrokerHistory:
     def _live(self) -> None:
         """Send the feed bit by bit; let something happen whenever a release is on its way."""
         self.services[0].start(*self._arguments)
-        while self._pieces:
+        for _ in range(PIECES + 3):
+            if not self._pieces and not self._is_cut() and not self._is_staged():
+                break
             for _ in range(self.dice.choice((1, 1, 2))):
                 self._send_piece()
             before = self._landed()
