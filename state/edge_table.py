@@ -187,7 +187,8 @@ def _array(typecode: str, values: NDArray[np.signedinteger]) -> array[int]:
 class EdgeRows(Mapping[int, int]):
     """Rows by edge key (`ktsafe.state.keys.edge_key`).
 
-    What was loaded is a sorted array, the rest a dict. A dict of all takes some 100 bytes an edge, and is what a start would spend most of its time on.
+    What was loaded is a sorted array, the rest a dict. A dict of all takes some 100 bytes an edge,
+    and is what a start would spend most of its time on.
     """
 
     def __init__(self) -> None:
