@@ -5,8 +5,9 @@
 
 As many people join as leave, and as many ties end as begin. The service runs with its defaults but
 without attacks and metrics, keeps 50 audits, and is stopped where it is measured: bytes of the
-private folder without audits, of the tables in it, and of its audits; the greatest resident memory of the run; core seconds of a start
-that has nothing to read, and of one with one release more, by which the auditor is taken up.
+private folder without audits, of the tables in it, and of its audits; the greatest resident memory
+of the run; core seconds of a start that has nothing to read, and of one with one release more, by
+which the auditor is taken up.
 """
 
 from __future__ import annotations
