@@ -65,7 +65,7 @@ PEOPLE: Final[dict[str, Changed]] = {
     "birth_wait_max = 2": {"birth_wait_max": 2},
     "birth_wait_max = 999": {"birth_wait_max": 999},
     'births = "pad"': {"births": "pad"},
-    'births = "pad", birth_wait_max = 2': {"births": "pad", "birth_wait_max": 2},
+    'births = "pad" after 2': {"births": "pad", "birth_wait_max": 2},
     'qi_change = "rebirth"': {"qi_change": "rebirth"},
     "alpha_reserve = 1/4": {"alpha_reserve": "1/4"},
     "real_floor = 5": {"real_floor": 5},
