@@ -5,7 +5,8 @@
         [--data FOLDER --name ldbc-snb-sf0.1 [--days 0] [--begin 0] [--end 0] [--without born]]
         [--data FOLDER --churn cora [--share 0.01] [--releases 50]]
         [--set ties.next_edges.YOUNG=0,ties.renewal.EARLY=1]
-    python -m lab.benchmarks.bench_growing --ablate FOLDER [--only raises,"groups move"]
+    python -m lab.benchmarks.bench_growing --ablate FOLDER [--feeds demo,cora]
+        [--only raises,"groups move"]
 
 Feeds: the network of `ktsafe demo`, a data set with events, a data set of which a share of the ties
 changes in each slot, or a small synthetic network that grows from nothing. Slots are calendar
@@ -85,6 +86,7 @@ def main() -> int:
     parser.add_argument("--set", default="", help="constants to change: module.NAME=value,...")
     parser.add_argument("--each", action="store_true", help="print every release")
     parser.add_argument("--ablate", type=Path, help="folder of data sets: print what parts bring")
+    parser.add_argument("--feeds", default=",".join(ABLATED), help="separated by commas")
     parser.add_argument("--only", default="", help="parts to take out, separated by commas")
     a = parser.parse_args()
     if a.ablate:
@@ -111,7 +113,8 @@ def _ablated(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
     """Print the means of all figures for each feed and each part that is taken out of it."""
     wanted = [name for name in given.only.split(",") if name]
     print(f"feed | without, or with | {HEADER}", flush=True)
-    for feed, (asked, seeds) in ABLATED.items():
+    for feed in given.feeds.split(","):
+        asked, seeds = ABLATED[feed]
         a = parser.parse_args([*asked, "--data", str(given.ablate)])
         slots = [_slots(a, seed) for seed in range(seeds if a.demo or a.churn else 1)]
         parts: dict[str, Changed] = {"as it is": {}, **PARTS.get(feed, TIES | PEOPLE)}
