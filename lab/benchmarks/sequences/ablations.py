@@ -67,8 +67,6 @@ PEOPLE: Final[dict[str, Changed]] = {
     'births = "pad"': {"births": "pad"},
     'births = "pad" after 2': {"births": "pad", "birth_wait_max": 2},
     'qi_change = "rebirth"': {"qi_change": "rebirth"},
-    "alpha_reserve = 1/4": {"alpha_reserve": "1/4"},
-    "real_floor = 5": {"real_floor": 5},
 }
 """By what it does, or by option: what publishes people."""
 
