@@ -320,6 +320,7 @@ class Snapshotter:
             np.array(built.ids, dtype=str),
             due.snapshot.lives,
             has_past=self._mechanism.guarantee.window == "all",
+            release_id=releases_write.release_id(due.index, due.cut.slot_us),
         )
         return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
 
@@ -392,16 +393,14 @@ def check_utility(found: Usefulness, min_f1: float) -> None:
     Parameters
     ----------
     min_f1:
-        The owner's floor for the F1 of edges, from 0 to 1. Where neither graph has an edge there
-        is nothing to judge.
+        The owner's floor, from 0 to 1.
 
     Raises
     ------
     BelowMinimumUtility
-        If its edge cost exceeds the number of true ties, or its F1 falls below the floor.
+        If its edge cost exceeds the number of true ties, or its worth is below the floor.
     """
     if found.costs_more_than_nothing:
         raise BelowMinimumUtility("costs_more_than_nothing", hint=HINT)
-    f1 = found.edges.f1
-    if f1 is not None and f1 < min_f1:
+    if found.worth < min_f1:
         raise BelowMinimumUtility("below_min_f1", hint=HINT)
