@@ -54,7 +54,7 @@ PEOPLE: Final[dict[str, Changed]] = {
     "one cohort in large classes": {"people.births.SMALL_PART": 10**9},
     "new classes wait for likeness": {"people.births._are_alike": lambda *_: True},
     "leaves of waiting people": {"people.new_cohorts._nodes": _nothing},
-    "both of these": {
+    "neither likeness nor leaves": {
         "people.births._are_alike": lambda *_: True,
         "people.new_cohorts._nodes": _nothing,
         "people.births._grow_tree": _nothing,
