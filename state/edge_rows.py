@@ -5,8 +5,8 @@ A dict of all takes some 100 bytes an edge, and is what a start would spend most
 
 from __future__ import annotations
 
+import itertools
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -18,7 +18,6 @@ class EdgeRows(Mapping[int, int]):
 
     def __init__(self) -> None:
         self._loaded = array("q")  # keys, ascending; the row of each is its position
-        self._starts = array("i", (0,))  # where the keys of each lower end begin, and all end
         self._gone: set[int] = set()  # rows that have another edge now, or none
         self._later: dict[int, int] = {}
 
@@ -26,50 +25,36 @@ class EdgeRows(Mapping[int, int]):
         """Let edges have the rows of their positions; nothing may have been added yet."""
         assert not self
         if len(keys) and (np.diff(keys) > 0).all():
-            low = (keys >> 32).astype(np.int64)
-            n_edges = np.bincount(low).cumsum().astype(np.int32)
             self._loaded = array("q", np.ascontiguousarray(keys, dtype=np.int64).tobytes())
-            self._starts = array("i", (0,)) + array("i", n_edges.tobytes())
         else:
             self._later = dict(zip(keys.tolist(), range(len(keys)), strict=True))
 
-    def add(self, key: int, row: int) -> None:
-        """Let an edge that has no row have this one."""
-        self._later[key] = row
+    def add(self, keys: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+        """Let edges that have no row have these."""
+        self._later.update(zip(keys.tolist(), rows.tolist(), strict=True))
 
-    def remove(self, key: int) -> int:
-        """Forget an edge; return the row that it had.
-
-        Raises
-        ------
-        KeyError
-            If it has none.
-        """
-        row = self._later.pop(key, None)
-        if row is None:
-            row = self[key]
+    def remove(self, key: int, row: int) -> None:
+        """Forget an edge that has this row."""
+        if self._later.pop(key, None) is None:
             self._gone.add(row)
-        return row
 
     def __getitem__(self, key: int) -> int:
-        row = self.find(key)
-        if row is None:
+        row = int(self.find(np.array([key]))[0])
+        if row < 0:
             raise KeyError(key)
         return row
 
-    def find(self, key: int) -> int | None:
-        """Return the row of an edge, None if it has none."""
-        row = self._later.get(key)
-        if row is not None or not self._loaded:
-            return row
-        low = key >> 32
-        if low + 1 >= len(self._starts):
-            return None
-        end = self._starts[low + 1]
-        row = bisect_left(self._loaded, key, self._starts[low], end)
-        if row == end or self._loaded[row] != key or row in self._gone:
-            return None
-        return row
+    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of edges, int64, -1 for those that have none."""
+        later = map(self._later.get, keys.tolist(), itertools.repeat(-1))
+        rows = np.fromiter(later, dtype=np.int64, count=len(keys))
+        loaded = np.frombuffer(self._loaded, dtype=np.int64)
+        if len(loaded):
+            places = loaded.searchsorted(keys)
+            places[places == len(loaded)] = 0
+            found = (rows < 0) & (loaded[places] == keys)
+            rows[found] = [-1 if row in self._gone else row for row in places[found].tolist()]
+        return rows
 
     def __len__(self) -> int:
         return len(self._later) + len(self._loaded) - len(self._gone)
