@@ -26,8 +26,8 @@ _DTYPES: Final = {"i": np.int32, "q": np.int64}
 class EdgeChanges(NamedTuple):
     """Changes to edge registers in columns, each of shape (n,), in any order.
 
-    `a` and `b` are the ends, then comes the stamp of each change, then 1 if the edge is present from
-    then on, else 0.
+    `a` and `b` are the ends, then comes the stamp of each change, then 1 if the edge is present
+    from then on, else 0.
     """
 
     a: NDArray[np.int64]

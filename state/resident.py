@@ -111,19 +111,18 @@ class ResidentGraph:
             if stamp.partition != partition or stamp.topic != topic:
                 topic, partition = stamp.topic, stamp.partition
                 origin = self.origins.number(topic, partition)
-            kind = type(change)
-            if kind is EdgeAdd or kind is EdgeRemove:
+            if isinstance(change, _EDGE_CHANGES):
                 a, b = number_of(change.source), number_of(change.target)
                 if a is None or b is None or a in downs or b in downs:
                     a, b = self._ends((time_us, origin, offset), (a, b), change)
                     if a is None or b is None:
                         continue
-                held += (a, b, time_us, origin, offset, kind is EdgeAdd)
+                held += (a, b, time_us, origin, offset, type(change) is EdgeAdd)
                 continue
             number = find(change.id)
             if number is None:
                 number = self._allocate(change.id)
-            if kind is VertexUpsert:
+            if isinstance(change, VertexUpsert):
                 self._upsert((time_us, origin, offset), number, change)
                 continue
             ends.update(held[n_known::6], held[n_known + 1 :: 6])

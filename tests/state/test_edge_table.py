@@ -124,7 +124,7 @@ def test_merged_in_batches_the_greatest_stamp_counts(
         merged = merge(table, *batch)
         altered = {pair for pair in model if model[pair] != before.get(pair)}
         assert {(key >> 32, key & 0xFFFFFFFF) for key in merged.keys.tolist()} == altered
-        for key, row, was, now in zip(*(column.tolist() for column in merged), strict=True):
+        for key, row, was, now in zip(*(each.tolist() for each in merged), strict=True):
             pair = key >> 32, key & 0xFFFFFFFF
             assert (was, now) == (before.get(pair, (0, 0))[1], model[pair][1])
             assert table.rows[key] == row
