@@ -53,6 +53,8 @@ LOOK_S: Final = 0.01
 MOMENT_WITHIN_S: Final = 6.0
 """So long a misfortune waits for its moment; it comes all the same afterwards."""
 LASTS_MAX_S: Final = 2.0
+LAST_TRIES: Final = 12
+"""Starts of the last service, on a machine so busy that brokers do not answer in time."""
 LANDS_WITHIN_S: Final = 10.0
 """So long a release has after what was wrong is right again, before the next misfortune."""
 THEMES: Final = ("ways", "rights", "copy", "two states", "standby")
@@ -394,7 +396,7 @@ class BrokerHistory:
 
     def _drained(self, service: Service) -> bool:
         """Whether a service comes to the end of what was sent; answers may be late."""
-        for _ in range(3):
+        for _ in range(LAST_TRIES):
             code = service.drain()
             self.counts[f"last exit {code}"] += 1
             if code == Exit.OK:
