@@ -88,5 +88,5 @@ def raise_together(faults: Sequence[InvalidGraph]) -> None:
     if len(faults) == 1:
         raise faults[0]
     if faults:
-        told = "".join(f"\n- {each}" for each in faults)
+        told = "".join(f" ({i}) {each}" for i, each in enumerate(faults, start=1))
         raise SeveralFaults(f"The graph has {len(faults)} faults:{told}", faults=faults)
