@@ -84,8 +84,7 @@ def joined(pieces: list[list[list[feeds.Event]]]) -> list[list[feeds.Event]]:
 def configure(site: running.Site, seed: int) -> None:
     """Have a service make releases of few people, drawn from a seed."""
     text = site.config.read_text().replace("[privacy]\n", OPTIONS)
-    further = f"[attack]\nbudget = 0\n\n[release]\nseed = {seed}\n"
-    site.config.write_text(text.replace("[release]\n", further))
+    site.config.write_text(text.replace("[release]\n", f"[release]\nseed = {seed}\n"))
 
 
 _lock = threading.Lock()
