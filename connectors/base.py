@@ -252,5 +252,16 @@ class ReleaseReader(Protocol):
             If the bytes of a complete release do not match their sha256.
         """
 
+    def check(self) -> Iterator[PublishedRelease]:
+        """Yield every complete release, once every byte of it is compared; none is kept.
+
+        `ktsafe.connectors.bundles.checked` does it by reading.
+
+        Raises
+        ------
+        SinkConflict
+            As `read`.
+        """
+
     def close(self) -> None:
         """Release every resource. Safe to call twice."""

@@ -5,12 +5,19 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import msgspec
 
-from ktsafe.connectors.base import MANIFEST, WITHDRAWN, PublishedRelease, ReleaseBundle
+from ktsafe.connectors.base import (
+    MANIFEST,
+    WITHDRAWN,
+    PublishedRelease,
+    ReleaseBundle,
+    ReleaseReader,
+)
 from ktsafe.connectors.errors import Misconfigured, SinkConflict
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 
@@ -158,6 +165,15 @@ def rebuild(files: Mapping[str, bytes], release_id: str, into: Path) -> Path:
     check_folder(temporary, release_id)
     put_in_place(temporary, into / release_id)
     return into / release_id
+
+
+def checked(reader: ReleaseReader) -> Iterator[PublishedRelease]:
+    """Yield every release that `reader` has, once it is read and compared; none is kept."""
+    with tempfile.TemporaryDirectory(prefix="ktsafe-check-") as folder:
+        for bundle in reader.read(Path(folder)):
+            found = PublishedRelease(bundle.release_id, bundle.digest())
+            shutil.rmtree(bundle.folder)
+            yield found
 
 
 def lay_marker(folder: Path, marker: bytes) -> None:

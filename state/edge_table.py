@@ -10,13 +10,13 @@ A freed row keeps its place, low = -1, until a new edge takes it.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterator
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.state.edge_rows import EdgeRows
 from ktsafe.state.registers import Mark
 
 _UNLINKED: Final = array("i", (-1, -1))
@@ -182,3 +182,75 @@ def _array(typecode: str, values: NDArray[np.signedinteger]) -> array[int]:
     dtype = {"i": np.int32, "q": np.int64}[typecode]
     out.frombytes(np.ascontiguousarray(values, dtype=dtype).tobytes())
     return out
+
+
+class EdgeRows(Mapping[int, int]):
+    """Rows by edge key (`ktsafe.state.keys.edge_key`).
+
+    What was loaded is a sorted array, the rest a dict. A dict of all takes some 100 bytes an edge,
+    and is what a start would spend most of its time on.
+    """
+
+    def __init__(self) -> None:
+        self._loaded = array("q")  # keys, ascending; the row of each is its position
+        self._starts = array("i", (0,))  # where the keys of each lower end begin, and all end
+        self._gone: set[int] = set()  # rows that have another edge now, or none
+        self._later: dict[int, int] = {}
+
+    def load(self, keys: NDArray[np.int64]) -> None:
+        """Let edges have the rows of their positions; nothing may have been added yet."""
+        assert not self
+        if len(keys) and (np.diff(keys) > 0).all():
+            low = (keys >> 32).astype(np.int64)
+            n_edges = np.bincount(low).cumsum().astype(np.int32)
+            self._loaded = array("q", np.ascontiguousarray(keys, dtype=np.int64).tobytes())
+            self._starts = array("i", (0,)) + array("i", n_edges.tobytes())
+        else:
+            self._later = dict(zip(keys.tolist(), range(len(keys)), strict=True))
+
+    def add(self, key: int, row: int) -> None:
+        """Let an edge that has no row have this one."""
+        self._later[key] = row
+
+    def remove(self, key: int) -> int:
+        """Forget an edge; return the row that it had.
+
+        Raises
+        ------
+        KeyError
+            If it has none.
+        """
+        row = self._later.pop(key, None)
+        if row is None:
+            row = self[key]
+            self._gone.add(row)
+        return row
+
+    def __getitem__(self, key: int) -> int:
+        row = self.find(key)
+        if row is None:
+            raise KeyError(key)
+        return row
+
+    def find(self, key: int) -> int | None:
+        """Return the row of an edge, None if it has none."""
+        row = self._later.get(key)
+        if row is not None or not self._loaded:
+            return row
+        low = key >> 32
+        if low + 1 >= len(self._starts):
+            return None
+        end = self._starts[low + 1]
+        row = bisect_left(self._loaded, key, self._starts[low], end)
+        if row == end or self._loaded[row] != key or row in self._gone:
+            return None
+        return row
+
+    def __len__(self) -> int:
+        return len(self._later) + len(self._loaded) - len(self._gone)
+
+    def __iter__(self) -> Iterator[int]:
+        yield from self._later
+        for row, key in enumerate(self._loaded):
+            if row not in self._gone:
+                yield key

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import errno
 import fcntl
+import hashlib
 import os
 import shutil
 import struct
@@ -34,7 +35,9 @@ DATABASE: Final = "db"
 CUTS: Final = "cuts"
 FROZEN: Final = "frozen"
 
-_COUNT: Final = struct.Struct(">Q")
+_COUNT: Final = struct.Struct(">Q8s")
+_COUNT_ALONE: Final = struct.Struct(">Q")
+"""As versions before format 3 wrote it: without what tells that it was changed."""
 
 
 class Witness:
@@ -62,7 +65,7 @@ class Witness:
 
     def write(self, commits: int) -> None:
         """Count up to `commits`."""
-        os.pwrite(self._descriptor, _COUNT.pack(commits), 0)
+        os.pwrite(self._descriptor, _COUNT.pack(commits, _check_of(commits)), 0)
 
     def close(self) -> None:
         """Close the file. Safe to call twice."""
@@ -94,9 +97,17 @@ def _count(data: bytes, folder: Path) -> int:
     """Return the count that a witness holds; an empty file is one that a crash came before."""
     if not data:
         return 0
-    if len(data) != _COUNT.size:
-        raise corrupted(folder / WITNESS)
-    return int(_COUNT.unpack(data)[0])
+    if len(data) == _COUNT_ALONE.size:
+        return int(_COUNT_ALONE.unpack(data)[0])
+    if len(data) == _COUNT.size:
+        commits, check = _COUNT.unpack(data)
+        if check == _check_of(commits):
+            return int(commits)
+    raise corrupted(folder / WITNESS)
+
+
+def _check_of(commits: int) -> bytes:
+    return hashlib.blake2b(_COUNT_ALONE.pack(commits), digest_size=8).digest()
 
 
 def make_folder(folder: Path) -> bool:
@@ -196,13 +207,21 @@ def clear_unfinished(folder: Path) -> None:
 
 
 def mark_made(folder: Path) -> None:
-    """Write, durably, that the store in `folder` is complete."""
+    """Write, durably, that the store in `folder` is complete, and has the format of this version.
+
+    From then on no earlier version opens it.
+    """
+    marker, text = folder / MARKER, msgspec.json.encode(keys.FORMAT)
     with usable("open the store", folder):
-        descriptor = os.open(folder / MARKER, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        if marker.exists() and marker.read_bytes() == text:
+            return
+        partial = marker.with_suffix(".partial")
+        descriptor = os.open(partial, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(descriptor, "wb") as file:
-            file.write(msgspec.json.encode(keys.FORMAT))
+            file.write(text)
             file.flush()
             os.fsync(file.fileno())
+        partial.replace(marker)
         sync_folder(folder)
 
 
@@ -272,12 +291,12 @@ def _check_format(version: int, path: Path) -> None:
     ------
     StateMismatch
     """
-    if version == keys.FORMAT:
+    if keys.OLDEST <= version <= keys.FORMAT:
         return
     remedy = (
         "Upgrade ktsafe."
         if version > keys.FORMAT
         else "Start it with the version that made it, or move it away: it is built from the feed."
     )
-    hint = f"It has format {version}; this version reads {keys.FORMAT}. {remedy}"
+    hint = f"It has format {version}; this version reads {keys.OLDEST} to {keys.FORMAT}. {remedy}"
     raise StateMismatch("open the store", str(path), hint)

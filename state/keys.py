@@ -6,6 +6,7 @@
     meta       format | schema | secret | origins | attributes | identity | progress
                position/<origin:u32> -> msgpack [next_offset, time_us_max]
     ledger     cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
+               past/<n:u64>          -> zlib of msgpack [index of the first, [releases]]
                pages                 -> msgpack {name: digest}
     pages      <name>                -> bytes, the mechanism's own
 
@@ -22,8 +23,10 @@ import hashlib
 import struct
 from typing import Final
 
-FORMAT: Final = 2
-"""Version of everything drawn above; a store of another one is refused."""
+FORMAT: Final = 3
+"""Version of everything drawn above; a store of another one is refused, but for `OLDEST`."""
+OLDEST: Final = 2
+"""Format 2 has no `past/`: its releases move there with the first one that follows."""
 
 META: Final = "meta"
 VERTICES: Final = "vertices"

@@ -12,7 +12,8 @@ values, in any ordered store:
     pages                 the digest of every page there must be (a check on reading), by name
     erased                whom commands erased since the last staged release, if anybody
     sequence/<n:u64>      every sequence, the last one current
-    release/<index:u64>   every release, for ever
+    release/<index:u64>   the last two releases: either may be sent to the sink (again)
+    past/<n:u64>          all before them, for ever: those whose index divided by 64 is n
 """
 
 from __future__ import annotations
@@ -20,13 +21,12 @@ from __future__ import annotations
 import dataclasses
 import enum
 import hashlib
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Annotated, Final
 
 import msgspec
 
-FileName = Annotated[str, msgspec.Meta(pattern=r"\A[A-Za-z0-9][A-Za-z0-9._-]{0,199}\Z")]
-"""A plain file name: what is read from a store, a restored one too, leads to no other folder."""
+from ktsafe.state.past_releases import ROW, FileName, PastRelease, packed, unpacked
 
 
 class Status(enum.StrEnum):
@@ -77,6 +77,8 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     `epsilon_micro` is what its statistics cost, in millionths of epsilon; 0 without any. `audit`
     has the sha256 of the files of its private audit; older versions recorded none. `has_audit`:
     whether it must be there still.
+
+    Of releases before the last two `files` has the manifest alone, and `offsets` is empty.
     """
 
     index: int
@@ -102,6 +104,9 @@ PAGES: Final = b"pages"
 ERASED: Final = b"erased"
 SEQUENCE: Final = b"sequence/"
 RELEASE: Final = b"release/"
+PAST: Final = b"past/"
+MANIFEST: Final = "manifest.json"
+"""The file of a release that lists all others with their sha256."""
 
 EMPTY: Final = {COUNT: b"[0,0,0]"}
 """What a new ledger holds."""
@@ -110,6 +115,8 @@ Writes = dict[bytes, bytes | None]
 """Values by key; None deletes."""
 
 DIGEST_BYTES: Final = 16
+WHOLE: Final = 2
+"""Releases of which all is kept: the one before the last may be sent again with it."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -157,6 +164,7 @@ class Ledger:
         self._page_digests: dict[str, bytes] = {}
         self._sequences: list[SequenceRecord] = []
         self._releases: list[ReleaseRecord] = []
+        self._n_past = 0
         self._cut: PendingCut | None = None
         self._erased: list[Erased] = []
         for key, value in sorted(entries.items()):
@@ -164,6 +172,9 @@ class Ledger:
                 self._cut = msgspec.json.decode(value, type=PendingCut)
             elif key.startswith(SEQUENCE):
                 self._sequences.append(msgspec.json.decode(value, type=SequenceRecord))
+            elif key.startswith(PAST):  # These keys come before those of the last releases.
+                self._releases += _of_row(key, value)
+                self._n_past = len(self._releases)
             elif key.startswith(RELEASE):
                 self._releases.append(msgspec.json.decode(value, type=ReleaseRecord))
             elif key == PAGES:
@@ -294,9 +305,15 @@ class Ledger:
         if self._cut is None or record.slot_us != self._cut.slot_us:
             raise ValueError("a release belongs to the pending cut")
         digests = self._digests_with(pages)
+        releases, n_past = [*self._releases, record], self._n_past
+        while n_past + WHOLE < len(releases) and releases[n_past].status is Status.PUBLISHED:
+            releases[n_past] = _shortened(releases[n_past])
+            n_past += 1
+        passed = range(self._n_past, n_past)
         self._storage.write(
             {
-                _release_key(record): msgspec.json.encode(record),
+                **dict.fromkeys(_release_key(releases[position]) for position in passed),
+                **_rows(releases, n_past, [*passed, len(releases) - 1]),
                 COUNT: self._count(0, 1, len(digests)),
                 PAGES: msgspec.msgpack.encode(digests) if digests else None,
                 CUT: None,
@@ -304,7 +321,7 @@ class Ledger:
             },
             {name.encode(): page for name, page in pages.items()},
         )
-        self._releases.append(record)
+        self._releases, self._n_past = releases, n_past
         self._page_digests = digests
         self._cut, self._erased = None, []
         self._storage.cut_gone()
@@ -324,9 +341,7 @@ class Ledger:
         record = self._releases[position]
         if record.status is Status.PUBLISHED:
             return
-        published = msgspec.structs.replace(record, status=Status.PUBLISHED)
-        self._storage.write({_release_key(record): msgspec.json.encode(published)}, {})
-        self._releases[position] = published
+        self._replace({position: msgspec.structs.replace(record, status=Status.PUBLISHED)})
 
     def record_audits(self, changed: Mapping[str, Mapping[str, str]]) -> None:
         """Record the sha256 of audit files that are about to be replaced, in one write.
@@ -336,29 +351,34 @@ class Ledger:
         changed:
             Release id to file name to sha256. Releases that are not listed here are ignored.
         """
-        writes: Writes = {}
-        for position, record in enumerate(self._releases):
-            if files := changed.get(record.release_id):
-                new = msgspec.structs.replace(record, audit={**record.audit, **files})
-                self._releases[position] = new
-                writes[_release_key(new)] = msgspec.json.encode(new)
-        if writes:
-            self._storage.write(writes, {})
+        self._replace(
+            {
+                position: msgspec.structs.replace(record, audit={**record.audit, **files})
+                for position, record in enumerate(self._releases)
+                if (files := changed.get(record.release_id))
+            }
+        )
 
     def let_audits_go(self, keep: int) -> list[ReleaseRecord]:
         """Record that no release but the last `keep` has its audit; return whose audit goes now."""
-        going: list[ReleaseRecord] = []
+        going: dict[int, ReleaseRecord] = {}
         # Those before the last one that has none are done.
         for position in reversed(range(len(self._releases) - keep)):
             record = self._releases[position]
             if not record.has_audit:
                 break
-            going.append(msgspec.structs.replace(record, audit={}, has_audit=False))
-        if going:
-            self._storage.write({_release_key(r): msgspec.json.encode(r) for r in going}, {})
-            begin = len(self._releases) - keep - len(going)
-            self._releases[begin : begin + len(going)] = going[::-1]
-        return going
+            going[position] = msgspec.structs.replace(record, audit={}, has_audit=False)
+        self._replace(going)
+        return list(going.values())
+
+    def _replace(self, changed: Mapping[int, ReleaseRecord]) -> None:
+        """Put other records at these positions of the list, in one write."""
+        if changed:
+            releases = list(self._releases)
+            for position, record in changed.items():
+                releases[position] = record
+            self._storage.write(_rows(releases, self._n_past, changed), {})
+            self._releases = releases
 
     def _count(self, more_sequences: int, more_releases: int, pages: int) -> bytes:
         sequences = len(self._sequences) + more_sequences
@@ -380,3 +400,67 @@ def _digest(page: bytes) -> bytes:
 
 def _release_key(record: ReleaseRecord) -> bytes:
     return RELEASE + record.index.to_bytes(8, "big")
+
+
+def _rows(releases: Sequence[ReleaseRecord], n_past: int, positions: Iterable[int]) -> Writes:
+    """Return the writes of the rows in which the releases at `positions` are, of all `releases`."""
+    writes: Writes = {}
+    first = releases[0].index
+    for position in positions:
+        record = releases[position]
+        if position >= n_past:
+            writes[_release_key(record)] = msgspec.json.encode(record)
+            continue
+        number = record.index // ROW
+        key = PAST + number.to_bytes(8, "big")
+        if key not in writes:
+            begin, end = max(number * ROW - first, 0), min((number + 1) * ROW - first, n_past)
+            row = [_past(each) for each in releases[begin:end]]
+            writes[key] = packed(releases[begin].index, row)
+    return writes
+
+
+def _of_row(key: bytes, row: bytes) -> list[ReleaseRecord]:
+    first, releases = unpacked(row)
+    if key != PAST + (first // ROW).to_bytes(8, "big"):
+        raise ValueError("a row of past releases is not where it belongs")
+    return [_read(first + i, release) for i, release in enumerate(releases)]
+
+
+def _shortened(record: ReleaseRecord) -> ReleaseRecord:
+    """Return what stays of a release once it is past, as it reads back."""
+    return _read(record.index, _past(record))
+
+
+def _past(record: ReleaseRecord) -> PastRelease:
+    assert record.status is Status.PUBLISHED
+    return PastRelease(
+        record.release_id,
+        record.sequence_id,
+        record.slot_us,
+        bytes.fromhex(record.files[MANIFEST]),
+        record.n_vertices,
+        record.n_edges,
+        record.n_lives,
+        record.epsilon_micro,
+        {name: bytes.fromhex(digest) for name, digest in record.audit.items()},
+        record.has_audit,
+    )
+
+
+def _read(index: int, past: PastRelease) -> ReleaseRecord:
+    return ReleaseRecord(
+        index=index,
+        release_id=past.release_id,
+        sequence_id=past.sequence_id,
+        slot_us=past.slot_us,
+        offsets={},
+        files={MANIFEST: past.manifest.hex()},
+        status=Status.PUBLISHED,
+        n_vertices=past.n_vertices,
+        n_edges=past.n_edges,
+        n_lives=past.n_lives,
+        epsilon_micro=past.epsilon_micro,
+        audit={name: digest.hex() for name, digest in past.audit.items()},
+        has_audit=past.has_audit,
+    )

@@ -23,16 +23,14 @@ from ktsafe.state.recovery import Progress, Recovered, initialize, is_blank, sch
 def open_database(folder: Path, schema: Schema) -> Database:
     """Open the database in `folder`; make a new one unless one was ever finished there.
 
-    The marker of a new one is written last.
+    The marker of a new one is written last; that of one of an earlier format before anything else.
     """
     is_finished = make_folder(folder)
     if not is_finished:
         clear_unfinished(folder)
     database = Database(folder / DATABASE, create=not is_finished)
-    if is_finished:
-        return database
     try:
-        if is_blank(database):
+        if not is_finished and is_blank(database):
             initialize(database, schema)
         mark_made(folder)
     except BaseException:

@@ -133,7 +133,8 @@ def recover(database: Database, schema: Schema) -> Recovered:
     """
     meta = dict(database.scan(keys.META))
     try:
-        _check(msgspec.json.decode(meta[keys.META_FORMAT], type=int) == keys.FORMAT)
+        version = msgspec.json.decode(meta[keys.META_FORMAT], type=int)
+        _check(keys.OLDEST <= version <= keys.FORMAT)
         progress = msgspec.msgpack.decode(meta[keys.META_PROGRESS], type=Progress)
         names = msgspec.json.decode(meta.get(keys.META_ORIGINS, b"[]"), type=list[tuple[str, int]])
         attributes = msgspec.json.decode(meta.get(keys.META_ATTRIBUTES, b"[]"), type=list[str])

@@ -12,6 +12,9 @@ from typing import Final
 from ktsafe.compiled_kernels import kernel_cache
 
 CACHE_NOTICE = kernel_cache.choose_kernel_folder()
+# Read when numpy is loaded. Its matrices are small here: more threads would wait for each other,
+# busily, and figures would depend on how many there are.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
 
 import typer  # noqa: E402 -- the folder of kernels must be chosen first
 

@@ -280,6 +280,10 @@ class MemoryReleaseReader:
             if not follow or self._closed.wait(0.01):
                 return
 
+    def check(self) -> Iterator[PublishedRelease]:
+        """Yield every release, read and compared."""
+        return bundles.checked(self)
+
     def close(self) -> None:
         """End a `read` that follows."""
         self._closed.set()

@@ -161,8 +161,8 @@ class FileReleaseReader:
         if into.resolve() == self._folder.resolve():
             hint = "releases cannot be rebuilt in the folder they are read from; name another."
             raise Misconfigured("read releases", str(into), hint)
-        if not follow and not self._folder.is_dir():
-            raise Misconfigured("read releases", str(self._folder), "there is no such folder.")
+        if not follow:
+            self._check_there()
         told: set[tuple[str, bool]] = set()
         while True:
             for release_id in published(self._folder):
@@ -172,6 +172,16 @@ class FileReleaseReader:
                     yield self._rebuild(release_id, into)
             if not follow or self._closed.wait(_LOOK_S):
                 return
+
+    def check(self) -> Iterator[PublishedRelease]:
+        """Yield every release, once it is compared byte by byte, where it is."""
+        self._check_there()
+        for release_id in published(self._folder):
+            yield bundles.check_folder(self._folder / release_id, release_id)
+
+    def _check_there(self) -> None:
+        if not self._folder.is_dir():
+            raise Misconfigured("read releases", str(self._folder), "there is no such folder.")
 
     def close(self) -> None:
         """End a `read` that follows, at its next look."""

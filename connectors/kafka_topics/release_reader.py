@@ -17,7 +17,7 @@ from kafka import TopicPartition as KafkaTopicPartition
 from kafka import errors as kafka_errors
 
 from ktsafe.connectors import bundles
-from ktsafe.connectors.base import MANIFEST, ReleaseBundle
+from ktsafe.connectors.base import MANIFEST, PublishedRelease, ReleaseBundle
 from ktsafe.connectors.errors import SinkConflict, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import chunks, client
@@ -139,6 +139,10 @@ class KafkaReleaseReader:
             for unfinished in sets.values():
                 unfinished.drop()
             shutil.rmtree(spools, ignore_errors=True)
+
+    def check(self) -> Iterator[PublishedRelease]:
+        """Yield every complete release, once it is read and compared."""
+        return bundles.checked(self)
 
     def close(self) -> None:
         """End a `read` that follows, within half a second."""

@@ -40,8 +40,9 @@ class Traced:
         """The number of released edges that are true."""
         ends = self.behind[self.released.edges]
         between = ends[(ends >= 0).all(axis=1)]
-        keys = edge_keys(between), edge_keys(self.original.edges)
-        return len(np.intersect1d(*keys, assume_unique=True))
+        true = np.append(edge_keys(self.original.edges), -1)  # They ascend, but for the last one.
+        keys = np.sort(edge_keys(between))
+        return int(np.count_nonzero(true[np.searchsorted(true[:-1], keys)] == keys))
 
     @functools.cached_property
     def shown(self) -> AttributedGraph:

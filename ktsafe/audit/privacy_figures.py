@@ -24,8 +24,8 @@ from ktsafe.verify import verify_flags
 from ktsafe.verify._attribute_distance_core import WideRows
 from ktsafe.verify._stars_core import wide_rows
 
-PAIRS_MAX = 100_000_000
-"""Comparisons for `k_known`; beyond it an even sample of the vertices is asked."""
+PAIRS_MAX = 10_000_000
+"""Comparisons for `k_known`; beyond it an even sample of the vertices is asked (decision 67)."""
 
 
 ROWS_MAX = 50

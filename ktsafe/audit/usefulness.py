@@ -90,6 +90,15 @@ class Usefulness:
         """Whether a release without any edge would be nearer to the truth."""
         return self.edges.cost > self.edges.true
 
+    @property
+    def worth(self) -> float:
+        """What `min_f1` is compared with: F1 of ties; without true ties the people shown.
+
+        1 where there is nothing to show.
+        """
+        shown = self.edges.f1 if self.edges.true else self.vertices.recall
+        return 1.0 if shown is None else shown
+
     def to_mapping(self) -> dict[str, Any]:
         """Return the figures, JSON-ready: see `Overlap.to_mapping`."""
         return {

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import dataclasses
+from collections.abc import Callable, Mapping, Sequence
 
-from ktsafe.errors import InvalidGraph, SeveralFaults
-from ktsafe.graph import Schema
+from ktsafe.errors import AbsentFromGraph, InvalidGraph, SeveralFaults
+from ktsafe.graph import AttributedGraph, Schema
 
 ROWS_MAX = 5
 """Rows that are named; of more the number is told."""
@@ -21,15 +22,33 @@ def fault(what: str, rows: Sequence[int] = (), *, hint: str = "") -> InvalidGrap
     """
     if not rows:
         return InvalidGraph(what, hint=hint)
-    named = ", ".join(map(str, rows[:ROWS_MAX]))
-    more = f" and {len(rows) - ROWS_MAX:,} more" if len(rows) > ROWS_MAX else ""
-    word = "row" if len(rows) == 1 else "rows"
-    said = f"{what.rstrip('.')}: {word} {named}{more} (counted from 0)."
+    said = f"{what.rstrip('.')}: {numbered('row', rows)} (counted from 0)."
     return InvalidGraph(said, hint=hint)
 
 
-def value_faults(schema: Schema, columns: Mapping[str, Sequence[object]]) -> list[InvalidGraph]:
-    """Return a fault for each attribute whose values are none of its kind."""
+def numbered(word: str, rows: Sequence[int]) -> str:
+    """Return the first of some numbers, and how many more there are.
+
+    Examples
+    --------
+    >>> numbered("line", [3]), numbered("line", range(3, 10))
+    ('line 3', 'lines 3, 4, 5, 6, 7 and 2 more')
+    """
+    more = f" and {len(rows) - ROWS_MAX:,} more" if len(rows) > ROWS_MAX else ""
+    return f"{word}{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:ROWS_MAX]))}{more}"
+
+
+def value_faults(
+    schema: Schema,
+    columns: Mapping[str, Sequence[object]],
+    told: Callable[[InvalidGraph, list[int]], InvalidGraph] = (
+        lambda error, rows: fault(error.message, rows, hint=error.hint)
+    ),
+) -> list[InvalidGraph]:
+    """Return a fault for each attribute whose values are none of its kind.
+
+    `told` makes it of the error of one of these values and the rows of all.
+    """
     found = []
     for name in schema.attributes:
         rows, error = [], None
@@ -40,8 +59,22 @@ def value_faults(schema: Schema, columns: Mapping[str, Sequence[object]]) -> lis
                 rows.append(row)
                 error = refused
         if error is not None:
-            found.append(fault(error.message, rows, hint=error.hint))
+            found.append(told(error, rows))
     return found
+
+
+def absent_faults(
+    schema: Schema, columns: Mapping[str, Sequence[object]], *, as_given: bool
+) -> list[InvalidGraph]:
+    """Return what the schema names and nobody has; `as_given`: without buckets and groups."""
+    asked = dataclasses.replace(schema, buckets={}, groups={}) if as_given else schema
+    try:
+        AttributedGraph.from_columns(asked, columns, [])
+    except AbsentFromGraph as absent:
+        return [absent]
+    except InvalidGraph:
+        return []  # Of values that are none of their kind others tell.
+    return []
 
 
 def raise_together(faults: Sequence[InvalidGraph]) -> None:

@@ -13,7 +13,7 @@ from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.columns import Columns, exchanged_and_checked
 from ktsafe.columns.repeated import WEIGHT
-from ktsafe.errors import AbsentFromGraph, BelowMinimumUtility, InvalidGraph, InvalidParams
+from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.generalization.advice import POOR, Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
@@ -22,7 +22,7 @@ from ktsafe.graph import AttributedGraph, Border, Groups, Schema
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
-from ktsafe.protection.input_faults import raise_together, value_faults
+from ktsafe.protection.input_faults import absent_faults, raise_together, value_faults
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
 from ktsafe.schema_check import check_texts
 from ktsafe.strategies import Progress, check_strategy, default_strategy
@@ -227,27 +227,12 @@ def _truth(
     try:
         truth = AttributedGraph.from_columns(schema, columns, seen.edges)
     except InvalidGraph as error:
-        faults += _faults_of(error, schema, columns)
+        by_value = value_faults(schema, columns)
+        found = [*by_value, *absent_faults(schema, columns, as_given=bool(by_value))]
+        faults += found or [error]
     raise_together(faults)
     assert truth is not None
     return truth
-
-
-def _faults_of(
-    error: InvalidGraph, schema: Schema, columns: Mapping[str, list[Any]]
-) -> list[InvalidGraph]:
-    """Return all that is wrong with values, where a graph was refused for the first of it."""
-    by_value = value_faults(schema, columns)
-    if not by_value:
-        return [error]
-    plain = dataclasses.replace(schema, buckets={}, groups={})
-    try:
-        AttributedGraph.from_columns(plain, columns, [])
-    except AbsentFromGraph as absent:
-        return [*by_value, absent]
-    except InvalidGraph:
-        return by_value
-    return by_value
 
 
 def _advice(
@@ -277,11 +262,9 @@ def _check_utility(found: Protected, min_f1: float) -> None:
     ------
     BelowMinimumUtility
     """
-    ties, people = found.utility.edges, found.utility.vertices
-    shown = ties.f1 if ties.true else people.recall
-    if shown is None or shown >= min_f1:
+    if found.utility.worth >= min_f1:
         return
     advice = found.provenance.advice or _advice(found.provenance.given, found.params)
-    said = f"F1 of ties is {shown:.2f}, min_f1 is {min_f1:g}. {advice}"
+    said = f"F1 of ties is {found.utility.worth:.2f}, min_f1 is {min_f1:g}. {advice}"
     how = "" if found.provenance.advice else ' generalize="auto" does that.'
     raise BelowMinimumUtility("below_min_f1", hint=said + how)

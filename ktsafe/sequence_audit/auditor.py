@@ -69,7 +69,7 @@ class SequenceAuditor(CopyOnExtend):
     keeps_releases:
         Whether former releases are kept, to tell sets of releases apart where there is no
         certificate. Without them memory does not grow with the releases, the auditor can be saved,
-        and what has no certificate counts as unsafe.
+        what has no certificate counts as unsafe, and ids of releases have to ascend.
 
     Raises
     ------
@@ -107,7 +107,7 @@ class SequenceAuditor(CopyOnExtend):
         self._examples_max = examples_max
         self._workers = workers
         self._keeps_releases = keeps_releases
-        self._continuity = Continuity()
+        self._continuity = Continuity(keeps_ids=keeps_releases)
         self._base = 0
         self._numbering = Numbering()
         self._reader = StructureReader(self._params, 0)

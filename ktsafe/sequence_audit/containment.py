@@ -22,7 +22,7 @@ from ktsafe.sequence_audit.copy_on_extend import CopyOnExtend
 from ktsafe.sequence_audit.findings import Violations
 from ktsafe.sequence_audit.ownership import Owned, Ownership
 from ktsafe.sequence_audit.persistence import EdgeAges
-from ktsafe.sequence_audit.profiles import Structure, edge_keys
+from ktsafe.sequence_audit.profiles import Structure, edge_ends, edge_keys
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -129,21 +129,23 @@ class Containment(CopyOnExtend):
         position, is_published = _places(owner, people)
         is_erased = np.array([p in truth.left_since for p in truth.people], dtype=np.bool_)
         is_withheld = ~is_published & ~is_erased
-        withheld, waits = _aged(people[is_withheld], self._waiting, self._waits)
+        withheld, waits = _aged(np.sort(people[is_withheld]), self._waiting, self._waits)
         shown = _keys(owner[release.edges])
-        true = people[truth.edges]
-        keys = _keys(true)
-        both = is_published[truth.edges].all(axis=1)
-        is_missing = both & ~_among(keys, shown)
-        missing, ages = _aged(keys[is_missing], self._missing, self._ages)
-        # Sorted keys belong to the ties in the same order.
-        ends = position[truth.edges[is_missing]][np.argsort(keys[is_missing], kind="stable")]
+        true = np.sort(_keys(people[truth.edges]))
+        # By person, since a table is read faster than a million keys are looked up.
+        place = np.full(int(people.max(initial=-1)) + 1, -1, dtype=np.int64)
+        place[people[is_published]] = position[is_published]
+        ends = place[edge_ends(true)]
+        both = (ends[:, 0] >= 0) & (ends[:, 1] >= 0)
+        is_missing = both & ~_among(true, np.sort(shown))
+        missing, ages = _aged(true[is_missing], self._missing, self._ages)
+        ends = ends[is_missing]
         lag_max = truth.declared.lag_max
         late = ages > lag_max if lag_max is not None else np.zeros(len(ages), dtype=np.bool_)
         differing, suppressed = _differing(release, truth, position, is_published)
         masked, sensitive_differs = _sensitive(release, truth, position, is_published)
         self._missing, self._ages, self._waiting, self._waits = missing, ages, withheld, waits
-        inserted = ~_among(shown, keys)
+        inserted = ~_among(shown, true)
         return Contained(
             is_true=~inserted & (shown >= 0),
             figures={
@@ -161,7 +163,7 @@ class Containment(CopyOnExtend):
                 "inserted_edges": int(np.count_nonzero(inserted | (shown < 0))),
             },
             overdue=np.unique(ends[late]),
-            unknown_owner=np.flatnonzero((owner >= 0) & ~_among(owner, people)),
+            unknown_owner=np.flatnonzero((owner >= 0) & ~_among(owner, np.sort(people))),
             differing=differing,
             missing_ties=ends,
             sensitive_differs=sensitive_differs,
@@ -206,7 +208,8 @@ class TruthComparison(CopyOnExtend):
             found.add("tie_missing", np.unique(contained.missing_ties))
         if len(contained.differing) > declared.held_changes:
             found.add("attribute_differs", contained.differing)
-        order = np.argsort(edge_keys(structure.vertices[release.edges]))
+        # Stable, which is fast where they ascend already, as ids mostly do.
+        order = np.argsort(edge_keys(structure.vertices[release.edges]), kind="stable")
         persistence = self._ages.add(structure.edges, contained.is_true[order])
         return {"containment": contained.figures, "persistence": persistence}
 
@@ -225,27 +228,24 @@ def _places(
 
 def _keys(ends: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a number for each tie of two people, -1 where an end has no owner."""
-    low, high = ends.min(axis=1, initial=2**31), ends.max(axis=1, initial=-1)
+    low, high = np.minimum(ends[:, 0], ends[:, 1]), np.maximum(ends[:, 0], ends[:, 1])
     return np.where(low < 0, -1, (low << 32) | high)
 
 
 def _among(values: NDArray[np.int64], others: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Return which values are among others. Sorted: `np.isin` hashes, for ten times as long."""
-    ordered = np.sort(others)
-    place = np.searchsorted(ordered, values)
-    found: NDArray[np.bool_] = np.append(ordered, np.iinfo(np.int64).min)[place] == values
+    """Return which values are among others, which ascend. `np.isin` hashes, ten times as long."""
+    place = np.searchsorted(others, values)
+    found: NDArray[np.bool_] = np.append(others, np.iinfo(np.int64).min)[place] == values
     return found
 
 
 def _aged(
     keys: NDArray[np.int64], before: NDArray[np.int64], ages: NDArray[np.int64]
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the keys in order and for how many releases each has been there without a gap."""
-    keys = np.sort(keys)
-    now = np.ones(len(keys), dtype=np.int64)
-    _, here, there = np.intersect1d(keys, before, assume_unique=True, return_indices=True)
-    now[here] += ages[there]
-    return keys, now
+    """Return ascending keys and for how many releases each has been there without a gap."""
+    there = np.searchsorted(before, keys)
+    was_there = np.append(before, -1)[there] == keys
+    return keys, 1 + np.where(was_there, np.append(ages, 0)[there], 0)
 
 
 def _median(values: NDArray[np.int64]) -> int:

@@ -52,7 +52,7 @@ class EdgeAges(CopyOnExtend):
             there is nothing to compare.
         """
         if self._is_true is not None:
-            survives = np.isin(self._keys, keys, assume_unique=True)
+            survives = np.append(keys, -1)[np.searchsorted(keys, self._keys)] == self._keys
             cells = 2 * self._is_true + survives
             self._survival = self._survival + np.bincount(cells, minlength=4).reshape(2, 2)
         # Two ascending runs: a stable sort merges them. `np.union1d` hashes, for 90 times as long.

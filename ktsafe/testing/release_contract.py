@@ -80,9 +80,16 @@ class ReleaseContract:
         reader.close()
 
     def test_published_bytes_come_back(
-        self, sink: ReleaseSink, staging: Path, read: Callable[..., list[ReleaseBundle]]
+        self,
+        world: ReleaseWorld,
+        sink: ReleaseSink,
+        staging: Path,
+        read: Callable[..., list[ReleaseBundle]],
     ) -> None:
-        """Releases are rebuilt bit by bit, in publication order, with their nominal time."""
+        """Releases are rebuilt bit by bit, in publication order, with their nominal time.
+
+        Where they are only compared, ids and digests are the same.
+        """
         staged = [
             stage(staging, "s-0001", FILES, 1_500_000_000_000),
             stage(staging, "s-0002", {"a.csv": b"", "b.csv": b""}, 1_500_000_100_000),
@@ -98,6 +105,10 @@ class ReleaseContract:
             assert actual.nominal_time_ms == expected.nominal_time_ms
             assert actual.digest() == expected.digest()
             assert actual.files[0] == MANIFEST
+        reader = world.reader()
+        checked = [(each.release_id, each.digest) for each in reader.check()]
+        reader.close()
+        assert checked == [(b.release_id, b.digest()) for b in staged]
 
     def test_last(self, sink: ReleaseSink, staging: Path) -> None:
         """The sink knows the last complete release and its digest."""

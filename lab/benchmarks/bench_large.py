@@ -66,15 +66,8 @@ def main() -> int:
         folder.mkdir(parents=True, exist_ok=True)
         config = folder / "ktsafe.toml"
         if not (folder / "state").exists():
-            write_graph(folder, n, m, VALUES)
-            files = [f"--{name}={folder / name}.csv" for name in ("vertices", "edges")]
-            at = [f"--at={IMPORTED_AT}", "--offsets=latest"]
-            run("import", command("state", "import", config, *files, *at), n, m)
-        window = '"all"' if a.window == "all" else "1"
-        text = CONFIG.replace("follow = true\n", "") + f"\n[privacy]\nwindow = {window}\n"
-        config.write_text(
-            text.replace("[release]\n", f'[release]\nseed = 1\neffort = "{a.effort}"\n')
-        )
+            import_graph(folder, config, n, m)
+        write_config(config, a.effort, a.window)
         write_feed(folder, n, max(int(m * a.share), 2), min(a.further, FURTHER_MAX))
         sizes = [f"--vertices={n}", f"--edges={m}"]
         here = [sys.executable, "-m", "lab.benchmarks.bench_large", *sizes]
@@ -85,6 +78,21 @@ def main() -> int:
             (audit,) = (folder / "state").rglob(f"{manifest.parent.name}/audit.json")
             tell_release(manifest, audit)
     return 0
+
+
+def import_graph(folder: Path, config: Path, n: int, m: int) -> None:
+    """Write a graph of n people and m ties, and import it."""
+    write_graph(folder, n, m, VALUES)
+    files = [f"--{name}={folder / name}.csv" for name in ("vertices", "edges")]
+    at = [f"--at={IMPORTED_AT}", "--offsets=latest"]
+    run("import", command("state", "import", config, *files, *at), n, m)
+
+
+def write_config(config: Path, effort: str, window: str = "all") -> None:
+    """Write the configuration of a service whose feed ends."""
+    text = CONFIG.replace("follow = true\n", "")
+    text += f"\n[privacy]\nwindow = {json.dumps(window) if window == 'all' else window}\n"
+    config.write_text(text.replace("[release]\n", f'[release]\nseed = 1\neffort = "{effort}"\n'))
 
 
 def tell_release(manifest: Path, audit: Path) -> None:
@@ -100,13 +108,13 @@ def tell_release(manifest: Path, audit: Path) -> None:
 
 
 def write_feed(folder: Path, n_vertices: int, changed: int, days: int) -> None:
-    """Write a feed of ties that change, as many each day."""
-    rng = np.random.default_rng(2)
+    """Write a feed of ties that change, as many each day; a longer one begins as a shorter one."""
     with (folder / "edges.csv").open() as file:
         lines = file.readlines()[1:]
-    drawn_out = rng.choice(len(lines), (days, changed // 2), replace=False).tolist()
     with (folder / "feed.jsonl").open("w") as file:
-        for day, chosen in enumerate(drawn_out, 1):
+        for day in range(1, days + 1):
+            rng = np.random.default_rng([2, day])
+            chosen = rng.choice(len(lines), changed // 2, replace=False).tolist()
             drawn = rng.integers(0, n_vertices, (changed - len(chosen), 2)).tolist()
             changes = [("edge.remove", lines[i].strip().split(",")) for i in chosen]
             changes += [

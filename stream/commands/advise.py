@@ -68,7 +68,8 @@ def advise(
     from ktsafe.generalization.advice_in_words import attributes_table, corrected, in_words
     from ktsafe.generalization.lattice import Lattice
     from ktsafe.params import PrivacyParams
-    from ktsafe.stream.files.graphs import declared_beside, read_graph, read_levels, read_schema
+    from ktsafe.stream.files.composite_schema import declared_beside
+    from ktsafe.stream.files.graphs import read_graph, read_levels, read_schema
 
     params = PrivacyParams(k=k, alpha=alpha)  # type: ignore[arg-type]
     for each in ks:

@@ -39,6 +39,7 @@ from ktsafe.stream.workers.pool import Workers
 
 if TYPE_CHECKING:
     from ktsafe.anonymization import Anonymized
+    from ktsafe.audit import Traced
     from ktsafe.columns import Columns
     from ktsafe.stream.files.graphs import GraphFile
     from ktsafe.stream.files.releases_read import Release
@@ -218,8 +219,8 @@ def _anonymized(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
         progress("measuring", 0.5)
-        figures = _figures(source, result, params, seconds, is_reported=places.report is not None)
-        _check_f1(figures["usefulness"], min_f1)
+        traced = _traced(source, result, min_f1)
+        figures = _figures(traced, result, params, seconds, is_reported=places.report is not None)
         if shown.of_vertices:
             figures["known_columns"] = _attacked(source, result, params, shown)
         write_private(audit_room, source.ids, result, ids, figures)
@@ -263,8 +264,19 @@ def _generalized(
     return dataclasses.replace(source, graph=graph, people=people), in_words(advice)
 
 
+def _traced(source: GraphFile, result: Anonymized, min_f1: float) -> Traced:
+    """Return the release beside the truth, or refuse it if it shows too little."""
+    from ktsafe.audit import trace, usefulness
+
+    traced = trace(source.graph, result.graph, result.origin)
+    if usefulness(traced).worth < min_f1:
+        hint = "`ktsafe advise` says what would show more, and --generalize auto does it."
+        raise BelowMinimumUtility("below_min_f1", hint=hint)
+    return traced
+
+
 def _figures(
-    source: GraphFile,
+    traced: Traced,
     result: Anonymized,
     params: PrivacyParams,
     seconds: float,
@@ -272,37 +284,17 @@ def _figures(
     is_reported: bool,
 ) -> dict[str, Any]:
     """Return the figures of the private audit, with those of a report if there is to be one."""
-    from ktsafe.audit import audit_release
+    from ktsafe.audit import audit_traced
     from ktsafe.stream.evaluation.measuring import measured
 
-    figures = audit_release(
-        source.graph,
-        result.graph,
-        params,
-        original_of=result.origin,
-        certificate=result.shift,
-    )
+    figures = audit_traced(traced, params, certificate=result.shift)
     figures["seconds"] = {"anonymize": round(seconds, 3)}
     if not is_reported:
         return figures
     with phases("measuring") as progress:
         return measured(
-            figures, source.graph, result.graph, result.origin, params, progress=progress
+            figures, traced.original, result.graph, result.origin, params, progress=progress
         )
-
-
-def _check_f1(usefulness: dict[str, Any], min_f1: float) -> None:
-    """Refuse a release that shows too little; what was written of it so far is removed.
-
-    Raises
-    ------
-    BelowMinimumUtility
-    """
-    ties, people = usefulness["edges"], usefulness["vertices"]
-    worth = ties["f1"] if ties["true"] else people["recall"]
-    if worth is not None and worth < min_f1:
-        hint = "`ktsafe advise` says what would show more, and --generalize auto does it."
-        raise BelowMinimumUtility("below_min_f1", hint=hint)
 
 
 def _attacked(

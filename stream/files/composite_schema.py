@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Final
+from typing import Any, Final
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.attributes.composite import composite_sensitive
@@ -97,3 +97,15 @@ def declaring_what_is_shown(graph: AttributedGraph) -> AttributedGraph:
         graph.schema, sensitive_values=graph.schema.sensitive_values & shown
     )
     return AttributedGraph.from_codes(schema, graph.categories, graph.codes, graph.edges)
+
+
+def declared_beside(schema: Schema) -> dict[str, Any]:
+    """Return what an `[attributes]` table says of sensitive attributes and absent values."""
+    found: dict[str, Any]
+    if isinstance(schema, CompositeSchema):
+        by_part = {name: sorted(values) for name, values in schema.parts.items()}
+        found = {"sensitive": list(schema.parts), "sensitive_values": by_part}
+    else:
+        values = sorted(schema.sensitive_values)
+        found = {"sensitive": schema.sensitive, "sensitive_values": values}
+    return {**found, "expect_absent": sorted(schema.expect_absent)}

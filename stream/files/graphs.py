@@ -24,11 +24,20 @@ from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
 from ktsafe.generalization.levels import Declared
+from ktsafe.protection.input_faults import absent_faults, numbered, raise_together, value_faults
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
 
 _ENCODING: Final = "utf-8-sig"
 """UTF-8, with or without the mark that spreadsheets put first."""
+
+
+TABLES: Final = (".csv", ".csv.gz")
+_NO_ID: Final = "no id"
+_AGAIN: Final = "an id for the second time"
+
+BadLines = dict[str, list[int]]
+"""What is wrong with lines of a file, and which lines."""
 
 
 class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -153,39 +162,76 @@ def read_graph(
     Raises
     ------
     InvalidGraph
-        If a file cannot be read, lacks a column, repeats an id or names an unknown one; the line
-        is named, its content is not repeated.
-    AbsentFromGraph
-        If the schema names what nobody has.
+        If a file cannot be read, lacks a column, repeats an id or names an unknown one, or the
+        schema names what nobody has. All faults of CSV files are told at once (`SeveralFaults`):
+        lines are named, their content is not repeated.
     """
-    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
     insensitive, of_edges = ([], []) if beside is None else roles_of(beside, schema)
-    is_table = edges.name.endswith((".csv", ".csv.gz"))
-    if (insensitive and vertices is None) or (of_edges and not is_table):
+    if (insensitive and vertices is None) or (of_edges and not edges.name.endswith(TABLES)):
         msg = "Insensitive columns are read from CSV files of vertices and edges only."
         raise InvalidGraph(msg, hint="Write the network as two such files.")
     if vertices is None:
         found = read_network(edges)
         return _graph_file(schema, found.columns, found)
-    position, columns = _read_vertices(vertices, [*names, *insensitive])
-    ignored = _unused(vertices, {"id", *names, *insensitive})
-    shown = {name: columns.pop(name) for name in insensitive}
-    if not is_table:
-        found = _in_place(read_network(edges), position, edges, vertices)
-        return _graph_file(schema, columns, found, ignored)
-    pairs, of_rows = _read_edges(edges, of_edges, position, vertices)
+    return _of_two_files(vertices, edges, schema, insensitive, of_edges)
+
+
+def _of_two_files(
+    vertices: Path, edges: Path, schema: Schema, insensitive: list[str], of_edges: list[str]
+) -> GraphFile:
+    """Return the graph, or refuse both files for all that is wrong with them."""
+    names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
+    is_table = edges.name.endswith(TABLES)
+    faults: list[InvalidGraph] = []
+    people = _People(vertices, {name: [] for name in (*names, *insensitive)})
+    pairs, of_rows = np.empty((0, 2), dtype=np.int64), dict[str, list[object]]()
+    with _gathered(vertices, faults) as bad:
+        people.read(bad)
+    with _gathered(edges, faults) as bad:
+        if is_table:
+            pairs, of_rows = _read_edges(edges, of_edges, people, bad)
+        else:
+            network = _in_place(read_network(edges), people, edges)
+    if faults:
+        raise_together([*faults, *people.faults(schema)])
+    ignored = _unused(vertices, {"id", *people.columns})
+    shown = {name: people.columns.pop(name) for name in insensitive}
+    told: dict[str, list[Any]] = {}
+    if is_table:
+        network, told = _once(pairs, of_rows, is_counted=WEIGHT in of_edges)
+        ignored |= _unused(edges, {"source", "target", *of_edges})
+    network = dataclasses.replace(network, ids=list(people.position))
+    try:
+        read = _graph_file(schema, people.columns, network, ignored)
+    except InvalidGraph:
+        raise_together(people.faults(schema))
+        raise
+    return dataclasses.replace(read, columns=Columns(shown, told).typed()) if is_table else read
+
+
+def _once(
+    pairs: NDArray[np.int64], of_rows: Mapping[str, list[object]], *, is_counted: bool
+) -> tuple[NetworkFile, dict[str, list[Any]]]:
+    """Return each edge once and without loops, and its columns; `is_counted`: how often, too."""
     is_loop = pairs[:, 0] == pairs[:, 1]
     once, at = np.unique(pairs[~is_loop], axis=0, return_inverse=True)
     group = np.full(len(pairs), -1, dtype=np.int64)
     group[~is_loop] = at.reshape(-1)
     times = np.bincount(at.reshape(-1), minlength=len(once))
-    told = {WEIGHT: times.tolist()} if WEIGHT in of_edges else {}
+    told: dict[str, list[Any]] = {WEIGHT: times.tolist()} if is_counted else {}
     told |= {name: combined(column, group, len(once)) for name, column in of_rows.items()}
-    repeated = int(times.sum()) - len(once)
-    network = NetworkFile(list(position), {}, once, repeated, int(is_loop.sum()))
-    ignored |= _unused(edges, {"source", "target", *of_edges})
-    found_graph = _graph_file(schema, columns, network, ignored)
-    return dataclasses.replace(found_graph, columns=Columns(shown, told).typed())
+    return NetworkFile([], {}, once, int(times.sum()) - len(once), int(is_loop.sum())), told
+
+
+@contextmanager
+def _gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
+    """Give room for what is wrong with lines of a file, and add all that is wrong with it."""
+    bad: BadLines = {}
+    try:
+        yield bad
+    except InvalidGraph as error:
+        faults.append(error)
+    faults += [InvalidGraph(f"{path}, {numbered('line', bad[what])}: {what}.") for what in bad]
 
 
 def roles_of(table: AttributesTable, schema: Schema) -> tuple[list[str], list[str]]:
@@ -224,52 +270,80 @@ def refuse_columns(table: AttributesTable) -> None:
 
 
 def _read_edges(
-    edges: Path, names: Sequence[str], position: Mapping[str, int], vertices: Path
+    edges: Path, names: Sequence[str], people: _People, bad: BadLines
 ) -> tuple[NDArray[np.int64], dict[str, list[object]]]:
     """Return the ends of each line of a file, the smaller first, and the columns that it has."""
     there = [name for name in names if name != WEIGHT or WEIGHT in csv_header(edges)]
     columns: dict[str, list[object]] = {name: [] for name in there}
     pairs: list[tuple[int, int]] = []
-    with csv_rows(edges, ["source", "target", *there]) as rows:
+    unknown = f"names a vertex that {people.path} does not list"
+    with csv_rows(edges, ["source", "target", *there], bad) as rows:
         for line, (source, target, *values) in rows:
             try:
-                u, v = position[source], position[target]
+                u, v = people.position[source], people.position[target]
             except KeyError:
-                msg = f"{edges}, line {line}: names a vertex that {vertices} does not list."
-                raise InvalidGraph(msg) from None
+                if people.is_whole:
+                    bad.setdefault(unknown, []).append(line)
+                continue
             pairs.append((u, v) if u < v else (v, u))
             for name, value in zip(there, values, strict=True):
                 columns[name].append(value)
     return np.array(pairs, dtype=np.int64).reshape(-1, 2), columns
 
 
-def _read_vertices(
-    vertices: Path, names: Sequence[str]
-) -> tuple[dict[str, int], dict[str, list[object]]]:
-    """Return the position of each id, and the columns of the named attributes."""
-    position: dict[str, int] = {}
-    columns: dict[str, list[object]] = {name: [] for name in names}
-    with csv_rows(vertices, ["id", *names]) as rows:
-        for line, (vertex, *values) in rows:
-            if not vertex or vertex in position:
-                what = "no id" if not vertex else "an id for the second time"
-                raise InvalidGraph(f"{vertices}, line {line}: {what}.")
-            position[vertex] = len(position)
-            for name, value in zip(names, values, strict=True):
-                columns[name].append(value)
-    return position, columns
+@dataclasses.dataclass
+class _People:
+    """The rows of a file of vertices.
+
+    Attributes
+    ----------
+    path, columns:
+        The file, and the values of each column that is wanted.
+    position, lines:
+        Where each id stands among the rows, and the line of each row.
+    is_whole:
+        Whether the ids of all rows are known.
+    """
+
+    path: Path
+    columns: dict[str, list[object]]
+    position: dict[str, int] = dataclasses.field(default_factory=dict)
+    lines: list[int] = dataclasses.field(default_factory=list)
+    is_whole: bool = False
+
+    def read(self, bad: BadLines) -> None:
+        """Read the file."""
+        with csv_rows(self.path, ["id", *self.columns], bad) as rows:
+            for line, (vertex, *values) in rows:
+                if not vertex or vertex in self.position:
+                    bad.setdefault(_AGAIN if vertex else _NO_ID, []).append(line)
+                    continue
+                self.position[vertex] = len(self.position)
+                self.lines.append(line)
+                for column, value in zip(self.columns.values(), values, strict=True):
+                    column.append(value)
+        self.is_whole = bad.keys() <= {_AGAIN, _NO_ID}
+
+    def faults(self, schema: Schema) -> list[InvalidGraph]:
+        """Return what is wrong with values, and what the schema names and nobody has."""
+
+        def told(error: InvalidGraph, rows: list[int]) -> InvalidGraph:
+            where = numbered("line", [self.lines[row] for row in rows])
+            return InvalidGraph(f"{self.path}, {where}: {error.message}", hint=error.hint)
+
+        found = value_faults(schema, self.columns, told)
+        if self.is_whole and not isinstance(schema, CompositeSchema):
+            found += absent_faults(schema, self.columns, as_given=bool(found))
+        return found
 
 
-def _in_place(
-    network: NetworkFile, position: Mapping[str, int], edges: Path, vertices: Path
-) -> NetworkFile:
+def _in_place(network: NetworkFile, people: _People, edges: Path) -> NetworkFile:
     """Return a network with its vertices at the positions of a file that lists more of them."""
-    places = np.array([position.get(name, -1) for name in network.ids], dtype=np.int64)
-    if (places < 0).any():
-        msg = f"{edges} names {int((places < 0).sum())} vertices that {vertices} does not list."
+    places = np.array([people.position.get(name, -1) for name in network.ids], dtype=np.int64)
+    if people.is_whole and (places < 0).any():
+        msg = f"{edges} names {int((places < 0).sum())} vertices that {people.path} does not list."
         raise InvalidGraph(msg)
-    ends = np.sort(places[network.edges], axis=1)
-    return dataclasses.replace(network, ids=list(position), edges=ends)
+    return dataclasses.replace(network, edges=np.sort(places[network.edges], axis=1))
 
 
 def _graph_file(
@@ -318,34 +392,27 @@ def read_levels(path: Path) -> dict[str, list[Declared]]:
     return found
 
 
-def declared_beside(schema: Schema) -> dict[str, Any]:
-    """Return what an `[attributes]` table says of sensitive attributes and absent values."""
-    found: dict[str, Any]
-    if isinstance(schema, CompositeSchema):
-        by_part = {name: sorted(values) for name, values in schema.parts.items()}
-        found = {"sensitive": list(schema.parts), "sensitive_values": by_part}
-    else:
-        values = sorted(schema.sensitive_values)
-        found = {"sensitive": schema.sensitive, "sensitive_values": values}
-    return {**found, "expect_absent": sorted(schema.expect_absent)}
-
-
 @contextmanager
-def csv_rows(path: Path, names: list[str]) -> Iterator[Iterator[tuple[int, list[str]]]]:
+def csv_rows(
+    path: Path, names: list[str], bad: BadLines | None = None
+) -> Iterator[Iterator[tuple[int, list[str]]]]:
     """Give (line number, values of the named columns) for every row of a CSV file.
+
+    With `bad` rows of another length are put there, and the others go on.
 
     Raises
     ------
     InvalidGraph
-        If the file cannot be read or lacks a column.
+        If the file cannot be read, lacks a column or has a row of another length.
     """
     with _csv_reader(path) as reader:
         header: list[str] = next(reader, [])
         if missing := [name for name in names if name not in header]:
-            msg = f"{path} has no column {missing[0]!r}."
+            several = "columns" if missing[1:] else "column"
+            msg = f"{path} has no {several} {', '.join(map(repr, missing))}."
             raise InvalidGraph(msg, hint=_about_header(header, names))
         indices = [header.index(name) for name in names]
-        yield _selected(path, reader, indices, len(header))
+        yield _selected(path, reader, indices, len(header), bad)
 
 
 def csv_header(path: Path) -> list[str]:
@@ -410,14 +477,17 @@ def _about_header(header: list[str], names: list[str]) -> str:
 
 
 def _selected(
-    path: Path, reader: Any, indices: list[int], width: int
+    path: Path, reader: Any, indices: list[int], width: int, bad: BadLines | None
 ) -> Iterator[tuple[int, list[str]]]:
     for row in reader:
         if not row:
             continue
         if len(row) != width:
-            msg = f"{path}, line {reader.line_num}: {len(row)} values for {width} columns."
-            raise InvalidGraph(msg)
+            what = f"{len(row)} values for {width} columns"
+            if bad is None:
+                raise InvalidGraph(f"{path}, line {reader.line_num}: {what}.")
+            bad.setdefault(what, []).append(reader.line_num)
+            continue
         yield reader.line_num, [row[i] for i in indices]
 
 

@@ -12,6 +12,7 @@ import hashlib
 import io
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -24,7 +25,7 @@ from ktsafe.connectors.base import MANIFEST, WITHDRAWN
 from ktsafe.connectors.regular_files import digest_regular, is_safe_name, open_regular, read_regular
 from ktsafe.errors import KtsafeError
 from ktsafe.latest_graph import dark_pairs
-from ktsafe.reader.plain_edges import plain_edges
+from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.seals import reason_of
 from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, read_columns
 from ktsafe.stream.files.parquet import (
@@ -185,12 +186,15 @@ class Release:
 
     def classes(self) -> tuple[NDArray[np.int64], list[tuple[str, ...]]]:
         """Return the class of every vertex, and the quasi-identifiers of the classes, in order."""
+        coded, meanings = self.codes()
         names = self.manifest.schema.quasi_identifiers
-        rows = list(zip(*(self.columns[name] for name in names), strict=True)) if names else []
-        rows = rows or [()] * len(self.ids)
-        meanings = sorted(set(rows))
-        number = {row: i for i, row in enumerate(meanings)}
-        return np.array([number[row] for row in rows], dtype=np.int64), meanings
+        of = np.zeros(len(coded), dtype=np.int64)
+        for j, name in enumerate(names):
+            # Numbers follow the order of the texts. They are few again after each attribute.
+            of = np.unique(of * len(meanings[name]) + coded[:, j], return_inverse=True)[1]
+        first = np.unique(of, return_index=True)[1]
+        texts = [[meanings[name][code] for code in coded[first, j]] for j, name in enumerate(names)]
+        return of, list(zip(*texts, strict=True)) if names else [()] * len(first)
 
     def quasi_identifiers(self) -> NDArray[np.int64]:
         """Return coded quasi-identifiers, shape (n, d-1): equal codes iff equal texts."""
@@ -211,6 +215,10 @@ class Release:
             int64, shape (n, d), and for each attribute, in the order of the columns, the value of
             every number. Numbers follow the order of the texts, so they depend on nothing else.
         """
+        return self._codes
+
+    @cached_property
+    def _codes(self) -> tuple[NDArray[np.int64], dict[str, list[str]]]:
         meanings = {name: sorted(set(column)) for name, column in self.columns.items()}
         coded = np.zeros((len(self.ids), len(meanings)), dtype=np.int64)
         for j, (name, texts) in enumerate(meanings.items()):
@@ -326,12 +334,10 @@ def read_release(folder: Path | str) -> Release:
     if missing := {"vertices.csv", "edges.csv"} - set(manifest.sha256):
         raise ReleaseUnreadable(f"The manifest in {folder} does not list {min(missing)}.")
     names = [*manifest.schema.quasi_identifiers, manifest.schema.sensitive]
-    vertices = _rows(folder / "vertices.csv", ["id", *names])
-    _check_parquet(folder, manifest, VERTICES_PARQUET, ["id", *names], vertices)
-    ids = [row[0] for row in vertices]
+    ids, *texts = _vertices(folder, manifest, ["id", *names])
     if len(set(ids)) != len(ids):
         raise ReleaseUnreadable(f"{folder / 'vertices.csv'} lists an id twice.")
-    columns = {name: [row[j] for row in vertices] for j, name in enumerate(names, start=1)}
+    columns = dict(zip(names, texts, strict=True))
     edges = _edges(folder, manifest, ids)
     if (len(ids), len(edges)) != (manifest.vertices, manifest.edges):
         msg = f"The counts in the manifest of {folder} are not those of its files."
@@ -356,6 +362,19 @@ def read_release(folder: Path | str) -> Release:
 _EDGE_HEADER = ["source", "target"]
 
 
+def _vertices(folder: Path, manifest: Manifest, header: list[str]) -> list[list[str]]:
+    """Return the columns of vertices.csv."""
+    path = folder / "vertices.csv"
+    if VERTICES_PARQUET not in manifest.sha256:
+        with suppress(OSError), open_regular(path) as file:
+            found = plain_columns(file.read(), header)
+            if found is not None:
+                return found
+    rows = _rows(path, header)
+    _check_parquet(folder, manifest, VERTICES_PARQUET, header, rows)
+    return [[row[j] for row in rows] for j in range(len(header))]
+
+
 def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64]:
     """Return the positions of the ends of all edges, shape (m, 2), as edges.csv lists them."""
     path = folder / "edges.csv"
@@ -367,17 +386,15 @@ def _edges(folder: Path, manifest: Manifest, ids: list[str]) -> NDArray[np.int64
     rows = _rows(path, _EDGE_HEADER)
     _check_parquet(folder, manifest, EDGES_PARQUET, _EDGE_HEADER, rows)
     position = {name: v for v, name in enumerate(ids)}
-    try:
-        pairs = [(position[a], position[b]) for a, b in rows]
-    except KeyError:
-        msg = f"{path} names a vertex that vertices.csv does not list."
-        raise ReleaseUnreadable(msg) from None
+    if not position.keys() >= {name for row in rows for name in row}:
+        raise ReleaseUnreadable(f"{path} names a vertex that vertices.csv does not list.")
+    pairs = [(position[a], position[b]) for a, b in rows]
     return np.array(pairs, dtype=np.int64).reshape(-1, 2)
 
 
 def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None:
     """Refuse loops and repeated edges here, where the file can still be named."""
-    least, greatest = edges.min(axis=1, initial=n_vertices), edges.max(axis=1, initial=-1)
+    least, greatest = np.minimum(*edges.T), np.maximum(*edges.T)
     if (least == greatest).any():
         raise ReleaseUnreadable(f"{path} lists an edge from a vertex to itself.")
     if not np.diff(np.sort(least * n_vertices + greatest)).all():

@@ -35,6 +35,7 @@ from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.columns import Columns
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.bundles import sync_folder
+from ktsafe.graph import edge_keys
 from ktsafe.latest_graph import PAIRS_MAX, dark_pairs
 from ktsafe.noisy_tables import NoisyTable
 from ktsafe.stream.files.column_files import COLUMNS, EDGE_COLUMNS, column_rows
@@ -188,13 +189,14 @@ def write_release(
         The sha256 of every file, the manifest's included, the manifest first.
     """
     folder.mkdir(mode=0o700, parents=True)
+    ordered = _ordered(ids)
+    tables = {VERTICES: _vertices(graph, *ordered), EDGES: _edges(graph, *ordered)}
     hashes = {
-        name: write_synced(folder / name, csv_blocks(*table(graph, ids)))
-        for name, table in ((VERTICES, _vertices), (EDGES, _edges))
+        name: write_synced(folder / name, csv_blocks(*table)) for name, table in tables.items()
     }
     if "parquet" in formats:
-        for name, table in ((VERTICES_PARQUET, _vertices), (EDGES_PARQUET, _edges)):
-            header_row, columns = table(graph, ids)
+        for name, table in ((VERTICES_PARQUET, VERTICES), (EDGES_PARQUET, EDGES)):
+            header_row, columns = tables[table]
             texts = [[words[i] for i in numbers.tolist()] for words, numbers in columns]
             rows = zip(*texts, strict=True)
             hashes[name] = write_synced(folder / name, [table_bytes(header_row, rows)])
@@ -232,12 +234,12 @@ def write_audit(
     `originals` names the person behind each released vertex; an inserted one maps to nothing.
     """
     folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    pairs = zip(ids, originals, strict=True)
+    names, order = _ordered(ids)
+    people = list(originals)
+    pairs = zip(names, [people[v] for v in order.tolist()], strict=True)
     told = json.dumps(figures, indent=2, sort_keys=True) + "\n"
     hashes = {
-        MAPPING: write_synced(
-            folder / MAPPING, csv_lines(("released_id", "original_id"), sorted(pairs))
-        ),
+        MAPPING: write_synced(folder / MAPPING, csv_lines(("released_id", "original_id"), pairs)),
         AUDIT: write_synced(folder / AUDIT, [told]),
     }
     sync_folder(folder)
@@ -294,20 +296,29 @@ def csv_blocks(header: Sequence[str], columns: Sequence[Column]) -> Iterator[byt
     yield from (text.encode() for text in csv_lines(header, []))
     ends = [b","] * (len(columns) - 1) + [b"\n"]
     fields = [_fields(texts, end) for (texts, _), end in zip(columns, ends, strict=True)]
+    is_full = all(is_used.all() for _, is_used in fields)
     n_rows = len(columns[0][1])
     for begin in range(0, n_rows, ROWS_AT_ONCE):
         rows = slice(begin, begin + ROWS_AT_ONCE)
-        picked = [
-            (letters[numbers[rows]], is_used[numbers[rows]])
-            for (letters, is_used), (_, numbers) in zip(fields, columns, strict=True)
-        ]
-        letters, is_used = (np.concatenate(parts, axis=1) for parts in zip(*picked, strict=True))
-        yield (letters if is_used.all() else letters[is_used]).tobytes()
+        numbers = [of_rows[rows] for _, of_rows in columns]
+        picked = zip(fields, numbers, strict=True)
+        letters = np.concatenate([letters[at] for (letters, _), at in picked], axis=1)
+        if not is_full:
+            picked = zip(fields, numbers, strict=True)
+            letters = letters[np.concatenate([is_used[at] for (_, is_used), at in picked], axis=1)]
+        yield letters.tobytes()
 
 
 def _fields(texts: Sequence[str], end: bytes) -> tuple[NDArray[np.uint8], NDArray[np.bool_]]:
     """Return texts quoted and ended, a row of letters each, and which letters are theirs."""
     plain = "".join(texts)
+    lengths_of = {*map(len, texts)}
+    if plain.isascii() and len(lengths_of) == 1 and not any(mark in plain for mark in _QUOTED):
+        # As ids are.
+        letters = np.frombuffer(plain.encode(), dtype=np.uint8).reshape(len(texts), -1)
+        ended = np.full((len(texts), 1), ord(end), dtype=np.uint8)
+        letters = np.concatenate((letters, ended), axis=1)
+        return letters, np.ones(letters.shape, dtype=np.bool_)
     if any(mark in plain for mark in _QUOTED):
         texts = [_quoted(text) for text in texts]
     encoded = [text.encode() for text in texts]
@@ -333,20 +344,17 @@ _Table = tuple[tuple[str, ...], list[Column]]
 """Names of columns, and the columns in the order in which rows are published."""
 
 
-def _vertices(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
-    names, order = _ordered(ids)
+def _vertices(graph: AttributedGraph, names: list[str], order: NDArray[np.int64]) -> _Table:
     columns: list[Column] = [(names, np.arange(len(names)))]
     columns += [(texts, graph.codes[order, j]) for j, texts in enumerate(graph.categories)]
     return ("id", *graph.schema.attributes), columns
 
 
-def _edges(graph: AttributedGraph, ids: Sequence[str]) -> _Table:
-    names, order = _ordered(ids)
+def _edges(graph: AttributedGraph, names: list[str], order: NDArray[np.int64]) -> _Table:
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
-    ends = np.sort(rank[graph.edges], axis=1)
-    low, high = np.divmod(np.sort(ends[:, 0] * len(names) + ends[:, 1]), max(len(names), 1))
-    return ("source", "target"), [(names, low), (names, high)]
+    keys = np.sort(edge_keys(rank[graph.edges]))
+    return ("source", "target"), [(names, keys >> 32), (names, keys & 0xFFFFFFFF)]
 
 
 def _ordered(ids: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:

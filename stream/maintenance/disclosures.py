@@ -16,6 +16,7 @@ from typing import Final
 
 import msgspec
 
+from ktsafe.seals import reason_of
 from ktsafe.stream.files.releases_write import write_synced
 
 DISCLOSURES: Final = "disclosures.jsonl"
@@ -98,6 +99,21 @@ def _lines(path: Path) -> Iterator[tuple[bytes, Disclosure | None]]:
 def _sum(before: bytes, entry: Disclosure) -> str:
     line = msgspec.json.encode(msgspec.structs.replace(entry, sum=""))
     return hashlib.sha256(before + line).hexdigest()
+
+
+def withdrawal(text: bytes) -> Disclosure:
+    """Return what there is to note of a release whose marker is `text`; a damaged one counts, too.
+
+    Examples
+    --------
+    >>> withdrawal(marker("000001-x", "2026-01-01T00:00:00Z", "It names people.")).withdrawn
+    'It names people.'
+    """
+    why = reason_of(text)
+    try:
+        return Disclosure(str(json.loads(text)["withdrawn"]), withdrawn=why)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return Disclosure("", withdrawn=why)
 
 
 def marker(release_id: str, time: str, why: str) -> bytes:

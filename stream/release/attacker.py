@@ -4,14 +4,18 @@ The figures are private. What an attack does not end within the budget is left o
 longer than that for it. The two releases before are kept in memory, so that what changed is
 attacked, too.
 Last of all, the release of a sequence is compared with one of the same true graph that has no past.
+
+What changed is attacked with every release. The figures of a release by itself stand for a few
+releases of nearly the same truth, and say so (decision 67).
 """
 
 from __future__ import annotations
 
+import ctypes
 import dataclasses
 import os
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -23,6 +27,7 @@ from ktsafe.attacks.coming_and_going import departure
 from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.net_changes import net_changes
 from ktsafe.generalization.quick_release import afresh
+from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
@@ -34,6 +39,12 @@ NICENESS: Final = 10
 ASKED_EVERY_S: Final = 0.1
 KEPT: Final = 2
 """Releases that are kept in memory: net changes are those since the last but one."""
+CHANGED_MAX: Final = 0.01
+"""Share of the people, or of the ties; while no more has changed, figures stand."""
+STANDS_FOR: Final = 12
+"""Releases for which figures stand at most, that of the attacks among them."""
+ALONE: Final = frozenset({*ATTACKS, AFRESH})
+"""What is found of a release by itself, whatever came before."""
 HINT: Final = "With fewer quasi-identifiers or a larger k fewer people are found."
 
 
@@ -71,6 +82,8 @@ class AttackTarget:
         int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
     has_past:
         Whether the release depends on those before, so that a rebase could bring something.
+    release_id:
+        Of the release.
     """
 
     sequence_id: str
@@ -78,6 +91,24 @@ class AttackTarget:
     ids: NDArray[np.str_]
     lives: NDArray[np.int64]
     has_past: bool = False
+    release_id: str = ""
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
+class _Standing:
+    """What attacks found of a release by itself, by attack, and for how many releases since."""
+
+    target: AttackTarget
+    found: Mapping[str, Any]
+    releases: int = 1
+
+    def holds_for(self, now: AttackTarget) -> bool:
+        """Whether it stands for another release."""
+        then = self.target
+        if then.sequence_id != now.sequence_id or self.releases >= STANDS_FOR:
+            return False
+        truths = [(each.case.original, each.lives) for each in (then, now)]
+        return share_changed(*truths) <= CHANGED_MAX
 
 
 class Attacker:
@@ -87,6 +118,8 @@ class Attacker:
         self._settings = settings
         self._before: tuple[AttackTarget, ...] = ()
         self._last: AttackTarget | None = None
+        self._standing: _Standing | None = None
+        self._next_standing: _Standing | None = None
 
     def attack(
         self, target: AttackTarget, params: PrivacyParams, go_on: Callable[[], None]
@@ -104,46 +137,96 @@ class Attacker:
         -------
         dict
             `attacks`: `results` as in `ktsafe.attacks.Result.to_mapping`, and `unfinished`: attacks
-            that the budget left no time for, or that failed. `afresh`, if the release has a past
-            and there was time: what a rebase would bring, see
-            `ktsafe.stream.evaluation.worth.afresh`.
+            that the budget left no time for, or that failed; `of`: the release that was attacked by
+            itself, if it is a former one. `afresh`, if the release has a past and there was time:
+            what a rebase would bring, see `ktsafe.stream.evaluation.worth.afresh`.
 
         Raises
         ------
         FoundByAttack
             With `hold`, if the whole interval of a figure exceeds its promise.
         """
-        self._last = target
-        work = _Work(_each(target, self._before, params))
+        self._last, standing = target, self._standing
+        if self._settings.hold or (standing and not standing.holds_for(target)):
+            standing = None
+        names = [*ATTACKS_TOLD, *([AFRESH] if target.has_past else [])]
+        names = [name for name in names if not standing or name not in ALONE]
+        work = _Work(_each(target, self._before, params, names))
         work.wait(self._settings.budget_s, go_on)
         found = work.found
+        if standing:
+            now_standing = dataclasses.replace(standing, releases=standing.releases + 1)
+        else:
+            alone = {name: found[name] for name in ALONE if name in found}
+            now_standing = _Standing(target, alone)
+        self._next_standing = now_standing
+        found = {**now_standing.found, **found}
         results = [result for name in ATTACKS_TOLD for result in found.get(name, ())]
         if self._settings.hold and any(result.is_broken for result in results):
             raise FoundByAttack("An attack on the release exceeds its promise.", hint=HINT)
-        unfinished = [name for name in ATTACKS_TOLD if name not in found]
-        told = {"results": [result.to_mapping() for result in results], "unfinished": unfinished}
+        told: dict[str, Any] = {
+            "results": [result.to_mapping() for result in results],
+            "unfinished": [name for name in ATTACKS_TOLD if name not in found],
+        }
+        if standing:
+            told["of"] = standing.target.release_id
         return {"attacks": told} | {name: found[name] for name in (AFRESH,) if name in found}
 
     def end_build(self, *, staged: bool) -> None:
         """The release attacked last is staged for good, or is none."""
         if staged and self._last is not None:
             self._before = (*self._before, self._last)[-KEPT:]
-        self._last = None
+            self._standing = self._next_standing
+        self._last = self._next_standing = None
+
+
+def share_changed(
+    before: tuple[AttributedGraph, NDArray[Any]], now: tuple[AttributedGraph, NDArray[Any]]
+) -> float:
+    """Return the greater of two shares: of the vertices, and of the edges, of two graphs.
+
+    Counted are those that came, went or have other values. Each graph is given with a name for
+    every vertex.
+    """
+    (old, old_names), (new, new_names) = before, now
+    if old.categories != new.categories:
+        return 1.0  # Codes mean other values.
+    if np.array_equal(old_names, new_names):
+        places = (np.arange(old.n_vertices), np.arange(new.n_vertices))
+    else:
+        names = np.concatenate((old_names, new_names))
+        numbers = np.unique(names, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        places = numbers[: len(old_names)], numbers[len(old_names) :]
+    _, here, there = np.intersect1d(*places, assume_unique=True, return_indices=True)
+    is_equal = (old.codes[here] == new.codes[there]).all(axis=1)
+    old_edges, new_edges = (
+        np.sort(edge_keys(at[graph.edges])) for at, graph in zip(places, (old, new), strict=True)
+    )
+    found = np.searchsorted(old_edges, new_edges)
+    shared = np.count_nonzero(np.append(old_edges, -1)[found] == new_edges)
+    return max(
+        1 - np.count_nonzero(is_equal) / max(old.n_vertices, new.n_vertices, 1),
+        (old.n_edges + new.n_edges - 2 * shared) / max(old.n_edges, new.n_edges, 1),
+    )
 
 
 def _each(
-    target: AttackTarget, before: tuple[AttackTarget, ...], params: PrivacyParams
+    target: AttackTarget,
+    before: tuple[AttackTarget, ...],
+    params: PrivacyParams,
+    names: Sequence[str],
 ) -> Iterator[tuple[str, Any]]:
-    """Yield the results of one attack after the other, in the order of `ATTACKS_TOLD`."""
+    """Yield the results of one attack after the other, in the order of `names`."""
     rng = np.random.default_rng(0)  # Draws samples of a private judgement, nothing published.
-    single = run_each(
-        target.case, params, rng, attacks=[name for name in ATTACKS_TOLD if name in ATTACKS]
-    )
+    single = run_each(target.case, params, rng, attacks=[name for name in names if name in ATTACKS])
     history = _since(before, target)
-    for name in ATTACKS_TOLD:
-        yield next(single) if name in ATTACKS else (name, _linked(name, history, params))
-    if target.has_past:
-        yield AFRESH, afresh(target.case.original, params)
+    for name in names:
+        if name in ATTACKS:
+            yield next(single)
+        elif name == AFRESH:
+            yield name, afresh(target.case.original, params)
+        else:
+            yield name, _linked(name, history, params)
 
 
 def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | None:
@@ -173,6 +256,10 @@ def _linked(name: str, history: History | None, params: PrivacyParams) -> list[R
     return [result for result in departure(last, params) if result.promise is not None]
 
 
+class _Stopped(SystemExit):
+    """Ends the thread of attacks; threads end without a word on this kind of error."""
+
+
 class _Work:
     """Attacks in a thread of their own, which is the only way to be less urgent than the rest."""
 
@@ -180,15 +267,19 @@ class _Work:
         self._each = each
         self._stopped = threading.Event()
         self._done = threading.Event()
+        self._ending = threading.Lock()
+        self._is_over = False
         self.found: dict[str, Any] = {}
         """Results by attack, and `AFRESH`. Replaced, never changed: readers see whole attacks."""
 
     def wait(self, budget_s: float, go_on: Callable[[], None]) -> None:
         """Begin, and return when all is done or the budget is spent.
 
-        An attack that runs then ends by itself, and its figures are dropped.
+        An attack that runs then is ended, as soon as it comes back from compiled code.
         """
-        threading.Thread(target=self._run, name="ktsafe-attacks", daemon=True).start()
+        # No daemon: the end of a process in the middle of compiled code would be a crash.
+        thread = threading.Thread(target=self._run, name="ktsafe-attacks")
+        thread.start()
         left_s = budget_s
         try:
             while left_s > 0 and not self._done.wait(min(left_s, ASKED_EVERY_S)):
@@ -196,6 +287,17 @@ class _Work:
                 go_on()
         finally:
             self._stopped.set()
+            self._interrupt(thread)
+
+    def _interrupt(self, thread: threading.Thread) -> None:
+        """Raise `_Stopped` in the thread, unless it is at its end.
+
+        Attacks of other packages run here, too, so that none can be asked to look for a signal.
+        """
+        with self._ending:
+            if not self._is_over and thread.ident is not None:
+                raised = ctypes.pythonapi.PyThreadState_SetAsyncExc
+                raised(ctypes.c_ulong(thread.ident), ctypes.py_object(_Stopped))
 
     def _run(self) -> None:
         _lower_priority()
@@ -206,7 +308,11 @@ class _Work:
                 self.found = {**self.found, name: results}
         except Exception as error:  # noqa: BLE001 -- a figure is missed, the release is not
             log.error("an attack failed", count=len(self.found), error=type(error).__name__)
+        except _Stopped:
+            pass
         finally:
+            with self._ending:
+                self._is_over = True
             self._done.set()
 
 

@@ -309,8 +309,14 @@ class LinkedReleases:
         records = self._releases_of(sequence_id)
         for record in records:
             check_recorded(record, self._audit_dir)
-        for _ in self._at_sink(records):
-            pass
+        recorded = {record.release_id: record.files[MANIFEST] for record in records}
+        reader = self._open_reader()
+        try:
+            for there in reader.check():
+                if recorded.get(there.release_id, there.digest) != there.digest:
+                    raise bundles.damaged(there.release_id, MANIFEST)
+        finally:
+            reader.close()
         return auditor
 
     def _led_through_history(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:

@@ -154,10 +154,12 @@ class Publisher:
     def _read_known(self, open_reader: OpenReader) -> list[PublishedRelease]:
         """Let releases that were published be made again; return those at the sink.
 
-        A pending cut that is none of theirs goes.
+        A pending cut that is none of theirs goes. Withdrawals that the state does not know are
+        noted.
         """
         ledger = self._ledger
-        present, known = read_known(open_reader, ledger.sequence(), ledger.last())
+        look = self._snapshotter.note_withdrawal
+        present, known = read_known(open_reader, ledger.sequence(), ledger.last(), look)
         self.known.extend(known)
         compare(ledger.releases(), present, self.known)
         log.warning(

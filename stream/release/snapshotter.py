@@ -20,7 +20,7 @@ import numpy as np
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
 from ktsafe.audit import Traced, Usefulness, audit_traced, trace, usefulness
-from ktsafe.connectors.base import MANIFEST
+from ktsafe.connectors.base import MANIFEST, WITHDRAWN, ReleaseBundle
 from ktsafe.connectors.signing import Signer
 from ktsafe.errors import BelowMinimumUtility, NotKTSafe
 from ktsafe.noisy_tables import NoisyTable, SecretBytes, noisy_tables
@@ -34,7 +34,7 @@ from ktsafe.stream.files.release_figures import (
 )
 from ktsafe.stream.files.releases_read import Release, read_manifest, read_release
 from ktsafe.stream.files.sealing import seal_manifest
-from ktsafe.stream.maintenance.disclosures import noted
+from ktsafe.stream.maintenance.disclosures import note, noted, withdrawal
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.attacker import NO_ATTACKS, Attacker, AttackSettings, AttackTarget
@@ -240,6 +240,13 @@ class Snapshotter:
         """Whether its owner has withdrawn a release, by its private audit."""
         return any(entry.withdrawn for entry in noted(self._settings.audit_dir / release_id))
 
+    def note_withdrawal(self, bundle: ReleaseBundle) -> None:
+        """Note that a release at the sink is withdrawn, where the state is older than that."""
+        if bundle.is_withdrawn() and not self.is_withdrawn(bundle.release_id):
+            audit = self._settings.audit_dir / bundle.release_id
+            audit.mkdir(mode=0o700, parents=True, exist_ok=True)
+            note(audit, withdrawal((bundle.folder / WITHDRAWN).read_bytes()))
+
     def _erased(self) -> list[Erased]:
         return [] if self._ledger is None else self._ledger.erased()
 
@@ -320,6 +327,7 @@ class Snapshotter:
             np.array(built.ids, dtype=str),
             due.snapshot.lives,
             has_past=self._mechanism.guarantee.window == "all",
+            release_id=releases_write.release_id(due.index, due.cut.slot_us),
         )
         return self._attacker.attack(shown, self._settings.params, self._check_cancelled)
 
@@ -392,16 +400,14 @@ def check_utility(found: Usefulness, min_f1: float) -> None:
     Parameters
     ----------
     min_f1:
-        The owner's floor for the F1 of edges, from 0 to 1. Where neither graph has an edge there
-        is nothing to judge.
+        The owner's floor, from 0 to 1.
 
     Raises
     ------
     BelowMinimumUtility
-        If its edge cost exceeds the number of true ties, or its F1 falls below the floor.
+        If its edge cost exceeds the number of true ties, or its worth is below the floor.
     """
     if found.costs_more_than_nothing:
         raise BelowMinimumUtility("costs_more_than_nothing", hint=HINT)
-    f1 = found.edges.f1
-    if f1 is not None and f1 < min_f1:
+    if found.worth < min_f1:
         raise BelowMinimumUtility("below_min_f1", hint=HINT)

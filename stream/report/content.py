@@ -138,7 +138,8 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
     dict
         `verdict`: "good", "short" (of people, or of attacks that were run) or "broken", and its
         `title`. `findings` as in `ktsafe.stream.files.verdict`. `guarantees`: see there. `people`:
-        how many candidates are people. `attacks`, `attacks_unfinished`, `risk_curve`.
+        how many candidates are people. `attacks`, `attacks_of` (the release that was attacked by
+        itself, if it is a former one), `attacks_unfinished`, `risk_curve`.
     """
     found = findings(audit, covers_changes=covers_changes)
     title = TITLES.get(found[0].kind, found[0].says) if found else GOOD
@@ -152,6 +153,7 @@ def safety(audit: Mapping[str, Any], *, covers_changes: bool = False) -> dict[st
         "people": fewest_people(audit),
         # In one order, as private audits are written with their names sorted.
         "attacks": attacked(audit),
+        "attacks_of": at(audit, "attacks.of"),
         "attacks_unfinished": unfinished(audit),
         "risk_curve": risk_curve(audit),
     }

@@ -102,6 +102,8 @@ def test_damaged_release_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "releases" / "s-0001" / "edges.csv").write_bytes(b"changed")
     with pytest.raises(SinkConflict):
         list(FileReleaseReader(tmp_path / "releases").read(tmp_path / "out"))
+    with pytest.raises(SinkConflict):
+        list(FileReleaseReader(tmp_path / "releases").check())
 
 
 def test_a_sink_knows_its_last_release_by_every_byte(tmp_path: Path) -> None:

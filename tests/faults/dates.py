@@ -151,9 +151,9 @@ class Recorder:
     def begin(self, sequence: SequenceRecord, cut: PendingCut, _snapshot: Any) -> None:
         """Record the cut."""
         index = len(self._store.ledger.releases()) + 1
-        name = f"{index:06d}"
+        name, files = f"{index:06d}", {"manifest.json": "00"}
         record = ReleaseRecord(
-            index, name, sequence.sequence_id, cut.slot_us, cut.offsets, {}, Status.STAGED, 0, 0
+            index, name, sequence.sequence_id, cut.slot_us, cut.offsets, files, Status.STAGED, 0, 0
         )
         self._store.ledger.stage(record)
         self._store.ledger.mark_published(name)

@@ -11,17 +11,14 @@ from __future__ import annotations
 import functools
 import itertools
 import json
-import os
 import random
 import shutil
-import signal
 import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from multiprocessing import get_context
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from ktsafe.connectors.base import MANIFEST
 from ktsafe.connectors.kafka_topics import KafkaReleaseReader, KafkaSettings, chunks
@@ -30,8 +27,8 @@ from ktsafe.stream.errors import Exit
 from ktsafe.stream.service import assembly
 from tests import feeds, running, services
 from tests.faults.kills import ATTRIBUTES, copied, tables
-from tests.histories import hurried
 from tests.histories.links import Link
+from tests.histories.moments import Service, is_cut, is_staged
 from tests.integration.cluster import Cluster
 
 # After the connectors, which import kafka-python without its warnings.
@@ -39,11 +36,12 @@ from kafka.admin import ACL, ACLFilter, ACLOperation, ACLPermissionType  # isort
 from kafka.admin import ResourcePattern, ResourcePatternFilter, ResourceType  # isort: skip
 from kafka.admin import ACLResourcePatternType  # isort: skip
 
-PEOPLE, DAYS, PARTITIONS = 40, 56, 2
+PEOPLE, DAYS, PARTITIONS = 40, 98, 2
 N_FEEDS: Final = 2
-FIRST_PART: Final = 0.7
+FIRST_PART: Final = 0.85
 """So much of the feed comes during the misfortunes, the rest afterwards."""
 PIECES: Final = 6
+"""Each ends at least one slot, so that a release follows from it."""
 EVERY: Final = "2w"
 OPTIONS = """\
 [privacy]
@@ -51,12 +49,15 @@ k = 2
 alpha = "1/2"
 """
 PATIENT = "request_timeout_s = 2\nretry_for_s = 3\nsilence_max_s = 6\nmetadata_max_age_s = 1\n"
-PAUSE_MAX_S: Final = 0.8
-END_WITHIN_S: Final = 240.0
+LOOK_S: Final = 0.01
+MOMENT_WITHIN_S: Final = 6.0
+"""So long a misfortune waits for its moment; it comes all the same afterwards."""
+LASTS_MAX_S: Final = 2.0
+LAST_TRIES: Final = 12
+"""Starts of the last service, on a machine so busy that brokers do not answer in time."""
+LANDS_WITHIN_S: Final = 10.0
+"""So long a release has after what was wrong is right again, before the next misfortune."""
 THEMES: Final = ("ways", "rights", "copy", "two states", "standby")
-
-forks = get_context("forkserver")
-forks.set_forkserver_preload(["tests.histories.hurried"])
 
 Tables = dict[str, list[bytes]]
 
@@ -82,8 +83,9 @@ def joined(pieces: list[list[list[feeds.Event]]]) -> list[list[feeds.Event]]:
 
 
 def configure(site: running.Site, seed: int) -> None:
-    """Have a service make releases of few people, drawn from a seed."""
+    """Have a service make releases of few people, drawn from a seed, and say what it does."""
     text = site.config.read_text().replace("[privacy]\n", OPTIONS)
+    text = text.replace('level = "warning"', 'level = "info"')
     site.config.write_text(text.replace("[release]\n", f"[release]\nseed = {seed}\n"))
 
 
@@ -111,70 +113,6 @@ def _undisturbed(folder: Path, feed: int, window: int | str, seed: int) -> tuple
         assert Service(site).drain() == Exit.OK
         found.append(tables(site, place / f"read-{len(found)}"))
     return found[0], found[1]
-
-
-class Service:
-    """A service as a process, started and ended as often as wanted."""
-
-    def __init__(self, site: running.Site, defect: str = "", config: Path | None = None) -> None:
-        self.site, self._defect = site, defect
-        self._config = config or site.config
-        self.process: Any = None
-        self.is_paused = self.is_known = False
-        self.last_code = 0
-
-    def start(self, *arguments: str) -> None:
-        """Start it; it logs into the folder of its site."""
-        given = self._config, self._config.with_suffix(".log"), self._defect, *arguments
-        self.process = forks.Process(target=hurried.serve, args=given, daemon=True)
-        self.process.start()
-        self.is_paused, self.is_known = False, True
-
-    def runs(self) -> bool:
-        """Whether its process lives, standing still or not."""
-        return self.process is not None and self.process.is_alive()
-
-    def log(self) -> str:
-        """Return the end of what it logged."""
-        return self._config.with_suffix(".log").read_text(errors="replace")[-1500:]
-
-    def ended(self) -> int | None:
-        """Return how it ended, once; None while it runs, or does not."""
-        if self.process is None or self.process.is_alive():
-            return None
-        self.last_code = code = int(self.process.exitcode)
-        self.process = None
-        return code
-
-    def pause(self) -> None:
-        """Let it stand still."""
-        self._signal(signal.SIGSTOP)
-        self.is_paused = True
-
-    def go_on(self) -> None:
-        """Let it go on."""
-        self._signal(signal.SIGCONT)
-        self.is_paused = False
-
-    def kill(self) -> None:
-        """End it at once, if it runs."""
-        if self.process is not None:
-            self.process.kill()
-            self.process.join()
-            self.process, self.is_paused = None, False
-
-    def drain(self) -> int:
-        """Run it to the end of the feed; return its exit code."""
-        self.start("--drain")
-        self.process.join(END_WITHIN_S)
-        code = self.ended()
-        if code is None:
-            self.kill()
-            return -1
-        return code
-
-    def _signal(self, number: int) -> None:
-        os.kill(self.process.pid, number)
 
 
 class BrokerHistory:
@@ -261,18 +199,73 @@ class BrokerHistory:
     # The middle
 
     def _live(self) -> None:
-        """Let things happen, one after the other, with pauses between them."""
-        dice = self.dice
+        """Send the feed bit by bit; let something happen whenever a release is on its way."""
         self.services[0].start(*self._arguments)
-        acts = [self._send_piece] * 4 + [self._change_way] * 4
-        acts += [self._kill] * 2 + [self._pause] * 2
-        acts += [self._change_rights] * 4 if self.theme == "rights" else []
-        acts += [self._join] * 4 if self.theme in {"copy", "standby", "two states"} else []
-        for _ in range(dice.randint(20, 32)):
-            dice.choice(acts)()
-            time.sleep(dice.uniform(0.05, PAUSE_MAX_S))
-            for service in self.services:
-                self._look_after(service)
+        for _ in range(PIECES + 3):
+            if not self._pieces and not self._is_cut() and not self._is_staged():
+                break
+            for _ in range(self.dice.choice((1, 1, 2))):
+                self._send_piece()
+            before = self._landed()
+            self._strike()
+            self._mend()
+            self._wait(lambda before=before: self._landed() > before, LANDS_WITHIN_S)
+
+    def _strike(self) -> None:
+        """Wait until a release is cut, or staged, and let something happen then or soon after."""
+        dice = self.dice
+        moment = dice.choice(("cut", "staged", "staged"))
+        is_it = self._is_cut if moment == "cut" else self._is_staged
+        if self._wait(is_it, MOMENT_WITHIN_S):
+            self.counts[f"struck when {moment}"] += 1
+        time.sleep(dice.choice((0.0, 0.0, 0.01, 0.03, 0.1, 0.3)))
+        acts = [self._hurt_way] * 4 + [self._kill] * 2 + [self._pause] * 2
+        acts += [self._take_right] * 4 if self.theme == "rights" else []
+        if self.theme in {"copy", "standby", "two states"} and not self.services[1].is_known:
+            acts += [self._join] * 8
+        for act in dice.choices(acts, k=dice.choice((1, 2, 2, 3))):
+            act()
+        self._wait(lambda: False, dice.uniform(0.1, LASTS_MAX_S))
+
+    def _mend(self) -> None:
+        """Put most of it right, one after the other, in any order."""
+        dice = self.dice
+        acts = [functools.partial(link.heal, reset=dice.random() < 0.3) for link in self.links]
+        acts += [service.go_on for service in self.services if service.is_paused]
+        acts += [self._give_rights]
+        dice.shuffle(acts)
+        for act in acts:
+            if dice.random() < 0.85:
+                act()
+                self._wait(lambda: False, dice.choice((0.0, 0.0, 0.2)))
+        if not any(service.runs() for service in self.services):
+            dice.choice([each for each in self.services if each.is_known]).start(*self._arguments)
+
+    def _wait(self, holds: Callable[[], bool], within_s: float) -> bool:
+        """Look after the services until something holds; return whether it did in time."""
+        end = time.monotonic() + within_s
+        next_look = 0.0
+        while not (found := holds()) and time.monotonic() < end:
+            if time.monotonic() >= next_look:
+                next_look = time.monotonic() + 0.4
+                for service in self.services:
+                    self._look_after(service)
+            time.sleep(LOOK_S)
+        return found
+
+    def _states(self) -> list[Path]:
+        return list({each.state: None for each in self.services if each.is_known})
+
+    def _is_cut(self) -> bool:
+        return any(map(is_cut, self._states()))
+
+    def _is_staged(self) -> bool:
+        landed = self._landed()
+        return any(is_staged(state, landed) for state in self._states())
+
+    def _landed(self) -> str:
+        """Return the last release that a service said was published, "" before the first."""
+        return max((each.landed() for each in self.services if each.is_known), default="")
 
     def _send(self, partitions: list[list[feeds.Event]]) -> None:
         for number, events in enumerate(partitions):
@@ -285,14 +278,14 @@ class BrokerHistory:
             self._sent.append(piece)
             self._send(piece)
 
-    def _change_way(self) -> None:
-        """Cut, hold up, refuse or heal one of the ways."""
+    def _hurt_way(self) -> None:
+        """Cut, hold up or refuse one of the ways."""
         dice, link = self.dice, self.dice.choice(self.links)
-        change = dice.choice(("heal", "heal", "reset", "asks", "answers", "both", "refuse"))
+        change = dice.choice(("reset", "asks", "answers", "answers", "both", "refuse"))
         self.counts[f"way {change}"] += 1
         match change:
-            case "heal" | "reset":
-                link.heal(reset=change == "reset")
+            case "reset":
+                link.heal(reset=True)
             case "refuse":
                 link.refuse()
             case _:
@@ -306,18 +299,19 @@ class BrokerHistory:
 
     def _pause(self) -> None:
         service = self.dice.choice(self.services)
-        if service.is_paused:
-            service.go_on()
-        elif service.runs():
+        if service.runs() and not service.is_paused:
             service.pause()
             self.counts["paused"] += 1
 
-    def _change_rights(self) -> None:
-        """Give all rights back, or take one away from who comes by the first way."""
+    def _give_rights(self) -> None:
+        """Give all rights back."""
         if self._denied:
             self._cluster.admin.delete_acls(self._denied)
             self._denied = []
-            return
+
+    def _take_right(self) -> None:
+        """Take a right away from who comes by the first way."""
+        self._give_rights()
         kind, name, operation = self.dice.choice(self._rights())
         deny, host = ACLPermissionType.DENY, self.links[0].host
         self._cluster.admin.create_acls(
@@ -334,8 +328,10 @@ class BrokerHistory:
             return
         if self.theme == "copy":
             state = first.site.folder / "state"
-            if not (first.is_paused and first.runs() and state.is_dir()):
+            if not (first.runs() and state.is_dir()):
                 return
+            if not first.is_paused:
+                first.pause()
             # The first stands still: what is there now is what a crash would leave.
             skipped = shutil.ignore_patterns("*.sock")
             shutil.copytree(state, second.site.folder / "state", ignore=skipped)
@@ -371,8 +367,7 @@ class BrokerHistory:
         for act in acts:
             act()
             time.sleep(dice.uniform(0, 0.5))
-        if self._denied:
-            self._cluster.admin.delete_acls(self._denied)
+        self._give_rights()
         self.counts["releases amid"] += len(self._committed())
         while self._pieces:
             self._send_piece()
@@ -389,6 +384,7 @@ class BrokerHistory:
         seed = 2 if self.theme == "two states" and finisher is self.services[1] else 1
         wanted = undisturbed(self._shared, self.feed, self.window, seed)
         self._judge(finisher, wanted[0])
+        self.counts["releases before the rest"] += len(wanted[0])
         self._sent.append(self._rest)
         self._send(self._rest)
         if not self._drained(finisher):
@@ -399,7 +395,7 @@ class BrokerHistory:
 
     def _drained(self, service: Service) -> bool:
         """Whether a service comes to the end of what was sent; answers may be late."""
-        for _ in range(3):
+        for _ in range(LAST_TRIES):
             code = service.drain()
             self.counts[f"last exit {code}"] += 1
             if code == Exit.OK:

@@ -14,8 +14,8 @@ import secrets
 import shutil
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any, Final
 from unittest import mock
@@ -29,14 +29,15 @@ from ktsafe.stream.maintenance import erasure
 from ktsafe.stream.maintenance.disclosures import Disclosure, note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release.snapshotter import Snapshotter
-from ktsafe.stream.service import service
+from ktsafe.stream.service import service, standby
 from ktsafe.stream.service.loop import Clock
 from tests.histories import feed
 from tests.histories.process import Process
-from tests.histories.surroundings import Actor, Beside, CheapSnapshotter
+from tests.histories.standby import Lock
+from tests.histories.surroundings import Actor, CheapSnapshotter
 from tests.memory_connectors import Crash, unavailable
 from tests.memory_store import MemoryDisk
-from tests.stream.service.simulation import Inline, World
+from tests.stream.service.simulation import World
 
 SEQUENCE: Final = SequenceOptions(sybil_margin=0, effort="fast", births="pad")
 
@@ -61,9 +62,9 @@ class History(Observer):
         self.is_quiet = False
         self.clock = Clock.WALL if dice.random() < 0.15 else Clock.EVENT
         self.refused = -1 if self.real else dice.choice((-1, -1, 3, 7))
-        theme = dice.choice(("plain", "restore", "rebase", "sink", "two"))
+        theme = dice.choice(("plain", "restore", "rebase", "sink", "two", "standby"))
         self.theme = theme
-        is_erasing = theme in {"plain", "restore", "rebase"} and dice.random() < 0.5
+        is_erasing = theme in {"plain", "restore", "rebase", "standby"} and dice.random() < 0.5
         self.leaver = "leaver" if is_erasing else None
         self.commands = ["release", *(["erase"] * 3 if is_erasing else [])]
         self.commands += {"restore": ["backup"], "rebase": ["rebase"], "two": ["backup"] * 2}.get(
@@ -86,6 +87,7 @@ class History(Observer):
         if self.clock is Clock.WALL:
             self.world.now_s = 1_000_000.5
         disk = MemoryDisk(random.Random(f"disk {seed}").randbytes(SECRET_BYTES))
+        self.lock = Lock()
         self.processes = [Process(self, self.world, disk)]
         self.landings: dict[str, dict[str, bytes]] = {}
         self.gone_for_good: set[str] = set()
@@ -99,7 +101,6 @@ class History(Observer):
         self.last_error: Exception | None = None
         self.last_withheld = False
         self.finisher: Process | None = None
-        self.actors: dict[int, Actor] = {}
         self.turn: Actor | None = None
         self.codes: Counter[str] = Counter()
 
@@ -126,10 +127,6 @@ class History(Observer):
             self.problems.append(problem)
 
     # What may happen
-
-    def executor(self) -> Any:
-        """Return what does the work of releases."""
-        return Beside(self) if self.dice.random() < 0.5 else Inline()
 
     def is_late(self) -> bool:
         """Whether a release that is offered now lands later than told."""
@@ -159,11 +156,16 @@ class History(Observer):
             self._send()
         if self.in_flight and dice.random() < 0.3:
             self.in_flight.pop(0)()
-        if self.turn is not None and dice.random() < 0.1:
-            self.turn.pause()
+        if dice.random() < 0.1:
+            self.end_turn()
         if dice.random() < self.rate:
             self.counts["faults"] += 1
             raise self._fault(name)
+
+    def end_turn(self) -> None:
+        """Let others go on, if there are any; whoever has the turn may be killed meanwhile."""
+        if self.turn is not None:
+            self.turn.pause()
 
     def _fault(self, name: str) -> BaseException:
         if self.dice.random() < 0.4:
@@ -207,7 +209,7 @@ class History(Observer):
     def run(self) -> None:
         """Live until the end."""
         with self._surrounded():
-            if self.theme == "two":
+            if self.theme in {"two", "standby"}:
                 self._two()
             else:
                 process = self.processes[0]
@@ -229,12 +231,18 @@ class History(Observer):
             self.step("after Audit.write")
             return digest
 
+        def is_held(_folder: Path) -> bool:
+            held = self.lock.holder is not None
+            self.step("after Store.is_held")  # It may be so no more.
+            return held
+
         with ExitStack() as stack:
             for module, name, stand_in in (
                 (secrets, "token_bytes", lambda n=32: drawn.randbytes(n)),
                 (secrets, "token_hex", lambda n=32: drawn.randbytes(n).hex()),
                 (service, "Snapshotter", kind),
                 (erasure, "write_synced", write),
+                (standby, "is_held", is_held),
             ):
                 stack.enter_context(mock.patch.object(module, name, stand_in))
             yield
@@ -312,34 +320,68 @@ class History(Observer):
         self.counts["withdrawals"] += 1
 
     def _two(self) -> None:
-        """Let a copy of the state run beside its original, turn by turn."""
-        first = self.processes[0]
-        self.actors[0] = Actor(lambda: self._serve(first))
-        while any(not actor.is_over for actor in self.actors.values()):
-            if self.backup and len(self.processes) == 1:
+        """Let a copy of the state, or a standby, run beside the first service, turn by turn."""
+        self._begins(self.processes[0])
+        if self.theme == "standby":
+            second = Process(self, self._like_first("first"), self.processes[0].disk)
+            self.processes.append(second)
+            self._begins(second)
+        while mains := self._alive(process.actor for process in self.processes):
+            if self.theme == "two" and self.backup and len(self.processes) == 1:
                 self._copy_starts()
-            alive = [actor for actor in self.actors.values() if not actor.is_over]
-            self.turn = self.dice.choice(alive)
+                continue
+            tasks = [task.actor for process in self.processes for task in process.tasks]
+            self.turn = self.dice.choice([*mains, *self._alive(tasks)])
+            self.counts["turns of threads beside another service"] += self._is_beside(self.turn)
             self.turn.take_turn()
             self.turn = None
+        for process in self.processes:
+            process.end_tasks()
+            process.actor = None
+
+    def _is_beside(self, actor: Actor) -> bool:
+        """Whether this is a thread of a service whose state another one holds now."""
+        holder = self.lock.holder
+        return holder is not None and any(
+            task.actor is actor and process.store is not holder
+            for process in self.processes
+            for task in process.tasks
+        )
+
+    def _begins(self, process: Process) -> None:
+        process.actor = Actor(lambda: self._serve(process))
+
+    def _alive(self, actors: Iterable[Actor | None]) -> list[Actor]:
+        return [actor for actor in actors if actor is not None and not actor.is_over]
+
+    def _like_first(self, folder: str) -> World:
+        """Return the surroundings of a second service: feed, sink and letters are the first's."""
+        none: list[list[feed.Item]] = [[] for _ in self.partitions]
+        world = World(self.folder / folder, none, sequence=self.options)
+        world.log, world.releases = self.world.log, self.world.releases
+        world.letters, world.now_s = self.world.letters, self.world.now_s
+        return world
 
     def _copy_starts(self) -> None:
         assert self.backup is not None
         disk, place, _ = self.backup
-        none: list[list[feed.Item]] = [[] for _ in self.partitions]
-        world = World(self.folder / "second", none, sequence=self.options)
-        world.log, world.releases = self.world.log, self.world.releases
-        world.letters, world.now_s = self.world.letters, self.world.now_s
+        world = self._like_first("second")
         if place.is_dir():
             shutil.copytree(place, world.folder)
         second = Process(self, world, disk.copy())
         self.processes.append(second)
-        self.actors[1] = Actor(lambda: self._serve(second))
+        self._begins(second)
         self.counts["copies"] += 1
 
     def _serve(self, process: Process) -> None:
         for _ in range(self.dice.randint(1, 4)):
-            self._noted(process.live())
+            code = process.live()
+            self._noted(code)
+            # What held the lock is not gone yet: its threads may have turns.
+            while process.tasks and self.dice.random() < 0.8:
+                with suppress(Crash):
+                    self.end_turn()
+            process.end_tasks()
 
     def _last(self) -> None:
         """Live once more, undisturbed, to the end of the feed; twice, if that erases something."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import traceback
+from collections.abc import Callable
 from contextlib import suppress
-from typing import TYPE_CHECKING, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.store import GraphStore
@@ -12,7 +13,8 @@ from ktsafe.stream.errors import Exit, Refused, exit_code
 from ktsafe.stream.service.loop import Clock
 from ktsafe.stream.service.operations import Operations
 from tests.histories import feed
-from tests.histories.surroundings import LateSink, WatchedSource
+from tests.histories.standby import Apart, LockedStore, Stopped, Task, wait_and_open
+from tests.histories.surroundings import Actor, Beside, LateSink, WatchedSource
 from tests.memory_connectors import Crash, MemoryDeadLetterSink
 from tests.memory_store import MemoryDisk, MemoryStore
 from tests.stream.service.simulation import SCHEMA, Inline, Tripwire, World
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
 
 ROUNDS_MAX: Final = 5_000
 """A last life that goes on for longer does not end."""
+STANDS_BY: Final = 0.8
+"""Of the lives on a state that two services share; the others end at once if it is held."""
 WATCHED: Final = frozenset(
     {
         *("commit", "prune", "scrub"),
@@ -54,18 +58,64 @@ class Process:
     def __init__(self, history: History, world: World, disk: MemoryDisk) -> None:
         self.history, self.world, self.disk = history, world, disk
         self.store: MemoryStore | None = None
+        self.tasks: list[Task] = []
+        self.actor: Actor | None = None
         world.open_store = self._open
         world.open_source = lambda: WatchedSource(world, history, lambda: self.disk.positions)
         world.open_sink = lambda: LateSink(world, history)
         world.open_dead_letters = lambda: MemoryDeadLetterSink(history.world.letters)
 
     def _open(self) -> GraphStore:
-        self.store = MemoryStore(SCHEMA, self.disk)
+        self.store = (
+            LockedStore(self.history, self.disk) if self._is_one_of_two else self.read_only()
+        )
         return self.store
 
+    @property
+    def _is_one_of_two(self) -> bool:
+        return self.history.theme == "standby"
+
+    def read_only(self) -> MemoryStore:
+        """Return the state as it is now, whoever holds it."""
+        return MemoryStore(SCHEMA, self.disk)
+
+    def _stand_by(self) -> GraphStore:
+        return wait_and_open(self, self._open)
+
+    def executor(self) -> Any:
+        """Return what does the work of releases in a life that may be disturbed."""
+        kinds: list[Callable[[], Any]] = [Inline, lambda: Beside(self.history)]
+        if self.actor is not None and self._is_one_of_two:
+            kinds += [lambda: Apart(self)] * 2
+        return self.history.dice.choice(kinds)()
+
+    def die(self) -> None:
+        """End the process, as one of its threads found out: it does nothing more."""
+        if self.actor is not None:
+            self.actor.is_dying = True
+
+    def end_tasks(self) -> None:
+        """End the threads of a process that is gone."""
+        turn, self.history.turn = self.history.turn, None
+        for task in self.tasks:
+            task.actor.end()
+        self.history.turn = turn
+        self.tasks.clear()
+
     def live(self, *, is_last: bool = False) -> Exit | None:
-        """Run the service until it ends; return its exit code, None where it was killed."""
+        """Run the service until it ends; return its exit code, None where it was killed.
+
+        The threads of one that was not killed may go on until `end_tasks`.
+        """
+        code = self._live(is_last=is_last)
+        if code is None:
+            self.end_tasks()
+        return code
+
+    def _live(self, *, is_last: bool) -> Exit | None:
         history, dice, world = self.history, self.history.dice, self.world
+        stands_by = self._is_one_of_two and not is_last and dice.random() < STANDS_BY
+        world.open_store = self._stand_by if stands_by else self._open
         rounds = ROUNDS_MAX if is_last else dice.choice((5, 20, 60, 200))
         left = iter(range(rounds))
         is_drain = is_last or dice.random() < 0.3
@@ -98,10 +148,12 @@ class Process:
                     "lateness_max_s": feed.SLOT_S * 8,
                 },
                 open_control=lambda: Operator(self),
-                executor=Inline() if is_last else history.executor(),
+                executor=Inline() if is_last else self.executor(),
             )
         except Crash:
             return None
+        except Stopped:
+            return Exit.OK
         except Exception as error:  # noqa: BLE001 -- told by its exit code
             code = exit_code(error)
             if code not in {Exit.STATE, Exit.UNAVAILABLE, Exit.MISMATCH}:

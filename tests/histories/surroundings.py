@@ -195,7 +195,7 @@ class Actor:
     def __init__(self, task: Callable[[], None]) -> None:
         self._go, self._back = threading.Semaphore(0), threading.Semaphore(0)
         self._task = task
-        self.is_over = False
+        self.is_over = self.is_dying = False
         self._thread = threading.Thread(target=self._run, daemon=True)
         self._thread.start()
 
@@ -205,14 +205,26 @@ class Actor:
         self._back.acquire()
 
     def pause(self) -> None:
-        """End the turn; called from inside."""
+        """End the turn; called from inside. It may be killed meanwhile."""
         self._back.release()
         self._go.acquire()
+        if self.is_dying:
+            self.is_dying = False
+            raise Crash("paused")
+
+    def end(self) -> None:
+        """Kill it where it paused; called from outside."""
+        if not self.is_over:
+            self.is_dying = True
+            self.take_turn()
 
     def _run(self) -> None:
         self._go.acquire()
         try:
-            self._task()
+            if not self.is_dying:
+                self._task()
+        except Crash:
+            pass
         finally:
             self.is_over = True
             self._back.release()

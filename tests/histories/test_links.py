@@ -133,8 +133,8 @@ def linked():
 @pytest.mark.integration
 def test_nothing_is_wrong_on_a_real_broker(linked, tmp_path, monkeypatch):
     """One series, one set of bytes each, the tables of an undisturbed service, and it goes on."""
-    monkeypatch.setattr(broker_history, "DAYS", 42)
-    monkeypatch.setattr(broker_history, "PAUSE_MAX_S", 0.3)
+    monkeypatch.setattr(broker_history, "DAYS", 56)
+    monkeypatch.setattr(broker_history, "PIECES", 2)
     with contextlib.closing(Cluster(linked.start().bootstrap)) as cluster:
         history = told(COPY, tmp_path, cluster, tuple(linked.links))
     assert history.theme == "copy"

@@ -72,7 +72,7 @@ def release(store: RocksDBStore) -> None:
             sequence_id="s",
             slot_us=cut.slot_us,
             offsets=cut.offsets,
-            files={},
+            files={"manifest.json": "00"},
             status=Status.STAGED,
             n_vertices=snapshot.graph.n_vertices,
             n_edges=snapshot.graph.n_edges,

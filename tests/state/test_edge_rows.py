@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from ktsafe.state.edge_rows import EdgeRows
+from ktsafe.state.edge_table import EdgeRows
 from ktsafe.state.keys import edge_key
 
 

@@ -71,9 +71,12 @@ def test_commits_that_are_counted_and_missing_are_noticed(store: RocksDBStore, p
     assert examine(path, SCHEMA).counts["vertices"] == 3
 
 
-@pytest.mark.parametrize("content", [b"overwritten by somebody", b"7", bytes(9)])
+@pytest.mark.parametrize("content", [b"overwritten by somebody", b"7", bytes(9), bytes(16)])
 def test_a_count_that_is_none_is_noticed(store: RocksDBStore, path: Path, content: bytes) -> None:
-    """What somebody wrote over the count of commits is not taken for a small number."""
+    """What somebody wrote over the count of commits is not taken for a small number.
+
+    Nor is a small number: it has a check beside it.
+    """
     del store
     (path / "COMMITS").write_bytes(content)
     with pytest.raises(StateCorrupted, match="COMMITS"):

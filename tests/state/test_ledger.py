@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import zlib
+from collections.abc import Callable
+
 import msgspec
 import pytest
 
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import (
+    COUNT,
     CUT,
     EMPTY,
+    PAST,
+    RELEASE,
     Ledger,
     LedgerStorage,
     PendingCut,
@@ -17,6 +23,7 @@ from ktsafe.state.ledger import (
     Status,
     Writes,
 )
+from ktsafe.state.past_releases import packed, unpacked
 from tests.state.conftest import Handle
 
 
@@ -97,7 +104,7 @@ def test_releases_read_back_in_order(storage: Storage) -> None:
         if index < 3:
             ledger.mark_published(f"r{index}")
     expected = [
-        record(1, status=Status.PUBLISHED),
+        record(1, status=Status.PUBLISHED, offsets={}),
         record(2, status=Status.PUBLISHED),
         record(3),
     ]
@@ -106,6 +113,101 @@ def test_releases_read_back_in_order(storage: Storage) -> None:
     assert again.last() == expected[-1]
     assert again.pending_cut() is None
     assert storage.cuts_gone == 3
+
+
+def test_of_past_releases_what_is_asked_for_stays(storage: Storage) -> None:
+    """All but the last two are in rows of 64, without cut and without the files of the manifest."""
+    ledger = storage.ledger()
+    whole = [
+        record(
+            i,
+            status=Status.PUBLISHED,
+            files={"manifest.json": f"{i:064x}", "edges.csv": "aa"},
+            audit={"mapping.csv": f"{i + 1:064x}"},
+            epsilon_micro=i,
+            n_lives=3 * i,
+        )
+        for i in range(60, 200)
+    ]
+    for each in whole:
+        take(ledger, each.slot_us)
+        ledger.stage(msgspec.structs.replace(each, status=Status.STAGED))
+        ledger.mark_published(each.release_id)
+        assert storage.ledger().releases() == ledger.releases()
+    past = [
+        msgspec.structs.replace(
+            each, offsets={}, files={"manifest.json": each.files["manifest.json"]}
+        )
+        for each in whole[:-2]
+    ]
+    assert ledger.releases() == [*past, *whole[-2:]]
+    rows = [key for key in storage.entries if key.startswith((PAST, RELEASE))]
+    assert sorted(rows) == [
+        *(PAST + bytes(7) + bytes([row]) for row in range(4)),
+        *(RELEASE + bytes(7) + bytes([index]) for index in (198, 199)),
+    ]
+
+    ledger.record_audits({"r63": {"mapping.csv": "ab"}, "r64": {"mapping.csv": "cd"}})
+    going = ledger.let_audits_go(keep=70)
+    assert [each.index for each in reversed(going)] == list(range(60, 130))
+    assert storage.ledger().releases() == ledger.releases()
+    assert [each.has_audit for each in ledger.releases()] == [False] * 70 + [True] * 70
+
+
+def test_releases_of_an_earlier_format_move_with_the_next_one(storage: Storage) -> None:
+    """They read back as they are, and all but two of them are past once another is staged."""
+    ledger = storage.ledger()
+    before = [record(i, status=Status.PUBLISHED) for i in range(1, 101)]
+    for each in before:
+        storage.entries[RELEASE + each.index.to_bytes(8, "big")] = msgspec.json.encode(each)
+    storage.entries[COUNT] = b"[1,100,0]"
+    ledger = storage.ledger()
+    assert ledger.releases() == before
+    take(ledger, 1010)
+    ledger.stage(record(101))
+    past = [msgspec.structs.replace(each, offsets={}) for each in before[:-1]]
+    assert ledger.releases() == storage.ledger().releases() == [*past, before[-1], record(101)]
+    assert sum(key.startswith(RELEASE) for key in storage.entries) == 2
+
+
+def test_what_is_not_published_is_never_past(storage: Storage) -> None:
+    """A release that waits for its sink stays whole, however many follow."""
+    ledger = storage.ledger()
+    for index in range(1, 6):
+        take(ledger, 10 * index)
+        ledger.stage(record(index))
+        if index != 2:
+            ledger.mark_published(f"r{index}")
+    past = msgspec.structs.replace(record(1, status=Status.PUBLISHED), offsets={})
+    assert ledger.releases()[:2] == storage.ledger().releases()[:2] == [past, record(2)]
+
+
+@pytest.mark.parametrize(
+    "damaged",
+    [
+        lambda row: row[:-1],
+        lambda row: row + b"x",
+        lambda row: row[:20] + bytes([row[20] ^ 1]) + row[21:],
+        lambda _row: b"",
+        lambda _row: zlib.compress(b"x"),
+        lambda _row: zlib.compress(bytes(1 << 24)),
+        lambda _row: packed(64, []),
+        lambda row: packed(64, unpacked(row)[1]),
+    ],
+)
+def test_a_damaged_row_of_past_releases_is_noticed(
+    storage: Storage, damaged: Callable[[bytes], bytes]
+) -> None:
+    """Cut, longer, changed, swollen, or of other releases: the ledger does not open."""
+    ledger = storage.ledger()
+    for index in range(1, 5):
+        take(ledger, 10 * index)
+        ledger.stage(record(index))
+        ledger.mark_published(f"r{index}")
+    key = PAST + bytes(8)
+    storage.entries[key] = damaged(storage.entries[key])
+    with pytest.raises((ValueError, msgspec.DecodeError)):
+        storage.ledger()
 
 
 def test_more_releases_than_a_byte_counts_stay_in_order(storage: Storage) -> None:

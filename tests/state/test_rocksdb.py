@@ -102,7 +102,7 @@ def test_every_part_of_the_schema_counts(path: Path, change: dict[str, object]) 
     ("version", "remedy"),
     [
         (keys.FORMAT + 1, "Upgrade ktsafe"),
-        (keys.FORMAT - 1, "with the version that made it, or move it away"),
+        (keys.OLDEST - 1, "with the version that made it, or move it away"),
     ],
 )
 def test_another_format_is_refused_with_a_remedy(path: Path, version: int, remedy: str) -> None:
@@ -114,6 +114,17 @@ def test_another_format_is_refused_with_a_remedy(path: Path, version: int, remed
     with pytest.raises(StateMismatch, match=remedy):
         overview(path)
     assert (path / "STORE").read_text() == str(version)
+
+
+def test_a_store_of_an_earlier_format_is_taken_over(path: Path) -> None:
+    """It can be looked at as it is; once it is opened for writing no earlier version opens it."""
+    RocksDBStore.open(path, SCHEMA).close()
+    (path / "STORE").write_text(str(keys.OLDEST))
+    (path / "COMMITS").write_bytes(bytes(8))
+    overview(path)
+    assert (path / "STORE").read_text() == str(keys.OLDEST)
+    RocksDBStore.open(path, SCHEMA).close()
+    assert (path / "STORE").read_text() == str(keys.FORMAT)
 
 
 def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:

@@ -47,7 +47,7 @@ class Plain:
             categories = [texts[::-1] for texts in categories]
         codes = [[categories[j].index(self.tuples[v][j]) for j in range(q)] for v in ids]
         return AuditedRelease(
-            f"r{number}",
+            f"r{number:02d}",
             self.sequence_id,
             params,
             ids,

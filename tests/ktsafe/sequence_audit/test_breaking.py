@@ -269,7 +269,7 @@ def test_inputs_are_frozen_within_a_sequence():
     other = dataclasses.replace(PARAMS, k=2)
     assert kinds(steps, truth=False, at_1={"params": other}) == {"params_changed"}
     assert "schema_changed" in kinds(steps, truth=False, at_1={"schema": "another"})
-    assert kinds(steps, truth=False, at_2={"release_id": "r0"}) == {"release_repeated"}
+    assert kinds(steps, truth=False, at_2={"release_id": "r00"}) == {"release_repeated"}
     reopened = {"at_1": {"sequence_id": "t"}}
     assert "sequence_reopened" in kinds(steps, truth=False, **reopened)
     assert kinds(steps, truth=False, at_1={"unmatched": 2}) == {"mapping_incomplete"}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import msgspec
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -85,6 +86,27 @@ def test_a_long_sequence_takes_no_more_than_a_short_one(monkeypatch):
         assert auditor.extend(step.release.audited(i, PARAMS), step.truth()).is_safe
         sizes.append(sum(map(len, auditor.saved(KEY).values())))
     assert sizes[59] < 1.1 * sizes[19]
+
+
+def test_ids_of_releases_are_not_kept_and_repeat_never():
+    """Of releases that are not kept an id has to be greater than all before it, saved or not."""
+    first = sticky(1)[0].release
+    auditor = bounded()
+    for number in range(12):
+        assert auditor.extend(first.audited(number, PARAMS)).is_safe
+    assert auditor.n_releases == resumed(auditor).n_releases == 12
+    pages = auditor.saved(KEY)
+    assert len(pages["_continuity/_release_ids"]) < 20
+    every = frozenset(f"r{number:02d}" for number in range(12))
+    # As versions saved it that kept them all.
+    older = pages | {"_continuity/_release_ids": msgspec.msgpack.encode(["set", *sorted(every)])}
+    for saved in (pages, older):
+        for number in (11, 5, 12):
+            other = bounded()
+            other.resume_from(saved, KEY)
+            found = other.extend(first.audited(number, PARAMS)).violations
+            assert [each.kind for each in found] == ["release_repeated"] * (number < 12)
+            assert other.n_releases == 12 + (number == 12)
 
 
 def test_what_is_saved_names_nobody():

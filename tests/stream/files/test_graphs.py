@@ -3,6 +3,8 @@
 import gzip
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, Schema
 from ktsafe.errors import InvalidGraph
@@ -67,6 +69,68 @@ def test_bad_files_are_refused_by_line(tmp_path, vertices, edges, message):
     with pytest.raises(InvalidGraph, match=message) as caught:
         read(tmp_path, vertices, edges)
     assert "SECRET" not in str(caught.value)
+
+
+PEOPLE_FAULTS = {
+    "1 values for 4 columns": "p{}",
+    "5 values for 4 columns": "p{},20,f,well,SECRET",
+    "an id for the second time": "first,20,f,ill",
+    "no id": ",20,f,well",
+    "'age' is bucketed": "p{},SECRET,f,well",
+}
+TIES_FAULTS = {
+    "names a vertex that": "first,SECRET",
+    "1 values for 2 columns": "first",
+}
+
+
+@settings(
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    st.lists(st.sampled_from(["", *PEOPLE_FAULTS]), max_size=14),
+    st.lists(st.sampled_from(["", *TIES_FAULTS]), max_size=9),
+    st.booleans(),
+)
+def test_all_faults_are_told_at_once_by_line(tmp_path, people, ties, is_absent):
+    """Each kind with its first five lines and how many more; never what is in them."""
+    vertices = ["id,age,gender,health", "first,20,f,ill"]
+    vertices += [PEOPLE_FAULTS.get(x, "p{},20,f,well").format(i) for i, x in enumerate(people)]
+    edges = ["source,target", *(TIES_FAULTS.get(fault, "first,first") for fault in ties)]
+    sensitive = frozenset({"ill", "hvi"} if is_absent else {"ill"})
+    schema = Schema(("age", "gender"), "health", sensitive, {"age": (18.0,)})
+    expected = []
+    is_short = any("values" in fault for fault in people)
+    for name, rows, first in (("v.csv", people, 3), ("e.csv", ties, 2)):
+        for fault in filter(None, dict.fromkeys(rows)):
+            lines = [first + i for i, other in enumerate(rows) if other == fault]
+            # Whom the ends of ties mean is unknown where rows of people cannot be read.
+            if not (is_short and fault.startswith("names")):
+                more = f" and {len(lines) - 5} more" if lines[5:] else ""
+                plural = "s" if lines[1:] else ""
+                said = f"{name}, line{plural} {', '.join(map(str, lines[:5]))}{more}: "
+                expected.append((said, fault))
+    (tmp_path / "v.csv").write_text("\n".join(vertices) + "\n")
+    (tmp_path / "e.csv").write_text("\n".join(edges) + "\n")
+    n_faults = len(expected) + (is_absent and not is_short)
+    if not n_faults and not is_absent:
+        assert read_graph(tmp_path / "v.csv", tmp_path / "e.csv", schema).graph.n_vertices > 0
+        return
+    with pytest.raises(InvalidGraph) as caught:
+        read_graph(tmp_path / "v.csv", tmp_path / "e.csv", schema)
+    text = str(caught.value)
+    assert len(getattr(caught.value, "faults", [caught.value])) == n_faults
+    assert all(where in text and what in text.partition(where)[2] for where, what in expected)
+    assert "SECRET" not in text
+    assert ("hvi" in text) == (is_absent and not is_short)
+
+
+def test_faults_of_both_headers_are_told(tmp_path):
+    """All columns that are missing, of both files."""
+    with pytest.raises(InvalidGraph) as caught:
+        read(tmp_path, "gender\n", "a,b\n")
+    assert "no columns 'id', 'health'" in str(caught.value)
+    assert "no columns 'source', 'target'" in str(caught.value)
 
 
 def test_a_missing_file_is_named(tmp_path):

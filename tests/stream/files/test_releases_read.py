@@ -1,6 +1,8 @@
 """Reading releases: what is refused is named, file and all."""
 
+import csv
 import hashlib
+import io
 import json
 import os
 
@@ -9,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, InvalidParams, PrivacyParams, Schema
-from ktsafe.reader.plain_edges import plain_edges
+from ktsafe.reader.plain_tables import plain_columns, plain_edges
 from ktsafe.stream.cli import run_command
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.files import releases_write
@@ -88,6 +90,35 @@ def test_lines_that_are_not_plain_are_left_to_a_csv_reader(at, byte, ids):
         lines = [f"{ids[a]},{ids[b]}" for a, b in found.tolist()]
         assert "\n".join(["source,target", *lines, ""]).encode() == changed
     assert found is not None or (ids, changed) != (IDS, PLAIN)
+
+
+@given(
+    data=st.one_of(
+        st.lists(st.sampled_from(["a", "é", ",", "\n", "\r", '"', "\0", " ", "\u2028"])).map(
+            lambda letters: "".join(letters).encode()
+        ),
+        st.lists(st.sampled_from(["a,b,\n", ",x,é\n", "1,2,3\n", "4,5\n"])).map(
+            lambda lines: "".join(lines).encode()
+        ),
+        st.binary(max_size=20),
+    ),
+    header=st.sampled_from([["id", "a", "b"], ["id", "a"], ["id"], ["id", "a,b"], ["id", 'a"']]),
+)
+def test_plain_columns_are_what_a_csv_reader_reads(data, header):
+    """Whatever the bytes: what is not plain is left to it, and plain tables never are."""
+    data = (",".join(header) + "\n").encode() + data
+    found = plain_columns(data, header)
+    try:
+        text = io.TextIOWrapper(io.BytesIO(data), encoding="utf-8", newline="")
+        rows = list(csv.reader(text, strict=True))
+    except (csv.Error, UnicodeDecodeError):
+        rows = []
+    is_table = rows[:1] == [header] and {*map(len, rows)} == {len(header)}
+    if found is not None:
+        assert is_table
+        assert found == [[row[j] for row in rows[1:]] for j in range(len(header))]
+    is_plain = len(header) > 1 and data.endswith(b"\n") and not set(data) & set(b'"\r\0')
+    assert (found is not None) == (is_table and is_plain)
 
 
 def test_a_missing_file_is_said_to_be_missing(folder):

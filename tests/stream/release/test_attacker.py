@@ -7,11 +7,12 @@ import json
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
 
-from ktsafe import PrivacyParams
+from ktsafe import AttributedGraph, PrivacyParams
 from ktsafe.attacks import ATTACKS, Case, Result, ids_removed, run
 from ktsafe.generalization.quick_release import afresh
 from ktsafe.sequence import SequenceOptions
@@ -197,6 +198,104 @@ def test_an_attack_that_fails_costs_its_figures_only(monkeypatch: pytest.MonkeyP
     told = patient.attack(shown(small_case()), PARAMS, go_on)["attacks"]
     assert len(told["results"]) == 1
     assert told["unfinished"] == list(ATTACKS_TOLD[1:])
+
+
+def test_an_attack_beyond_the_budget_takes_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is ended in the middle of its work, without a word."""
+
+    def endless() -> list[Result]:
+        while True:
+            pass
+
+    attacks(monkeypatch, endless)
+    told = Attacker(AttackSettings(0.3)).attack(shown(small_case()), PARAMS, go_on)["attacks"]
+    assert told["unfinished"] == list(ATTACKS_TOLD[1:])
+    for thread in threading.enumerate():
+        if thread.name == "ktsafe-attacks":
+            thread.join(60.0)
+            assert not thread.is_alive()
+
+
+def test_figures_of_a_release_by_itself_stand_until_it_has_changed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """They are those of the release that they name, and only of one that was staged."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("one_hop", "changes"))
+    service, it = Attacker(PATIENT), small_case()
+    other = dataclasses.replace(it, original=it.original.subgraph(np.arange(60)[::-1]))
+
+    def told(case: Case, release_id: str, *, staged: bool = True) -> dict[str, Any]:
+        now = dataclasses.replace(shown(case), has_past=True, release_id=release_id)
+        found = service.attack(now, PARAMS, go_on)
+        service.end_build(staged=staged)
+        return found
+
+    def alone(found: dict[str, Any]) -> tuple[object, object]:
+        results = found["attacks"]["results"]
+        return [r for r in results if r["attack"].startswith("one_hop")], found["afresh"]
+
+    assert "of" not in told(it, "0", staged=False)["attacks"]
+    first, second, third = (told(it, name) for name in "123")
+    assert [found["attacks"].get("of") for found in (first, second, third)] == [None, "1", "1"]
+    assert alone(first) == alone(second) == alone(third)
+    assert len(second["attacks"]["results"]) > len(first["attacks"]["results"])
+    fourth = told(other, "4")
+    assert "of" not in fourth["attacks"]
+    assert alone(fourth) != alone(first)
+    assert told(other, "5")["attacks"]["of"] == "4"
+
+
+def test_figures_stand_for_a_few_releases_of_one_truth(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the releases show meanwhile."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("own_account",))
+    monkeypatch.setattr(attacker, "STANDS_FOR", 3)
+    service, it, of = Attacker(PATIENT), small_case(), []
+    cases = (it, dataclasses.replace(it, released=it.released.subgraph(np.arange(63)[::-1])))
+    for number in range(8):
+        now = dataclasses.replace(shown(cases[number % 2]), release_id=str(number))
+        of.append(service.attack(now, PARAMS, go_on)["attacks"].get("of"))
+        service.end_build(staged=True)
+    assert of == [None, "0", "0", None, "3", "3", None, "6"]
+
+
+def test_a_release_that_may_be_held_is_attacked_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No figure of a former release decides whether one is held."""
+    monkeypatch.setattr(attacker, "ATTACKS_TOLD", ("own_account",))
+    service = Attacker(AttackSettings(600.0, hold=True))
+    for _ in range(2):
+        assert "of" not in service.attack(shown(small_case()), PARAMS, go_on)["attacks"]
+        service.end_build(staged=True)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_what_has_changed_is_counted_by_names(seed: int) -> None:
+    """As by sets: of vertices with other values or none, and of edges, the greater share."""
+    rng = np.random.default_rng(seed)
+
+    def drawn() -> tuple[AttributedGraph, np.ndarray]:
+        kept = np.sort(rng.choice(40, rng.integers(38, 41), replace=False))
+        codes = np.where(rng.random((40, 3)) < 0.03, 1, 0)
+        codes[:2] = [[0] * 3, [1] * 3]
+        edges = [pair for pair in base if rng.random() > 0.02]
+        graph = graph_of(codes, np.array(edges)).subgraph(rng.permutation(kept))
+        return graph, kept
+
+    pairs = [(u, v) for u in range(40) for v in range(u)]
+    base = [pairs[i] for i in rng.choice(len(pairs), 120, replace=False)]
+    graphs = []
+    for _ in range(2):
+        graph, kept = drawn()
+        names = rng.permutation(kept)
+        graphs.append((graph, names))
+
+    def facts(graph: AttributedGraph, names: np.ndarray) -> tuple[set[Any], set[Any]]:
+        people = {(int(names[v]), *graph.values(v).values()) for v in range(len(names))}
+        return people, {frozenset(names[[u, v]].tolist()) for u, v in graph.edges.tolist()}
+
+    (people, edges), (people_now, edges_now) = (facts(*each) for each in graphs)
+    lost = 1 - len(people & people_now) / max(len(people), len(people_now))
+    changed = len(edges ^ edges_now) / max(len(edges), len(edges_now))
+    assert attacker.share_changed(*graphs) == pytest.approx(max(lost, changed))
 
 
 def test_a_service_that_stops_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,6 +10,7 @@ import pytest
 
 from ktsafe.connectors.errors import SinkConflict
 from ktsafe.sequence import SequenceOptions
+from ktsafe.stream.maintenance.disclosures import marker, noted
 from ktsafe.stream.maintenance.erasure import erase_everywhere
 from tests.stream.service.simulation import World, event
 
@@ -94,6 +95,27 @@ def test_whom_a_command_erased_stays_erased(whole, tmp_path):
     assert store.ledger.erased() == []
     manifests = [json.loads(text) for text in world.digests().values()]
     assert len({len(manifest["cut"]) for manifest in manifests}) == 1
+
+
+def test_a_withdrawal_newer_than_the_backup_is_noted(whole, tmp_path):
+    """Also that of a release which the backup lacks; once deleted, none of them is sent again."""
+    world = whole.restored(tmp_path, 4)
+    there = world.releases
+    ids = sorted(there.releases)
+    why = marker(ids[3], "2026-01-01T00:00:00Z", "It names people.")
+    there.withdrawn |= {ids[1]: b"damaged", ids[3]: why}
+    world.run(stopping=lambda: world.open_store().ledger.last().index >= 4)
+    found = {release_id: noted(tmp_path / "audit" / release_id) for release_id in ids}
+    assert [[each.withdrawn for each in found[release_id]] for release_id in ids] == [
+        [],
+        ["the reason cannot be read."],
+        [],
+        ["It names people."],
+    ]
+    assert found[ids[3]][0].time == "2026-01-01T00:00:00Z"
+    del there.releases[ids[3]]
+    world.run()
+    assert sorted(there.releases) == sorted(set(whole.world.releases.releases) - {ids[3]})
 
 
 @pytest.mark.parametrize("name", ["manifest.json", "vertices.csv"])
