@@ -7,8 +7,8 @@ from ktsafe.lazy import loads
 if TYPE_CHECKING:
     from ktsafe.sequence.cost_figures import Figures
     from ktsafe.sequence.memory.graph_changes import Changes, changes_between
-    from ktsafe.sequence.memory.pages import SequenceCorrupted
     from ktsafe.sequence.memory.sequence_options import SequenceOptions
+    from ktsafe.sequence.memory.state import SequenceCorrupted
     from ktsafe.sequence.sequence import Released, SequenceEngine
     from ktsafe.sequence.step import Step
 
@@ -28,7 +28,7 @@ __getattr__ = loads(
     {
         "ktsafe.sequence.cost_figures": ("Figures",),
         "ktsafe.sequence.memory.graph_changes": ("Changes", "changes_between"),
-        "ktsafe.sequence.memory.pages": ("SequenceCorrupted",),
+        "ktsafe.sequence.memory.state": ("SequenceCorrupted",),
         "ktsafe.sequence.memory.sequence_options": ("SequenceOptions",),
         "ktsafe.sequence.sequence": ("Released", "SequenceEngine"),
         "ktsafe.sequence.step": ("Step",),

@@ -34,18 +34,42 @@ def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
     NotKTSafe
         If the certificate does not hold for one of them.
     """
-    params = spec.params
-    known = state.places.members
-    cohorts = [known[label] for label in sorted(labels) if label in known]
+    cohorts = checked_members(state, spec, labels)
     if not cohorts:
         return
     places = np.concatenate(cohorts)
     sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
     starts = np.cumsum(sizes) - sizes
-    if (sizes < params.group_size_min).any():
+    first = np.repeat(starts, sizes)
+    width = len(state.codes.classes)
+    # Whole cohorts, as many as have so many counts together.
+    batch = np.cumsum(sizes) * width // CELLS_MAX
+    for group in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(batch)) + 1):
+        part = slice(starts[group[0]], starts[group[-1]] + sizes[group[-1]])
+        _check_locations(state, places[part], first[part] - starts[group[0]], width)
+
+
+def checked_members(
+    state: State, spec: SequenceSpec, labels: Iterable[int]
+) -> list[NDArray[np.int64]]:
+    """Return the places of those of the given cohorts that there are, by ascending label.
+
+    Raises
+    ------
+    NotKTSafe
+        If a cohort is not large enough, harmless enough, of one age and of one class.
+    """
+    known = state.places.members
+    cohorts = [known[label] for label in sorted(labels) if label in known]
+    if not cohorts:
+        return []
+    places, alpha = np.concatenate(cohorts), spec.params.alpha
+    sizes = np.array([len(members) for members in cohorts], dtype=np.int64)
+    starts = np.cumsum(sizes) - sizes
+    if (sizes < spec.params.group_size_min).any():
         raise NotKTSafe("A cohort has too few members.")
     ever = np.add.reduceat(state.places.ever[places], starts)
-    if (ever * params.alpha.denominator > sizes * params.alpha.numerator).any():
+    if (ever * alpha.denominator > sizes * alpha.numerator).any():
         raise NotKTSafe("A cohort has too many sensitive members.")
     first = np.repeat(starts, sizes)
     # A part of a cohort is as old as the cohort; members are added to none.
@@ -55,17 +79,7 @@ def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
     ):
         if (values != values[first]).any():
             raise NotKTSafe(f"The members of a cohort {how}.")
-    width = len(state.codes.classes)
-    # Whole cohorts, as many as have so many counts together.
-    batch = np.cumsum(sizes) * width // CELLS_MAX
-    for group in np.split(np.arange(len(sizes)), np.flatnonzero(np.diff(batch)) + 1):
-        part = slice(starts[group[0]], starts[group[-1]] + sizes[group[-1]])
-        _check_locations(state, places[part], first[part] - starts[group[0]], width)
-
-
-def is_one(values: NDArray[np.int64]) -> bool:
-    """Whether all of some values are equal."""
-    return bool((values == values[0]).all())
+    return cohorts
 
 
 def _check_locations(

@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from ktsafe.graph import AttributedGraph, Schema
 from ktsafe.params import PrivacyParams
 from ktsafe.sequence import cost_figures
-from ktsafe.sequence.memory import pages
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
-from ktsafe.sequence.memory.state import State
+from ktsafe.sequence.memory.state import GONE_PAGES, State, state_from_pages, state_pages
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.step import EXACT, Step, StepPolicy, make_release
 
@@ -210,7 +209,7 @@ class SequenceEngine:
 
     def to_pages(self) -> dict[str, bytes]:
         """Return the whole state as named pages."""
-        return dict(pages.state_pages(self._state, self._fixed()))
+        return dict(state_pages(self._state, self._fixed()))
 
     def changed_pages(self) -> dict[str, bytes | None]:
         """Return the pages that differ from what was last marked as saved, None if one goes.
@@ -219,9 +218,9 @@ class SequenceEngine:
         """
         digests: dict[str, bytes] = {}
         changed: dict[str, bytes | None] = {
-            name: None for name in self._saved if name.startswith(pages.GONE)
+            name: None for name in self._saved if name.startswith(GONE_PAGES)
         }
-        for name, page in pages.state_pages(self._state, self._fixed()):
+        for name, page in state_pages(self._state, self._fixed()):
             digests[name] = _digest(page)
             if digests[name] != self._saved.get(name):
                 changed[name] = page
@@ -261,7 +260,7 @@ class SequenceEngine:
         SequenceCorrupted
             If pages are missing or do not fit each other.
         """
-        state, fixed = pages.state_from_pages(saved)
+        state, fixed = state_from_pages(saved)
         schema = Schema(
             tuple(fixed["schema"]["quasi_identifiers"]),
             fixed["schema"]["sensitive"],

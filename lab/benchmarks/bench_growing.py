@@ -4,29 +4,35 @@
         [--each]
         [--data FOLDER --name ldbc-snb-sf0.1 [--days 0] [--begin 0] [--end 0] [--without born]]
         [--data FOLDER --churn cora [--share 0.01] [--releases 50]]
-        [--set next_edges.YOUNG=0,renewal.EARLY=1]
+        [--set ties.next_edges.YOUNG=0,ties.renewal.EARLY=1]
+    python -m lab.benchmarks.bench_growing --ablate FOLDER [--feeds demo,cora]
+        [--only raises,"groups move"]
 
 Feeds: the network of `ktsafe demo`, a data set with events, a data set of which a share of the ties
 changes in each slot, or a small synthetic network that grows from nothing. Slots are calendar
 months, or as many days; those before `--begin` are skipped, so that the first release is of the
 network as grown by then. Every release is judged by the independent auditor, for w = all with
-cover. `--set` changes constants of `ktsafe.sequence`, to see what each brings.
+cover. `--set` changes constants of `ktsafe.sequence`. `--ablate` takes out one part of the
+mechanism after another, or sets an option, on the feeds `ABLATED` of a folder of data sets
+(`lab.benchmarks.sequences.ablations`); nothing is audited then.
 
 Columns are those of `lab.benchmarks.sequences.history`: F1 over all releases, in the last one, of
 the latest graph; cost over the ties, mean and worst; share of conclusions that are wrong by more
 than 20%, mean and last; new ties shown after 1, 4 and 8 releases over
 older ones; ended ties still shown after 8; newcomers shown; the age AUC; net guesses over two
-releases and over all; core milliseconds of a release without its audit.
+releases and over all; people named after denoising the last release; core milliseconds of a
+release without its audit.
 """
 
 from __future__ import annotations
 
 import argparse
-import importlib
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import get_args
+from statistics import mean
+from typing import Final, get_args
 
 import numpy as np
 
@@ -35,12 +41,30 @@ from ktsafe.options import Aim
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence.memory.graph_changes import changes_between
 from ktsafe.sequence_audit import AuditedRelease, Promise, SequenceAuditor
+from lab.benchmarks.sequences.ablations import PEOPLE, TIES, Changed, changed, options_of
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded, synthetic
 from lab.benchmarks.sequences.history import History
 from tests.feeds import Slot, slots_of
 
-PLACES = {"births": "people"}
-"""Where in `ktsafe.sequence` modules are that do not lie in `ties`, for `--set`."""
+LDBC = ["--name", "ldbc-snb-sf0.1"]
+ABLATED: Final = {
+    "demo": (["--demo", "2000"], 3),
+    "ldbc from 24 two attributes": ([*LDBC, "--begin", "24", "--without", "born"], 1),
+    "ldbc from 24": ([*LDBC, "--begin", "24"], 1),
+    "ldbc from 0": (LDBC, 1),
+    "cora": (["--churn", "cora", "--releases", "25"], 1),
+    "fb-reed98": (["--churn", "fb-reed98", "--releases", "16"], 1),
+    "collegemsg": (["--name", "collegemsg", "--days", "14"], 1),
+}
+"""By feed what it is asked for with, and how many seeds."""
+
+PARTS: Final = {"cora": TIES, "fb-reed98": TIES, "collegemsg": PEOPLE}
+"""Where only ties change, what publishes people changes nothing; elsewhere all parts do."""
+
+HEADER: Final = (
+    "releases    F1  last latest  cost worst wrong  last  new1  new4  new8 ended people   age"
+    " guess2 guess denois    ms refused"
+)
 
 
 def main() -> int:
@@ -61,29 +85,68 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=1)
     parser.add_argument("--set", default="", help="constants to change: module.NAME=value,...")
     parser.add_argument("--each", action="store_true", help="print every release")
+    parser.add_argument("--ablate", type=Path, help="folder of data sets: print what parts bring")
+    parser.add_argument("--feeds", default=",".join(ABLATED), help="separated by commas")
+    parser.add_argument("--only", default="", help="parts to take out, separated by commas")
     a = parser.parse_args()
-    set_constants(a.set)
+    if a.ablate:
+        return _ablated(parser, a)
     options = SequenceOptions(max_age=a.max_age, aim=a.aim)
-    print(
-        "seed releases    F1  last latest  cost worst wrong  last  new1  new4  new8 ended people "
-        "  age guess2 guess    ms refused"
-    )
+    print(f"seed {HEADER}")
     slots: list[Slot] = []
     refused = 0
     for seed in range(a.seeds):
         if a.demo or a.churn or not slots:
             slots = _slots(a, seed)
-        refused += follow(slots, options, seed, each=a.each)
+        with changed(numbers(a.set)):
+            refused += follow(slots, options, seed, each=a.each)
     return refused
 
 
-def set_constants(wanted: str) -> None:
-    """Change constants of the mechanism, given as module.NAME=value."""
-    for each in filter(None, wanted.split(",")):
-        name, value = each.split("=")
-        short, constant = name.split(".")
-        module = importlib.import_module(f"ktsafe.sequence.{PLACES.get(short, 'ties')}.{short}")
-        setattr(module, constant, type(getattr(module, constant))(float(value)))
+def numbers(wanted: str) -> dict[str, float]:
+    """Return constants of the mechanism by name, given as name=value, separated by commas."""
+    parts = (each.split("=") for each in filter(None, wanted.split(",")))
+    return {name: float(value) for name, value in parts}
+
+
+def _ablated(parser: argparse.ArgumentParser, given: argparse.Namespace) -> int:
+    """Print the means of all figures for each feed and each part that is taken out of it."""
+    wanted = [name for name in given.only.split(",") if name]
+    print(f"feed | without, or with | {HEADER}", flush=True)
+    for feed in given.feeds.split(","):
+        asked, seeds = ABLATED[feed]
+        a = parser.parse_args([*asked, "--data", str(given.ablate)])
+        slots = [_slots(a, seed) for seed in range(seeds if a.demo or a.churn else 1)]
+        parts: dict[str, Changed] = {"as it is": {}, **PARTS.get(feed, TIES | PEOPLE)}
+        for name in wanted or parts:
+            if name not in parts:
+                continue
+            options = SequenceOptions(**options_of(parts[name]))
+            with changed(parts[name]):
+                found = [
+                    published(slots[seed % len(slots)], options, seed, is_audited=False)
+                    for seed in range(seeds)
+                ]
+            rows = [_numbers_of(*each) for each in found]
+            print(f"{feed} | {name} | {_means(rows)}", flush=True)
+    return 0
+
+
+def _numbers_of(history: History, refused: int, seconds: float) -> list[float | None]:
+    n = len(history.slots)
+    return [n, *history.figures().values(), 1000 * seconds / n, refused]
+
+
+def _means(rows: list[list[float | None]]) -> str:
+    """Return the mean of each column, as text; of what is counted in no row a dash."""
+
+    def texts() -> Iterator[str]:
+        for column in zip(*rows, strict=True):
+            known = [value for value in column if value is not None]
+            yield f"{mean(known):5.3f}" if known else "    -"
+
+    n, *figures, ms, refused = texts()
+    return " ".join((f"{float(n):8.0f}", *figures, f"{float(ms):5.0f}", f"{float(refused):7.2f}"))
 
 
 def _slots(a: argparse.Namespace, seed: int) -> list[Slot]:
@@ -104,15 +167,13 @@ def follow(slots: list[Slot], options: SequenceOptions, seed: int, *, each: bool
             f"{seed:4} {i:8} {slot.f1:.3f}        {slot.f1_latest:.3f} {slot.cost:.3f}  "
             f"{len(slot.people):,} people {len(slot.truth):,} ties {len(slot.shown):,} edges"
         )
-    figures = " ".join(
-        "    -" if value is None else f"{value:5.3f}" for value in history.figures().values()
-    )
-    ms = 1000 * seconds / len(slots)
-    print(f"{seed:4} {len(slots):8} {figures} {ms:5.0f} {refused:7}", flush=True)
+    print(f"{seed:4} {_means([_numbers_of(history, refused, seconds)])}", flush=True)
     return refused
 
 
-def published(slots: list[Slot], options: SequenceOptions, seed: int) -> tuple[History, int, float]:
+def published(
+    slots: list[Slot], options: SequenceOptions, seed: int, *, is_audited: bool = True
+) -> tuple[History, int, float]:
     """Publish all slots; return what was shown, releases that the auditor refused, core seconds.
 
     The seconds are those of the mechanism alone.
@@ -130,8 +191,8 @@ def published(slots: list[Slot], options: SequenceOptions, seed: int) -> tuple[H
             began = time.process_time()
             sequence.advance(changes, rng)
             spent += time.process_time() - began
-        release = released(sequence)
-        refused += len(release.ids) > 0 and not auditor.extend(release).is_safe
+        release = released(sequence) if is_audited else None
+        refused += bool(release and release.ids) and not auditor.extend(release).is_safe
         history.add(sequence, graph, keys)
     sequence.check()
     return history, refused, spent

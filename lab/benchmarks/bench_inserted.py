@@ -19,7 +19,7 @@ import argparse
 import hashlib
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,6 +31,7 @@ from ktsafe.attacks.common.history import History
 from ktsafe.attacks.common.result import Result, inside_result
 from ktsafe.attacks.membership_of_vertices import membership_of_vertices
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions, changes_between
+from ktsafe.sequence.memory.sequence_options import Births
 from ktsafe.stream.files.releases_write import random_ids
 from lab.benchmarks.bench_anonymize import from_folder
 
@@ -136,12 +137,10 @@ def case_of(sequence: SequenceEngine) -> Case:
     return Case(truth, released.graph, behind)
 
 
-def came_and_went(
-    seed: int, *, births: Literal["withhold", "pad"] = "pad", real_floor: int | None = None
-) -> dict[str, Result]:
+def came_and_went(seed: int, births: Births = "pad") -> dict[str, Result]:
     """Return what arrivals and departures tell in a network with much coming and going."""
     rng, names = np.random.default_rng(seed), {}
-    options = SequenceOptions(births=births, birth_wait_max=1, real_floor=real_floor)
+    options = SequenceOptions(births=births, birth_wait_max=1)
     sequence: SequenceEngine | None = None
     cases, ids, persons = [], [], []
     for graph, keys in turnover(seed):
@@ -275,10 +274,10 @@ def on_made_up_networks() -> None:
         digest.update(repr([round(a, 6) for a in areas]).encode())
         print(f"  detector, {name} {np.mean(areas):.2f} ({min(areas):.2f} to {max(areas):.2f})")
     print(f"a network in which an eighth come and go, k = {TURNOVER_PARAMS.k}, seed 0")
-    for how in ({"births": "withhold"}, {"births": "pad"}, {"births": "pad", "real_floor": 3}):
-        results = came_and_went(0, **how).values()
+    for births in get_args(Births):
+        results = came_and_went(0, births).values()
         digest.update(repr([(r.attack, round(r.value, 6)) for r in results]).encode())
-        print(" ", how)
+        print(f"  births = {births}")
         for r in results:
             figures = {name: round(x, 3) for name, x in r.figures.items()}
             print(f"    {r.attack:<19} {r.value:.3f} ({r.low:.3f} to {r.high:.3f}) {figures}")

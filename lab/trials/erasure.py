@@ -1,6 +1,6 @@
 """Erasure at scale: a tenth of a network leaves over ten releases, and the disk is searched.
 
-    python -m lab.trials.erasure DATA/cora [--seeds N] [--sequence 'real_floor = 5']
+    python -m lab.trials.erasure DATA/cora [--seeds N] [--sequence 'sybil_margin = 0']
 
 People get random ids, and the network goes through `ktsafe run` as a file, w = all. Before each of
 ten releases after the first one 1% of the people are deleted by event. A trial fails if afterwards

@@ -1,6 +1,6 @@
 """Whether sequences follow their networks: each figure beside its bar.
 
-    python -m lab.trials.following DATA [--only demo,cora] [--seeds 3] [--set renewal.EARLY=1]
+    python -m lab.trials.following DATA [--only demo,cora] [--seeds 3] [--set ties.renewal.EARLY=1]
 
 A line for each run of `RUNS`, figure and bar of `BARS`: the value of each seed, and whether their
 mean keeps the bar. Most runs drive a sequence without the service, as
@@ -35,8 +35,9 @@ from typing import Any, Final
 
 import ktsafe.sequence
 from ktsafe.sequence import SequenceOptions
-from lab.benchmarks.bench_growing import published, set_constants
+from lab.benchmarks.bench_growing import numbers, published
 from lab.benchmarks.bench_sequence import power_law, sequence_of
+from lab.benchmarks.sequences.ablations import changed
 from lab.benchmarks.sequences.growing_feeds import churned, demo_slots, recorded
 from lab.trials import departures, sequences
 from lab.trials.sequence_figures import private_audits, promise_kept
@@ -115,7 +116,6 @@ def main() -> int:
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--set", default="", help="constants to change, as in bench_growing")
     given = parser.parse_args()
-    set_constants(given.set)
     wanted = [name for name in given.only.split(",") if name]
     refused = 0.0
     print("run | figure | bar | by seed | mean keeps it", flush=True)
@@ -123,7 +123,8 @@ def main() -> int:
         if wanted and not any(name.startswith(start) for start in wanted):
             continue
         run, is_drawn = RUNS[name]
-        found = [run(given.data, seed) for seed in range(given.seeds if is_drawn else 1)]
+        with changed(numbers(given.set)):
+            found = [run(given.data, seed) for seed in range(given.seeds if is_drawn else 1)]
         refused += sum(each.get("refused") or 0 for each in found)
         for line in _lines(name, found):
             print(line, flush=True)

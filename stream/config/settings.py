@@ -242,6 +242,7 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         With the table and key at fault, and what would be right.
     """
     refuse_secrets(document, name)
+    document = _without_former(document, name)
     try:
         decoded = configuration_type(Config, BUILT_IN, document)
         config: Config = msgspec.convert(document, decoded)
@@ -283,6 +284,17 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
         anonymize=anonymize,
         slots=slots,
     )
+
+
+def _without_former(document: dict[str, Any], name: str) -> dict[str, Any]:
+    """Return a configuration without options of sequences that are no more."""
+    table = document.get("sequence")
+    if not isinstance(table, dict):
+        return document
+    try:
+        return {**document, "sequence": SequenceOptions.without_former(table)}
+    except InvalidParams as error:
+        raise ConfigError(f"{name}: {error.message}", hint=error.hint) from error
 
 
 def _check_together(config: Config, name: str) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe import sequence as linked
-from ktsafe.sequence.memory.pages import META
+from ktsafe.sequence.memory.state import META
 from ktsafe.state.changes import Stamp, VertexDelete
 from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted

@@ -19,7 +19,7 @@ from ktsafe.errors import NotKTSafe
 from ktsafe.sequence import Released, SequenceEngine
 from ktsafe.sequence.aligned.groups import publish_ready
 from ktsafe.sequence.aligned.orbits import following, shift_of, show_what_is_half_true
-from ktsafe.sequence.gate import is_one
+from ktsafe.sequence.gate import checked_members
 from ktsafe.sequence.memory.column_table import NOBODY, distinct
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
@@ -50,18 +50,10 @@ def check(state: State, spec: SequenceSpec, labels: Iterable[int]) -> None:
     NotKTSafe
         If the certificate does not hold for one of them.
     """
-    params, places = spec.params, state.places
-    known = places.members
-    cohorts = [known[label] for label in sorted(labels) if label in known]
-    for members in cohorts:
-        if len(members) != spec.forming.group_size_min:
-            raise NotKTSafe("A group has too few places or too many.")
-        if not (is_one(places.born[members]) and is_one(places.cls[members])):
-            raise NotKTSafe("The places of a group differ in age or class.")
-        ever = int(places.ever[members].sum())
-        if ever * params.alpha.denominator > len(members) * params.alpha.numerator:
-            raise NotKTSafe("A group has too many sensitive members.")
-    here = np.concatenate([np.zeros(0, dtype=np.int64), *cohorts])
+    groups = checked_members(state, spec, labels)
+    if any(len(members) != spec.forming.group_size_min for members in groups):
+        raise NotKTSafe("A group has too few places or too many.")
+    here = np.concatenate([np.zeros(0, dtype=np.int64), *groups])
     position, others, _ = state.edges.around(here)
     # As many places of a group have as many edges: if each goes to one, all are gone to.
     shifted = following(state, np.column_stack((here[position], others)))

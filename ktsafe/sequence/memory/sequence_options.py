@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import dataclasses
-from fractions import Fraction
-from typing import Literal, get_args
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Final, Literal, Self, get_args
 
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Aim, Effort
-from ktsafe.params import LATER, Mapped, exact
+from ktsafe.params import LATER, Mapped
 
 Births = Literal["withhold", "pad"]
 QiChange = Literal["hold", "rebirth"]
+
+FORMER: Final = MappingProxyType({"alpha_reserve": "0", "real_floor": None})
+"""Options that are no more, each with its default. A sequence that had it goes on."""
 
 
 @dataclasses.dataclass(frozen=True, slots=True)
@@ -30,12 +34,6 @@ class SequenceOptions(Mapped):
     qi_change:
         "hold": the old quasi-identifier stays published until a group of one cohort moves to the
         same new one. "rebirth": the person leaves its place at once and joins anew.
-    alpha_reserve:
-        Share of alpha that cohorts leave free when they are formed, for later sensitive updates.
-    real_floor:
-        A cohort with fewer real members, but some, is retired: its people are published anew. Who
-        links both lives of one of them finds fewer than k candidates, and the auditor does.
-        None: no cohort is retired; the audit tells how many of a cohort are people.
     effort:
         How hard the first release is searched; what it saves is saved for ever.
     max_age:
@@ -49,16 +47,11 @@ class SequenceOptions(Mapped):
     birth_wait_max: int = 12
     births: Births = "withhold"
     qi_change: QiChange = "hold"
-    alpha_reserve: Fraction = Fraction(0)
-    real_floor: int | None = None
     effort: Effort = "balanced"
     max_age: int = dataclasses.field(default=12, metadata=LATER)
     aim: Aim = dataclasses.field(default="balanced", metadata=LATER)
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "alpha_reserve", exact(self.alpha_reserve, "alpha_reserve"))
-        if not 0 <= self.alpha_reserve < 1:
-            raise InvalidParams("alpha_reserve must be at least 0 and below 1.")
         for name, known in (
             ("births", get_args(Births)),
             ("qi_change", get_args(QiChange)),
@@ -67,11 +60,37 @@ class SequenceOptions(Mapped):
         ):
             if getattr(self, name) not in known:
                 raise InvalidParams(f"{name} must be one of {', '.join(known)}.")
-        for name in ("sybil_margin", "birth_wait_max", "real_floor"):
+        for name in ("sybil_margin", "birth_wait_max"):
             value = getattr(self, name)
-            if name == "real_floor" and value is None:
-                continue
             if isinstance(value, bool) or not isinstance(value, int) or value < 0:
                 raise InvalidParams(f"{name} must be a whole number of at least 0.")
         if isinstance(self.max_age, bool) or not isinstance(self.max_age, int) or self.max_age < 2:
             raise InvalidParams("max_age must be a whole number of at least 2.")
+
+    def to_fixed(self) -> dict[str, Any]:
+        """Return what a sequence fixes: see `Mapped.to_fixed`. Former options were at default."""
+        return {**super(SequenceOptions, self).to_fixed(), **FORMER}
+
+    @classmethod
+    def from_mapping(cls, mapping: Mapping[str, Any]) -> Self:
+        """Build them from what `to_mapping` wrote, in this version or in an older one."""
+        return super(SequenceOptions, cls).from_mapping(cls.without_former(mapping))
+
+    @staticmethod
+    def without_former(mapping: Mapping[str, Any]) -> dict[str, Any]:
+        """Return options without those that are no more, if they are at their defaults.
+
+        Raises
+        ------
+        InvalidParams
+            If one of them is not: no sequence can go on with it.
+        """
+        for name, default in FORMER.items():
+            if str(mapping.get(name, default)) != str(default):
+                msg = f"sequence.{name} is no option any more."
+                hint = (
+                    "A sequence that was begun with it goes on in the version that began it only. "
+                    "Remove the key and begin a new sequence with `ktsafe rebase`."
+                )
+                raise InvalidParams(msg, hint=hint)
+        return {name: value for name, value in mapping.items() if name not in FORMER}

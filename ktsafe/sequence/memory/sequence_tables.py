@@ -160,6 +160,22 @@ class TableOfState(PairTable):
         vars(twin).update(_state=state)
         return twin
 
+    @property
+    def between(self) -> RowsOfPairs:
+        """The rows of what lies between two published classes."""
+        return self.derived("between", self._stamp_of_pairs(), self._between)
+
+    def class_pairs(self, pairs: Numbers) -> Numbers:
+        """Return the published classes of the ends of pairs, ascending; -1 of withheld people."""
+        return self._state.places.class_pairs(pairs)
+
+    def _stamp_of_pairs(self) -> tuple[int, ...]:
+        return self.stamp(self.columns[0]) + self._state.places.stamp("cls")
+
+    def _between(self) -> RowsOfPairs:
+        rows = self.used()
+        return RowsOfPairs(by_classes(self.class_pairs(self.pairs(rows)), rows))
+
 
 class ReleasedEdgeTable(TableOfState):
     """What is released.
@@ -181,13 +197,6 @@ class ReleasedEdgeTable(TableOfState):
     high: Numbers
     is_true: Numbers
     began: Numbers
-
-    @property
-    def between(self) -> RowsOfPairs:
-        """The edges between two classes."""
-        places = self._state.places
-        stamps = self.stamp("low") + places.stamp("cls")
-        return self.derived("between", stamps, lambda: self._between(places))
 
     @property
     def n_inserted(self) -> Counter[Tie]:
@@ -224,7 +233,7 @@ class ReleasedEdgeTable(TableOfState):
 
     def label(self, rows: Numbers, what: int) -> None:
         """Note whether edges are true ties; nothing visible happens."""
-        classes = self._state.places.class_pairs(self.pairs(rows))
+        classes = self.class_pairs(self.pairs(rows))
         for pair, inside in by_classes(classes, rows):
             self._state.current.note_change(pair, len(inside))
         self.write(rows, is_true=what)
@@ -232,12 +241,8 @@ class ReleasedEdgeTable(TableOfState):
     def _touch(self, ends: Numbers) -> None:
         self._state.current.touched.update(distinct(self._state.places.cohort[ends]).tolist())
 
-    def _between(self, places: PlaceTable) -> RowsOfPairs:
-        rows = self.used()
-        return RowsOfPairs(by_classes(places.class_pairs(self.pairs(rows)), rows))
-
     def _counted(self, what: str, *labels: int) -> Counter[Tie]:
-        stamps = self.stamp("low", "is_true") + self._state.places.stamp("cls")
+        stamps = self._stamp_of_pairs() + self.stamp("is_true")
         is_one = np.zeros(len((FALSE, TRUE, RESIDUAL, ENDED)), dtype=np.bool_)
         is_one[list(labels)] = True
         return self.derived(what, stamps, lambda: _sums(self.between, is_one[self.is_true]))
@@ -263,14 +268,9 @@ class HiddenTieTable(TableOfState):
     began: Numbers
 
     @property
-    def between(self) -> RowsOfPairs:
-        """The ties between two published classes of which no end is withheld."""
-        return self.derived("between", self._stamps_between(), self._between)
-
-    @property
     def n_young(self) -> Counter[Tie]:
         """For two classes how many of those began after the cohorts of their ends were formed."""
-        return self.derived("n_young", self._stamps_between(), self._n_young)
+        return self.derived("n_young", self._stamp_of_pairs(), self._n_young)
 
     def hold(self, ties: Numbers, began: int | Numbers) -> None:
         """Hold ties back, between rows of people: shape (x, 2)."""
@@ -285,17 +285,12 @@ class HiddenTieTable(TableOfState):
             self._state.current.note_opened(classes, len(inside))
             self.write(inside, since=self._state.current.number)
 
-    def class_pairs(self, ties: Numbers) -> Numbers:
+    def class_pairs(self, pairs: Numbers) -> Numbers:
         """Return the published classes of the ends of ties, ascending; -1 of withheld people."""
-        return self._state.places.class_pairs(self._state.people.place[ties])
+        return super().class_pairs(self._state.people.place[pairs])
 
-    def _stamps_between(self) -> tuple[int, ...]:
-        places, people = self._state.places, self._state.people
-        return self.stamp("first") + people.stamp("place") + places.stamp("cls")
-
-    def _between(self) -> RowsOfPairs:
-        rows = self.used()
-        return RowsOfPairs(by_classes(self.class_pairs(self.pairs(rows)), rows))
+    def _stamp_of_pairs(self) -> tuple[int, ...]:
+        return super()._stamp_of_pairs() + self._state.people.stamp("place")
 
     def _n_young(self) -> Counter[Tie]:
         born = np.append(self._state.places.born, NEVER)
@@ -320,17 +315,6 @@ class ClearedEdgeTable(TableOfState):
     low: Numbers
     high: Numbers
     was_true: Numbers
-
-    @property
-    def between(self) -> RowsOfPairs:
-        """The edges between two classes."""
-        places = self._state.places
-        stamps = self.stamp("low") + places.stamp("cls")
-        return self.derived("between", stamps, lambda: self._between(places))
-
-    def _between(self, places: PlaceTable) -> RowsOfPairs:
-        rows = self.used()
-        return RowsOfPairs(by_classes(places.class_pairs(self.pairs(rows)), rows))
 
     def remember(self, ends: Numbers, were_true: NDArray[np.bool_]) -> None:
         """Note what a pair of classes shows, which will be shown no longer."""

@@ -2,16 +2,21 @@
 
 Tables share their columns with the copy until they are written (`column_table`), and what is
 derived of them is found by sorting. To keep a state is to keep that release; nothing is undone.
+
+A state is saved as named pages: `meta` is JSON (what is fixed, counters, classes and categories);
+every other page holds up to `ROWS_PER_PAGE` rows of one table, little-endian int64.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+import json
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.errors import KtsafeError
 from ktsafe.graph import AttributedGraph, Schema, edge_keys
 from ktsafe.sequence.memory.codes import Codes
 from ktsafe.sequence.memory.column_table import NEVER, NOBODY, ColumnTable, Numbers, among
@@ -29,6 +34,18 @@ from ktsafe.sequence.memory.sequence_tables import (
     Tie,
 )
 from ktsafe.sequence.memory.waiting_tree import WaitingTree
+
+META = "meta"
+VERSION = 7
+OLDER = (6, 5)
+"""In version 6 the kt-tree of waiting people was saved, too. In version 5 ties had no beginning,
+and no pair of classes the release in which it was planned."""
+GONE_PAGES = ("kt_nodes/", "kt_pivots/", "kt_members/")
+"""Pages of version 6 and before that are not kept."""
+
+
+class SequenceCorrupted(KtsafeError):
+    """The pages of a sequence are not what was saved."""
 
 
 class EdgeList:
@@ -312,3 +329,44 @@ class State:
         published: list[int] = self.places.published[gone].tolist()
         self.places.free(gone)
         return published
+
+
+def state_pages(state: State, fixed: Mapping[str, Any]) -> Iterator[tuple[str, bytes]]:
+    """Yield name and bytes of all pages."""
+    meta = {
+        "version": VERSION,
+        "fixed": fixed,
+        **state.meta(),
+        "rows": {table.name: table.n for table in state.tables},
+    }
+    yield META, json.dumps(meta, sort_keys=True).encode()
+    for table in state.tables:
+        yield from table.pages()
+
+
+def state_from_pages(pages: Mapping[str, bytes]) -> tuple[State, dict[str, Any]]:
+    """Return the state and what is fixed.
+
+    Raises
+    ------
+    SequenceCorrupted
+        If pages are missing or do not fit each other.
+    """
+    try:
+        meta = json.loads(pages[META])
+        if meta["version"] not in {VERSION, *OLDER}:
+            raise ValueError
+        are_older = meta["version"] == OLDER[-1]
+        state = State(len(meta["categories"]))
+        for table in state.tables:
+            names = sorted(name for name in pages if name.startswith(f"{table.name}/"))
+            table.load([pages[name] for name in names], are_older=are_older)
+            if table.n != meta["rows"][table.name]:
+                raise ValueError
+        state.take(meta)
+    except (KeyError, ValueError, TypeError, IndexError) as error:
+        raise SequenceCorrupted(
+            "The saved state of the sequence is damaged.",
+            hint="Restore it from a backup, or begin a new sequence.",
+        ) from error
+    return state, meta["fixed"]

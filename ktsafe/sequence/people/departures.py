@@ -39,19 +39,6 @@ def leave_places(context: StepContext, rows: NDArray[np.int64]) -> set[int]:
     return set(state.places.cohort[places].tolist())
 
 
-def retire_hollow(context: StepContext, labels: set[int]) -> None:
-    """Withhold the last people of cohorts with fewer than the floor, to be published anew."""
-    state = context.state
-    floor = context.spec.options.real_floor
-    if floor is None:
-        return
-    people = {label: state.places.owners([label]) for label in sorted(labels)}
-    hollow = [label for label, rows in people.items() if 0 < len(rows) < floor]
-    if hollow:
-        leave_places(context, state.places.owners(hollow))
-        state.count("cohorts_retired", len(hollow))
-
-
 def rebirth(context: StepContext) -> set[int]:
     """Let everybody whose class changed leave at once, to wait among the newcomers."""
     state = context.state

@@ -25,8 +25,7 @@ class SequenceSpec:
     schema, params, options:
         Of the releases.
     forming:
-        Parameters for new cohorts: at least m members, alpha less its reserve, nothing but
-        equality.
+        Parameters for new cohorts: at least m members, nothing but equality.
     """
 
     schema: Schema
@@ -37,10 +36,7 @@ class SequenceSpec:
     @classmethod
     def of(cls, schema: Schema, params: PrivacyParams, options: SequenceOptions) -> SequenceSpec:
         """Derive the parameters of new cohorts."""
-        alpha = params.alpha * (1 - options.alpha_reserve)
-        forming = dataclasses.replace(
-            params, k=params.group_size_min, t=Fraction(0), epsilon=0, alpha=alpha
-        )
+        forming = dataclasses.replace(params, k=params.group_size_min, t=Fraction(0), epsilon=0)
         return cls(schema, params, options, forming)
 
     @property

@@ -2,8 +2,8 @@
 
     the oldest pairs go dark: nothing shown is older than promised             (`renewal`)
     each pair that was dark is planned afresh, and each in which enough changed shows hidden ties
-        beside what it shows, young ones first: members of a cohort gain alike  (`next_edges`)
-    the aim decides how many edges each of these pairs gets                     (`balance`)
+        beside what it shows, young ones first: members of a cohort gain alike; the aim decides
+        how many edges each of these pairs gets                                 (`next_edges`)
 
 All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
@@ -24,8 +24,7 @@ from ktsafe.sequence.memory.column_table import among
 from ktsafe.sequence.memory.sequence_tables import TRUE, Tie
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import StepContext
-from ktsafe.sequence.ties.balance import at_prices
-from ktsafe.sequence.ties.next_edges import planned, program
+from ktsafe.sequence.ties.next_edges import at_prices, planned, program
 from ktsafe.sequence.ties.pairs import PairOfClasses, hide, show, show_exactly, with_dummy_ties
 from ktsafe.sequence.ties.renewal import to_renew
 

@@ -19,7 +19,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe import AttributedGraph
+from ktsafe import AttributedGraph, PrivacyParams
+from ktsafe.attacks.common.case import Case
+from ktsafe.attacks.denoised import denoised
 from ktsafe.attacks.net_changes import NetChange, guessed
 from ktsafe.audit.conclusions import conclusions, summary
 from ktsafe.graph import edge_keys
@@ -57,7 +59,8 @@ class History:
         self._ages = EdgeAges()
         self._numbers: dict[int, int] = {}
         self._last: dict[tuple[object, ...], Numbers] = {}
-        self._edges: tuple[bytes, bytes] = b"", b""
+        self._edges: tuple[bytes, bytes] | None = None
+        self._case: Case | None = None
 
     def add(self, sequence: SequenceEngine, graph: AttributedGraph, keys: Numbers) -> Slot:
         """Note the sequence's current release and the true graph that it shows."""
@@ -76,6 +79,9 @@ class History:
         edges = released.ids.tobytes(), np.sort(edge_keys(released.graph.edges)).tobytes()
         is_unmoved = edges == self._edges and truth != self.slots[-1].truth
         self._edges = edges
+        order = np.argsort(keys)
+        at = np.minimum(np.searchsorted(keys, released.keys, sorter=order), len(keys) - 1)
+        self._case = Case(graph, released.graph, np.where(released.keys < 0, -1, order[at]))
         slot = Slot(
             frozenset(keys.tolist()),
             truth,
@@ -110,7 +116,15 @@ class History:
             "age": slots[-1].age_auc,
             "guess 2": _rate(net_guess(slots[i], slots[j]) for i, j in spans),
             "guess": _rate([net_guess(slots[0], slots[-1])]),
+            "denoised": self._denoised(),
         }
+
+    def _denoised(self) -> float | None:
+        """Return the share of people named after denoising the last release, by the best way."""
+        if self._case is None or not self._case.released.n_edges:
+            return None
+        found = denoised(self._case, PrivacyParams(), np.random.default_rng(0))
+        return max(result.value for result in found if result.measure == "share")
 
     def _new(self, age: int) -> float | None:
         """Return the share of new ties that is shown so many releases later, over that of old."""

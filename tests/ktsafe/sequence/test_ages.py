@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from ktsafe.errors import InvalidParams
 from ktsafe.exact.aims import cells_of
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
-from ktsafe.sequence.memory.pages import META
 from ktsafe.sequence.memory.sequence_tables import ENDED, TRUE
+from ktsafe.sequence.memory.state import META
 from ktsafe.sequence.people.step_context import StepContext
 from ktsafe.sequence.step import apply
 from ktsafe.sequence.ties import renewal

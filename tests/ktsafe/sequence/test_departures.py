@@ -48,7 +48,6 @@ def owners(sequence: SequenceEngine) -> dict[int, int]:
         (LEAVING, {}),
         (MOVING, {"qi_change": "rebirth"}),
         (MOVING | {"moves": 60}, {}),
-        (LEAVING, {"real_floor": 3}),
     ],
 )
 def test_who_leaves_is_as_hard_to_find_as_who_stays(

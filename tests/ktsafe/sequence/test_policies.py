@@ -143,18 +143,6 @@ def test_a_counterfeit_keeps_the_place_and_forgets_the_person() -> None:
     assert key.to_bytes(8, "little") not in b"".join(sequence.to_pages().values())
 
 
-def test_cohorts_below_the_floor_are_retired() -> None:
-    """The last people of a cohort are withheld, and published anew with others."""
-    sequence = begun(joins(range(3), WELL), real_floor=2, sybil_margin=0, birth_wait_max=1)
-    old = set(sequence.released().ids.tolist())
-    advance(sequence, Changes(left=np.array([0, 1])))
-    assert shown(sequence) == {}
-    assert sequence.figures().withheld_vertices == 1
-    advance(sequence, joins(range(10, 15), WELL))
-    assert shown(sequence).keys() == {2, *range(10, 15)}
-    assert old.isdisjoint(sequence.released().ids.tolist())
-
-
 def test_a_changed_quasi_identifier_is_held_until_a_group_moves() -> None:
     """One mover is shown as before; m of one cohort are published anew as one cohort."""
     sequence = begun(joins(range(5), WELL))
@@ -257,7 +245,7 @@ def test_a_missing_value_tells_no_more_than_alpha(
 
 
 @pytest.mark.parametrize(
-    "wrong", [{"births": "never"}, {"sybil_margin": -1}, {"alpha_reserve": 1}, {"effort": "none"}]
+    "wrong", [{"births": "never"}, {"sybil_margin": -1}, {"max_age": 1}, {"effort": "none"}]
 )
 def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
     """Options are checked before anything is made."""
@@ -267,7 +255,16 @@ def test_wrong_options_are_refused(wrong: dict[str, object]) -> None:
 
 def test_options_survive_a_mapping() -> None:
     """What is saved is what was chosen; unknown names are refused."""
-    options = SequenceOptions(alpha_reserve="1/4", real_floor=3)  # type: ignore[arg-type]
+    options = SequenceOptions(sybil_margin=1, births="pad")
     assert SequenceOptions.from_mapping(options.to_mapping()) == options
     with pytest.raises(InvalidParams):
         SequenceOptions.from_mapping({"covers": True})
+
+
+@pytest.mark.parametrize("value", [{"real_floor": 3}, {"alpha_reserve": "1/10"}])
+def test_an_option_that_is_no_more_is_refused_but_at_its_default(value: dict[str, object]) -> None:
+    """A sequence that had it at the default goes on; of another one the error names the key."""
+    saved = {**SequenceOptions().to_mapping(), "real_floor": None, "alpha_reserve": "0"}
+    assert SequenceOptions.from_mapping(saved) == SequenceOptions()
+    with pytest.raises(InvalidParams, match=f"sequence.{next(iter(value))} is no option any more"):
+        SequenceOptions.from_mapping({**saved, **value})

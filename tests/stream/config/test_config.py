@@ -77,7 +77,8 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("privacy.window", 2, "privacy.window"),
         ("privacy.window", "ever", "privacy.window"),
         ("sequence.births", "drop", "sequence.births"),
-        ("sequence.alpha_reserve", 1, "alpha_reserve must be"),
+        ("sequence.alpha_reserve", "1/10", "alpha_reserve is no option any more"),
+        ("sequence.real_floor", 5, "real_floor is no option any more"),
         ("sequence.sybil_margin", -1, "sybil_margin"),
         ("metrics.port", 70_000, "metrics.port"),
         ("ingest.checkpoint_records_max", 0, "checkpoint_records_max"),
@@ -141,7 +142,7 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     settings = config.check(MINIMAL, tmp_path, "here")
     assert settings.config.privacy.window == "all"
     assert settings.sequence == SequenceOptions()
-    table = {"alpha_reserve": "1/10", "real_floor": 4}
+    table = {"sybil_margin": 1, "births": "pad"}
     settings = config.check({**MINIMAL, "sequence": table}, tmp_path, "here")
     assert settings.sequence == SequenceOptions.from_mapping(table)
     options = SequenceOptions().to_mapping().keys() - {"effort", "aim"}  # [release] has them
