@@ -88,8 +88,7 @@ def configure(site: running.Site, seed: int) -> None:
     """Have a service make releases of few people, drawn from a seed, and say what it does."""
     text = site.config.read_text().replace("[privacy]\n", OPTIONS)
     text = text.replace('level = "warning"', 'level = "info"')
-    further = f"[attack]\nbudget = 0\n\n[release]\nseed = {seed}\n"
-    site.config.write_text(text.replace("[release]\n", further))
+    site.config.write_text(text.replace("[release]\n", f"[release]\nseed = {seed}\n"))
 
 
 _lock = threading.Lock()
