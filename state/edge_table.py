@@ -9,21 +9,46 @@ A freed row keeps its place, low = -1, until a new edge takes it.
 
 from __future__ import annotations
 
+import itertools
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from ktsafe.state.keys import EDGE_VALUE_DTYPE
 from ktsafe.state.registers import Mark
 
-_UNLINKED: Final = array("i", (-1, -1))
+_DTYPES: Final = {"i": np.int32, "q": np.int64}
+
+
+class EdgeChanges(NamedTuple):
+    """Changes to edge registers in columns, each of shape (n,), in any order.
+
+    `a` and `b` are the ends, then comes the stamp of each change, then 1 if the edge is present
+    from then on, else 0.
+    """
+
+    a: NDArray[np.int64]
+    b: NDArray[np.int64]
+    time: NDArray[np.int64]
+    origin: NDArray[np.int64]
+    offset: NDArray[np.int64]
+    present: NDArray[np.int64]
+
+
+class Merged(NamedTuple):
+    """What a merge altered: of each register its row, and whether its edge was present before."""
+
+    keys: NDArray[np.int64]
+    rows: NDArray[np.int64]
+    was_present: NDArray[np.int64]
+    is_present: NDArray[np.int64]
 
 
 class EdgeTable:
-    """Edge registers by row; plain arrays, since single rows are read and written from Python."""
+    """Edge registers by row; plain arrays that grow, seen by numpy where many are altered."""
 
     def __init__(self) -> None:
         self.rows = EdgeRows()
@@ -48,44 +73,43 @@ class EdgeTable:
         """Return the stamp of a row."""
         return (self.time[row], self.origin[row], self.offset[row])
 
-    def set(self, row: int, mark: Mark, present: bool) -> None:
-        """Overwrite the register of a row."""
-        self.time[row], self.origin[row], self.offset[row] = mark
-        self.present[row] = present
+    def merge(self, changes: EdgeChanges, rank: NDArray[np.int64]) -> Merged:
+        """Merge changes by maximum stamp; the `rank` of an origin is its place in their order."""
+        a, b, time, origin, offset, present = changes
+        keys = np.minimum(a, b) << 32 | np.maximum(a, b)
+        order = np.lexsort((offset, rank[origin], time, keys))
+        # Of several changes to one edge the last one counts.
+        order = order[_is_last(keys[order])]
+        keys = keys[order]
+        rows = self.rows.find(keys)
+        is_new = rows < 0
+        was_present = np.zeros(len(keys), dtype=np.int64)
+        if not is_new.all():
+            known = rows[~is_new]
+            was_present[~is_new] = _view(self.present)[known]
+            is_later = is_new.copy()
+            is_later[~is_new] = self._are_later(changes, order[~is_new], known, rank)
+        rows[is_new] = self._add(keys[is_new])
+        if not is_new.all():
+            keys, rows, order = keys[is_later], rows[is_later], order[is_later]
+            was_present = was_present[is_later]
+        is_present = present[order]
+        _view(self.time)[rows] = time[order]
+        _view(self.origin)[rows] = origin[order]
+        _view(self.offset)[rows] = offset[order]
+        _view(self.present)[rows] = is_present
+        return Merged(keys, rows, was_present, is_present)
 
-    def add(self, key: int, mark: Mark, present: bool) -> int:
-        """Add an edge that has no register yet and return its row."""
-        low, high = key >> 32, key & 0xFFFFFFFF
-        if self._free:
-            row = self._free.pop()
-            self.low[row], self.high[row] = low, high
-            self.set(row, mark, present)
-        else:
-            row = len(self.low)
-            self.low.append(low)
-            self.high.append(high)
-            self.time.append(mark[0])
-            self.origin.append(mark[1])
-            self.offset.append(mark[2])
-            self.present.append(present)
-            self._after.extend(_UNLINKED)
-            self._before.extend(_UNLINKED)
-        self.rows.add(key, row)
-        heads, after, before = self.heads, self._after, self._before
-        # Both halves become heads; written out, because every new edge passes here.
-        half, head = 2 * row, heads[low]
-        after[half], before[half], heads[low] = head, -1, half
-        if head >= 0:
-            before[head] = half
-        half, head = half + 1, heads[high]
-        after[half], before[half], heads[high] = head, -1, half
-        if head >= 0:
-            before[head] = half
-        return row
+    def stored(self, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Return the registers of rows as they are stored (`ktsafe.state.keys`)."""
+        values = np.empty(len(rows), dtype=EDGE_VALUE_DTYPE)
+        for name in ("present", "origin", "time", "offset"):
+            values[name] = _view(getattr(self, name))[rows]
+        return values
 
-    def remove(self, key: int) -> None:
-        """Forget the register of an edge."""
-        row = self.rows.remove(key)
+    def remove(self, key: int, row: int) -> None:
+        """Forget the register of an edge, which is in this row."""
+        self.rows.remove(key, row)
         self._unlink(2 * row, self.low[row])
         self._unlink(2 * row + 1, self.high[row])
         self.low[row] = self.high[row] = -1
@@ -156,6 +180,55 @@ class EdgeTable:
         self._after, self._before = _array("i", after), _array("i", before)
         self.heads = _array("i", heads)
 
+    def _are_later(
+        self,
+        changes: EdgeChanges,
+        order: NDArray[np.int64],
+        rows: NDArray[np.int64],
+        rank: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Return which changes have a greater stamp than the rows beside them."""
+        time, than = changes.time[order], _view(self.time)[rows]
+        origin, than_origin = rank[changes.origin[order]], rank[_view(self.origin)[rows]]
+        later: NDArray[np.bool_] = changes.offset[order] > _view(self.offset)[rows]
+        later = np.where(origin == than_origin, later, origin > than_origin)
+        return np.where(time == than, later, time > than)
+
+    def _add(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Give edges that have no register a row each, and thread them."""
+        n_edges, n_rows = len(keys), len(self.low)
+        again = self._free[len(self._free) - min(len(self._free), n_edges) :]
+        n_more = n_edges - len(again)
+        rows = np.arange(n_rows - len(again), n_rows + n_more)
+        if again:
+            del self._free[-len(again) :]
+            rows[: len(again)] = again
+        for each in (self.low, self.high, self.origin, self.time, self.offset):
+            each.frombytes(bytes(each.itemsize * n_more))
+        for each in (self._after, self._before):
+            each.frombytes(bytes(2 * each.itemsize * n_more))
+        self.present.extend(bytes(n_more))
+        low, high = keys >> 32, keys & 0xFFFFFFFF
+        _view(self.low)[rows], _view(self.high)[rows] = low, high
+        self.rows.add(keys, rows)
+        self._link(np.concatenate((2 * rows, 2 * rows + 1)), np.concatenate((low, high)))
+        return rows
+
+    def _link(self, halves: NDArray[np.int64], owners: NDArray[np.int64]) -> None:
+        """Thread new halves, those of one vertex one after the other, before its older ones."""
+        order = owners.argsort(kind="stable")
+        halves, owners = halves[order], owners[order]
+        heads, after, before = _view(self.heads), _view(self._after), _view(self._before)
+        is_last = _is_last(owners)
+        ends, middle = np.flatnonzero(is_last), np.flatnonzero(~is_last)
+        older = heads[owners[ends]]
+        heads[owners[::-1]] = halves[::-1]  # Of several the first one stays.
+        before[halves] = -1
+        after[halves[ends]] = older
+        before[older[older >= 0]] = halves[ends[older >= 0]]
+        after[halves[middle]] = halves[middle + 1]
+        before[halves[middle + 1]] = halves[middle]
+
     def _unlink(self, half: int, vertex: int) -> None:
         after, before = self._after[half], self._before[half]
         if before < 0:
@@ -166,34 +239,11 @@ class EdgeTable:
             self._before[after] = before
 
 
-def column(values: array[int] | bytearray) -> NDArray[Any]:
-    """Return a numpy copy of a resident column (uint8 for a bytearray)."""
-    dtype = (
-        np.uint8
-        if isinstance(values, bytearray)
-        else {"i": np.int32, "q": np.int64}[values.typecode]
-    )
-    # A view would pin the buffer: a column that is viewed cannot grow.
-    return np.array(memoryview(values), dtype=dtype)
-
-
-def _array(typecode: str, values: NDArray[np.signedinteger]) -> array[int]:
-    out: array[int] = array(typecode)
-    dtype = {"i": np.int32, "q": np.int64}[typecode]
-    out.frombytes(np.ascontiguousarray(values, dtype=dtype).tobytes())
-    return out
-
-
 class EdgeRows(Mapping[int, int]):
-    """Rows by edge key (`ktsafe.state.keys.edge_key`).
-
-    What was loaded is a sorted array, the rest a dict. A dict of all takes some 100 bytes an edge,
-    and is what a start would spend most of its time on.
-    """
+    """Rows by edge key (`ktsafe.state.keys.edge_key`)."""
 
     def __init__(self) -> None:
         self._loaded = array("q")  # keys, ascending; the row of each is its position
-        self._starts = array("i", (0,))  # where the keys of each lower end begin, and all end
         self._gone: set[int] = set()  # rows that have another edge now, or none
         self._later: dict[int, int] = {}
 
@@ -201,50 +251,36 @@ class EdgeRows(Mapping[int, int]):
         """Let edges have the rows of their positions; nothing may have been added yet."""
         assert not self
         if len(keys) and (np.diff(keys) > 0).all():
-            low = (keys >> 32).astype(np.int64)
-            n_edges = np.bincount(low).cumsum().astype(np.int32)
             self._loaded = array("q", np.ascontiguousarray(keys, dtype=np.int64).tobytes())
-            self._starts = array("i", (0,)) + array("i", n_edges.tobytes())
         else:
             self._later = dict(zip(keys.tolist(), range(len(keys)), strict=True))
 
-    def add(self, key: int, row: int) -> None:
-        """Let an edge that has no row have this one."""
-        self._later[key] = row
+    def add(self, keys: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
+        """Let edges that have no row have these."""
+        self._later.update(zip(keys.tolist(), rows.tolist(), strict=True))
 
-    def remove(self, key: int) -> int:
-        """Forget an edge; return the row that it had.
-
-        Raises
-        ------
-        KeyError
-            If it has none.
-        """
-        row = self._later.pop(key, None)
-        if row is None:
-            row = self[key]
+    def remove(self, key: int, row: int) -> None:
+        """Forget an edge that has this row."""
+        if self._later.pop(key, None) is None:
             self._gone.add(row)
-        return row
 
     def __getitem__(self, key: int) -> int:
-        row = self.find(key)
-        if row is None:
+        row = int(self.find(np.array([key]))[0])
+        if row < 0:
             raise KeyError(key)
         return row
 
-    def find(self, key: int) -> int | None:
-        """Return the row of an edge, None if it has none."""
-        row = self._later.get(key)
-        if row is not None or not self._loaded:
-            return row
-        low = key >> 32
-        if low + 1 >= len(self._starts):
-            return None
-        end = self._starts[low + 1]
-        row = bisect_left(self._loaded, key, self._starts[low], end)
-        if row == end or self._loaded[row] != key or row in self._gone:
-            return None
-        return row
+    def find(self, keys: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the rows of edges, int64, -1 for those that have none."""
+        later = map(self._later.get, keys.tolist(), itertools.repeat(-1))
+        rows = np.fromiter(later, dtype=np.int64, count=len(keys))
+        loaded = np.frombuffer(self._loaded, dtype=np.int64)
+        if len(loaded):
+            places = loaded.searchsorted(keys)
+            places[places == len(loaded)] = 0
+            found = (rows < 0) & (loaded[places] == keys)
+            rows[found] = [-1 if row in self._gone else row for row in places[found].tolist()]
+        return rows
 
     def __len__(self) -> int:
         return len(self._later) + len(self._loaded) - len(self._gone)
@@ -254,3 +290,27 @@ class EdgeRows(Mapping[int, int]):
         for row, key in enumerate(self._loaded):
             if row not in self._gone:
                 yield key
+
+
+def _is_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
+    """Return where sorted values differ from the next one."""
+    is_last = np.ones(len(values), dtype=np.bool_)
+    is_last[:-1] = values[1:] != values[:-1]
+    return is_last
+
+
+def _view(values: array[int] | bytearray) -> NDArray[Any]:
+    """Return a column as a numpy array; it cannot grow before that is let go of."""
+    dtype = np.uint8 if isinstance(values, bytearray) else _DTYPES[values.typecode]
+    return np.frombuffer(values, dtype=dtype)
+
+
+def column(values: array[int] | bytearray) -> NDArray[Any]:
+    """Return a numpy copy of a resident column (uint8 for a bytearray)."""
+    return _view(values).copy()
+
+
+def _array(typecode: str, values: NDArray[np.signedinteger]) -> array[int]:
+    out: array[int] = array(typecode)
+    out.frombytes(np.ascontiguousarray(values, dtype=_DTYPES[typecode]).tobytes())
+    return out

@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from typing import TypeAlias
 
 import msgspec
+import numpy as np
+from numpy.typing import NDArray
 
 Mark: TypeAlias = tuple[int, int, int]
 """A stamp as the store holds it: (time_us, origin, offset), the origin a number in `Origins`."""
@@ -40,6 +42,12 @@ class Origins:
             number = self._numbers[name] = len(self.names)
             self.names.append(name)
         return number
+
+    def ranks(self) -> NDArray[np.int64]:
+        """Return the place of each number in the order of topics and partitions, int64."""
+        ranks = np.empty(len(self.names), dtype=np.int64)
+        ranks[sorted(range(len(self.names)), key=self.names.__getitem__)] = range(len(self.names))
+        return ranks
 
     def later(self, mark: Mark, than: Mark) -> bool:
         """Whether one stamp is greater than another: by time, then topic, partition, offset."""

@@ -14,7 +14,7 @@ import numpy as np
 
 from ktsafe import Schema
 from ktsafe.state.changes import Change, EdgeAdd, EdgeRemove, VertexUpsert
-from ktsafe.state.edge_table import EdgeTable, column
+from ktsafe.state.edge_table import EdgeChanges, EdgeTable, column
 from ktsafe.state.keys import edge_key
 from ktsafe.state.registers import Mark, Origins, VertexRecord
 from ktsafe.state.snapshot import FrozenArrays
@@ -92,25 +92,48 @@ class ResidentGraph:
         return dict(zip(numbers, read(numbers), strict=True))
 
     def merge(self, changes: Sequence[Change], records: dict[int, VertexRecord]) -> Touched:
-        """Merge `changes` one by one; `records` is what `prepare` returned for them."""
+        """Merge `changes`; `records` is what `prepare` returned for them.
+
+        People are merged one by one. Ties are held, and merged together: at the end, and before a
+        person leaves that has to find some of them.
+        """
         self._records = records
-        merge_edge = self._merge_edge
+        # Every event passes here. Of each tie six numbers are held, as in `EdgeChanges`.
+        held: list[int] = []
+        ends: set[int] = set()  # of the ties held when somebody left last
+        n_known = 0
+        find, number_of, downs = self.vertices.find, self.vertices.numbers.get, self.vertices.downs
         topic, partition, origin = "", -1, -1
         for change in changes:
             stamp = change.stamp
+            time_us, offset = stamp.time_us, stamp.offset
             # Changes come in runs of one origin.
             if stamp.partition != partition or stamp.topic != topic:
                 topic, partition = stamp.topic, stamp.partition
                 origin = self.origins.number(topic, partition)
-            mark = (stamp.time_us, origin, stamp.offset)
-            if isinstance(change, EdgeAdd):
-                merge_edge(mark, change.source, change.target, True)
-            elif isinstance(change, EdgeRemove):
-                merge_edge(mark, change.source, change.target, False)
-            elif isinstance(change, VertexUpsert):
-                self._upsert(mark, change.id, change.attributes)
-            else:
-                self._delete(mark, change.id)
+            if isinstance(change, _EDGE_CHANGES):
+                a, b = number_of(change.source), number_of(change.target)
+                if a is None or b is None or a in downs or b in downs:
+                    a, b = self._ends((time_us, origin, offset), (a, b), change)
+                    if a is None or b is None:
+                        continue
+                held += (a, b, time_us, origin, offset, type(change) is EdgeAdd)
+                continue
+            number = find(change.id)
+            if number is None:
+                number = self._allocate(change.id)
+            if isinstance(change, VertexUpsert):
+                self._upsert((time_us, origin, offset), number, change)
+                continue
+            ends.update(held[n_known::6], held[n_known + 1 :: 6])
+            n_known = len(held)
+            if ends and self._concern(ends, number):
+                self._merge_edges(held)
+                held.clear()
+                ends.clear()
+                n_known = 0
+            self._delete((time_us, origin, offset), number)
+        self._merge_edges(held)
         return self._take_touched()
 
     def counts(self) -> dict[str, int]:
@@ -140,8 +163,9 @@ class ResidentGraph:
     ) -> Touched:
         """Forget the tombstones of these vertices, whose registers are `records`, and edges."""
         self._records = dict(zip(numbers, records, strict=True))
-        for key in edge_keys:
-            self._drop_edge(key, keep=-1)
+        rows = self.edges.rows.find(np.array(edge_keys, dtype=np.int64))
+        for key, row in zip(edge_keys, rows.tolist(), strict=True):
+            self._drop_edge(key, row, keep=-1)
         for number in numbers:
             self._records[number].down = None
             self._touched_vertices.add(number)
@@ -195,23 +219,20 @@ class ResidentGraph:
         self._touched_edges = {}
         return touched
 
-    def _find_or_allocate(self, vertex_id: str) -> int:
-        number = self.vertices.find(vertex_id)
-        if number is None:
-            number = self.vertices.allocate(vertex_id)
-            alias = self.vertices.labels[number]
-            assert isinstance(alias, bytes)
-            self.edges.reserve(number)
-            self._records[number] = VertexRecord(alias=alias)
-            self._touched_vertices.add(number)
+    def _allocate(self, vertex_id: str) -> int:
+        number = self.vertices.allocate(vertex_id)
+        alias = self.vertices.labels[number]
+        assert isinstance(alias, bytes)
+        self.edges.reserve(number)
+        self._records[number] = VertexRecord(alias=alias)
+        self._touched_vertices.add(number)
         return number
 
-    def _upsert(self, mark: Mark, vertex_id: str, attributes: dict[str, str | None]) -> None:
-        vertices = self.vertices
-        number = self._find_or_allocate(vertex_id)
+    def _upsert(self, mark: Mark, number: int, change: VertexUpsert) -> None:
+        vertices, vertex_id = self.vertices, change.id
         record = self._records[number]
         number_of = self._number_of
-        values = {number_of[name]: x for name, x in attributes.items() if name in number_of}
+        values = {number_of[name]: x for name, x in change.attributes.items() if name in number_of}
         if not record.upsert(mark, values, self.origins):
             return
         self._touched_vertices.add(number)
@@ -224,9 +245,8 @@ class ResidentGraph:
             value = record.attributes[attribute][1]
             vertices.set_code(number, self._position_of[attribute], value)
 
-    def _delete(self, mark: Mark, vertex_id: str) -> None:
+    def _delete(self, mark: Mark, number: int) -> None:
         vertices = self.vertices
-        number = self._find_or_allocate(vertex_id)
         record = self._records[number]
         if not record.delete(mark, self.origins):
             return
@@ -234,7 +254,7 @@ class ResidentGraph:
         vertices.downs[number] = mark
         for row, other in list(self.edges.around(number)):
             if not self.origins.later(self.edges.mark(row), mark):
-                self._drop_edge(edge_key(number, other), keep=number)
+                self._drop_edge(edge_key(number, other), row, keep=number)
         if record.up is None and vertices.exists[number]:
             self._count_around(number, -1)
             record.id, record.alias, record.life = None, vertices.vanish(number), None
@@ -245,52 +265,58 @@ class ResidentGraph:
             if attribute not in record.attributes:
                 vertices.set_code(number, position, None)
 
-    def _merge_edge(self, mark: Mark, source: str, target: str, present: bool) -> None:
-        vertices, edges = self.vertices, self.edges
-        # Straight look-ups first: edges between existing persons are most of all changes.
-        a, b = vertices.numbers.get(source), vertices.numbers.get(target)
-        exists = a is not None and b is not None
-        if a is None:
-            a = vertices.find(source)
-        if b is None:
-            b = vertices.find(target)
-        if vertices.downs and (self._is_covered(mark, a) or self._is_covered(mark, b)):
+    def _ends(
+        self, mark: Mark, ends: tuple[int | None, int | None], change: EdgeAdd | EdgeRemove
+    ) -> tuple[int | None, int | None]:
+        """Return the numbers of both ends of a tie; None if it is covered by a departure.
+
+        Given are those of people who exist.
+        """
+        find, source, target = self.vertices.find, change.source, change.target
+        a, b = (find(source) if ends[0] is None else ends[0]), ends[1]
+        b = find(target) if b is None else b
+        if self._is_covered(mark, a) or self._is_covered(mark, b):
+            return None, None
+        return self._allocate(source) if a is None else a, self._allocate(
+            target
+        ) if b is None else b
+
+    def _concern(self, ends: set[int], number: int) -> bool:
+        """Whether ties of these ends may matter where a person leaves.
+
+        They are the person's, or those of somebody that is remembered for ties alone.
+        """
+        exists, downs = self.vertices.exists, self.vertices.downs
+        return number in ends or any(
+            other in ends and not exists[other] and other not in downs
+            for _, other in self.edges.around(number)
+        )
+
+    def _merge_edges(self, held: list[int]) -> None:
+        if not held:
             return
-        if a is None:
-            a = self._find_or_allocate(source)
-        if b is None:
-            b = self._find_or_allocate(target)
-        key = edge_key(a, b)
-        row = edges.rows.find(key)
-        if row is None:
-            row = edges.add(key, mark, present)
-            was_present = False
-        elif self.origins.later(mark, edges.mark(row)):
-            was_present = bool(edges.present[row])
-            edges.set(row, mark, present)
-        else:
-            return
-        self._touched_edges[key] = row
-        if present != was_present:
-            step = 1 if present else -1
-            self.n_present += step
-            if exists:
-                self.n_edges += step
+        columns = np.fromiter(held, dtype=np.int64, count=len(held)).reshape(-1, 6).T
+        merged = self.edges.merge(EdgeChanges(*columns), self.origins.ranks())
+        exists = np.frombuffer(self.vertices.exists, dtype=np.bool_)
+        exist = exists[merged.keys >> 32] & exists[merged.keys & 0xFFFFFFFF]
+        steps = merged.is_present - merged.was_present
+        self.n_present += int(steps.sum())
+        self.n_edges += int(steps[exist].sum())
+        self._touched_edges.update(zip(merged.keys.tolist(), merged.rows.tolist(), strict=True))
 
     def _is_covered(self, mark: Mark, number: int | None) -> bool:
         """Whether a change to an edge is at or below the `down` of one of its ends."""
         down = None if number is None else self.vertices.downs.get(number)
         return down is not None and not self.origins.later(mark, down)
 
-    def _drop_edge(self, key: int, *, keep: int) -> None:
+    def _drop_edge(self, key: int, row: int, *, keep: int) -> None:
         """Forget an edge register, and each end but `keep` if that is now free of any memory."""
         edges, exists = self.edges, self.vertices.exists
-        row = edges.rows[key]
         low, high = edges.low[row], edges.high[row]
         if edges.present[row]:
             self.n_present -= 1
             self.n_edges -= bool(exists[low] and exists[high])
-        edges.remove(key)
+        edges.remove(key, row)
         self._touched_edges[key] = None
         for end in (low, high):
             if end != keep:

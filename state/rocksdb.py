@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Final
 
 import msgspec
+import numpy as np
 
 from ktsafe import Schema
 from ktsafe.state import keys
@@ -301,15 +302,18 @@ class RocksDBStore(GraphStore):
                 delete(pack(number), handle)
             else:
                 put(pack(number), _encode_record(record), handle)
-        handle, pack = self._database.handles[keys.EDGES], keys.EDGE_KEY.pack
-        pack_value, edges = keys.EDGE_VALUE.pack, self._graph.edges
-        present, origin, time, offset = edges.present, edges.origin, edges.time, edges.offset
-        for key, row in touched.edges.items():
-            if row is None:
-                delete(pack(key), handle)
-            else:
-                value = pack_value(present[row], origin[row], time[row], offset[row])
-                put(pack(key), value, handle)
+        handle = self._database.handles[keys.EDGES]
+        gone = [key for key, row in touched.edges.items() if row is None]
+        for key in gone:
+            delete(keys.EDGE_KEY.pack(key), handle)
+        kept = {key: row for key, row in touched.edges.items() if row is not None}
+        rows = np.fromiter(kept.values(), dtype=np.int64, count=len(kept))
+        values = self._graph.edges.stored(rows).tobytes()
+        names = np.fromiter(kept, dtype=">u8", count=len(kept)).tobytes()
+        size, width = keys.EDGE_KEY.size, keys.EDGE_VALUE.size
+        for i in range(len(kept)):
+            value = values[i * width : (i + 1) * width]
+            put(names[i * size : (i + 1) * size], value, handle)
 
     def _write_ledger(self, entries: Writes, pages: Writes) -> None:
         with self._lock:

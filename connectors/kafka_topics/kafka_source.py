@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from typing import Any, Final
 
@@ -16,6 +17,7 @@ from ktsafe.connectors.base import Record, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch, Unavailable
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.connectors.kafka_topics import client
+from ktsafe.connectors.kafka_topics.fetched_records import FetchedRecords
 from ktsafe.connectors.kafka_topics.group_offsets import GroupOffsets
 
 log = logging.getLogger(__name__)
@@ -38,11 +40,6 @@ VERIFY_S: Final = 1.0
 PROBE_S: Final = 5.0
 """How long a silent cluster is left alone before and between probes."""
 PROBE_TIMEOUT_S: Final = 2.0
-
-
-def headers_of(found: Sequence[tuple[str, bytes | None]]) -> tuple[tuple[str, bytes], ...]:
-    """Return the headers of a consumed record; in Kafka a header's value may be null."""
-    return tuple((name, value or b"") for name, value in found)
 
 
 class KafkaSource:
@@ -92,6 +89,7 @@ class KafkaSource:
         self._consumer = client.connect(
             lambda: KafkaConsumer(**options), "open source", topic, settings
         )
+        self._consumer._fetcher.PartitionRecords = FetchedRecords  # noqa: SLF001 -- no public way
         with client.translated("open source", topic, settings):
             self._assign(sorted(known), positions)
         self._heard_s = self._probed_s = time.monotonic()
@@ -124,19 +122,7 @@ class KafkaSource:
             self._check_silence()
             return []
         self._heard_s = time.monotonic()
-        return [
-            Record(
-                topic,
-                partition,
-                record.offset,
-                record.timestamp if record.timestamp >= 0 else None,
-                record.key,
-                record.value,
-                headers_of(record.headers),
-            )
-            for (topic, partition), found in polled.items()
-            for record in found
-        ]
+        return list(itertools.chain.from_iterable(polled.values()))
 
     def pause(self, partition: TopicPartition, at_offset: int) -> None:
         """Stop `partition` at `at_offset`; what was fetched beyond is fetched again."""

@@ -194,7 +194,7 @@ def _print(report: dict[str, Any]) -> None:
     _print_verdict(report)
     words = report["signature"]
     if report["published_before"] is None:
-        words += ", not chained (an older version wrote it)"
+        words += ", in no chain (as single releases and those of older versions)"
     else:
         words += f", {report['published_before']} releases before it"
     typer.echo(f"  signature: {words}")

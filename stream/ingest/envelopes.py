@@ -61,7 +61,7 @@ def decoder(event_format: Wrapping) -> Decode:
 
 
 def _plain(record: Record) -> Event:
-    return events.decode(record.value or b"")
+    return events.decoded(events.DECODER, record.value or b"")
 
 
 def _cloud_event(record: Record) -> Event:

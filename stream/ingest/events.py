@@ -25,7 +25,7 @@ ATTRIBUTE_BYTES_MAX: Final = 1024
 T = TypeVar("T")
 
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-_MICROSECOND: Final = datetime.timedelta(microseconds=1)
+_DAY_US: Final = 86_400_000_000
 # RFC 3339 years, which bounds epoch milliseconds to the same calendar.
 TIME_US_MIN: Final = -62_135_596_800_000_000
 TIME_US_MAX: Final = 253_402_300_799_999_999
@@ -68,7 +68,7 @@ class EdgeRemoveEvent(msgspec.Struct, frozen=True, tag_field="type", tag="edge.r
 Event = VertexUpsertEvent | VertexDeleteEvent | EdgeAddEvent | EdgeRemoveEvent
 EVENT_TYPES: Final = ("vertex.upsert", "vertex.delete", "edge.add", "edge.remove")
 
-_decoder: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)
+DECODER: Final[msgspec.json.Decoder[Event]] = msgspec.json.Decoder(Event)
 
 
 class MalformedEvent(Exception):
@@ -109,7 +109,7 @@ def decode(value: bytes) -> Event:
     MalformedEvent
         With the reason why it holds none.
     """
-    return decoded(_decoder, value)
+    return decoded(DECODER, value)
 
 
 def decoded(decoder: msgspec.json.Decoder[T], value: bytes) -> T:
@@ -169,6 +169,19 @@ def check_id(vertex_id: str) -> None:
         raise MalformedEvent("bad_id", f"longer than {ID_BYTES_MAX} bytes")
 
 
+def check_ends(source: str, target: str) -> None:
+    """Refuse a tie whose ends are no ids, or are one.
+
+    Raises
+    ------
+    MalformedEvent
+    """
+    check_id(source)
+    check_id(target)
+    if source == target:
+        raise MalformedEvent("self_loop")
+
+
 def attribute_text(value: AttributeValue) -> str | None:
     """Return an attribute value as the text that is stored: numbers as written, booleans as JSON.
 
@@ -203,7 +216,8 @@ def time_us(time: Time, record_timestamp_ms: int | None) -> int:
         If there is no time at all, or it lies outside the years 1 to 9999.
     """
     if isinstance(time, datetime.datetime):
-        microseconds = (time - _EPOCH) // _MICROSECOND
+        since = time - _EPOCH
+        microseconds = since.days * _DAY_US + since.seconds * 1_000_000 + since.microseconds
     elif time is not None:
         microseconds = time * 1000
     elif record_timestamp_ms is not None:

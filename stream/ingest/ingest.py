@@ -298,52 +298,49 @@ class Ingest:
         outcomes: Counter[tuple[str, str]],
     ) -> tuple[int, bool]:
         """Take in records of one partition; return how many, and whether it was stopped."""
-        # Every event passes here: names are bound once, and counted is per run.
-        judge, held, hold = self._judge, self._held, self._held.changes.append
+        # Every record passes here: names are bound once, and counted is per run.
+        held, hold = self._held, self._held.changes.append
+        judge, accept = self._judge.judge, self._judge.accept
         records = [*self._undecided.pop(partition, ()), *run]
         bound_us = self._bound_us(partition, limit)
-        end = None if limit.stop_at is None else limit.stop_at(partition)
         kinds: list[str] = []
-        offset, taken, dropped = 0, 0, 0
-        stopped = False
-        for place, record in enumerate(records):
-            if end is not None and record.offset >= end:
-                self._source.pause(TopicPartition(*partition), record.offset)
-                stopped = True
-                break
-            judgement = judge.judge(record)
+        dropped = 0
+        end = None if limit.stop_at is None else limit.stop_at(partition)
+        taken = len(records)
+        if end is not None and records and records[-1].offset >= end:
+            taken = next(place for place, record in enumerate(records) if record.offset >= end)
+        stopped = taken < len(records)
+        for place, record in enumerate(itertools.islice(records, taken)):
+            judgement = judge(record)
             if type(judgement) is Accepted:
-                change = judgement.change
-                time_us = change.stamp.time_us
+                time_us = judgement.change.stamp.time_us
                 fate = _Fate.APPLY
                 if time_us > bound_us:
                     fate = self._weighed(partition, records, place, time_us, limit)
                     bound_us = self._bound_us(partition, limit)
-                if fate is _Fate.WAIT:
-                    self._undecided[partition] = records[place:]
-                    break
-                if fate is _Fate.STOP:
-                    self._source.pause(TopicPartition(*partition), record.offset)
-                    stopped = True
-                    break
-                if fate is _Fate.SET_ASIDE:
-                    judgement = DeadLetter(record, "ahead_of_time", "ahead of what follows it")
-                else:
+                    if fate in {_Fate.WAIT, _Fate.STOP}:
+                        taken, stopped = place, fate is _Fate.STOP
+                        break
+                if fate is not _Fate.SET_ASIDE:
                     if fate is _Fate.APPLY:
-                        judge.accept(partition, time_us)
-                    hold(change)
+                        accept(partition, time_us)
+                    hold(judgement.change)
                     kinds.append(judgement.kind)
                     dropped += judgement.attributes_dropped
+                    continue
+                judgement = DeadLetter(record, "ahead_of_time", "ahead of what follows it")
             if isinstance(judgement, DeadLetter):
                 held.letters.append(judgement)
                 held.letter_bytes += len(record.value or b"")
                 outcomes["unknown", "dead_letter"] += 1
-            elif type(judgement) is not Accepted:
+            else:
                 outcomes["unknown", "ignored"] += 1
-            offset = record.offset
-            taken += 1
+        if stopped:
+            self._source.pause(TopicPartition(*partition), records[taken].offset)
+        elif taken < len(records):
+            self._undecided[partition] = records[taken:]
         if taken:
-            self._offsets[partition] = offset + 1
+            self._offsets[partition] = records[taken - 1].offset + 1
         for kind, count in Counter(kinds).items():
             outcomes[kind, "applied"] += count
         if dropped:

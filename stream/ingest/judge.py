@@ -36,6 +36,7 @@ class Ignored(msgspec.Struct, frozen=True):
 
 
 Judgement: TypeAlias = Accepted | Ignored | DeadLetter
+_IGNORED: Final = Ignored()
 
 
 class Judge:
@@ -80,15 +81,35 @@ class Judge:
 
     def judge(self, record: Record) -> Judgement:
         """Return what `record` does. Does not move M_p: call `accept` when it is applied."""
+        # Every record passes here: calls are few, and the commonest events come first.
         value = record.value
         if value is None:
-            return Ignored()
+            return _IGNORED
         try:
             if len(value) > self._record_bytes_max:
                 # The source may have cut it already, so that its length is not to be seen here.
                 raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
             event = self._decode(record)
-            return Ignored() if event is None else self._accepted(record, event)
+            if event is None:
+                return _IGNORED
+            time_us = events.time_us(event.time, record.timestamp_ms)
+            self._check_time(record, time_us)
+            stamp = Stamp(time_us, record.topic, record.partition, record.offset)
+            match event:
+                case events.EdgeAddEvent():
+                    events.check_ends(event.source, event.target)
+                    return Accepted(EdgeAdd(stamp, event.source, event.target), "edge.add", 0)
+                case events.VertexUpsertEvent():
+                    events.check_id(event.id)
+                    listed = self._listed(event.attributes)
+                    dropped = len(event.attributes) - len(listed)
+                    return Accepted(VertexUpsert(stamp, event.id, listed), "vertex.upsert", dropped)
+                case events.EdgeRemoveEvent():
+                    events.check_ends(event.source, event.target)
+                    return Accepted(EdgeRemove(stamp, event.source, event.target), "edge.remove", 0)
+                case events.VertexDeleteEvent():
+                    events.check_id(event.id)
+                    return Accepted(VertexDelete(stamp, event.id), "vertex.delete", 0)
         except MalformedEvent as error:
             return DeadLetter(record, error.reason, error.detail)
 
@@ -97,27 +118,6 @@ class Judge:
         clock = self._clocks.get(partition)
         if clock is None or time_us > clock:
             self._clocks[partition] = time_us
-
-    def _accepted(self, record: Record, event: events.Event) -> Accepted:
-        time_us = events.time_us(event.time, record.timestamp_ms)
-        self._check_time(record, time_us)
-        stamp = Stamp(time_us, record.topic, record.partition, record.offset)
-        # The commonest first: every event passes here.
-        match event:
-            case events.EdgeAddEvent():
-                _check_edge(event.source, event.target)
-                return Accepted(EdgeAdd(stamp, event.source, event.target), "edge.add", 0)
-            case events.VertexUpsertEvent():
-                events.check_id(event.id)
-                attributes = self._listed(event.attributes)
-                dropped = len(event.attributes) - len(attributes)
-                return Accepted(VertexUpsert(stamp, event.id, attributes), "vertex.upsert", dropped)
-            case events.EdgeRemoveEvent():
-                _check_edge(event.source, event.target)
-                return Accepted(EdgeRemove(stamp, event.source, event.target), "edge.remove", 0)
-            case events.VertexDeleteEvent():
-                events.check_id(event.id)
-                return Accepted(VertexDelete(stamp, event.id), "vertex.delete", 0)
 
     def _listed(self, attributes: dict[str, events.AttributeValue]) -> dict[str, str | None]:
         listed: dict[str, str | None] = {}
@@ -141,10 +141,3 @@ class Judge:
             return  # Lines of a file have no time but the event's.
         if time_us > record.timestamp_ms * 1000 + AHEAD_OF_RECORD_US:
             raise MalformedEvent("ahead_of_time", "over 300 s ahead of its record")
-
-
-def _check_edge(source: str, target: str) -> None:
-    events.check_id(source)
-    events.check_id(target)
-    if source == target:
-        raise MalformedEvent("self_loop")

@@ -77,7 +77,7 @@ class AttackTarget:
     sequence_id:
         Releases of one sequence can be linked.
     ids:
-        The published id of every released vertex.
+        For every released vertex a number or text that stands for its published id.
     lives:
         int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
     has_past:
@@ -88,7 +88,7 @@ class AttackTarget:
 
     sequence_id: str
     case: Case
-    ids: NDArray[np.str_]
+    ids: NDArray[Any]
     lives: NDArray[np.int64]
     has_past: bool = False
     release_id: str = ""

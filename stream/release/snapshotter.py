@@ -324,7 +324,7 @@ class Snapshotter:
         shown = AttackTarget(
             due.series.sequence_id,
             case,
-            np.array(built.ids, dtype=str),
+            np.fromiter((int(name, 16) for name in built.ids), np.uint64, len(built.ids)),
             due.snapshot.lives,
             has_past=self._mechanism.guarantee.window == "all",
             release_id=releases_write.release_id(due.index, due.cut.slot_us),

@@ -22,21 +22,23 @@ def test_loaded_removed_and_added_rows_are_the_dictionary(ascending: bool) -> No
     for row in range(len(keys), len(keys) + 600):
         a, b = sorted(rng.choice(45, 2, replace=False).tolist())
         key = edge_key(a, b)
-        assert rows.find(key) == model.get(key)
+        assert rows.find(np.array([key])).tolist() == [model.get(key, -1)]
         if key in model:
-            assert rows.remove(key) == model.pop(key)
+            rows.remove(key, model.pop(key))
             with pytest.raises(KeyError):
-                rows.remove(key)
+                rows[key]
         else:
-            rows.add(key, row)
+            rows.add(np.array([key]), np.array([row]))
             model[key] = row
         assert len(rows) == len(model)
     assert dict(rows) == model
+    asked = np.array([edge_key(a, b) for a in range(45) for b in range(a + 1, 46)])
+    assert rows.find(asked).tolist() == [model.get(key, -1) for key in asked.tolist()]
 
 
 def test_nothing_loaded_is_nothing_found() -> None:
     """An empty load is as none."""
     rows = EdgeRows()
     rows.load(np.empty(0, dtype=np.int64))
-    assert rows.find(edge_key(0, 1)) is None
+    assert rows.find(np.array([edge_key(0, 1)])).tolist() == [-1]
     assert len(rows) == 0

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from ktsafe.state.edge_table import EdgeTable, column
+from ktsafe.state.edge_table import EdgeChanges, EdgeTable, Merged, column
 from ktsafe.state.keys import edge_key
 
 VERTICES = 6
@@ -22,20 +22,24 @@ OPERATIONS = st.lists(
 )
 
 
+def merge(table: EdgeTable, *changes: tuple[int, int, tuple[int, int, int], bool]) -> Merged:
+    """Merge (a, b, mark, present) in one go; origin 1 comes before origin 0."""
+    rows = [(a, b, *mark, present) for a, b, mark, present in changes]
+    columns = np.array(rows, dtype=np.int64).reshape(-1, 6).T
+    return table.merge(EdgeChanges(*columns), np.array([1, 0]))
+
+
 def table_and_model(operations: list[tuple[int, int, bool, bool]]) -> tuple[EdgeTable, Model]:
     """Apply (a, b, remove, present) to a table and a dictionary alike."""
     table, model = EdgeTable(), {}
     table.reserve(VERTICES - 1)
     for time, (a, b, remove, present) in enumerate(operations):
         key, pair = edge_key(a, b), (min(a, b), max(a, b))
-        if pair not in model:
-            table.add(key, (time, 0, time), present)
-            model[pair] = (time, present)
-        elif remove:
-            table.remove(key)
+        if pair in model and remove:
+            table.remove(key, table.rows[key])
             del model[pair]
         else:
-            table.set(table.rows[key], (time, 0, time), present)
+            merge(table, (a, b, (time, 0, time), present))
             model[pair] = (time, present)
     return table, model
 
@@ -85,12 +89,50 @@ def test_a_loaded_table_goes_on_like_the_one_saved(
     for a, b, _, present in more:
         key, pair = edge_key(a, b), (min(a, b), max(a, b))
         if pair in model:
-            table.remove(key)
+            table.remove(key, table.rows[key])
             del model[pair]
         else:
-            table.add(key, (99, 0, 99), present)
+            merge(table, (a, b, (99, 0, 99), present))
             model[pair] = (99, present)
     check(table, model)
+
+
+MARKS = st.tuples(st.integers(0, 2), st.integers(0, 1), st.integers(0, 9))
+CHANGES = st.lists(
+    st.tuples(
+        st.integers(0, VERTICES - 1), st.integers(0, VERTICES - 1), MARKS, st.booleans()
+    ).filter(lambda change: change[0] != change[1]),
+    unique_by=lambda change: (min(change[:2]), max(change[:2]), change[2]),
+    max_size=40,
+)
+
+
+@given(batches=st.lists(CHANGES, max_size=4))
+def test_merged_in_batches_the_greatest_stamp_counts(
+    batches: list[list[tuple[int, int, tuple[int, int, int], bool]]],
+) -> None:
+    """Whatever the batches, registers are those of a fold, and what it tells of them is true."""
+    table, model = EdgeTable(), {}
+    table.reserve(VERTICES - 1)
+    for batch in batches:
+        before = dict(model)
+        for a, b, mark, present in batch:
+            stamp = (mark[0], 1 - mark[1], mark[2])
+            pair = (min(a, b), max(a, b))
+            if pair not in model or stamp > model[pair][0]:
+                model[pair] = (stamp, present)
+        merged = merge(table, *batch)
+        altered = {pair for pair in model if model[pair] != before.get(pair)}
+        assert {(key >> 32, key & 0xFFFFFFFF) for key in merged.keys.tolist()} == altered
+        for key, row, was, now in zip(*(each.tolist() for each in merged), strict=True):
+            pair = key >> 32, key & 0xFFFFFFFF
+            assert (was, now) == (before.get(pair, (0, 0))[1], model[pair][1])
+            assert table.rows[key] == row
+            time, origin, offset = table.mark(row)
+            assert ((time, 1 - origin, offset), bool(table.present[row])) == model[pair]
+    for vertex in range(VERTICES):
+        around = sorted(other for _, other in table.around(vertex))
+        assert around == sorted(a + b - vertex for a, b in model if vertex in {a, b})
 
 
 def test_rows_are_used_again() -> None:
@@ -98,6 +140,7 @@ def test_rows_are_used_again() -> None:
     table = EdgeTable()
     table.reserve(9)
     for time in range(100):
-        table.add(edge_key(0, time % 9 + 1), (time, 0, time), True)
-        table.remove(edge_key(0, time % 9 + 1))
+        key = edge_key(0, time % 9 + 1)
+        merge(table, (0, time % 9 + 1, (time, 0, time), True))
+        table.remove(key, table.rows[key])
     assert len(table.low) == 1

@@ -126,27 +126,47 @@ def test_what_is_to_be_kept_is_kept(lattice) -> None:
         advised(lattice, PARAMS, (), GOES_ON["never"], keep=["twon"])
 
 
-def test_advice_is_as_good_as_the_whole_lattice() -> None:
-    """A search by estimates loses .03 at most against releases of all settings."""
-    for seed in range(1):
-        rng = np.random.default_rng(seed)
-        columns = {
-            "club": rng.choice(["a", "b", "c"], 150, p=[0.6, 0.3, 0.1]).tolist(),
-            "age": rng.integers(10, 14, 150).tolist(),
-            "health": ["no"] * 150,
-        }
-        pairs = np.sort(rng.integers(0, 150, (900, 2)), axis=1)
-        ties = np.unique(pairs[pairs[:, 0] != pairs[:, 1]], axis=0)
-        schema = Schema(("club", "age"), "health", frozenset())
-        lattice = Lattice.of(AttributedGraph.from_columns(schema, columns, ties), 5)
-        every = itertools.product(*(range(len(some) + 1) for some in lattice.levels))
-        grid = {one: made(lattice, PARAMS, ReleaseSetting(5, one), 0) for one in every}
-        assert len(grid) == lattice.size > 10
-        best = max(grid.values(), key=lambda one: one.merit)
-        found = advised(lattice, PARAMS, (), GOES_ON["never"]).best
-        assert found == grid[found.setting.levels]
-        assert len(found.kept) == len(best.kept)
-        assert found.merit[1] >= best.merit[1] - 0.03
+def too_fine(seed: int) -> AttributedGraph:
+    """Return a small network whose people have attributes of up to 40 values.
+
+    Ties join people who are near each other in some of the attributes, more or less so.
+    """
+    rng = np.random.default_rng(seed)
+    n, n_attributes = int(rng.integers(25, 70)), int(rng.integers(1, 3))
+    score, columns = np.zeros(n), dict[str, list[object]]()
+    for j in range(n_attributes):
+        m = int(rng.integers(3, 40 if n_attributes == 1 else 5))
+        value = rng.integers(0, m, n)
+        is_number = rng.random() < 0.5
+        columns[f"q{j}"] = value.tolist() if is_number else [f"v{x:02}" for x in value]
+        place = value if rng.random() < 0.5 else rng.permutation(m)[value]
+        score += rng.uniform(0, 2) * place / m
+    columns["health"] = ["no"] * n
+    u, v = np.triu_indices(n, 1)
+    odds = np.exp(-np.abs(score[u] - score[v]) * rng.uniform(0, 4))
+    is_tie = rng.random(len(odds)) < odds * rng.uniform(3, 10) * n / 2 / odds.sum()
+    schema = Schema(tuple(columns)[:-1], "health", frozenset())
+    return AttributedGraph.from_columns(schema, columns, np.column_stack((u, v))[is_tie])
+
+
+@settings(max_examples=6, deadline=None, derandomize=True)
+@given(st.integers(0, 10_000))
+def test_advice_is_as_good_as_the_whole_lattice(seed) -> None:
+    """Against releases of all settings: as many attributes, .03 less at most; no list is emptied.
+
+    The search is by estimates, so that its regret is a measured one, and the examples are fixed.
+    """
+    params = PrivacyParams(k=4, alpha="1/2")
+    lattice = Lattice.of(too_fine(seed), params.k)
+    every = itertools.product(*(range(len(some) + 1) for some in lattice.levels))
+    grid = {one: made(lattice, params, ReleaseSetting(params.k, one), 0) for one in every}
+    assert len(grid) == lattice.size
+    found = advised(lattice, params, (), GOES_ON["never"]).best
+    assert found == grid[found.setting.levels]
+    best = max(grid.values(), key=lambda one: one.merit)
+    assert len(found.kept) >= len(best.kept)
+    assert found.merit[1] >= best.merit[1] - 0.03
+    assert found.kept or all(one.f1 < ENOUGH for one in grid.values() if one.kept)
 
 
 def test_the_advice_can_be_read(lattice, tmp_path) -> None:
