@@ -24,7 +24,14 @@ from tests import feeds
 # After the connectors, which import kafka-python without its warnings.
 from kafka import KafkaProducer  # isort: skip
 
-CONFIG = """\
+UNATTACKED = """\
+[attack]
+budget = 0
+"""
+"""Attacks take most of what a small release costs, and few tests ask for their figures."""
+
+CONFIG = (
+    """\
 [attributes]
 {attributes}
 
@@ -58,7 +65,10 @@ enabled = false
 
 [log]
 level = "warning"
+
 """
+    + UNATTACKED
+)
 
 
 @dataclasses.dataclass(frozen=True, slots=True)

@@ -160,8 +160,6 @@ def _service(folder: Path, data: Path, name: str) -> tuple[Path, Path]:
         events = [json.loads(line) for line in file]
     attributes = tomllib.loads((data / "schema.toml").read_text())["attributes"]
     site = running.sequence_site(folder / "site", events, attributes, FEEDS[name], "")
-    text = site.config.read_text(encoding="utf-8")
-    site.config.write_text(f"{text}\n[attack]\nbudget = 0\n", encoding="utf-8")
     site.drain(timeout_s=7200)
     return folder / "feed" / "feed-0.jsonl", site.folder / "state" / "audit"
 

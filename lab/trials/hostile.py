@@ -123,7 +123,7 @@ def main() -> int:
             )
             text = site.config.read_text(encoding="utf-8")
             text = text.replace('window = "all"\n', f'window = "all"\n{privacy}\n')
-            site.config.write_text(f"{text}\n[attack]\nbudget = 0\n", encoding="utf-8")
+            site.config.write_text(text, encoding="utf-8")
             site.drain(timeout_s=3600)
             promised = tomllib.loads(site.config.read_text(encoding="utf-8"))["privacy"]["k"]
             for releases in reaudit.sequences([site.folder / "releases"]).values():

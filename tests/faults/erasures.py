@@ -128,8 +128,7 @@ def made(folder: Path, people: list[str], values: list[str], dice: random.Random
     site = running.files_site(folder / "site", [[]], ATTRIBUTES, f"{DAYS_A_SLOT}d", "all")
     with (folder / "feed" / "feed-0.jsonl").open("w") as file:
         file.writelines(escaped(event, dice) + "\n" for event in ordered)
-    text_of = site.config.read_text().replace("[privacy]", OPTIONS)
-    site.config.write_text(f"{text_of}\n[attack]\nbudget = 0\n")
+    site.config.write_text(site.config.read_text().replace("[privacy]", OPTIONS))
     return site
 
 

@@ -45,7 +45,7 @@ ATTRIBUTES = {**services.ATTRIBUTES, "quasi_identifiers": ["gender"]}
 TABLES = ("vertices.csv", "edges.csv")
 KILLS_PER_FEED = 25
 PATIENCE_S = 240.0
-OPTIONS = "[attack]\nbudget = 0\n\n[release]\nseed = {seed}"
+OPTIONS = "[release]\nseed = {seed}"
 SECTION = """\
 `{command}`, revision `{commit}`. A service reads one feed after the other and is killed with
 SIGKILL at random moments between its start and its last release, until one start reaches the end.

@@ -67,8 +67,7 @@ def lose(folder: Path, n_releases: int, backup_after: int, is_broker: bool, seed
         site = running.kafka_site(folder / "whole", partitions, ATTRIBUTES, every, server, "all")
     else:
         site = running.files_site(folder / "whole", partitions, ATTRIBUTES, every, "all")
-    text = site.config.read_text().replace("[privacy]", OPTIONS)
-    site.config.write_text(f"{text}\n[attack]\nbudget = 0\n")
+    site.config.write_text(site.config.read_text().replace("[privacy]", OPTIONS))
     backup = folder / "backup"
     _until(site, backup_after)
     _ktsafe(site, "state", "backup", str(backup))
