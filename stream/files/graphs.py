@@ -24,7 +24,6 @@ from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.datasets.network_files import NetworkFile, read_network
 from ktsafe.errors import InvalidGraph
 from ktsafe.generalization.levels import Declared
-from ktsafe.protection.input_faults import absent_faults, numbered, raise_together, value_faults
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
 
@@ -180,6 +179,8 @@ def _of_two_files(
     vertices: Path, edges: Path, schema: Schema, insensitive: list[str], of_edges: list[str]
 ) -> GraphFile:
     """Return the graph, or refuse both files for all that is wrong with them."""
+    from ktsafe.protection.input_faults import raise_together  # noqa: PLC0415 -- loads kernels
+
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
     is_table = edges.name.endswith(TABLES)
     faults: list[InvalidGraph] = []
@@ -226,6 +227,8 @@ def _once(
 @contextmanager
 def _gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
     """Give room for what is wrong with lines of a file, and add all that is wrong with it."""
+    from ktsafe.protection.input_faults import numbered  # noqa: PLC0415
+
     bad: BadLines = {}
     try:
         yield bad
@@ -326,14 +329,15 @@ class _People:
 
     def faults(self, schema: Schema) -> list[InvalidGraph]:
         """Return what is wrong with values, and what the schema names and nobody has."""
+        from ktsafe.protection import input_faults  # noqa: PLC0415
 
         def told(error: InvalidGraph, rows: list[int]) -> InvalidGraph:
-            where = numbered("line", [self.lines[row] for row in rows])
+            where = input_faults.numbered("line", [self.lines[row] for row in rows])
             return InvalidGraph(f"{self.path}, {where}: {error.message}", hint=error.hint)
 
-        found = value_faults(schema, self.columns, told)
+        found = input_faults.value_faults(schema, self.columns, told)
         if self.is_whole and not isinstance(schema, CompositeSchema):
-            found += absent_faults(schema, self.columns, as_given=bool(found))
+            found += input_faults.absent_faults(schema, self.columns, as_given=bool(found))
         return found
 
 
@@ -408,9 +412,8 @@ def csv_rows(
     with _csv_reader(path) as reader:
         header: list[str] = next(reader, [])
         if missing := [name for name in names if name not in header]:
-            several = "columns" if missing[1:] else "column"
-            msg = f"{path} has no {several} {', '.join(map(repr, missing))}."
-            raise InvalidGraph(msg, hint=_about_header(header, names))
+            named = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+            raise InvalidGraph(f"{path} has no {named}.", hint=_about_header(header, names))
         indices = [header.index(name) for name in names]
         yield _selected(path, reader, indices, len(header), bad)
 
