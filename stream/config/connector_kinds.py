@@ -201,7 +201,7 @@ def configuration_type(
     for name, tables in built_in.items():
         table = document.get(name)
         kind = table.get("kind") if isinstance(table, dict) else None
-        known = {each.__struct_config__.tag for each in tables}
+        known = [each.__struct_config__.tag for each in tables]
         more = () if kind in known else _installed(name, kind)
         if name in _needed(base):
             fields.append((name, Union[(*tables, *more)]))

@@ -250,9 +250,14 @@ def check_world(world: World, truths: list[Truth]) -> None:
 
 
 def check_ledger(records: list[ReleaseRecord], truths: list[Truth]) -> None:
-    """Check that every slot has its release, cut where the feed says."""
+    """Check that every slot has its release, cut where the feed says.
+
+    The ledger has the offsets of the last two; of the others the callers compare the graphs.
+    """
     found = [(r.slot_us, tuple(offset for _, offset in sorted(r.offsets.items()))) for r in records]
-    assert found == [(truth.slot_us, truth.offsets) for truth in truths], "another history"
+    expected = [(truth.slot_us, ()) for truth in truths[:-2]]
+    expected += [(truth.slot_us, truth.offsets) for truth in truths[-2:]]
+    assert found == expected, "another history"
 
 
 def on_broker(folder: Path, plan: Plan, truths: list[Truth]) -> list[Sample]:

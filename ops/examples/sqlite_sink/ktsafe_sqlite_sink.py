@@ -92,5 +92,8 @@ class SqliteReader:
             if not follow or self._closed.wait(0.5):
                 return
 
+    def check(self):
+        return bundles.checked(self)
+
     def close(self):
         self._closed.set()

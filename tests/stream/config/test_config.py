@@ -61,6 +61,7 @@ def test_the_minimal_configuration_has_sane_defaults(tmp_path):
         ("release.clock", "moon", "release.clock"),
         ("state", None, "state"),
         ("source.kind", "carrier-pigeon", "source"),
+        ("source.kind", ["files"], "source"),
         ("source.paths", [], "source.paths"),
         ("source.paths", ["-", "-"], "standard input twice"),
         ("sink", {"kind": "kafka", "topic": "releases"}, r"needs a \[kafka\] table"),
