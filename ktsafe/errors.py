@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Final
 
 
 class KtsafeError(Exception):
@@ -66,6 +67,38 @@ class SeveralFaults(InvalidGraph):
     ) -> None:
         super().__init__(message, hint=hint)
         self.faults = tuple(faults)
+
+
+NUMBERS_MAX: Final = 5
+"""Lines or rows that an error names; of more the number is told."""
+
+
+def numbered(word: str, numbers: Sequence[int]) -> str:
+    """Return the first of some numbers, and how many more there are.
+
+    Examples
+    --------
+    >>> numbered("line", [3]), numbered("line", range(3, 10))
+    ('line 3', 'lines 3, 4, 5, 6, 7 and 2 more')
+    """
+    first = ", ".join(map(str, numbers[:NUMBERS_MAX]))
+    more = f" and {len(numbers) - NUMBERS_MAX:,} more" if len(numbers) > NUMBERS_MAX else ""
+    return f"{word}{'s' * (len(numbers) > 1)} {first}{more}"
+
+
+def raise_together(faults: Sequence[InvalidGraph]) -> None:
+    """Raise the only fault, or all of them as one error.
+
+    Raises
+    ------
+    InvalidGraph
+        If there is a fault.
+    """
+    if len(faults) == 1:
+        raise faults[0]
+    if faults:
+        told = "".join(f" ({i}) {each}" for i, each in enumerate(faults, start=1))
+        raise SeveralFaults(f"The graph has {len(faults)} faults:{told}", faults=faults)
 
 
 class BelowMinimumUtility(KtsafeError):

@@ -110,7 +110,7 @@ def test_the_laboratory_is_walled() -> None:
 
 
 def test_connectors_know_of_the_mechanism_how_errors_speak() -> None:
-    """They import the base of all errors, and nothing else of ours."""
+    """They import the base of all errors, how lines are told, and nothing else of ours."""
     lines = {
         line
         for path in (ROOT / "connectors").rglob("*.py")
@@ -118,7 +118,7 @@ def test_connectors_know_of_the_mechanism_how_errors_speak() -> None:
         if line.strip().startswith(("import ktsafe", "from ktsafe"))
         and not line.strip().startswith("from ktsafe.connectors")
     }
-    assert lines == {"from ktsafe.errors import OperationFailed"}
+    assert lines == {f"from ktsafe.errors import {x}" for x in ("OperationFailed", "numbered")}
 
 
 @pytest.mark.parametrize("package", ["ktsafe", "state"])

@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.regular_files import digest_regular
+from ktsafe.errors import numbered
 
 VERTICES: Final = "vertices"
 EDGES: Final = "edges"
@@ -32,6 +33,12 @@ _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _READ: Final = "read dump"
+_NO_ID: Final = "no id"
+_AGAIN: Final = "an id for the second time"
+
+
+BadLines = dict[str, list[int]]
+"""What is wrong with lines of a file, and which lines."""
 
 
 class TableReader(Protocol):
@@ -43,8 +50,14 @@ class TableReader(Protocol):
     def header(self, path: Path) -> list[str]:
         """Return the names of the columns."""
 
-    def rows(self, path: Path, names: Sequence[str]) -> Iterator[Sequence[str | None]]:
-        """Yield the values of the named columns of each row; None or "" where one is missing."""
+    def rows(
+        self, path: Path, names: Sequence[str], bad: BadLines
+    ) -> Iterator[tuple[int, Sequence[str | None]]]:
+        """Yield the line of each row, and its values of the named columns; None or "": missing.
+
+        Lines that are no rows of the table are put into `bad`, and the others go on. Where rows
+        are not in lines they are counted from 1.
+        """
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,22 +193,29 @@ def read_dump(place: DumpPlace, tables: TableReader, attributes: Sequence[str] |
     ------
     Misconfigured
         If it is half-written, was changed meanwhile, lacks a column, repeats an id, or an edge ends
-        at a vertex that is not in it. The row is named, its content is not repeated.
+        at a vertex that is not in it. All such lines are told at once, their content is not
+        repeated.
     """
     digest = place.digest()
     header = tables.header(place.vertices)
     columns = [name for name in header if name != "id"] if attributes is None else attributes
     if missing := [name for name in ("id", *columns) if name not in header]:
-        raise _refused(place, f"{place.vertices.name} has no column {missing[0]!r}")
+        named = f"column{'s' * (len(missing) > 1)} {', '.join(map(repr, missing))}"
+        raise _refused(place, f"{place.vertices.name} has no {named}")
     position: dict[str, int] = {}
     values: list[tuple[str | None, ...]] = []
-    for row, (name, *texts) in enumerate(tables.rows(place.vertices, ["id", *columns]), 1):
+    bad: BadLines = {}
+    for line, (name, *texts) in tables.rows(place.vertices, ["id", *columns], bad):
         if not name or name in position:
-            what = "an id for the second time" if name else "no id"
-            raise _refused(place, f"{place.vertices.name}, row {row}: {what}")
+            bad.setdefault(_AGAIN if name else _NO_ID, []).append(line)
+            continue
         position[name] = len(position)
         values.append(tuple(text or None for text in texts))
-    edges, loops = _edges(place, tables, position)
+    is_whole = bad.keys() <= {_AGAIN, _NO_ID}
+    bad_ends: BadLines = {}
+    edges, loops = _edges(place, tables, position if is_whole else None, bad_ends)
+    if faults := _told(place.vertices, bad) + _told(place.edges, bad_ends):
+        raise _refused(place, "; ".join(faults))
     if place.digest() != digest:
         raise _refused(place, "it was changed while it was read")
     once = np.unique(edges)
@@ -204,21 +224,31 @@ def read_dump(place: DumpPlace, tables: TableReader, attributes: Sequence[str] |
 
 
 def _edges(
-    place: DumpPlace, tables: TableReader, position: dict[str, int]
+    place: DumpPlace, tables: TableReader, position: dict[str, int] | None, bad: BadLines
 ) -> tuple[NDArray[np.int64], int]:
-    """Return the keys of all edges as they come, and the number of loops."""
+    """Return the keys of all edges as they come, and the number of loops.
+
+    Without positions, since some are unknown, lines are read for what else is wrong with them.
+    """
     keys: list[int] = []
     loops = 0
-    for row, (source, target) in enumerate(tables.rows(place.edges, ENDS), 1):
+    for line, (source, target) in tables.rows(place.edges, ENDS, bad):
+        if position is None:
+            continue
         u, v = position.get(source or ""), position.get(target or "")
         if u is None or v is None:
-            what = f"{place.edges.name}, row {row}: names a vertex that is not in the dump"
-            raise _refused(place, what)
-        if u == v:
+            bad.setdefault("names a vertex that is not in the dump", []).append(line)
+        elif u == v:
             loops += 1
         else:
             keys.append(u << 32 | v if u < v else v << 32 | u)
     return np.array(keys, dtype=np.int64), loops
+
+
+def _told(path: Path, bad: BadLines) -> list[str]:
+    """Return what is wrong with the lines of a file, one text for each kind."""
+    word = "row" if path.suffix == SUFFIXES[-1] else "line"
+    return [f"{path.name}, {numbered(word, lines)}: {what}" for what, lines in bad.items()]
 
 
 def check_follows(base: Dump | None, dump: Dump, loss_max: float) -> None:

@@ -5,11 +5,8 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 
-from ktsafe.errors import AbsentFromGraph, InvalidGraph, SeveralFaults
+from ktsafe.errors import AbsentFromGraph, InvalidGraph, numbered
 from ktsafe.graph import AttributedGraph, Schema
-
-ROWS_MAX = 5
-"""Rows that are named; of more the number is told."""
 
 
 def fault(what: str, rows: Sequence[int] = (), *, hint: str = "") -> InvalidGraph:
@@ -24,18 +21,6 @@ def fault(what: str, rows: Sequence[int] = (), *, hint: str = "") -> InvalidGrap
         return InvalidGraph(what, hint=hint)
     said = f"{what.rstrip('.')}: {numbered('row', rows)} (counted from 0)."
     return InvalidGraph(said, hint=hint)
-
-
-def numbered(word: str, rows: Sequence[int]) -> str:
-    """Return the first of some numbers, and how many more there are.
-
-    Examples
-    --------
-    >>> numbered("line", [3]), numbered("line", range(3, 10))
-    ('line 3', 'lines 3, 4, 5, 6, 7 and 2 more')
-    """
-    more = f" and {len(rows) - ROWS_MAX:,} more" if len(rows) > ROWS_MAX else ""
-    return f"{word}{'s' * (len(rows) > 1)} {', '.join(map(str, rows[:ROWS_MAX]))}{more}"
 
 
 def value_faults(
@@ -75,18 +60,3 @@ def absent_faults(
     except InvalidGraph:
         return []  # Of values that are none of their kind others tell.
     return []
-
-
-def raise_together(faults: Sequence[InvalidGraph]) -> None:
-    """Raise the only fault, or all of them as one error.
-
-    Raises
-    ------
-    InvalidGraph
-        If there is a fault.
-    """
-    if len(faults) == 1:
-        raise faults[0]
-    if faults:
-        told = "".join(f" ({i}) {each}" for i, each in enumerate(faults, start=1))
-        raise SeveralFaults(f"The graph has {len(faults)} faults:{told}", faults=faults)

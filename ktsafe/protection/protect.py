@@ -13,7 +13,7 @@ from ktsafe.anonymization import anonymize
 from ktsafe.attributes.composite import composite_sensitive
 from ktsafe.columns import Columns, exchanged_and_checked
 from ktsafe.columns.repeated import WEIGHT
-from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
+from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams, raise_together
 from ktsafe.generalization.advice import POOR, Advice, advised
 from ktsafe.generalization.lattice import Lattice
 from ktsafe.generalization.levels import Declared
@@ -22,7 +22,7 @@ from ktsafe.graph import AttributedGraph, Border, Groups, Schema
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize
 from ktsafe.params import PrivacyParams
 from ktsafe.protection.graph_kinds import NONE, Given, extra_faults, given
-from ktsafe.protection.input_faults import absent_faults, raise_together, value_faults
+from ktsafe.protection.input_faults import absent_faults, value_faults
 from ktsafe.protection.protected import PrivateMapping, Protected, Provenance
 from ktsafe.schema_check import check_texts
 from ktsafe.strategies import Progress, check_strategy, default_strategy

@@ -11,11 +11,11 @@ from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, raise_together
 from ktsafe.generalization.advice_in_words import schema_toml
 from ktsafe.graph import Border, Groups, Schema
 from ktsafe.protection.graph_kinds import extra_faults, given
-from ktsafe.protection.input_faults import raise_together, value_faults
+from ktsafe.protection.input_faults import value_faults
 from ktsafe.reader import read
 from ktsafe.reader.published import StudiedRelease
 

@@ -22,7 +22,7 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.columns import Columns
 from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.datasets.network_files import NetworkFile, read_network
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, numbered, raise_together
 from ktsafe.generalization.levels import Declared
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
@@ -179,16 +179,14 @@ def _of_two_files(
     vertices: Path, edges: Path, schema: Schema, insensitive: list[str], of_edges: list[str]
 ) -> GraphFile:
     """Return the graph, or refuse both files for all that is wrong with them."""
-    from ktsafe.protection.input_faults import raise_together  # noqa: PLC0415 -- loads kernels
-
     names = schema.columns if isinstance(schema, CompositeSchema) else schema.attributes
     is_table = edges.name.endswith(TABLES)
     faults: list[InvalidGraph] = []
     people = _People(vertices, {name: [] for name in (*names, *insensitive)})
     pairs, of_rows = np.empty((0, 2), dtype=np.int64), dict[str, list[object]]()
-    with _gathered(vertices, faults) as bad:
+    with gathered(vertices, faults) as bad:
         people.read(bad)
-    with _gathered(edges, faults) as bad:
+    with gathered(edges, faults) as bad:
         if is_table:
             pairs, of_rows = _read_edges(edges, of_edges, people, bad)
         else:
@@ -225,10 +223,8 @@ def _once(
 
 
 @contextmanager
-def _gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
+def gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
     """Give room for what is wrong with lines of a file, and add all that is wrong with it."""
-    from ktsafe.protection.input_faults import numbered  # noqa: PLC0415
-
     bad: BadLines = {}
     try:
         yield bad
@@ -329,10 +325,10 @@ class _People:
 
     def faults(self, schema: Schema) -> list[InvalidGraph]:
         """Return what is wrong with values, and what the schema names and nobody has."""
-        from ktsafe.protection import input_faults  # noqa: PLC0415
+        from ktsafe.protection import input_faults  # noqa: PLC0415 -- loads kernels
 
         def told(error: InvalidGraph, rows: list[int]) -> InvalidGraph:
-            where = input_faults.numbered("line", [self.lines[row] for row in rows])
+            where = numbered("line", [self.lines[row] for row in rows])
             return InvalidGraph(f"{self.path}, {where}: {error.message}", hint=error.hint)
 
         found = input_faults.value_faults(schema, self.columns, told)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +16,7 @@ from typing import Any, Final
 
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.errors import KtsafeError
-from ktsafe.stream.files.graphs import csv_header, csv_rows
+from ktsafe.stream.files.graphs import BadLines, csv_header, csv_rows
 from ktsafe.stream.files.parquet import pyarrow_modules
 
 _PARQUET: Final = ".parquet"
@@ -33,22 +34,24 @@ class OwnTables:
             with _parquet(path) as file:
                 return list(file.schema_arrow.names)
 
-    def rows(self, path: Path, names: Sequence[str]) -> Iterator[Sequence[str | None]]:
-        """Yield the values of the named columns of each row."""
+    def rows(
+        self, path: Path, names: Sequence[str], bad: BadLines
+    ) -> Iterator[tuple[int, Sequence[str | None]]]:
+        """Yield the line of each row, in Parquet its number, and its values of these columns."""
         with _whole(path):
             if path.suffix != _PARQUET:
                 _check_last_line(path)
-                with csv_rows(path, list(names)) as rows:
-                    for _, values in rows:
-                        yield values
+                with csv_rows(path, list(names), bad) as rows:
+                    yield from rows
                 return
             with _parquet(path) as file:
                 if missing := [name for name in names if name not in file.schema_arrow.names]:
                     raise Misconfigured("read table", str(path), f"no column {missing[0]!r}.")
+                number = itertools.count(1)
                 for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(names)):
                     columns = [batch.column(name).to_pylist() for name in names]
                     for row in zip(*columns, strict=True):
-                        yield [_text(value) for value in row]
+                        yield next(number), [_text(value) for value in row]
 
 
 @contextmanager

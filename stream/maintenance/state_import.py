@@ -24,20 +24,21 @@ from numpy.typing import NDArray
 from ktsafe import MISSING, Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
-from ktsafe.errors import InvalidGraph
+from ktsafe.errors import InvalidGraph, raise_together
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.opening import open_database
 from ktsafe.state.store import Position
 from ktsafe.stream.errors import ConfigError
-from ktsafe.stream.files.graphs import csv_rows
+from ktsafe.stream.files.graphs import BadLines, csv_rows, gathered
 from ktsafe.stream.ingest import events
 from ktsafe.stream.process.private_folder import IMPORTING, STORE
 
 IMPORT_TOPIC: Final = "!import"
 """Where the stamps of an import come from: before every topic, at equal times."""
 ROWS_AT_ONCE: Final = 10_000
+UNKNOWN: Final = "names a vertex that the other file does not list"
 MEMO_MAX: Final = 1 << 14
 """Texts per attribute that are looked at once; measures may have many."""
 
@@ -167,8 +168,8 @@ def import_graph(
     StateLocked
         If another import is under way.
     InvalidGraph
-        If a file cannot be read, lacks a column, repeats an id or names an unknown one; the line
-        is named, its content is not repeated.
+        If a file cannot be read, lacks a column, repeats an id or names an unknown one. All such
+        lines of both files are told at once, their content is not repeated.
     """
     target, partial = private / STORE, private / IMPORTING
     if target.exists():
@@ -176,8 +177,14 @@ def import_graph(
         raise StateUnusable("import state", str(private), hint)
     _clear(partial, schema)
     with closing(BulkLoad(partial, schema)) as load:
-        numbers = _import_vertices(load, vertices, schema, at_us, progress)
-        ends, lines, loops = _read_edges(edges, numbers, progress)
+        faults: list[InvalidGraph] = []
+        numbers: dict[str, int] | None = None
+        with gathered(vertices, faults) as bad:
+            numbers = _import_vertices(load, vertices, schema, at_us, progress, bad)
+        with gathered(edges, faults) as bad:
+            ends, lines, loops = _read_edges(edges, numbers, progress, bad)
+        raise_together(faults)
+        assert numbers is not None
         progress(f"{len(ends):,} ties are sorted", 0.9)
         n_edges = load.add_edges(Registered((IMPORT_TOPIC, 1), at_us), ends, lines)
         positions = {(at.topic, at.partition): Position(n, at_us) for at, n in feed.offsets.items()}
@@ -203,10 +210,11 @@ def _clear(partial: Path, schema: Schema) -> None:
 
 
 def _import_vertices(
-    load: BulkLoad, path: Path, schema: Schema, at_us: int, progress: Progress
-) -> dict[str, int]:
-    """Load every vertex of the file; return the numbers of their ids."""
+    load: BulkLoad, path: Path, schema: Schema, at_us: int, progress: Progress, bad: BadLines
+) -> dict[str, int] | None:
+    """Load every vertex of the file; return the numbers of their ids, None if some are unknown."""
     numbers: dict[str, int] = {}
+    unread: BadLines = {}
     stored = [_Stored(schema, name) for name in schema.attributes]
 
     def people(
@@ -214,22 +222,24 @@ def _import_vertices(
     ) -> Iterator[tuple[int, str, list[str | None]]]:
         for line, (vertex, *values) in rows:
             if vertex in numbers:
-                raise InvalidGraph(f"{path}, line {line}: an id for the second time.")
+                bad.setdefault("an id for the second time", []).append(line)
+                continue
+            number = numbers[vertex] = len(numbers)
             try:
                 events.check_id(vertex)
                 texts = [table[value] for table, value in zip(stored, values, strict=True)]
             except events.MalformedEvent as error:
-                msg = f"{path}, line {line}: {error.reason} ({error.detail})."
-                raise InvalidGraph(msg) from None
-            numbers[vertex] = len(numbers)
-            if len(numbers) % ROWS_AT_ONCE == 0:
-                progress(f"{len(numbers):,} vertices", 0.0)
+                bad.setdefault(f"{error.reason} ({error.detail})", []).append(line)
+                continue
+            if (number + 1) % ROWS_AT_ONCE == 0:
+                progress(f"{number + 1:,} vertices", 0.0)
             yield line, vertex, texts
 
-    with csv_rows(path, ["id", *schema.attributes]) as rows:
+    with csv_rows(path, ["id", *schema.attributes], unread) as rows:
         load.add_vertices(Registered((IMPORT_TOPIC, 0), at_us), people(rows))
     progress(f"{len(numbers):,} vertices", 0.3)
-    return numbers
+    bad |= unread
+    return None if unread else numbers
 
 
 class _Stored(dict[str, str | None]):
@@ -253,23 +263,24 @@ class _Stored(dict[str, str | None]):
 
 
 def _read_edges(
-    path: Path, numbers: Mapping[str, int], progress: Progress
+    path: Path, numbers: Mapping[str, int] | None, progress: Progress, bad: BadLines
 ) -> tuple[NDArray[np.int32], NDArray[np.int64], int]:
-    """Return the ends of every edge of the file, the lines they are on, and how many are loops."""
+    """Return the ends of every edge of the file, the lines they are on, and how many are loops.
+
+    Without numbers lines are read for what else is wrong with them.
+    """
     blocks = [(np.empty((0, 2), dtype=np.int32), np.empty(0, dtype=np.int64))]
     n_lines = 0
-    with csv_rows(path, ["source", "target"]) as rows:
+    with csv_rows(path, ["source", "target"], bad) as rows:
         while block := list(islice(rows, ROWS_AT_ONCE)):
             lines = np.array([line for line, _ in block], dtype=np.int64)
+            if numbers is None:
+                continue
             ids = [vertex for _, ends in block for vertex in ends]
             found = map(numbers.get, ids, repeat(-1))
             ends = np.fromiter(found, dtype=np.int32, count=len(ids)).reshape(-1, 2)
-            unknown = lines[(ends < 0).any(axis=1)]
-            if len(unknown):
-                msg = (
-                    f"{path}, line {unknown[0]}: names a vertex that the other file does not list."
-                )
-                raise InvalidGraph(msg)
+            if len(unknown := lines[(ends < 0).any(axis=1)]):
+                bad.setdefault(UNKNOWN, []).extend(unknown.tolist())
             n_lines += len(block)
             progress(f"{n_lines:,} ties", 0.3)
             is_tie = ends[:, 0] != ends[:, 1]

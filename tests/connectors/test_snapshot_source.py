@@ -181,6 +181,11 @@ def test_foreign_positions_are_refused(tmp_path: Path, graphs: list[Graph]) -> N
 PEOPLE, TIES = b"id,gender\na,f\nb,m\nc,f\nd,f\n", b"source,target\na,b\nb,c\n"
 GOOD = {"vertices.csv": PEOPLE, "edges.csv": TIES}
 HALF = {"vertices.csv": PEOPLE}
+ALL_LINES = (
+    "vertices.csv, lines 6, 8: no id; vertices.csv, line 7: an id for the second time; "
+    "edges.csv, lines 4, 6, 7, 8, 9 and 2 more: names a vertex that is not in the dump; "
+    "edges.csv, line 5: 1 values for 2 columns. Write the dump again."
+)
 BAD = {
     "half a line": ({**HALF, "edges.csv": TIES[:-2]}, "middle of a line"),
     "half a gzip file": ({**HALF, "edges.csv.gz": gzip.compress(TIES)[:-9]}, "gzip"),
@@ -193,6 +198,17 @@ BAD = {
     "another header": ({**GOOD, "vertices.csv": PEOPLE.replace(b"gender", b"sex")}, "header"),
     "no id": ({**GOOD, "vertices.csv": PEOPLE.replace(b"id", b"name")}, "no column 'id'"),
     "the same id": ({**GOOD, "vertices.csv": PEOPLE.replace(b"d,f", b"a,f")}, "second time"),
+    "all of it": (
+        {
+            "vertices.csv": PEOPLE + b",f\na,f\n,m\n",
+            "edges.csv": TIES + b"a,z\na\n" + b"z,a\n" * 6,
+        },
+        ALL_LINES,
+    ),
+    "unread rows": (
+        {"vertices.csv": PEOPLE + b"e\n", "edges.csv": TIES + b"a,e\n"},
+        "vertices.csv, line 6: 1 values for 2 columns. Write the dump again.",
+    ),
     "a short row": ({**GOOD, "vertices.csv": PEOPLE.replace(b"b,m", b"b")}, "1 values for 2"),
 }
 
@@ -263,5 +279,5 @@ def test_numbers_in_parquet_are_as_in_csv(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "t.parquet")
     tables = OwnTables()
     assert tables.header(tmp_path / "t.parquet") == ["id", "age", "ok"]
-    rows = [list(row) for row in tables.rows(tmp_path / "t.parquet", ["id", "age", "ok"])]
-    assert rows == [["1", "30", "true"], ["2", None, "false"], ["3", "1.5", None]]
+    rows = [*tables.rows(tmp_path / "t.parquet", ["id", "age", "ok"], {})]
+    assert rows == [(1, ["1", "30", "true"]), (2, ["2", None, "false"]), (3, ["3", "1.5", None])]
