@@ -86,6 +86,23 @@ def numbered(word: str, numbers: Sequence[int]) -> str:
     return f"{word}{'s' * (len(numbers) > 1)} {first}{more}"
 
 
+BadLines = dict[str, list[int]]
+"""What is wrong with lines of a file, and which lines."""
+NO_ID: Final = "no id"
+ID_AGAIN: Final = "an id for the second time"
+
+
+def told_lines(file: object, bad: BadLines, word: str = "line") -> list[str]:
+    """Return a text for each kind of bad lines of a file, without what is in them.
+
+    Examples
+    --------
+    >>> told_lines("people.csv", {NO_ID: [3, 7]})
+    ['people.csv, lines 3, 7: no id']
+    """
+    return [f"{file}, {numbered(word, lines)}: {what}" for what, lines in bad.items()]
+
+
 def raise_together(faults: Sequence[InvalidGraph]) -> None:
     """Raise the only fault, or all of them as one error.
 

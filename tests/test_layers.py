@@ -118,7 +118,8 @@ def test_connectors_know_of_the_mechanism_how_errors_speak() -> None:
         if line.strip().startswith(("import ktsafe", "from ktsafe"))
         and not line.strip().startswith("from ktsafe.connectors")
     }
-    assert lines == {f"from ktsafe.errors import {x}" for x in ("OperationFailed", "numbered")}
+    told = ("OperationFailed", "ID_AGAIN, NO_ID, BadLines, told_lines")
+    assert lines == {f"from ktsafe.errors import {names}" for names in told}
 
 
 @pytest.mark.parametrize("package", ["ktsafe", "state"])

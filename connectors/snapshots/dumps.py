@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from ktsafe.connectors.errors import Misconfigured
 from ktsafe.connectors.regular_files import digest_regular
-from ktsafe.errors import numbered
+from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, told_lines
 
 VERTICES: Final = "vertices"
 EDGES: Final = "edges"
@@ -33,12 +33,6 @@ _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _READ: Final = "read dump"
-_NO_ID: Final = "no id"
-_AGAIN: Final = "an id for the second time"
-
-
-BadLines = dict[str, list[int]]
-"""What is wrong with lines of a file, and which lines."""
 
 
 class TableReader(Protocol):
@@ -207,11 +201,11 @@ def read_dump(place: DumpPlace, tables: TableReader, attributes: Sequence[str] |
     bad: BadLines = {}
     for line, (name, *texts) in tables.rows(place.vertices, ["id", *columns], bad):
         if not name or name in position:
-            bad.setdefault(_AGAIN if name else _NO_ID, []).append(line)
+            bad.setdefault(ID_AGAIN if name else NO_ID, []).append(line)
             continue
         position[name] = len(position)
         values.append(tuple(text or None for text in texts))
-    is_whole = bad.keys() <= {_AGAIN, _NO_ID}
+    is_whole = bad.keys() <= {ID_AGAIN, NO_ID}
     bad_ends: BadLines = {}
     edges, loops = _edges(place, tables, position if is_whole else None, bad_ends)
     if faults := _told(place.vertices, bad) + _told(place.edges, bad_ends):
@@ -246,9 +240,7 @@ def _edges(
 
 
 def _told(path: Path, bad: BadLines) -> list[str]:
-    """Return what is wrong with the lines of a file, one text for each kind."""
-    word = "row" if path.suffix == SUFFIXES[-1] else "line"
-    return [f"{path.name}, {numbered(word, lines)}: {what}" for what, lines in bad.items()]
+    return told_lines(path.name, bad, "row" if path.suffix == SUFFIXES[-1] else "line")
 
 
 def check_follows(base: Dump | None, dump: Dump, loss_max: float) -> None:

@@ -22,7 +22,15 @@ from ktsafe import AttributedGraph, Schema
 from ktsafe.columns import Columns
 from ktsafe.columns.repeated import WEIGHT, combined
 from ktsafe.datasets.network_files import NetworkFile, read_network
-from ktsafe.errors import InvalidGraph, numbered, raise_together
+from ktsafe.errors import (
+    ID_AGAIN,
+    NO_ID,
+    BadLines,
+    InvalidGraph,
+    numbered,
+    raise_together,
+    told_lines,
+)
 from ktsafe.generalization.levels import Declared
 from ktsafe.stream.files.composite_schema import CompositeSchema, composed, composite_schema
 from ktsafe.stream.files.config_errors import config_error_text
@@ -32,11 +40,6 @@ _ENCODING: Final = "utf-8-sig"
 
 
 TABLES: Final = (".csv", ".csv.gz")
-_NO_ID: Final = "no id"
-_AGAIN: Final = "an id for the second time"
-
-BadLines = dict[str, list[int]]
-"""What is wrong with lines of a file, and which lines."""
 
 
 class AttributesTable(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
@@ -230,7 +233,7 @@ def gathered(path: Path, faults: list[InvalidGraph]) -> Iterator[BadLines]:
         yield bad
     except InvalidGraph as error:
         faults.append(error)
-    faults += [InvalidGraph(f"{path}, {numbered('line', bad[what])}: {what}.") for what in bad]
+    faults += [InvalidGraph(f"{told}.") for told in told_lines(path, bad)]
 
 
 def roles_of(table: AttributesTable, schema: Schema) -> tuple[list[str], list[str]]:
@@ -315,13 +318,13 @@ class _People:
         with csv_rows(self.path, ["id", *self.columns], bad) as rows:
             for line, (vertex, *values) in rows:
                 if not vertex or vertex in self.position:
-                    bad.setdefault(_AGAIN if vertex else _NO_ID, []).append(line)
+                    bad.setdefault(ID_AGAIN if vertex else NO_ID, []).append(line)
                     continue
                 self.position[vertex] = len(self.position)
                 self.lines.append(line)
                 for column, value in zip(self.columns.values(), values, strict=True):
                     column.append(value)
-        self.is_whole = bad.keys() <= {_AGAIN, _NO_ID}
+        self.is_whole = bad.keys() <= {ID_AGAIN, NO_ID}
 
     def faults(self, schema: Schema) -> list[InvalidGraph]:
         """Return what is wrong with values, and what the schema names and nobody has."""

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.connectors.errors import Misconfigured
-from ktsafe.errors import KtsafeError
-from ktsafe.stream.files.graphs import BadLines, csv_header, csv_rows
+from ktsafe.errors import BadLines, KtsafeError
+from ktsafe.stream.files.graphs import csv_header, csv_rows
 from ktsafe.stream.files.parquet import pyarrow_modules
 
 _PARQUET: Final = ".parquet"

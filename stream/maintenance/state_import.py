@@ -24,14 +24,14 @@ from numpy.typing import NDArray
 from ktsafe import MISSING, Schema
 from ktsafe.connectors.base import Source, TopicPartition
 from ktsafe.connectors.errors import OffsetLost, SourceMismatch
-from ktsafe.errors import InvalidGraph, raise_together
+from ktsafe.errors import ID_AGAIN, BadLines, InvalidGraph, raise_together
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
 from ktsafe.state.opening import open_database
 from ktsafe.state.store import Position
 from ktsafe.stream.errors import ConfigError
-from ktsafe.stream.files.graphs import BadLines, csv_rows, gathered
+from ktsafe.stream.files.graphs import csv_rows, gathered
 from ktsafe.stream.ingest import events
 from ktsafe.stream.process.private_folder import IMPORTING, STORE
 
@@ -222,7 +222,7 @@ def _import_vertices(
     ) -> Iterator[tuple[int, str, list[str | None]]]:
         for line, (vertex, *values) in rows:
             if vertex in numbers:
-                bad.setdefault("an id for the second time", []).append(line)
+                bad.setdefault(ID_AGAIN, []).append(line)
                 continue
             number = numbers[vertex] = len(numbers)
             try:
