@@ -22,8 +22,8 @@ from typing import Final
 
 from ktsafe.connectors.bundles import sync_folder
 from ktsafe.connectors.errors import Misconfigured, Unavailable
-from ktsafe.connectors.snapshots.database import Database
 from ktsafe.connectors.snapshots.dumps import REMOVED, name_of, remove
+from ktsafe.connectors.snapshots.queries import QueriedDatabase
 
 RETRY_FOR_S: Final = 300.0
 """How long a database may be away before the service ends, to be started again."""
@@ -66,7 +66,7 @@ class AskedDumps:
     def __init__(
         self,
         folder: Path,
-        database: Database,
+        database: QueriedDatabase,
         slot_at: Callable[[int], int],
         *,
         wall_us: Callable[[], int] = _wall_us,

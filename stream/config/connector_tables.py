@@ -28,7 +28,7 @@ from ktsafe.stream.config.section import Name, Section
 from ktsafe.stream.slots import Slots
 
 if TYPE_CHECKING:
-    from ktsafe.connectors.snapshots import Database
+    from ktsafe.connectors.snapshots import QueriedDatabase
 
 _MINUTE_US: Final = 60_000_000
 LETTER_FIELDS: Final = frozenset(
@@ -101,12 +101,12 @@ class DatabaseTable(Section, frozen=True, kw_only=True):
     url_file: str | None = None
     url_env: str | None = None
 
-    def database(self, site: Site) -> Database:
+    def database(self, site: Site) -> QueriedDatabase:
         """Return the database, not connected to."""
-        from ktsafe.connectors.snapshots import Database
+        from ktsafe.connectors.snapshots import QueriedDatabase
 
         file = None if self.url_file is None else str(site.path(self.url_file))
-        return Database(file, self.url_env, self.vertices, self.edges)
+        return QueriedDatabase(file, self.url_env, self.vertices, self.edges)
 
 
 class SnapshotsSourceTable(SourceTable, frozen=True, kw_only=True, tag="snapshots"):

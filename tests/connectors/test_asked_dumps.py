@@ -19,8 +19,14 @@ import pytest
 
 from ktsafe.connectors.base import Record, TopicPartition
 from ktsafe.connectors.errors import Misconfigured, Unavailable
-from ktsafe.connectors.snapshots import AskedDumps, Database, SnapshotSource, asked, dumps
-from ktsafe.connectors.snapshots import database as database_module
+from ktsafe.connectors.snapshots import (
+    AskedDumps,
+    QueriedDatabase,
+    SnapshotSource,
+    asked,
+    dumps,
+    queries,
+)
 from ktsafe.stream.files.tables import OwnTables
 from tests.feeds import Graph, fold
 
@@ -61,7 +67,7 @@ class Network:
     def asking(self, vertices: str = VERTICES, edges: str = EDGES) -> AskedDumps:
         return AskedDumps(
             self.folder,
-            Database(None, "NETWORK_URL", vertices, edges),
+            QueriedDatabase(None, "NETWORK_URL", vertices, edges),
             lambda now_us: now_us // DAY_US * DAY_US,
             wall_us=lambda: self.now_us,
             monotonic=lambda: self.monotonic_s,
@@ -84,16 +90,16 @@ class Network:
 def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
     found = Network(tmp_path)
     monkeypatch.setenv("NETWORK_URL", f"sqlite:///{found.path}")
-    real = Database.write
+    real = QueriedDatabase.write
 
-    def write(self: Database, folder: Path) -> None:
+    def write(self: QueriedDatabase, folder: Path) -> None:
         found.before_write()
         real(self, folder)
         found.answers.append(found.graph())
         found.change()
         found.after_write()
 
-    monkeypatch.setattr(Database, "write", write)
+    monkeypatch.setattr(QueriedDatabase, "write", write)
     return found
 
 
@@ -228,7 +234,7 @@ class Life:
             mock.patch.object(AskedDumps, "keep", keep),
             mock.patch.object(AskedDumps, "forget", forget),
             mock.patch.object(dumps.shutil, "rmtree", rmtree),
-            mock.patch("ktsafe.connectors.snapshots.database.os.fsync") as fsync,
+            mock.patch("ktsafe.connectors.snapshots.queries.os.fsync") as fsync,
         ):
             fsync.side_effect = die("before the write ends")
             source = network.source()
@@ -350,10 +356,10 @@ WRONG = {
 @pytest.mark.parametrize("case", WRONG)
 def test_what_cannot_be_answered_is_refused(network: Network, case: str) -> None:
     """The message says what to do; no dump comes of it, the database is as it was, and may mend."""
-    queries, told = WRONG[case]
+    wrong, told = WRONG[case]
     before = network.graph()
     network.change = lambda: None  # type: ignore[method-assign]
-    source = network.source(**queries)
+    source = network.source(**wrong)
     source.open({}, {})
     with pytest.raises(Misconfigured, match=told):
         polled(source)
@@ -420,13 +426,13 @@ def test_both_queries_see_one_moment(network: Network, monkeypatch: pytest.Monke
     """A tie that begins between the two queries is in neither table."""
     with closing(sqlite3.connect(network.path)) as connection:
         connection.execute("PRAGMA journal_mode = WAL")
-    real = database_module._write
+    real = queries._write
 
     def write(connection: Any, query: str, path: Path) -> None:
         real(connection, query, path)
         network.change()
 
-    monkeypatch.setattr(database_module, "_write", write)
+    monkeypatch.setattr(queries, "_write", write)
     before = network.graph()
     source = network.source()
     source.open({}, {})

@@ -30,7 +30,7 @@ _IN_THE_QUERY: Final = re.compile(r"no such|near|syntax error|does not exist|(?i
 
 
 @dataclass(frozen=True, slots=True)
-class Database:
+class QueriedDatabase:
     """Where a database is, and how it is asked.
 
     Attributes
