@@ -18,13 +18,12 @@ if TYPE_CHECKING:
 BYTES_MAX: Final = 512 * 1024 * 1024
 """Bytes of a release that is packed; a larger one is sent as it is.
 
-A reader takes four times as much memory at most: the release, the one before twice, the frame.
+A reader takes four times as much memory at most: the release, the one before twice, the frame. The
+tables that a sink packs with take eight to sixteen times as much.
 """
 CHUNK_BYTES: Final = 16 * 1024
 """Size of the chunks of a frame: what fills the last one is little beside a few changes."""
 _FILL_BYTES_MAX: Final = 1024 * 1024
-_TABLE_LOG_MAX: Final = 26
-"""Each of two tables of the compressor takes 4 bytes times two to this."""
 
 
 def pack(content: bytes, base: bytes) -> bytes:
@@ -41,9 +40,10 @@ def pack(content: bytes, base: bytes) -> bytes:
     window = _window_log(len(content), len(base))
     parameters = zstandard.ZstdCompressionParameters(
         window_log=window,
-        chain_log=min(window, _TABLE_LOG_MAX),
-        hash_log=min(window - 1, _TABLE_LOG_MAX),
-        search_log=6,
+        # Tables reach as far as the same row in the base, or next to nothing is found there.
+        chain_log=window - 1,
+        hash_log=window - 1,
+        search_log=7,
         # Rows begin alike: shorter matches fill the chains, and those that matter are not found.
         min_match=6,
         target_length=64,
