@@ -105,10 +105,13 @@ class _Set:
 
 @dataclasses.dataclass
 class _Former:
-    """The files of the release that was read last, one after the other: the base of the next."""
+    """The files of the release that was read last, one after the other: the base of the next.
 
-    path: Path
+    They are held open and have no name, so that nothing is left of them when the reader ends.
+    """
+
     marker: Marker | None = None
+    file: BinaryIO | None = None
 
     def is_base_of(self, marker: Marker) -> bool:
         """Whether a release can be unpacked beside this one."""
@@ -122,16 +125,22 @@ class _Former:
     def files(self) -> bytes:
         """Return the bytes."""
         assert self.marker is not None
-        with self.path.open("rb") as file:
-            return file.read(self.marker.length())
+        if self.file is None:
+            return b""
+        self.file.seek(0)
+        return self.file.read(self.marker.length())
 
     def keep(self, found: _Set, marker: Marker) -> None:
-        """Keep the files of another release, which are in its spool."""
-        if found.file is not None:
-            found.file.flush()
-        found.spool.touch()
-        found.spool.rename(self.path)
+        """Take the files of another release out of its set."""
+        self.close()
+        self.file, found.file = found.file, None
         self.marker = marker
+
+    def close(self) -> None:
+        """Give the files up."""
+        if self.file is not None:
+            self.file.close()
+            self.file = None
 
 
 class KafkaReleaseReader:
@@ -156,7 +165,7 @@ class KafkaReleaseReader:
         sets: dict[str, _Set] = {}
         done: dict[str, str] = {}
         whole: dict[str, ReleaseBundle] = {}
-        former = _Former(spools / ".former")
+        former = _Former()
         try:
             for record in self._records(follow=follow):
                 part = chunks.decode(record)
@@ -191,6 +200,7 @@ class KafkaReleaseReader:
                 found.drop()
                 del sets[part.release_id]
         finally:
+            former.close()
             for unfinished in sets.values():
                 unfinished.drop()
             shutil.rmtree(spools, ignore_errors=True)
