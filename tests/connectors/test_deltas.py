@@ -285,8 +285,11 @@ def edited(bundle: ReleaseBundle) -> None:
 
 def forged(bundle: ReleaseBundle) -> None:
     assert bundle.former is not None
+    files = {name: data[::-1] for name, data in content(bundle).items() if name != MANIFEST}
+    lengths = {name: (bundle.former / name).stat().st_size for name in files}
     gone(bundle)
-    stage(bundle.former.parent, bundle.former.name, {"vertices.csv": b"", "edges.csv": b"other"})
+    same = {name: data.ljust(lengths[name])[: lengths[name]] for name, data in files.items()}
+    stage(bundle.former.parent, bundle.former.name, same)
 
 
 @pytest.mark.parametrize("harm", [gone, edited, forged])
@@ -305,24 +308,29 @@ def test_without_the_release_before_the_next_is_full(
 
 
 @pytest.mark.parametrize(
-    "files",
+    "names",
     [
-        [("vertices.csv", 5), ("mapping.csv", 5)],
-        [("vertices.csv", 5), ("../../secret", 9)],
-        [("edges.csv", 1), ("vertices.csv", 1)],
-        [("vertices.csv", 1 << 60)],
+        ["vertices.csv", "edges.csv", "mapping.csv"],
+        ["vertices.csv", "../../secret"],
+        ["vertices.csv", "vertices.csv"],
+        ["vertices.csv"],
         [],
     ],
 )
+@pytest.mark.parametrize("more", [0, 1, 1 << 60])
 def test_a_forged_marker_makes_the_sink_read_nothing_private(
-    tmp_path: Path, releases: list[dict[str, bytes]], files: list[tuple[str, int]]
+    tmp_path: Path, releases: list[dict[str, bytes]], names: list[str], more: int
 ) -> None:
-    """Names of files come from the topic: none is packed but those of the published release."""
+    """Names of files come from the topic: none is packed but those of the published release.
+
+    Their lengths come from there as well, true ones among them.
+    """
     topic = Topic(3)
     first, second = sequence(tmp_path / "staging", releases[:2])
     topic.publish(first)
     (first.folder / "mapping.csv").write_bytes(b"alice")
     (tmp_path / "secret").write_bytes(b"a secret!")
+    files = [(name, (first.folder / name).stat().st_size + more) for name in names]
     lie = msgspec.structs.replace(topic.markers()[0], files=files)
     topic.releases[0][-1] = chunks.part(
         "s-0001", topic.releases[0][-1].seq, chunks.MARKER, msgspec.json.encode(lie)
@@ -410,6 +418,7 @@ HOSTILE: dict[str, Callable[[Topic], list[ReleasePart]]] = {
     "other names": lambda t: lying(t, files=[("vertices.csv", 1), ("../edges.csv", 9)]),
     "as it is": lambda t: lying(t, format=chunks.PLAIN),
     "a later format": lambda t: lying(t, format=3),
+    "filled up without end": lambda t: lying(t, frame_of(t) + bytes(3 << 20)),
     # Zeros that unfold, with and without a marker that admits it.
     "unfolds": lambda t: lying(t, deltas.pack(bytes(MANY), b"")),
     "unfolds without saying": lambda t: lying(t, deltas.pack(bytes(MANY), b"")[4:]),
