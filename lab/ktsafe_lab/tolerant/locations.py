@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe_lab.tolerant import _locations_core as core
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
+from ktsafe_lab.tolerant import _locations_core as core
 
 
 def located(
