@@ -171,6 +171,18 @@ def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     assert "-" in {row["health"] for row in people}
 
 
+@pytest.mark.parametrize(("strategy", "n_told"), [("exact", 0), ("aligned", 2), ("robust", 2)])
+def test_what_an_attacker_with_the_whole_network_finds(
+    files, tmp_path, capsys, strategy, n_told
+) -> None:
+    """Strategies against this attacker say what it finds in this very release; others do not."""
+    assert run_command(["anonymize", *files, "--strategy", strategy]) == Exit.OK
+    assert capsys.readouterr().out.count("found by an attacker who knows all ties") == n_told
+    figures = json.loads((tmp_path / "private" / "audit.json").read_text())
+    told = [each["attack"] for each in figures.get("seeds", ())]
+    assert told == ["seeds.1%", "seeds.5%"][:n_told]
+
+
 @pytest.mark.parametrize("strategy", ["exact", "aligned"])
 def test_other_strategies_and_workers(files, tmp_path, capsys, strategy) -> None:
     """A strategy may be named; the number of threads changes no byte."""
