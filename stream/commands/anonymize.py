@@ -19,7 +19,7 @@ from rich.table import Table
 
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
-from ktsafe.params import Distance, PrivacyParams, half_l1
+from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
@@ -69,9 +69,6 @@ def anonymize_files(
     schema: SchemaIfAny = None,
     k: Annotated[int, typer.Option(help="Least number of candidates.")] = 10,
     t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0.1",
-    distance: Annotated[
-        Distance, typer.Option(help="In what t is given: emd is half of l1, which counts in full.")
-    ] = "emd",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 5,
     hops: Annotated[int, typer.Option(help="Hops that the attacker knows.")] = 1,
@@ -117,8 +114,7 @@ def anonymize_files(
     as_json: Json = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
-    bound = half_l1(t, distance)
-    params = PrivacyParams(k, bound, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
+    params = PrivacyParams(k, t, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
     options = AnonymizeOptions(
         effort=effort,
         strategy=strategy or default_strategy(params),

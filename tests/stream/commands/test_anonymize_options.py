@@ -147,17 +147,6 @@ def test_it_says_what_the_release_is_worth(files, tmp_path, capsys) -> None:
     assert told["usefulness"]["edges"]["cost_share"] <= 1
 
 
-def test_t_as_l1_distance_is_halved(files, tmp_path) -> None:
-    """`--distance l1` with t = 0.2 promises, and gives, what t = 0.1 does: the same bytes."""
-    halved = [text.replace("/release", "/halved").replace("/private", "/other") for text in files]
-    assert run_command(["anonymize", *files, "--t", "0.2", "--distance", "l1"]) == Exit.OK
-    assert run_command(["anonymize", *halved, "--t", "0.1"]) == Exit.OK
-    params = json.loads((tmp_path / "release" / "manifest.json").read_text())["params"]
-    assert params["t"] == "1/10"
-    one, other = (tmp_path / name / "edges.csv" for name in ("release", "halved"))
-    assert one.read_bytes() == other.read_bytes()
-
-
 def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     """Rare people lose what makes them rare; too sensitive groups lose sensitive values."""
     options = ["--rare-qi", "suppress", "--json"]
