@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from ktsafe.errors import InvalidGraph
+from ktsafe.numbering import ranks
 from ktsafe.schema_check import check_texts, refuse
 
 if TYPE_CHECKING:
@@ -427,7 +428,7 @@ class AttributedGraph:
         classes = np.zeros(self.n_vertices, dtype=np.int64)
         for j, texts in enumerate(self.categories[:-1]):
             # Renumbered after each attribute, so that products stay inside int64.
-            classes = _renumbered(classes * len(texts) + self.codes[:, j])
+            classes = ranks(classes * len(texts) + self.codes[:, j])
         return classes.astype(np.int32)
 
     def subgraph(self, vertices: NDArray[np.integer]) -> AttributedGraph:
@@ -466,17 +467,6 @@ def edge_keys(edges: NDArray[np.integer]) -> NDArray[np.int64]:
     u, v = pairs[:, 0], pairs[:, 1]
     keys: NDArray[np.int64] = (np.minimum(u, v) << 32) | np.maximum(u, v)
     return keys
-
-
-def _renumbered(numbers: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the rank of each non-negative number among the distinct ones."""
-    top = int(numbers.max(initial=0))
-    if top > 4 * len(numbers) + 1024:
-        return np.unique(numbers, return_inverse=True)[1].reshape(-1).astype(np.int64)
-    # A table beats sorting a million rows by far.
-    present = np.zeros(top + 1, dtype=np.int64)
-    present[numbers] = 1
-    return (np.cumsum(present) - 1)[numbers]
 
 
 def _adjacency(n: int, edges: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int32]]:

@@ -174,11 +174,17 @@ MAY_ENTER = {
     "ktsafe/attacks": {
         "ktsafe.errors",
         "ktsafe.graph",
+        "ktsafe.numbering",
         "ktsafe.params",
         "ktsafe.plug_ins",
         "ktsafe/attacks/common",
     },
-    "ktsafe/attacks/common": {"ktsafe.errors", "ktsafe.graph", "ktsafe.params"},
+    "ktsafe/attacks/common": {
+        "ktsafe.errors",
+        "ktsafe.graph",
+        "ktsafe.numbering",
+        "ktsafe.params",
+    },
     # How kernels are compiled is no part of what they compute: judges share it with the rest.
     "ktsafe/verify": {"ktsafe.errors", "ktsafe.graph", "ktsafe.kernels", "ktsafe.params"},
     "ktsafe/sequence_audit": {

@@ -7,18 +7,21 @@ the place that was left, or ids that vanish are taken for inserted ones.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.common.history import ABSENT, History, classes_of
+from ktsafe.attacks.common.history import ABSENT, History
 from ktsafe.attacks.common.result import Result, area_under_curve, auc_result, share_result
 from ktsafe.attacks.known_changes import shown_changes
+from ktsafe.numbering import classes_of
 from ktsafe.params import PrivacyParams
 
+WAYS = ("named", "net", "vanished")
+"""How places that were left are looked for, see `departure`."""
 UNCHANGED = -2
 """Stands for a value that is the same in two releases."""
 
@@ -66,7 +69,9 @@ def arrival(history: History, params: PrivacyParams) -> list[Result]:
     return results
 
 
-def departure(history: History, params: PrivacyParams) -> list[Result]:
+def departure(
+    history: History, params: PrivacyParams, *, ways: Iterable[str] = WAYS
+) -> list[Result]:
     """Return how many of the places that their owners left are found.
 
     Parameters
@@ -76,6 +81,8 @@ def departure(history: History, params: PrivacyParams) -> list[Result]:
         `History.vacated` says so.
     params:
         Its k gives the promise 1/k.
+    ways:
+        Which of `WAYS`; something is promised of the first one only.
 
     Returns
     -------
@@ -98,7 +105,12 @@ def departure(history: History, params: PrivacyParams) -> list[Result]:
     n = len(history.cases)
     if n < 2:
         return []
-    return [*_named(history, params), *_net(history), *_vanished(history)]
+    found = {
+        "named": lambda: _named(history, params),
+        "net": lambda: _net(history),
+        "vanished": lambda: _vanished(history),
+    }
+    return [result for way in ways for result in found[way]()]
 
 
 def _named(history: History, params: PrivacyParams) -> list[Result]:

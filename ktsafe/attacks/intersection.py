@@ -9,10 +9,11 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from ktsafe.attacks.common.history import ABSENT, History, classes_of
+from ktsafe.attacks.common.history import ABSENT, History
 from ktsafe.attacks.common.nearest import standings
 from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.one_hop import SAME, standing_result
+from ktsafe.numbering import classes_of
 from ktsafe.params import PrivacyParams
 
 

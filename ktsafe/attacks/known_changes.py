@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.common.history import ABSENT, History, classes_of
+from ktsafe.attacks.common.history import ABSENT, History
 from ktsafe.attacks.common.nearest import Standing, standings
 from ktsafe.attacks.common.result import Result
 from ktsafe.attacks.one_hop import SAME, standing_result
+from ktsafe.numbering import came_and_went, classes_of
 from ktsafe.params import PrivacyParams
 
 SPANS = ("consecutive", "net")
@@ -115,8 +116,7 @@ def _gained_and_lost(
     """Return the counts of neighbours gained and lost by label; a lost one has its former label."""
     keys = [np.minimum(t[:, 0], t[:, 1]) * n + np.maximum(t[:, 0], t[:, 1]) for t in ties]
     parts = []
-    for these, others, label in ((1, 0, labels[1]), (0, 1, labels[0])):
-        only = np.setdiff1d(keys[these], keys[others], assume_unique=True)
+    for only, label in zip(came_and_went(*keys), reversed(labels), strict=True):
         ends = np.concatenate((only // n, only % n))
         neighbours = np.concatenate((only % n, only // n))
         ones = np.ones(len(ends), dtype=np.int64)

@@ -16,9 +16,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
-from ktsafe.attacks.common.history import ABSENT, History, classes_of
+from ktsafe.attacks.common.history import ABSENT, History
 from ktsafe.attacks.common.result import Result, share_result
 from ktsafe.graph import edge_keys
+from ktsafe.numbering import came_and_went, classes_of
 from ktsafe.params import PrivacyParams
 
 Numbers = NDArray[np.int64]
@@ -28,6 +29,8 @@ TARGETS_MAX = 5_000
 """Greatest number of attacked people in a span; more are sampled down to it."""
 PRIOR = 4.0
 """Members by which the rate of a kind of change is drawn towards that of all kinds."""
+PAIRS_MAX = 1 << 22
+"""Targets and members of their groups that are scored at a time, about: it bounds the memory."""
 LEAST = 0.001
 """Least chance that any kind of change is taken to have, and to lack."""
 
@@ -126,17 +129,48 @@ def guessed(
     weights = [_weights(each, classes)[targets] for each in known]
     told = sparse.hstack(weights, format="csr")
     seen = sparse.hstack([each.seen for each in known], format="csr").astype(np.float64)
-    order = np.argsort(group, kind="stable")
-    ends = np.cumsum(np.bincount(group))
-    begins = ends - np.bincount(group)
-    chances = np.zeros(len(targets))
-    for label in np.unique(group[targets]).tolist():
-        members = order[begins[label] : ends[label]]
-        here = np.flatnonzero(group[targets] == label)
-        score = (told[here] @ seen[members].T).toarray()
-        is_best = score >= score.max(axis=1, keepdims=True) - 1e-9
-        own = np.searchsorted(members, targets[here])
-        chances[here] = is_best[np.arange(len(here)), own] / is_best.sum(axis=1)
+    sizes = np.bincount(group)[group[targets]]
+    # Two groups share no column: so a target meets members of its own only.
+    told_at, seen_at = _cells(told, group[targets]), _cells(seen, group)
+    columns = np.unique(told_at)
+    shape = len(targets), len(columns)
+    told = sparse.csr_matrix(
+        (told.data, np.searchsorted(columns, told_at), told.indptr), shape=shape
+    )
+    at = np.searchsorted(columns, seen_at)
+    is_told = np.append(columns, -1)[at] == seen_at
+    member = np.repeat(np.arange(len(group)), np.diff(seen.indptr))[is_told]
+    shape = len(columns), len(group)
+    beside = sparse.csr_matrix((seen.data[is_told], (at[is_told], member)), shape=shape)
+    cuts = np.flatnonzero(np.diff(np.cumsum(sizes) // PAIRS_MAX)) + 1
+    found = [
+        _named(told[here] @ beside, targets[here], sizes[here])
+        for here in np.split(np.arange(len(targets)), cuts)
+    ]
+    return np.concatenate(found)
+
+
+def _cells(rows: sparse.csr_matrix, group: Numbers) -> Numbers:
+    """Return a number for each entry of rows, equal for equal columns of one group."""
+    cells: Numbers = np.repeat(group, np.diff(rows.indptr)) * rows.shape[1] + rows.indices
+    return cells
+
+
+def _named(scores: sparse.csr_matrix, targets: Numbers, sizes: Numbers) -> NDArray[np.float64]:
+    """Return the chance with which each target is named by the scores of its group.
+
+    Members that have none score 0.
+    """
+    row = np.repeat(np.arange(len(targets)), np.diff(scores.indptr))
+    n_told = np.diff(scores.indptr)
+    best = np.where(n_told < sizes, 0.0, -np.inf)
+    np.maximum.at(best, row, scores.data)
+    is_best = scores.data >= best[row] - 1e-9
+    n_best = np.bincount(row, is_best, len(targets)) + (best <= 1e-9) * (sizes - n_told)
+    is_own = scores.indices == targets[row]
+    own = np.zeros(len(targets))
+    own[row[is_own]] = scores.data[is_own]
+    chances: NDArray[np.float64] = (own >= best - 1e-9) / n_best
     return chances
 
 
@@ -196,7 +230,8 @@ def _found(
     true, seen = ([ends(history, i) for i in (first, last)] for ends in (_ties, _edges))
     true = [of_person[each] for each in true]
     seen = [number[each] for each in seen]
-    changes = [NetChange(_only(true, one, classes), _only(seen, one, classes)) for one in (1, 0)]
+    both_ways = zip(_changed(true, classes), _changed(seen, classes), strict=True)
+    changes = [NetChange(was_true, was_seen) for was_true, was_seen in both_ways]
     has_changed = sum(np.diff(each.true.indptr) for each in changes) > 0
     targets = np.flatnonzero(has_changed)
     if len(targets) > TARGETS_MAX:
@@ -210,10 +245,20 @@ def _groups(history: History, k: int, first: int, last: int, there: Numbers) -> 
     # Equal rows have equal sums; others have with a chance of 2**-62.
     weights = np.random.default_rng(0).integers(-(2**62), 2**62, history.tuples[2])
     columns = [history.tuples_of_ids(i)[there] for i in (first, last)]
-    rows = [(history.seen(i).astype(np.int64) @ weights)[there] for i in (first, last)]
+    rows = [_sums_of_neighbours(history, i, weights)[there] for i in (first, last)]
     alike, of_tuple = classes_of([*columns, *rows]), classes_of(columns)
     is_cohort = np.bincount(alike)[alike] >= k if len(alike) else alike > 0
     return classes_of([of_tuple, np.where(is_cohort, alike, ABSENT)])
+
+
+def _sums_of_neighbours(history: History, i: int, weights: Numbers) -> Numbers:
+    """Return what the tuples of each id's released neighbours weigh together, shape (n_ids,)."""
+    graph = history.cases[i].released
+    sums = np.append(0, np.cumsum(weights[history.tuples[1][i]][graph.indices]))
+    found = np.zeros(history.n_ids, dtype=np.int64)
+    # Sums go round at 2**64, and their differences come out all the same.
+    found[history.ids[i]] = sums[graph.indptr[1:]] - sums[graph.indptr[:-1]]
+    return found
 
 
 def _ties(history: History, i: int) -> Numbers:
@@ -226,12 +271,17 @@ def _edges(history: History, i: int) -> Numbers:
     return history.ids[i][history.cases[i].released.edges].astype(np.int64).reshape(-1, 2)
 
 
-def _only(ties: list[Numbers], one: int, classes: Numbers) -> sparse.csr_matrix:
-    """Return to which classes each has ties at one end of a span that are not at the other."""
-    keys = [edge_keys(np.sort(each[(each >= 0).all(axis=1)], axis=1)) for each in ties]
-    only = np.setdiff1d(keys[one], keys[1 - one])
-    low, high = only >> 32, only & 0xFFFFFFFF
-    ends, others = np.concatenate((low, high)), np.concatenate((high, low))
+def _changed(ties: list[Numbers], classes: Numbers) -> list[sparse.csr_matrix]:
+    """Return to which classes each has ties at the end of a span only, and at its beginning only.
+
+    Ties with a negative end do not count.
+    """
+    keys = [edge_keys(each[(each[:, 0] >= 0) & (each[:, 1] >= 0)]) for each in ties]
     shape = len(classes), int(classes.max(initial=-1)) + 1
-    found = sparse.csr_matrix((np.ones(len(ends)), (ends, classes[others])), shape=shape)
-    return found > 0
+    found = []
+    for only in came_and_went(*keys):
+        low, high = only >> 32, only & 0xFFFFFFFF
+        ends, others = np.concatenate((low, high)), np.concatenate((high, low))
+        counts = sparse.csr_matrix((np.ones(len(ends)), (ends, classes[others])), shape=shape)
+        found.append(counts > 0)
+    return found

@@ -28,6 +28,7 @@ from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.net_changes import net_changes
 from ktsafe.generalization.quick_release import afresh
 from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.numbering import ranks
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
@@ -77,7 +78,7 @@ class AttackTarget:
     sequence_id:
         Releases of one sequence can be linked.
     ids:
-        For every released vertex a number or text that stands for its published id.
+        For every released vertex an integer that stands for its published id.
     lives:
         int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
     has_past:
@@ -88,7 +89,7 @@ class AttackTarget:
 
     sequence_id: str
     case: Case
-    ids: NDArray[Any]
+    ids: NDArray[np.integer[Any]]
     lives: NDArray[np.int64]
     has_past: bool = False
     release_id: str = ""
@@ -195,7 +196,7 @@ def share_changed(
         places = (np.arange(old.n_vertices), np.arange(new.n_vertices))
     else:
         names = np.concatenate((old_names, new_names))
-        numbers = np.unique(names, return_inverse=True)[1].reshape(-1).astype(np.int64)
+        numbers = ranks(names)
         places = numbers[: len(old_names)], numbers[len(old_names) :]
     _, here, there = np.intersect1d(*places, assume_unique=True, return_indices=True)
     is_equal = (old.codes[here] == new.codes[there]).all(axis=1)
@@ -235,12 +236,12 @@ def _since(before: tuple[AttackTarget, ...], target: AttackTarget) -> History | 
     if not linked:
         return None
     each_one = (*linked, target)
-    ids = np.unique(np.concatenate([each.ids for each in each_one]), return_inverse=True)[1]
-    lives = np.unique(np.concatenate([each.lives for each in each_one]), return_inverse=True)[1]
+    ids = ranks(np.concatenate([each.ids for each in each_one]))
+    lives = ranks(np.concatenate([each.lives for each in each_one]))
     return History(
         [each.case for each in each_one],
-        np.split(ids.astype(np.int64), np.cumsum([len(each.ids) for each in linked])),
-        np.split(lives.astype(np.int64), np.cumsum([len(each.lives) for each in linked])),
+        np.split(ids, np.cumsum([len(each.ids) for each in linked])),
+        np.split(lives, np.cumsum([len(each.lives) for each in linked])),
     )
 
 
@@ -253,7 +254,7 @@ def _linked(name: str, history: History | None, params: PrivacyParams) -> list[R
     last = history.last(2)
     if name == "changes":
         return changes(last, params, spans=("consecutive",))
-    return [result for result in departure(last, params) if result.promise is not None]
+    return departure(last, params, ways=("named",))
 
 
 class _Stopped(SystemExit):

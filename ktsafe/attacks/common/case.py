@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph, edge_keys
+from ktsafe.numbering import are_distinct, ranks
 
 DEGREE_BANDS = (0, 1, 4, 11, 31, 101)
 CLASS_BANDS = (1, 10, 30, 100, 1000)
@@ -52,7 +53,7 @@ class Case:
             raise InvalidGraph("There must be one original, or -1, for every released vertex.")
         if len(named) and named.max() >= self.original.n_vertices:
             raise InvalidGraph("The mapping names an original that does not exist.")
-        if len(np.unique(named)) != len(named):
+        if not are_distinct(named):
             raise InvalidGraph("Two released vertices have the same original.")
 
     def sampled(self, targets_max: int, rng: np.random.Generator) -> Case:
@@ -108,7 +109,7 @@ class Case:
         both = np.concatenate((true, shown))
         number = np.zeros(len(both), dtype=np.int64)
         for j, size in enumerate(sizes[:-1]):
-            number = np.unique(number * size + both[:, j], return_inverse=True)[1].reshape(-1)
+            number = ranks(number * size + both[:, j])
         return number[: len(true)], number[len(true) :], int(number.max(initial=-1)) + 1
 
     @cached_property

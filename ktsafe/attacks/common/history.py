@@ -14,6 +14,7 @@ from ktsafe.attacks.common.case import Case
 from ktsafe.attacks.common.nearest import neighbour_counts
 from ktsafe.errors import InvalidGraph
 from ktsafe.graph import AttributedGraph
+from ktsafe.numbering import are_distinct
 
 ABSENT = -1
 
@@ -54,7 +55,7 @@ class History:
             raise InvalidGraph("What was vacated must be said for every release, or for none.")
         for case, ids, persons in zip(self.cases, self.ids, self.persons, strict=True):
             for numbers, graph in ((ids, case.released), (persons, case.original)):
-                if len(numbers) != graph.n_vertices or len(np.unique(numbers)) != len(numbers):
+                if len(numbers) != graph.n_vertices or not are_distinct(numbers):
                     raise InvalidGraph("There must be one number of its own for every vertex.")
 
     def last(self, n: int) -> History:
@@ -136,22 +137,17 @@ class History:
         return _placed(rows, self.ids[i], self.n_ids)
 
 
-def classes_of(columns: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """Return a number for each distinct row of some columns, shape (rows,)."""
-    table = np.column_stack(columns)
-    numbers: NDArray[np.int64] = np.unique(table, axis=0, return_inverse=True)[1].reshape(-1)
-    return numbers
-
-
 def _numbered(graph: AttributedGraph, number: dict[tuple[str, ...], int]) -> NDArray[np.int64]:
     """Return the tuple number of every vertex; new tuples get the next ones."""
-    codes = graph.codes[:, :-1]
-    distinct, of_vertex = np.unique(codes, axis=0, return_inverse=True)
+    classes = graph.qi_classes
+    one_of = np.zeros(int(classes.max(initial=-1)) + 1, dtype=np.int64)
+    one_of[classes] = np.arange(len(classes))
     texts = [
-        tuple(graph.categories[j][code] for j, code in enumerate(row)) for row in distinct.tolist()
+        tuple(graph.categories[j][code] for j, code in enumerate(row))
+        for row in graph.codes[one_of, :-1].tolist()
     ]
     numbers = [number.setdefault(text, len(number)) for text in texts]
-    return np.array(numbers, dtype=np.int64)[of_vertex.reshape(-1)]
+    return np.array(numbers, dtype=np.int64)[classes]
 
 
 def _placed(rows: sparse.csr_matrix, at: NDArray[np.int64], n: int) -> sparse.csr_matrix:

@@ -115,3 +115,17 @@ def test_many_people_are_sampled(monkeypatch: pytest.MonkeyPatch) -> None:
     few = net_changes(control(hidden=False), PARAMS, seeded())
     assert [r.targets for r in few] == [50, 50]
     assert few[1].control == pytest.approx(whole[1].control, rel=0.2)
+
+
+@settings(max_examples=30, deadline=None)
+@given(histories(), st.integers(1, 3))
+def test_rows_weigh_what_their_neighbours_do(history: History, pairs_max: int) -> None:
+    """The sums by which cohorts are told are those of whole rows, round 2**64 or not."""
+    weights = np.random.default_rng(0).integers(-(2**62), 2**62, history.tuples[2])
+    for i in range(len(history.cases)):
+        expected = history.seen(i).astype(np.int64) @ weights
+        assert (module._sums_of_neighbours(history, i, weights) == expected).all()
+    whole = net_changes(history, PrivacyParams(k=2), seeded())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(module, "PAIRS_MAX", pairs_max)
+        assert net_changes(history, PrivacyParams(k=2), seeded()) == whole

@@ -29,7 +29,7 @@ PATIENT = AttackSettings(budget_s=600.0)
 
 def shown(case: Case, sequence_id: str = "s", lives: np.ndarray | None = None) -> AttackTarget:
     """Return a case as the service shows it, each vertex with an id of its own number."""
-    ids = np.array([f"{v:016x}" for v in range(case.released.n_vertices)])
+    ids = np.arange(case.released.n_vertices)
     numbers = np.arange(case.original.n_vertices) if lives is None else lives
     return AttackTarget(sequence_id, case, ids, numbers)
 

@@ -1,0 +1,96 @@
+"""Ranks of integers among the distinct ones, and what only one of two sets of keys has.
+
+`np.unique`, `np.union1d` and `np.setdiff1d` hash, or sort from scratch, for up to 90 times as long
+as it takes to sort what is in order already, or nearly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+TABLE_MIN = 1024
+"""Room for a table of ranks, however few numbers there are."""
+
+
+def ranks(values: NDArray[np.integer[Any]]) -> NDArray[np.int64]:
+    """Return the rank of each integer among the distinct ones: int64, of the same shape (n,).
+
+    Examples
+    --------
+    >>> ranks(np.array([7, -1, 7, 30])).tolist()
+    [1, 0, 1, 2]
+    """
+    if not len(values):
+        return np.zeros(0, dtype=np.int64)
+    least = int(values.min())
+    top = int(values.max()) - least
+    if top <= 4 * len(values) + TABLE_MIN:
+        # A table beats sorting a million rows by far.
+        shifted = values - values.dtype.type(least)
+        present = np.zeros(top + 1, dtype=np.int64)
+        present[shifted] = 1
+        return (np.cumsum(present) - 1)[shifted]
+    order = np.argsort(values, kind="stable")
+    ordered = values[order]
+    found = np.empty(len(values), dtype=np.int64)
+    found[order] = np.cumsum(np.append(False, ordered[1:] != ordered[:-1]))
+    return found
+
+
+def classes_of(columns: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int64]:
+    """Return a number for each distinct row of some columns: its rank, int64, shape (rows,).
+
+    The first column counts most.
+
+    Examples
+    --------
+    >>> classes_of([np.array([1, 0, 1]), np.array([5, 9, 5])]).tolist()
+    [1, 0, 1]
+    """
+    numbers = ranks(columns[0])
+    for column in columns[1:]:
+        # Renumbered after each column, so that products stay inside int64.
+        more = ranks(column)
+        numbers = ranks(numbers * (int(more.max(initial=0)) + 1) + more)
+    return numbers
+
+
+def are_distinct(values: NDArray[np.integer[Any]]) -> bool:
+    """Return whether no integer is there twice.
+
+    Examples
+    --------
+    >>> are_distinct(np.array([3, 1, 2])), are_distinct(np.array([3, 1, 3]))
+    (True, False)
+    """
+    ordered = np.sort(values, kind="stable")
+    return not (ordered[1:] == ordered[:-1]).any()
+
+
+def came_and_went(
+    before: NDArray[np.int64], after: NDArray[np.int64]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the keys that are only in `after`, and those only in `before`, ascending.
+
+    Neither may have a key twice. Keys that ascend in runs take a fraction of the time.
+
+    Examples
+    --------
+    >>> came, went = came_and_went(np.array([1, 5, 9]), np.array([9, 1, 3]))
+    >>> came.tolist(), went.tolist()
+    ([3], [5])
+    """
+    now = np.sort(after, kind="stable")
+    both = np.concatenate((np.sort(before, kind="stable"), now))
+    both.sort(kind="stable")
+    is_alone = np.ones(len(both), dtype=np.bool_)
+    is_other = both[1:] != both[:-1]
+    is_alone[1:] &= is_other
+    is_alone[:-1] &= is_other
+    alone = both[is_alone]
+    is_new = np.append(now, -1)[np.searchsorted(now, alone)] == alone
+    return alone[is_new], alone[~is_new]

@@ -1,0 +1,44 @@
+"""Ranks, rows and keys are numbered and compared as numpy's slower functions do."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from ktsafe.numbering import are_distinct, came_and_went, classes_of, ranks
+
+INTEGERS = st.lists(st.one_of(st.integers(-3, 3), st.integers(-(2**63), 2**63 - 1)))
+ROWS = st.lists(st.tuples(*[st.one_of(st.integers(-2, 2), st.integers(-(2**62), 2**62))] * 3))
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64, np.int32])
+@given(values=INTEGERS)
+def test_ranks_are_those_of_unique(dtype: type[np.integer], values: list[int]) -> None:
+    """Whatever the range: with a table, and by sorting."""
+    column = np.array(values, dtype=np.int64).astype(dtype)
+    expected = np.unique(column, return_inverse=True)[1].reshape(-1)
+    assert ranks(column).tolist() == expected.tolist()
+    assert are_distinct(column) == (len(np.unique(column)) == len(column))
+
+
+@given(ROWS)
+def test_classes_are_numbered_as_sorted_rows(rows: list[tuple[int, ...]]) -> None:
+    """Equal rows have equal numbers, which ascend with the rows."""
+    table = np.array(rows, dtype=np.int64).reshape(-1, 3)
+    number = {row: i for i, row in enumerate(sorted(set(rows)))}
+    assert classes_of(list(table.T)).tolist() == [number[row] for row in rows]
+
+
+@given(st.sets(st.integers(0, 9)), st.sets(st.integers(0, 9)), st.randoms())
+def test_what_came_and_went_are_differences_of_sets(
+    before: set[int], after: set[int], random: np.random.Generator
+) -> None:
+    """In any order of the keys."""
+    keys = [sorted(each) for each in (before, after)]
+    for each in keys:
+        random.shuffle(each)
+    came, went = came_and_went(*(np.array(each, dtype=np.int64) for each in keys))
+    assert came.tolist() == sorted(after - before)
+    assert went.tolist() == sorted(before - after)
