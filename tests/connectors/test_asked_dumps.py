@@ -296,7 +296,7 @@ def test_an_answer_is_on_the_disk_before_it_has_its_name(
     real_keep, real_fsync = AskedDumps.keep, os.fsync
 
     def fsync(descriptor: int) -> None:
-        done.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        done.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
         real_fsync(descriptor)
 
     def keep(self: AskedDumps, hidden: Path) -> Path:
