@@ -227,6 +227,7 @@ def _take_up(matching: core.MatchingState, found: Found) -> bool:
     shown = np.bincount(matching.ends[is_shown].reshape(-1), minlength=len(matching.room))
     matching.degree[:] = degree
     matching.is_shown[:] = is_shown
+    matching.is_shown_at[:] = is_shown[matching.at]
     matching.hidden[:] -= shown
     matching.room[matching.members] = np.repeat(degree, np.diff(matching.member_first))
     matching.room[:] -= shown
@@ -368,13 +369,21 @@ def _matching_state(pair: Pair) -> core.MatchingState:
     member_first = np.concatenate(([0], np.cumsum(sizes)))
     degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
     price = pair.price * sizes / 2
+    order = np.argsort(ends.T.reshape(-1), kind="stable")
+    at = (order % max(m, 1)).astype(np.int32)
+    place = np.empty(2 * m, dtype=np.int32)
+    place[order] = np.arange(2 * m)
     return core.MatchingState(
         ends=ends,
         gain=pair.gain,
         top=np.array([pair.gain.max(initial=0.0)]),
         is_shown=np.zeros(m, dtype=np.bool_),
         first=np.concatenate(([0], np.cumsum(count))),
-        at=(np.argsort(ends.T.reshape(-1), kind="stable") % max(m, 1)).astype(np.int32),
+        at=at,
+        place=np.ascontiguousarray(place.reshape(2, m).T),
+        other=ends[:, ::-1].T.reshape(-1)[order],
+        gain_at=pair.gain[at],
+        is_shown_at=np.zeros(2 * m, dtype=np.bool_),
         hidden=count,
         room=degree[cohort],
         member_first=member_first,
@@ -387,6 +396,7 @@ def _matching_state(pair: Pair) -> core.MatchingState:
         parent=np.zeros(n, dtype=np.int32),
         by_hidden=np.zeros(n, dtype=np.int32),
         by_shown=np.zeros(n, dtype=np.int32),
-        stamp=np.zeros((3, n), dtype=np.int64),
+        stamp=np.zeros((n + 1, 2), dtype=np.int64),
         net=np.zeros(n),
+        queue=np.zeros(NODES_MAX + 1, dtype=np.int32),
     )
