@@ -41,10 +41,12 @@ def collect_seldom() -> None:
 def keep_loaded() -> None:
     """Let collections of garbage pass over what there is by now; call it once all is loaded.
 
-    Modules are two thirds of the objects of a small service, and stay to its end.
+    Modules are two thirds of the objects of a small service, and stay to its end. Later calls do
+    nothing, since what is kept so is kept for ever.
     """
-    gc.collect()
-    gc.freeze()
+    if not gc.get_freeze_count():
+        gc.collect()
+        gc.freeze()
 
 
 def one_heap() -> None:
