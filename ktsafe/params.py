@@ -27,8 +27,6 @@ TEXT_CHARS_MAX = 40
 assert max(K_MAX, EPSILON_MAX, 2**31) * DENOMINATOR_MAX < 2**63
 
 Reading = Literal["walk", "induced"]
-Distance = Literal["emd", "l1"]
-"""In what t may be given: half the L1 distance, the definition's, or the L1 distance itself."""
 
 
 def exact(value: Fraction | float | str, name: str) -> Fraction:
@@ -51,20 +49,6 @@ def exact(value: Fraction | float | str, name: str) -> Fraction:
         msg = f"{name} needs a denominator above {DENOMINATOR_MAX}."
         raise InvalidParams(msg, hint="Give it with at most four decimals.")
     return fraction
-
-
-def half_l1(t: Fraction | float | str, distance: Distance) -> Fraction:
-    """Return the `t` of the definition for a bound that was given in `distance`.
-
-    For categories the earth mover's distance is half the L1 distance, so L1 within t is half L1
-    within t / 2. Source: Section 2.2, below Equation 1.
-
-    Examples
-    --------
-    >>> half_l1("0.2", "l1")
-    Fraction(1, 10)
-    """
-    return exact(t, "t") / (2 if distance == "l1" else 1)
 
 
 LATER: Final = MappingProxyType({"later": True})

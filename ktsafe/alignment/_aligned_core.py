@@ -216,7 +216,7 @@ def update_counts(problem: Problem, plan: Seating, slot_1: int, slot_2: int) -> 
 
 
 @inner_kernel
-def shared_slot(problem: Problem, plan: Seating, v: int, state: NDArray[np.uint64]) -> int:
+def shared_slot(problem: Problem, plan: Seating, v: int, rng: np.random.Generator) -> int:
     """Return a position where an edge of v would lie in an orbit that another edge has, or -1.
 
     A neighbour u of v, another member x of u's group, a neighbour y of x: v belongs as far from u
@@ -226,17 +226,17 @@ def shared_slot(problem: Problem, plan: Seating, v: int, state: NDArray[np.uint6
     degree = problem.indptr[v + 1] - problem.indptr[v]
     if degree == 0:
         return -1
-    u = problem.indices[problem.indptr[v] + below(state, degree)]
+    u = problem.indices[problem.indptr[v] + int(rng.random() * degree)]
     base = np.int64(plan.group[u]) * m
     if m == 1:
         return -1
-    x = plan.occupant[base + (plan.position[u] + 1 + below(state, m - 1)) % m]
+    x = plan.occupant[base + (plan.position[u] + 1 + int(rng.random() * (m - 1))) % m]
     if x == EMPTY:
         return -1
     degree = problem.indptr[x + 1] - problem.indptr[x]
     if degree == 0:
         return -1
-    start = below(state, degree)
+    start = int(rng.random() * degree)
     for i in range(min(degree, 4)):
         y = problem.indices[problem.indptr[x] + (start + i) % degree]
         if problem.cls[y] == problem.cls[v] and y != v:
@@ -274,7 +274,7 @@ def anneal(
     problem: Problem,
     plan: Seating,
     table: NDArray[np.int64],
-    state: NDArray[np.uint64],
+    rng: np.random.Generator,
     moves: int,
     heat: NDArray[np.float64],
 ) -> int:
@@ -296,57 +296,32 @@ def anneal(
     for move in range(moves):
         if move & 1023 == 1023:
             warmth *= cooling
-        v = below(state, n)
+        v = int(rng.random() * n)
         source = np.int64(plan.group[v]) * m + plan.position[v]
-        kind = below(state, KINDS)
+        kind = int(rng.random() * KINDS)
         if kind == 0:
             g = np.int64(plan.group[v])
-            step = 1 + below(state, m - 1) if m > 1 else 0
+            step = 1 + int(rng.random() * (m - 1)) if m > 1 else 0
             # A turn by 0 undoes itself, so that m = 1 needs no case of its own.
             change = rotate(problem, plan, table, g, step)
-            if change <= 0 or uniform(state) < np.exp(-change / (m * warmth)):
+            if change <= 0 or rng.random() < np.exp(-change / (m * warmth)):
                 total += change
             else:
                 rotate(problem, plan, table, g, m - step)
             continue
         target = -1
         if kind < KINDS - 1:
-            target = shared_slot(problem, plan, v, state)
+            target = shared_slot(problem, plan, v, rng)
         else:
             begin = plan.first[problem.cls[v]] * m
-            target = begin + below(state, plan.first[problem.cls[v] + 1] * m - begin)
+            target = begin + int(rng.random() * (plan.first[problem.cls[v] + 1] * m - begin))
         if target < 0 or target == source or not is_allowed(problem, plan, source, target):
             continue
         change = swap(problem, plan, table, source, target)
-        if change <= 0 or uniform(state) < np.exp(-change / (m * warmth)):
+        if change <= 0 or rng.random() < np.exp(-change / (m * warmth)):
             total += change
             if source // m != target // m:
                 update_counts(problem, plan, source, target)
         else:
             swap(problem, plan, table, source, target)
     return total
-
-
-@inner_kernel
-def next_word(state: NDArray[np.uint64]) -> np.uint64:
-    """Advance a SplitMix64 state, shape (1,), and return 64 random bits.
-
-    The state is an argument, so that nothing global decides a release.
-    """
-    state[0] += np.uint64(0x9E3779B97F4A7C15)
-    z = state[0]
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))
-
-
-@inner_kernel
-def below(state: NDArray[np.uint64], bound: int) -> int:
-    """Return a random whole number from 0 to bound - 1, bound below 2**32."""
-    return np.int64(((next_word(state) >> np.uint64(32)) * np.uint64(bound)) >> np.uint64(32))
-
-
-@inner_kernel
-def uniform(state: NDArray[np.uint64]) -> float:
-    """Return a random number in [0, 1)."""
-    return np.float64(next_word(state) >> np.uint64(11)) * 2.0**-53

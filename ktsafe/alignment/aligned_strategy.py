@@ -240,13 +240,13 @@ def search(
     if len(problem.indices) == 0 or seats.caps[0] == 1:
         return
     table = orbit_table(problem, seats)
-    state = np.array([seed], dtype=np.uint64)
+    rng = np.random.default_rng(seed)
     moves = _moves(problem, effort)
     unit = math.sqrt(len(problem.indices) / len(problem.cls))
     cuts = np.linspace(0, moves, CHUNKS + 1).astype(np.int64)
     for done, (begin, stop) in enumerate(itertools.pairwise(cuts), start=1):
         piece = unit * hot * (COLD / hot) ** (np.array([begin, stop]) / max(moves, 1))
-        core.anneal(problem, seats, table, state, int(stop - begin), piece)
+        core.anneal(problem, seats, table, rng, int(stop - begin), piece)
         if report is not None:
             report("aligning", done / CHUNKS)
 

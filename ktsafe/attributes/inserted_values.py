@@ -15,7 +15,6 @@ from scipy.sparse.csgraph import connected_components
 from ktsafe.errors import Infeasible
 from ktsafe.graph import MISSING, AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.protection_counts.locations import located, made_sensitive
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
 from ktsafe.strategies import Plan
 
@@ -44,10 +43,9 @@ def with_inserted(
     wanted = wanted_sensitive(released, n, order, rng)
     chosen: list[int] = []
     if plan.shift is not None:
-        chosen = _made_sensitive_in_orbits(released, _orbits(plan.shift), order, wanted, params)
+        chosen = _made_sensitive(released, _orbits(plan.shift), order, wanted, params)
     elif params.sees_stars and wanted.any():
-        places = located(graph, plan.inserted, released.is_sensitive, released.edges, params)
-        chosen = made_sensitive(places, order, wanted)
+        chosen = _made_sensitive(released, _locations(released), order, wanted, params)
     sensitive = [text in graph.schema.sensitive_values for text in released.categories[-1]]
     codes = released.codes.copy()
     codes[chosen, -1] = drawn_values(released, n, np.flatnonzero(sensitive), len(chosen), rng)
@@ -131,20 +129,39 @@ def _orbits(shift: NDArray[np.int32]) -> NDArray[np.int64]:
     return orbits
 
 
-def _made_sensitive_in_orbits(
+def _locations(released: AttributedGraph) -> NDArray[np.int64]:
+    """Return the location of every vertex: class, degree, and neighbours by value.
+
+    Every protection set of stars is a union of locations.
+    """
+    space = QuasiIdentifierSpace.of_graph(released)
+    rows = np.zeros((released.n_vertices, 2 + space.n_columns), dtype=np.int64)
+    rows[:, 0], rows[:, 1] = released.qi_classes, np.diff(released.indptr)
+    for column in space.columns[released.qi_classes].T:
+        np.add.at(rows, (released.edges, 2 + column[released.edges[:, ::-1]]), 1)
+    locations: NDArray[np.int64] = np.unique(rows, axis=0, return_inverse=True)[1]
+    return locations
+
+
+def _made_sensitive(
     released: AttributedGraph,
-    orbits: NDArray[np.int64],
+    groups: NDArray[np.int64],
     order: NDArray[np.int32],
     wanted: NDArray[np.int64],
     params: PrivacyParams,
 ) -> list[int]:
-    """Return the vertices to turn sensitive: every orbit, so every union, stays within alpha."""
+    """Return the vertices to turn sensitive.
+
+    Every group stays within alpha, and so does every union of groups. In a class with a group that
+    is not within alpha nobody turns: other groups may make up for it.
+    """
     classes, chosen = released.qi_classes, []
-    room = np.bincount(orbits) * params.alpha.numerator // params.alpha.denominator
-    room -= np.bincount(orbits, released.is_sensitive).astype(np.int64)
+    room = np.bincount(groups) * params.alpha.numerator // params.alpha.denominator
+    room -= np.bincount(groups, released.is_sensitive).astype(np.int64)
+    wanted[classes[room[groups] < 0]] = 0
     for v in order.tolist():
-        if wanted[classes[v]] > 0 and room[orbits[v]] > 0:
+        if wanted[classes[v]] > 0 and room[groups[v]] > 0:
             wanted[classes[v]] -= 1
-            room[orbits[v]] -= 1
+            room[groups[v]] -= 1
             chosen.append(v)
     return chosen

@@ -19,7 +19,7 @@ from rich.table import Table
 
 from ktsafe.errors import BelowMinimumUtility, InvalidGraph, InvalidParams
 from ktsafe.options import Aim, AnonymizeOptions, Effort, Generalize, OverAlpha, RareQi
-from ktsafe.params import Distance, PrivacyParams, half_l1
+from ktsafe.params import PrivacyParams
 from ktsafe.strategies import check_strategy, default_strategy
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
@@ -57,6 +57,9 @@ USEFULNESS = {
 F1_POOR = 0.3
 """Below this F1 of ties the command names what would show more."""
 
+AGAINST_WHOLE_NETWORK = ("robust", "aligned")
+"""Strategies that are chosen for attackers who hold the whole network: these are tried at once."""
+
 
 def anonymize_files(
     edges: EdgesOfAnyKind,
@@ -66,9 +69,6 @@ def anonymize_files(
     schema: SchemaIfAny = None,
     k: Annotated[int, typer.Option(help="Least number of candidates.")] = 10,
     t: Annotated[str, typer.Option(help="Greatest distance of neighbour attributes.")] = "0.1",
-    distance: Annotated[
-        Distance, typer.Option(help="In what t is given: emd is half of l1, which counts in full.")
-    ] = "emd",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive share of candidates.")] = "0.2",
     epsilon: Annotated[int, typer.Option(help="Greatest edit distance of neighbourhoods.")] = 5,
     hops: Annotated[int, typer.Option(help="Hops that the attacker knows.")] = 1,
@@ -114,8 +114,7 @@ def anonymize_files(
     as_json: Json = False,
 ) -> int:
     """Anonymize one graph; the result is verified before the command succeeds."""
-    bound = half_l1(t, distance)
-    params = PrivacyParams(k, bound, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
+    params = PrivacyParams(k, t, alpha, epsilon, hops, reading)  # type: ignore[arg-type]
     options = AnonymizeOptions(
         effort=effort,
         strategy=strategy or default_strategy(params),
@@ -207,14 +206,9 @@ def _anonymized(
         phases("judging") as progress,
     ):
         progress("verifying", 0.0)
-        header = ReleaseHeader(
-            places.out.name,
-            "single",
-            None,
-            params,
-            generalized=named_values(source.graph.schema.groups, source.people, params.k),
-            columns=shown,
-        )
+        groups = named_values(source.graph.schema.groups, source.people, params.k)
+        name = places.out.name
+        header = ReleaseHeader(name, "single", None, params, generalized=groups, columns=shown)
         release, verdict, ids = written_and_verified(
             release_room, result, header, seed=seed, shown=isinstance(declared, CompositeSchema)
         )
@@ -223,6 +217,8 @@ def _anonymized(
         figures = _figures(traced, result, params, seconds, is_reported=places.report is not None)
         if shown.of_vertices:
             figures["known_columns"] = _attacked(source, result, params, shown)
+        if options.strategy in AGAINST_WHOLE_NETWORK:
+            figures["seeds"] = _attacked_by_seeds(traced)
         write_private(audit_room, source.ids, result, ids, figures)
     if places.report is not None:
         _write_report(places.report, places.out, release, figures)
@@ -309,6 +305,18 @@ def _attacked(
     return [each.to_mapping() for each in found]
 
 
+def _attacked_by_seeds(traced: Traced) -> list[dict[str, Any]]:
+    """Return what an attacker finds who holds the whole true network and knows a few people."""
+    import numpy as np
+
+    from ktsafe.attacks import Case
+    from ktsafe.attacks.seeds import seeds
+
+    case = Case(traced.original, traced.released, traced.behind)
+    found = seeds(case, np.random.default_rng(0)) if len(case.places) else []
+    return [each.to_mapping() for each in found]
+
+
 def _write_report(path: Path, folder: Path, release: Release, figures: dict[str, Any]) -> None:
     from ktsafe.stream.files.releases_read import manifest_sha256
     from ktsafe.stream.report.content import ReleaseWithFigures, content
@@ -333,6 +341,11 @@ def _print(report: dict[str, Any]) -> None:
         found = report["figures"]["usefulness"][key]
         table.add_row(title, *(number(found[name], 3) for name in USEFULNESS.values()))
     Console(highlight=False).print(table)
+    for found in report["figures"].get("seeds", ()):
+        typer.echo(
+            f"found by an attacker who knows all ties and {found['attack'].removeprefix('seeds.')} "
+            f"of the people: {found['value']:.0%} of the others"
+        )
     if report["report"] is not None:
         typer.echo(f"{report['report']}: how safe and how useful it is; private")
     if report["generalized"] is not None:

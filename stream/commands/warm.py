@@ -24,7 +24,6 @@ PARTS: Final = {
     "search": ("exact/",),
     "judges": ("audit/", "verify/_stars", "sequence_audit/"),
     "hops": ("alignment/", "verify/"),
-    "padding": ("protection_counts/",),
 }
 """Runs of `ktsafe.stream.process.toy_runs`, and which files of kernels each of them compiles.
 
@@ -50,8 +49,7 @@ def warm(
     started = time.monotonic()
     with phases("compiling kernels") as progress:
         n_new = _run_beside(FIRST, progress, upto=0.6)
-        n_new += _run_beside(("hops",), progress, begin=0.6, upto=0.9)
-        n_new += _run_beside(("padding",), progress, begin=0.9)
+        n_new += _run_beside(("hops",), progress, begin=0.6)
     found = {
         "folder": os.environ["NUMBA_CACHE_DIR"],
         "compiled": n_new,

@@ -17,7 +17,6 @@ from ktsafe import PrivacyParams, Schema
 from ktsafe.connectors.kafka_settings import KafkaSettings
 from ktsafe.errors import InvalidGraph, InvalidParams, KtsafeError
 from ktsafe.options import Aim, AnonymizeOptions
-from ktsafe.params import Distance, half_l1
 from ktsafe.sequence import SequenceOptions
 from ktsafe.strategies import default_strategy
 from ktsafe.stream.config.connector_kinds import (
@@ -55,7 +54,6 @@ class PrivacyTable(Section, frozen=True):
 
     k: int = 10
     t: float | str = "1/10"
-    distance: Distance = "emd"
     alpha: float | str = "1/5"
     epsilon: int = 5
     n_hops: int = 1
@@ -287,7 +285,14 @@ def check(document: dict[str, Any], base: Path, name: str) -> Settings:
 
 
 def _without_former(document: dict[str, Any], name: str) -> dict[str, Any]:
-    """Return a configuration without options of sequences that are no more."""
+    """Return a configuration without keys that are no more, if they have their defaults."""
+    privacy = document.get("privacy")
+    if isinstance(privacy, dict) and "distance" in privacy:
+        if privacy["distance"] != "emd":
+            msg = f"{name}: privacy.distance is no option any more."
+            raise ConfigError(msg, hint="Remove it, and let t be half of what it is.")
+        privacy = {key: value for key, value in privacy.items() if key != "distance"}
+        document = {**document, "privacy": privacy}
     table = document.get("sequence")
     if not isinstance(table, dict):
         return document
@@ -378,10 +383,8 @@ def _check_figures(table: MetricsTable, name: str) -> None:
 
 
 def _params(table: PrivacyTable) -> PrivacyParams:
-    names = ("k", "alpha", "epsilon", "n_hops", "reading")
-    return PrivacyParams.from_mapping(
-        {name: getattr(table, name) for name in names} | {"t": half_l1(table.t, table.distance)}
-    )
+    names = ("k", "t", "alpha", "epsilon", "n_hops", "reading")
+    return PrivacyParams.from_mapping({name: getattr(table, name) for name in names})
 
 
 def _anonymize_options(config: Config, params: PrivacyParams) -> AnonymizeOptions:

@@ -1,9 +1,9 @@
 """Runs on a toy graph, for the sake of the kernels that they compile: `ktsafe warm` starts them.
 
-    python -m ktsafe.stream.process.toy_runs search|judges|hops|padding
+    python -m ktsafe.stream.process.toy_runs search|judges|hops
 
 No kernel is compiled by both `search` and `judges`, so that these two may run at the same time;
-`hops` comes after them, and `padding` at last. Each prints how many kernels it had to compile.
+`hops` comes after them. Each prints how many kernels it had to compile.
 """
 
 # ruff: noqa: E402 -- the folder must be chosen before a module with a kernel is imported
@@ -76,13 +76,6 @@ def hops() -> None:
         audit_release(graph, made.graph, farther, original_of=made.origin, certificate=made.shift)
 
 
-def padding() -> None:
-    """Make a release with inserted vertices, sensitive ones among them: no class has k members."""
-    graph, _, rng = _toy()
-    options = AnonymizeOptions(rare_qi="pad")
-    anonymize(graph, PrivacyParams(k=graph.n_vertices // 2), rng=rng, options=options)
-
-
 def _toy() -> tuple[AttributedGraph, PrivacyParams, np.random.Generator]:
     rng = np.random.default_rng(1)
     return uniform(240, 700, n_tuples=3, rng=rng), PrivacyParams(k=5), rng
@@ -96,7 +89,7 @@ def n_compiled() -> int:
     return sum(sum(one.stats.cache_misses.values()) for one in kernels)
 
 
-RUNS = {"search": search, "judges": judges, "hops": hops, "padding": padding}
+RUNS = {"search": search, "judges": judges, "hops": hops}
 
 if __name__ == "__main__":
     RUNS[sys.argv[1]]()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from ktsafe import AnonymizeOptions, InvalidParams, PrivacyParams
-from ktsafe.params import DENOMINATOR_MAX, EPSILON_MAX, K_MAX, exact, half_l1
+from ktsafe.params import DENOMINATOR_MAX, EPSILON_MAX, K_MAX, exact
 
 
 def test_defaults_are_the_papers() -> None:
@@ -116,10 +116,3 @@ def test_unknown_names_are_refused() -> None:
     """A misspelt parameter never falls back to its default silently."""
     with pytest.raises(InvalidParams, match="aplha"):
         PrivacyParams.from_mapping({"aplha": "0.2"})
-
-
-def test_l1_is_twice_the_earth_movers_distance() -> None:
-    """A bound on the L1 distance means half of it, exactly; one on its half means itself."""
-    assert half_l1(0.3, "l1") == half_l1("0.15", "emd") == Fraction(3, 20)
-    with pytest.raises(InvalidParams, match="t must be"):
-        half_l1("far", "l1")

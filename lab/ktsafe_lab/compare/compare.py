@@ -18,7 +18,7 @@ from rich.table import Table
 
 from ktsafe.errors import InvalidParams
 from ktsafe.options import Effort, OverAlpha, RareQi
-from ktsafe.params import Distance, Reading
+from ktsafe.params import Reading
 from ktsafe.strategies import default_strategy, strategy_names
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
@@ -78,7 +78,6 @@ def compare(
     table: Annotated[Path, typer.Option("--csv", help="New CSV file, a row per combination.")],
     k: Annotated[str, typer.Option(help="Least numbers of candidates.")] = "5,10,20",
     t: Annotated[str, typer.Option(help="Greatest distances of neighbour attributes.")] = "0.1",
-    distance: Annotated[str, typer.Option(help="What t bounds, of emd, l1.")] = "emd",
     alpha: Annotated[str, typer.Option(help="Greatest sensitive shares of candidates.")] = "0.2",
     epsilon: Annotated[str, typer.Option(help="Greatest edit distances.")] = "5",
     strategy: Annotated[str, typer.Option(help=f"Of {', '.join(strategy_names())}; or all.")] = "",
@@ -123,7 +122,6 @@ def compare(
         "over_alpha": _chosen(over_alpha, "--over-alpha", get_args(OverAlpha)),
         "strategy": listed(everything if strategy == "all" else strategy or "-", "--strategy"),
         "effort": _chosen(effort, "--effort", get_args(Effort)),
-        "distance": _chosen(distance, "--distance", get_args(Distance)),
         "alpha": listed(alpha, "--alpha"),
         "k": numbers(k, "--k"),
         "t": listed(t, "--t"),

@@ -23,7 +23,7 @@ from typing import Any, Literal
 from ktsafe import AnonymizeOptions, PrivacyParams, Schema
 from ktsafe.errors import Infeasible, KtsafeError, NotKTSafe
 from ktsafe.options import Effort, OverAlpha, RareQi
-from ktsafe.params import Distance, Reading, half_l1
+from ktsafe.params import Reading
 from ktsafe.strategies import Request, check_strategy
 from ktsafe.stream.files.release_figures import WORTH, worth_of
 from ktsafe.stream.process import logs
@@ -47,8 +47,8 @@ class Cell:
 
     Attributes
     ----------
-    k, t, alpha, epsilon, distance:
-        The parameters, rationals as they were written; `distance` says what t bounds.
+    k, t, alpha, epsilon:
+        The parameters, rationals as they were written.
     effort, strategy, rare_qi, over_alpha:
         Options of `ktsafe.AnonymizeOptions`.
     hops, reading:
@@ -68,13 +68,11 @@ class Cell:
     hops: int = 1
     reading: Reading = "walk"
     without: tuple[str, ...] = ()
-    distance: Distance = "emd"
 
     @property
     def params(self) -> PrivacyParams:
         """The parameters, checked."""
-        t = half_l1(self.t, self.distance)
-        return PrivacyParams(self.k, t, self.alpha, self.epsilon, self.hops, self.reading)  # type: ignore[arg-type]
+        return PrivacyParams(self.k, self.t, self.alpha, self.epsilon, self.hops, self.reading)  # type: ignore[arg-type]
 
     @property
     def options(self) -> AnonymizeOptions:

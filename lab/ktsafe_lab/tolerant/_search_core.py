@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.kernels import inner_kernel, kernel
-from ktsafe.protection_counts._locations_core import (
+from ktsafe_lab.tolerant._locations_core import (
     LocationTable,
     Tolerance,
     Vertices,

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph, edge_keys
 from ktsafe.options import Effort
-from ktsafe.protection_counts.locations import located
 from ktsafe.strategies import Request
 from ktsafe_lab.tolerant import _search_core as core
+from ktsafe_lab.tolerant.locations import located
 
 HEATS: dict[Effort, tuple[float, ...]] = {
     "fast": (0.0, 0.0),

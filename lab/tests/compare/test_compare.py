@@ -244,10 +244,3 @@ def test_strategies_and_options_side_by_side(tmp_path, data, capsys):
     assert found["tolerant"]["outcome"] == found["exact"]["outcome"] == "kt-safe"
     assert found["kl-graph"]["outcome"] == "unsafe"
     assert found["kl-graph"]["unsafe_vertices"] > 0
-
-
-def test_t_may_be_compared_as_l1_distance(tmp_path):
-    """A cell means half of its t, and says what it bounds."""
-    cell = Cell(k=4, t="0.2", alpha="0.2", epsilon=5, effort="fast", distance="l1")
-    assert cell.params == Cell(k=4, t="0.1", alpha="0.2", epsilon=5, effort="fast").params
-    assert cell.to_row()["distance"] == "l1"

@@ -12,9 +12,9 @@ from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams
 from ktsafe.datasets.synthetic import uniform
 from ktsafe.exact.exact_strategy import before_rewiring
 from ktsafe.graph import edge_keys
-from ktsafe.protection_counts.locations import located
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
+from ktsafe_lab.tolerant.locations import located
 from ktsafe_lab.tolerant.search import undone
 from ktsafe_lab.tolerant.tolerant_strategy import tolerant
 from lab.tests.by_attribute.hubs import fast, released, with_hubs

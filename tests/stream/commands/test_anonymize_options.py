@@ -147,17 +147,6 @@ def test_it_says_what_the_release_is_worth(files, tmp_path, capsys) -> None:
     assert told["usefulness"]["edges"]["cost_share"] <= 1
 
 
-def test_t_as_l1_distance_is_halved(files, tmp_path) -> None:
-    """`--distance l1` with t = 0.2 promises, and gives, what t = 0.1 does: the same bytes."""
-    halved = [text.replace("/release", "/halved").replace("/private", "/other") for text in files]
-    assert run_command(["anonymize", *files, "--t", "0.2", "--distance", "l1"]) == Exit.OK
-    assert run_command(["anonymize", *halved, "--t", "0.1"]) == Exit.OK
-    params = json.loads((tmp_path / "release" / "manifest.json").read_text())["params"]
-    assert params["t"] == "1/10"
-    one, other = (tmp_path / name / "edges.csv" for name in ("release", "halved"))
-    assert one.read_bytes() == other.read_bytes()
-
-
 def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     """Rare people lose what makes them rare; too sensitive groups lose sensitive values."""
     options = ["--rare-qi", "suppress", "--json"]
@@ -169,6 +158,18 @@ def test_suppressed_values_are_missing(files, tmp_path, capsys) -> None:
     people = released(tmp_path)
     assert "green" not in {row["club"] for row in people}
     assert "-" in {row["health"] for row in people}
+
+
+@pytest.mark.parametrize(("strategy", "n_told"), [("exact", 0), ("aligned", 2), ("robust", 2)])
+def test_what_an_attacker_with_the_whole_network_finds(
+    files, tmp_path, capsys, strategy, n_told
+) -> None:
+    """Strategies against this attacker say what it finds in this very release; others do not."""
+    assert run_command(["anonymize", *files, "--strategy", strategy]) == Exit.OK
+    assert capsys.readouterr().out.count("found by an attacker who knows all ties") == n_told
+    figures = json.loads((tmp_path / "private" / "audit.json").read_text())
+    told = [each["attack"] for each in figures.get("seeds", ())]
+    assert told == ["seeds.1%", "seeds.5%"][:n_told]
 
 
 @pytest.mark.parametrize("strategy", ["exact", "aligned"])

@@ -152,12 +152,14 @@ def test_the_options_of_a_sequence_are_those_of_the_mechanism(tmp_path):
     assert {name for name in options if f"`{name}" not in page} == set()
 
 
-def test_t_may_be_given_as_l1_distance(tmp_path):
-    """It is halved, exactly: half the L1 distance is what the definition bounds."""
-    document = {**MINIMAL, "privacy": {"t": "1/5", "distance": "l1"}}
-    assert config.check(document, tmp_path, "here").params == PrivacyParams(t="1/10")
-    document["privacy"]["distance"] = "emd"
+def test_a_key_that_is_no_more_is_accepted_at_its_default(tmp_path):
+    """Configurations list every key with its default; at another value the text says what to do."""
+    document = {**MINIMAL, "privacy": {"t": "1/5", "distance": "emd"}}
     assert config.check(document, tmp_path, "here").params == PrivacyParams(t="1/5")
+    document["privacy"]["distance"] = "l1"
+    with pytest.raises(ConfigError, match=r"privacy\.distance is no option any more") as refused:
+        config.check(document, tmp_path, "here")
+    assert "half" in refused.value.hint
 
 
 def test_several_sensitive_attributes_are_for_files(tmp_path):

@@ -7,8 +7,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe import AttributedGraph, PrivacyParams
-from ktsafe.protection_counts import _locations_core as core
-from ktsafe.protection_counts.locations import located
+from ktsafe_lab.tolerant import _locations_core as core
+from ktsafe_lab.tolerant.locations import located
 from tests.ktsafe.small_graphs import graphs, privacy_params, unsafe_by_definition
 
 NOBODY = np.zeros(0, dtype=np.int32)

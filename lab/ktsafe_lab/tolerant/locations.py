@@ -7,8 +7,8 @@ from numpy.typing import NDArray
 
 from ktsafe.graph import AttributedGraph
 from ktsafe.params import PrivacyParams
-from ktsafe.protection_counts import _locations_core as core
 from ktsafe.quasi_identifier_space import QuasiIdentifierSpace
+from ktsafe_lab.tolerant import _locations_core as core
 
 
 def located(
@@ -78,38 +78,3 @@ def located(
     np.minimum.at(people, classes, at.in_set[at.of_vertex, 2])
     at.floor[:] = np.where(people >= params.k, params.k, 0)
     return at, vertices, rule
-
-
-def made_sensitive(
-    places: tuple[core.LocationTable, core.Vertices, core.Tolerance],
-    order: NDArray[np.int32],
-    wanted: NDArray[np.int64],
-) -> list[int]:
-    """Return the vertices to turn sensitive, so that no safe vertex becomes unsafe.
-
-    Parameters
-    ----------
-    places:
-        From `located`.
-    order:
-        int32: vertices that are not sensitive, in the order in which they are tried.
-    wanted:
-        int64, shape (classes,): how many of each class shall turn.
-    """
-    at, vertices, rule = places
-    left, found = wanted.copy(), []
-    for v in order.tolist():
-        c = vertices.classes[v]
-        if left[c] == 0:
-            continue
-        row, unsafe = core.row_of(at, v), int(at.unsafe[0])
-        for is_sensitive in (1, 0):
-            core.leave(at, vertices, rule, v)
-            vertices.counts_as[v, 1] = is_sensitive
-            core.arrive(at, vertices, rule, v, row)
-            if at.unsafe[0] == unsafe:
-                break
-        if is_sensitive:
-            left[c] -= 1
-            found.append(v)
-    return found

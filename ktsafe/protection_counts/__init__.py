@@ -1,1 +1,0 @@
-"""Counts of protection sets: how many vertices each has, kept exactly as vertices move."""
