@@ -41,11 +41,9 @@ class MatchingState(NamedTuple):
         bool, shape (m,).
     first, at:
         int64 (n + 1), int32 (2 m): candidates at v are at[first[v]:first[v + 1]].
-    place:
-        int32, shape (m, 2): where in `at` each candidate stands, by its ends.
-    other, gain_at, is_shown_at:
-        int32, float64, bool, shape (2 m,): of each entry of `at` its other end, its gain, and
-        whether it is shown: the search reads them in a row.
+    place, other, gain_at, is_shown_at:
+        int32, shape (m, 2): where in `at` a candidate stands; shape (2 m,): other end, gain and
+        whether it is shown, by entry of `at`, since the search reads them in a row.
     hidden:
         int64, shape (n,): hidden candidates at each vertex.
     room:
@@ -65,10 +63,8 @@ class MatchingState(NamedTuple):
         int64, shape (1,).
     parent, by_hidden, by_shown, stamp:
         Scratch of the path search, shape (n,) each; stamp: (n, 2), and a counter in the last row.
-    queue:
-        int32, shape (nodes,): scratch, of one more than the vertices that a search may reach.
-    net:
-        float64, shape (n,): scratch.
+    net, queue:
+        float64, shape (n,); int32, shape (1 + vertices that a search may reach,): scratch.
     """
 
     ends: NDArray[np.int32]
@@ -272,6 +268,15 @@ def cheapest_shown(state: MatchingState, v: int) -> int:
     return found
 
 
+@inner_kernel
+def step(state: MatchingState, cohort: int, more: int, least: float, nodes_max: int) -> None:
+    """Raise or lower a cohort by one."""
+    if more > 0:
+        raise_degree(state, cohort, least, nodes_max)
+    else:
+        lower_degree(state, cohort, least, nodes_max)
+
+
 @kernel
 def show_all(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> None:
     """Show as much as the degrees allow."""
@@ -434,20 +439,8 @@ def take_steps(
         for i in range(len(steps)):
             cohort = cohorts[i]
             for _ in range(sign * steps[i]):
-                if sign > 0:
-                    raise_degree(state, cohort, -np.inf, nodes_max)
-                else:
-                    lower_degree(state, cohort, -np.inf, nodes_max)
+                step(state, cohort, sign, -np.inf, nodes_max)
                 state.log_size[0] = 0
-
-
-@kernel
-def step(state: MatchingState, cohort: int, more: int, least: float, nodes_max: int) -> None:
-    """Raise or lower a cohort by one."""
-    if more > 0:
-        raise_degree(state, cohort, least, nodes_max)
-    else:
-        lower_degree(state, cohort, least, nodes_max)
 
 
 @kernel

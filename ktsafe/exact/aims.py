@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.pair_program import Found, Pair, solve_in_haste
+from ktsafe.exact.pair_program import Pair, Searched, solve_in_haste
 from ktsafe.options import Aim
 from ktsafe.strategies import Request
 
@@ -179,7 +179,7 @@ class HastyPlan(NamedTuple):
     price: float
     edges: int
     shown: int
-    found: Found | None
+    found: Searched | None
 
 
 class Market:
@@ -231,7 +231,7 @@ class Market:
             self.plans[i].append(HastyPlan(self.price[i], n_edges, n_shown, where))
         self._planned_at[moved] = self.price[moved]
 
-    def found(self, i: int) -> Found | None:
+    def found(self, i: int) -> Searched | None:
         """Return what the search for a pair found at its price, None if there was none at it."""
         at_price = [plan.found for plan in self.plans[i] if plan.price == self.price[i]]
         return at_price[0] if at_price else None
@@ -254,7 +254,7 @@ class Market:
         return self._rest.ties + int(self._ties.sum())
 
 
-def shown_in_haste(pair: Pair, n_ties: int) -> tuple[int, int, Found | None]:
+def shown_in_haste(pair: Pair, n_ties: int) -> tuple[int, int, Searched | None]:
     """Return how many edges a pair shows at its price, how many of them are ties, and the rest."""
     plan, found = solve_in_haste(pair)
     ends = int((pair.sizes[pair.a] * plan.r).sum())

@@ -68,7 +68,7 @@ BALANCING = ((2, 100), (4, 400), (12, 2000))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
-class Found:
+class Searched:
     """What a search found, before it looks at totals.
 
     Attributes
@@ -121,7 +121,7 @@ class Pair:
     price: float = 1.0
     total: float | None = None
     slack: float = 0.0
-    found: Found | None = None
+    found: Searched | None = None
 
     @property
     def is_one(self) -> bool:
@@ -198,7 +198,7 @@ def solve(
     return _plan(matching, pair, rng, effort, is_balanced=is_balanced)
 
 
-def solve_in_haste(pair: Pair) -> tuple[PairPlan, Found | None]:
+def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
     """Return the plan of a pair without a total, and where a plan with one begins.
 
     That has no steps which are drawn, so that the plan follows from the pair. Without candidates
@@ -208,7 +208,7 @@ def solve_in_haste(pair: Pair) -> tuple[PairPlan, Found | None]:
         return cleared(pair), None
     matching = _matching_state(pair)
     is_balanced = _search(matching, pair, "fast")
-    found = Found(matching.degree.copy(), np.packbits(matching.is_shown), is_balanced)
+    found = Searched(matching.degree.copy(), np.packbits(matching.is_shown), is_balanced)
     rng = np.random.default_rng(0)
     return _plan(matching, pair, rng, "fast", is_balanced=is_balanced), found
 
@@ -221,7 +221,7 @@ def _search(matching: core.MatchingState, pair: Pair, effort: Effort) -> bool:
     return _balance(matching, pair)
 
 
-def _take_up(matching: core.MatchingState, found: Found) -> bool:
+def _take_up(matching: core.MatchingState, found: Searched) -> bool:
     """Let a fresh state be what a search found; return whether it balanced the sides."""
     degree, is_shown = found.degree, np.unpackbits(found.shown, count=len(matching.gain)) == 1
     shown = np.bincount(matching.ends[is_shown].reshape(-1), minlength=len(matching.room))
