@@ -264,6 +264,7 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         clock=Clock(table.clock),
         idle_s=table.idle_s,
         drain=drain,
+        gives_whole_moments=settings.config.source.gives_whole_moments,
         lateness_max_s=settings.config.ingest.lateness_max_s,
         erase_within_s=settings.config.state.erase_within_s,
         audits_kept=settings.config.state.audits_kept,

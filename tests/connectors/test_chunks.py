@@ -97,7 +97,7 @@ def test_markers_are_checked() -> None:
     assert chunks.decode_marker(good._replace(kind=chunks.CHUNK)) is None
     assert chunks.decode_marker(good._replace(value=value + b" ")) is None
     assert chunks.decode_marker(chunks.part("s-0002", 3, chunks.MARKER, value)) is None
-    later = msgspec.json.encode(marker(format=2))
+    later = msgspec.json.encode(marker(format=3))
     assert chunks.decode_marker(chunks.part("s-0001", 3, chunks.MARKER, later)) is None
     assert chunks.decode_marker(chunks.part("s-0001", 3, chunks.MARKER, b"[]")) is None
 
