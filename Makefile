@@ -156,7 +156,7 @@ constraints: ## write constraints.txt and constraints-run.txt anew, with the new
 	build/constraints/bin/$(PIN) --all-build-deps --extra dev --extra service \
 		--output-file build/constraints/all.txt pyproject.toml
 	build/constraints/bin/$(PIN) --constraint build/constraints/all.txt --all-build-deps \
-		--extra parquet --extra service --extra dask \
+		--extra parquet --extra service --extra dask --extra sql \
 		--output-file build/constraints/run.txt pyproject.toml
 	{ sed -n '/^#/p' constraints.txt; sed '/^$$/d' build/constraints/all.txt; } > build/all.txt
 	{ sed -n '/^#/p' constraints-run.txt; sed '/^$$/d' build/constraints/run.txt; } > build/run.txt

@@ -200,6 +200,7 @@ MAY_ENTER = {
         "ktsafe.kernels",
         # What every reader can join from releases; no mechanism uses it.
         "ktsafe.latest_graph",
+        "ktsafe.numbering",
         "ktsafe.params",
         "ktsafe/verify",
     },

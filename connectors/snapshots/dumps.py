@@ -10,8 +10,11 @@ Hidden folders are ignored: write a dump under a name that begins with a dot, th
 from __future__ import annotations
 
 import datetime
+import decimal
 import itertools
 import re
+import shutil
+import uuid
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +29,8 @@ from ktsafe.errors import ID_AGAIN, NO_ID, BadLines, told_lines
 
 VERTICES: Final = "vertices"
 EDGES: Final = "edges"
+REMOVED: Final = ".removed-"
+"""How names of dumps begin whose removal has begun."""
 SUFFIXES: Final = (".csv", ".csv.gz", ".parquet")
 ENDS: Final = ["source", "target"]
 _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
@@ -33,6 +38,7 @@ _NAME: Final = re.compile(r"\d{4}-\d\d-\d\d(T\d{4}Z)?")
 _MILLISECOND: Final = datetime.timedelta(milliseconds=1)
 _EPOCH: Final = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 _READ: Final = "read dump"
+WRITE_AGAIN: Final = " Write the dump again."
 
 
 class TableReader(Protocol):
@@ -146,6 +152,44 @@ def place_of(folder: Path) -> DumpPlace:
     """
     name = folder.name.removeprefix(".")
     return DumpPlace(name, _time_ms(name), _file(folder, VERTICES), _file(folder, EDGES))
+
+
+def name_of(time_ms: int) -> str:
+    """Return how the folder of a dump of this moment is named, a whole minute.
+
+    Examples
+    --------
+    >>> name_of(1_767_225_600_000), name_of(1_767_247_200_000)
+    ('2026-01-01', '2026-01-01T0600Z')
+    """
+    moment = _EPOCH + datetime.timedelta(milliseconds=time_ms)
+    return f"{moment:%Y-%m-%d}" if moment.time() == datetime.time() else f"{moment:%Y-%m-%dT%H%MZ}"
+
+
+def remove(folder: Path) -> None:
+    """Remove a dump; one whose removal is interrupted is hidden, and no half-written one."""
+    hidden = folder.with_name(f"{REMOVED}{folder.name}")
+    shutil.rmtree(hidden, ignore_errors=True)
+    folder.rename(hidden)
+    shutil.rmtree(hidden)
+
+
+def cell_text(value: object) -> str | None:
+    """Return a cell as CSV has it; NaN is missing, a float without fraction a whole number."""
+    match value:
+        case None:
+            return None
+        case bool():
+            return "true" if value else "false"
+        case float():
+            if value != value:  # noqa: PLR0124 -- NaN
+                return None
+            return str(int(value)) if value.is_integer() else repr(value)
+        case datetime.date():
+            return value.isoformat()
+        case str() | int() | decimal.Decimal() | uuid.UUID():
+            return str(value)
+    return repr(value)
 
 
 def _time_ms(name: str) -> int:
@@ -268,4 +312,4 @@ def check_follows(base: Dump | None, dump: Dump, loss_max: float) -> None:
 
 
 def _refused(place: DumpPlace, what: str) -> Misconfigured:
-    return Misconfigured(_READ, place.name, f"{what}. Write the dump again.")
+    return Misconfigured(_READ, place.name, f"{what}.{WRITE_AGAIN}")

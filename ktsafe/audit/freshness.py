@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from ktsafe.audit.usefulness import Overlap
 from ktsafe.graph import edge_keys
 from ktsafe.latest_graph import of_dark_pairs
+from ktsafe.numbering import came_and_went, ranks
 
 AGES: Final = (1, 2, 4, 8, 12)
 """The ages that are reported, in releases."""
@@ -62,7 +63,8 @@ class ReleaseView:
     @cached_property
     def true_keys(self) -> Numbers:
         """The true ties as `edge_keys`, ascending."""
-        return np.sort(edge_keys(self.ties))
+        # Mostly in order already, which a stable sort sees.
+        return np.sort(edge_keys(self.ties), kind="stable")
 
     @cached_property
     def shown_keys(self) -> Numbers:
@@ -78,7 +80,7 @@ class ReleaseView:
     @cached_property
     def positions(self) -> Numbers:
         """The released edges as `edge_keys` of positions, ascending."""
-        return np.sort(edge_keys(self.edges))
+        return np.sort(edge_keys(self.edges), kind="stable")
 
     def edges_by_id(self) -> Numbers:
         """Return the published ids of the ends of all edges, shape (m, 2)."""
@@ -353,11 +355,9 @@ def follow(
 def _next(recent: Recent, before: ReleaseView, now: ReleaseView) -> Recent:
     """Return the changes up to `now`; what is too old or holds no longer goes."""
     n = recent.release + 1
-    people, people_before = np.sort(now.people), np.sort(before.people)
-    born = now.true_keys[~_among(now.true_keys, before.true_keys)]
-    over = before.true_keys[~_among(before.true_keys, now.true_keys)]
-    left = people_before[~_among(people_before, people)]
-    joined = people[~_among(people, people_before)]
+    born, over = came_and_went(before.true_keys, now.true_keys)
+    joined, left = came_and_went(before.people, now.people)
+    people = np.sort(now.people, kind="stable")
 
     ties = recent.ties[_among(recent.ties[:, 0], now.true_keys)]
     owners = before.owners[before.edges]
@@ -403,14 +403,13 @@ def _latest(dark: Numbers, now: ReleaseView, shown: int) -> Overlap:
 
 def _changed(before: ReleaseView, now: ReleaseView) -> tuple[int, int, int]:
     """Return how many edges came and went, and how many of those that came are true."""
-    known = np.union1d(before.ids, now.ids)
-    old, new = (edge_keys(np.searchsorted(known, each.ids)[each.edges]) for each in (before, now))
-    is_new = ~_among(new, np.sort(old))
-    ends = now.owners[now.edges[is_new]]
+    number = ranks(np.concatenate((before.ids, now.ids)))
+    of_ids = np.split(number, [len(before.ids)])
+    old, new = (edge_keys(n[each.edges]) for n, each in zip(of_ids, (before, now), strict=True))
+    came, gone = came_and_went(old, new)
+    ends = now.owners[now.edges[_among(new, came)]]
     ends = ends[(ends >= 0).all(axis=1)]
-    came = int(is_new.sum())
-    gone = len(old) - (len(new) - came)
-    return came, gone, int(_among(edge_keys(ends), now.true_keys).sum())
+    return len(came), len(gone), int(_among(edge_keys(ends), now.true_keys).sum())
 
 
 def _both_published(keys: Numbers, release: ReleaseView) -> NDArray[np.bool_]:

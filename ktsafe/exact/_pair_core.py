@@ -41,6 +41,9 @@ class MatchingState(NamedTuple):
         bool, shape (m,).
     first, at:
         int64 (n + 1), int32 (2 m): candidates at v are at[first[v]:first[v + 1]].
+    place, other, gain_at, is_shown_at:
+        int32, shape (m, 2): where in `at` a candidate stands; shape (2 m,): other end, gain and
+        whether it is shown, by entry of `at`, since the search reads them in a row.
     hidden:
         int64, shape (n,): hidden candidates at each vertex.
     room:
@@ -59,9 +62,9 @@ class MatchingState(NamedTuple):
     log_size:
         int64, shape (1,).
     parent, by_hidden, by_shown, stamp:
-        Scratch of the path search, shape (n,) each; stamp: (2, n) and a counter in (2, 0).
-    net:
-        float64, shape (n,): scratch.
+        Scratch of the path search, shape (n,) each; stamp: (n, 2), and a counter in the last row.
+    net, queue:
+        float64, shape (n,); int32, shape (1 + vertices that a search may reach,): scratch.
     """
 
     ends: NDArray[np.int32]
@@ -70,6 +73,10 @@ class MatchingState(NamedTuple):
     is_shown: NDArray[np.bool_]
     first: NDArray[np.int64]
     at: NDArray[np.int32]
+    place: NDArray[np.int32]
+    other: NDArray[np.int32]
+    gain_at: NDArray[np.float64]
+    is_shown_at: NDArray[np.bool_]
     hidden: NDArray[np.int64]
     room: NDArray[np.int64]
     member_first: NDArray[np.int64]
@@ -84,6 +91,7 @@ class MatchingState(NamedTuple):
     by_shown: NDArray[np.int32]
     stamp: NDArray[np.int64]
     net: NDArray[np.float64]
+    queue: NDArray[np.int32]
 
 
 @inner_kernel
@@ -96,10 +104,12 @@ def note(state: MatchingState, what: int) -> None:
 @inner_kernel
 def flip(state: MatchingState, edge: int) -> None:
     """Show a hidden candidate or hide a shown one."""
-    more = 1 if state.is_shown[edge] else -1
-    state.is_shown[edge] = not state.is_shown[edge]
+    was_shown = state.is_shown[edge]
+    more = 1 if was_shown else -1
+    state.is_shown[edge] = not was_shown
     state.value[0] -= more * state.gain[edge]
     for side in range(2):
+        state.is_shown_at[state.place[edge, side]] = not was_shown
         state.room[state.ends[edge, side]] += more
         state.hidden[state.ends[edge, side]] += more
 
@@ -132,11 +142,11 @@ def augment(state: MatchingState, u: int, nodes_max: int) -> None:
     if state.log_size[0] + 2 * nodes_max + 30 * len(state.room) > len(state.log):
         # Beyond this nothing more is shown, so that what must be hidden can still be noted.
         return
-    queue = np.empty(nodes_max + 1, np.int32)
-    state.stamp[2, 0] += 1
-    now = state.stamp[2, 0]
+    queue, stamp = state.queue, state.stamp
+    stamp[-1, 0] += 1
+    now = stamp[-1, 0]
     queue[0], head, tail = u, 0, 1
-    state.stamp[0, u], state.net[u] = now, 0.0
+    stamp[u, 0], state.net[u] = now, 0.0
     best, best_at = LITTLE, -1
     while head < tail:
         x = np.int64(queue[head])
@@ -144,33 +154,32 @@ def augment(state: MatchingState, u: int, nodes_max: int) -> None:
         if state.hidden[x] == 0:
             continue
         for i in range(state.first[x], state.first[x + 1]):
-            edge = np.int64(state.at[i])
-            if state.is_shown[edge]:
+            if state.is_shown_at[i]:
                 continue
-            v = state.ends[edge, 0] if state.ends[edge, 1] == x else state.ends[edge, 1]
-            with_e = state.net[x] + state.gain[edge]
+            v = state.other[i]
+            with_e = state.net[x] + state.gain_at[i]
             if state.room[v] > int(v == u) and with_e > LITTLE:
+                edge = np.int64(state.at[i])
                 flip(state, edge)
                 note(state, edge)
                 walk_back(state, u, x)
                 return
-            if state.stamp[1, v] == now or state.stamp[0, v] == now:
+            if stamp[v, 1] == now or stamp[v, 0] == now:
                 continue
-            state.stamp[1, v] = now
+            stamp[v, 1] = now
             # Of very many candidates few are shown: the search ends with the last of these.
             n_shown = state.first[v + 1] - state.first[v] - state.hidden[v]
             for j in range(state.first[v], state.first[v + 1]):
                 if n_shown == 0:
                     break
-                f = state.at[j]
-                if not state.is_shown[f]:
+                if not state.is_shown_at[j]:
                     continue
                 n_shown -= 1
-                w = state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1]
-                if state.stamp[0, w] == now or state.stamp[1, w] == now:
+                w = state.other[j]
+                if stamp[w, 0] == now or stamp[w, 1] == now:
                     continue
-                state.stamp[0, w], state.net[w] = now, with_e - state.gain[f]
-                state.parent[w], state.by_hidden[w], state.by_shown[w] = x, edge, f
+                stamp[w, 0], state.net[w] = now, with_e - state.gain_at[j]
+                state.parent[w], state.by_hidden[w], state.by_shown[w] = x, state.at[i], state.at[j]
                 if state.net[w] > best:
                     best, best_at = state.net[w], w
                 if tail <= nodes_max:
@@ -240,26 +249,32 @@ def cheapest_shown(state: MatchingState, v: int) -> int:
     for i in range(state.first[v], state.first[v + 1]):
         if n_shown == 0:
             break
-        f = state.at[i]
-        if not state.is_shown[f]:
+        if not state.is_shown_at[i]:
             continue
         n_shown -= 1
-        w = state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1]
+        gain, w = state.gain_at[i], state.other[i]
         regained = 0.0
         if state.room[w] < 0:
             # The other end must hide one, too.
-            regained = state.gain[f] / 2
+            regained = gain / 2
         elif state.hidden[w] > 0:
             for j in range(state.first[w], state.first[w + 1]):
-                h = state.at[j]
-                z = state.ends[h, 0] if state.ends[h, 1] == w else state.ends[h, 1]
-                if not state.is_shown[h] and state.room[z] > 0:
-                    regained = max(regained, state.gain[h])
+                if not state.is_shown_at[j] and state.room[state.other[j]] > 0:
+                    regained = max(regained, state.gain_at[j])
                     if regained == state.top[0]:
                         break
-        if state.gain[f] - regained < best:
-            best, found = state.gain[f] - regained, f
+        if gain - regained < best:
+            best, found = gain - regained, state.at[i]
     return found
+
+
+@inner_kernel
+def step(state: MatchingState, cohort: int, more: int, least: float, nodes_max: int) -> None:
+    """Raise or lower a cohort by one."""
+    if more > 0:
+        raise_degree(state, cohort, least, nodes_max)
+    else:
+        lower_degree(state, cohort, least, nodes_max)
 
 
 @kernel
@@ -424,20 +439,8 @@ def take_steps(
         for i in range(len(steps)):
             cohort = cohorts[i]
             for _ in range(sign * steps[i]):
-                if sign > 0:
-                    raise_degree(state, cohort, -np.inf, nodes_max)
-                else:
-                    lower_degree(state, cohort, -np.inf, nodes_max)
+                step(state, cohort, sign, -np.inf, nodes_max)
                 state.log_size[0] = 0
-
-
-@kernel
-def step(state: MatchingState, cohort: int, more: int, least: float, nodes_max: int) -> None:
-    """Raise or lower a cohort by one."""
-    if more > 0:
-        raise_degree(state, cohort, least, nodes_max)
-    else:
-        lower_degree(state, cohort, least, nodes_max)
 
 
 @kernel

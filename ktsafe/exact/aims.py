@@ -27,7 +27,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ktsafe.exact.pair_program import Pair, solve
+from ktsafe.exact.pair_program import Pair, Searched, solve_in_haste
 from ktsafe.options import Aim
 from ktsafe.strategies import Request
 
@@ -164,11 +164,22 @@ def _with_totals(market: Market, cells: Sequence[Cells], wanted: NDArray[np.floa
     fitted = raked((1 - OF_TIES) * market.edges + OF_TIES * wanted, cells)
     total = np.where(is_off, fitted, market.edges)
     slack = np.where(is_off, TOLERANCE, math.inf)
-    found = zip(market.pairs, np.exp(market.price), total, slack, strict=True)
+    each = zip(market.pairs, np.exp(market.price), total, slack, strict=True)
     return [
-        dataclasses.replace(pair, price=float(p), total=float(n), slack=float(s))
-        for pair, p, n, s in found
+        dataclasses.replace(
+            pair, price=float(p), total=float(n), slack=float(s), found=market.found(i)
+        )
+        for i, (pair, p, n, s) in enumerate(each)
     ]
+
+
+class HastyPlan(NamedTuple):
+    """What a pair shows at the logarithm of a price: edges, those that are ties, and which."""
+
+    price: float
+    edges: int
+    shown: int
+    found: Searched | None
 
 
 class Market:
@@ -192,7 +203,7 @@ class Market:
     edges, shown:
         float64, shape (pairs,): edges at these prices, and how many of them are ties.
     plans:
-        Of each pair, all it had: price, edges, and those that are ties.
+        Of each pair, all it had.
     """
 
     def __init__(
@@ -204,7 +215,7 @@ class Market:
         self._rest = rest
         self.price = np.full(len(pairs), math.log(FIRST_PRICE))
         self.edges, self.shown = np.zeros((2, len(pairs)))
-        self.plans: list[list[tuple[float, int, int]]] = [[] for _ in pairs]
+        self.plans: list[list[HastyPlan]] = [[] for _ in pairs]
         self._planned_at = np.full(len(pairs), -np.inf)
 
     def plan(self) -> None:
@@ -215,10 +226,15 @@ class Market:
             dataclasses.replace(self.pairs[i], price=math.exp(self.price[i])) for i in moved
         ]
         found = self._run(shown_in_haste, at_price, self._ties[moved].tolist())
-        for i, (n_edges, n_shown) in zip(moved, found, strict=True):
+        for i, (n_edges, n_shown, where) in zip(moved, found, strict=True):
             self.edges[i], self.shown[i] = n_edges, n_shown
-            self.plans[i].append((self.price[i], n_edges, n_shown))
+            self.plans[i].append(HastyPlan(self.price[i], n_edges, n_shown, where))
         self._planned_at[moved] = self.price[moved]
+
+    def found(self, i: int) -> Searched | None:
+        """Return what the search for a pair found at its price, None if there was none at it."""
+        at_price = [plan.found for plan in self.plans[i] if plan.price == self.price[i]]
+        return at_price[0] if at_price else None
 
     @property
     def f1(self) -> float:
@@ -238,11 +254,11 @@ class Market:
         return self._rest.ties + int(self._ties.sum())
 
 
-def shown_in_haste(pair: Pair, n_ties: int) -> tuple[int, int]:
-    """Return how many edges a pair shows at its price, and how many of them are ties."""
-    plan = solve(pair, rng=np.random.default_rng(0), effort="fast")
+def shown_in_haste(pair: Pair, n_ties: int) -> tuple[int, int, Searched | None]:
+    """Return how many edges a pair shows at its price, how many of them are ties, and the rest."""
+    plan, found = solve_in_haste(pair)
     ends = int((pair.sizes[pair.a] * plan.r).sum())
-    return ends // 2 if pair.is_one else ends, int(plan.shown[:n_ties].sum())
+    return ends // 2 if pair.is_one else ends, int(plan.shown[:n_ties].sum()), found
 
 
 def _balance(market: Market, cells: Sequence[Cells]) -> bool:
@@ -270,15 +286,15 @@ def _choose(market: Market, cells: Sequence[Cells]) -> None:
             around = [gap[c] - now for gap, c in zip(gaps, at[i], strict=True)]
             worths = [
                 2 * shown - edges - MISSED * sum(abs(rest + edges) for rest in around)
-                for _, edges, shown in plans
+                for _, edges, shown, _ in plans
             ]
             best = int(np.argmax(worths))
-            if plans[best][1] == now:
+            if plans[best].edges == now:
                 continue
             is_done = False
-            market.price[i], market.edges[i], market.shown[i] = plans[best]
+            market.price[i], market.edges[i], market.shown[i], _ = plans[best]
             for gap, c, rest in zip(gaps, at[i], around, strict=True):
-                gap[c] = rest + plans[best][1]
+                gap[c] = rest + plans[best].edges
         if is_done:
             break
 

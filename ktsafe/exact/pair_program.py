@@ -68,6 +68,25 @@ BALANCING = ((2, 100), (4, 400), (12, 2000))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
+class Searched:
+    """What a search found, before it looks at totals.
+
+    Attributes
+    ----------
+    degree:
+        int64: neighbours that each member of the cohorts of the pair gets.
+    shown:
+        uint8, shape (m / 8,): the candidates that are shown, as bits.
+    is_balanced:
+        Whether both sides have equally many ends.
+    """
+
+    degree: NDArray[np.int64]
+    shown: NDArray[np.uint8]
+    is_balanced: bool
+
+
+@dataclasses.dataclass(frozen=True, eq=False)
 class Pair:
     """Two classes and the edges that may be shown between them.
 
@@ -89,6 +108,8 @@ class Pair:
         How many edges are shown, nearly, and in expectation exactly; None: as many as pay.
     slack:
         By what share a total may be missed.
+    found:
+        What a search at this price found in haste; None: nothing is known.
     """
 
     cohort: NDArray[np.int32]
@@ -100,6 +121,7 @@ class Pair:
     price: float = 1.0
     total: float | None = None
     slack: float = 0.0
+    found: Searched | None = None
 
     @property
     def is_one(self) -> bool:
@@ -169,11 +191,64 @@ def solve(
     if not len(pair.edges):
         return cleared(pair)
     matching = _matching_state(pair)
-    order = np.argsort(np.diff(matching.first), kind="stable")
-    core.show_all(matching, order, NODES_MAX)
+    if effort == "fast" and pair.found is not None:
+        is_balanced = _take_up(matching, pair.found)
+    else:
+        is_balanced = _search(matching, pair, effort)
+    return _plan(matching, pair, rng, effort, is_balanced=is_balanced)
+
+
+def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
+    """Return the plan of a pair without a total, and where a plan with one begins.
+
+    That has no steps which are drawn, so that the plan follows from the pair. Without candidates
+    there is nothing to begin with.
+    """
+    if not len(pair.edges):
+        return cleared(pair), None
+    matching = _matching_state(pair)
+    is_balanced = _search(matching, pair, "fast")
+    found = Searched(matching.degree.copy(), np.packbits(matching.is_shown), is_balanced)
+    rng = np.random.default_rng(0)
+    return _plan(matching, pair, rng, "fast", is_balanced=is_balanced), found
+
+
+def _search(matching: core.MatchingState, pair: Pair, effort: Effort) -> bool:
+    """Search degrees and what is shown, and balance the sides; return whether that is done."""
+    core.show_all(matching, _order(matching), NODES_MAX)
     core.exchange_all(matching, NODES_MAX)
     _search_degrees(matching, pair, SWEEPS[effort])
-    is_balanced = _balance(matching, pair)
+    return _balance(matching, pair)
+
+
+def _take_up(matching: core.MatchingState, found: Searched) -> bool:
+    """Let a fresh state be what a search found; return whether it balanced the sides."""
+    degree, is_shown = found.degree, np.unpackbits(found.shown, count=len(matching.gain)) == 1
+    shown = np.bincount(matching.ends[is_shown].reshape(-1), minlength=len(matching.room))
+    matching.degree[:] = degree
+    matching.is_shown[:] = is_shown
+    matching.is_shown_at[:] = is_shown[matching.at]
+    matching.hidden[:] -= shown
+    matching.room[matching.members] = np.repeat(degree, np.diff(matching.member_first))
+    matching.room[:] -= shown
+    matching.value[0] = matching.gain[is_shown].sum() - (matching.price * degree).sum()
+    return found.is_balanced
+
+
+def _order(matching: core.MatchingState) -> NDArray[np.int64]:
+    """Return the vertices, those of fewest candidates first."""
+    return np.argsort(np.diff(matching.first), kind="stable")
+
+
+def _plan(
+    matching: core.MatchingState,
+    pair: Pair,
+    rng: np.random.Generator,
+    effort: Effort,
+    *,
+    is_balanced: bool,
+) -> PairPlan:
+    """Reach the total of a pair, if it has one, and try steps; return what it comes to."""
     if pair.total is not None:
         is_balanced = _at_total(matching, pair, rng, is_balanced=is_balanced)
     if not is_balanced:
@@ -182,7 +257,7 @@ def solve(
     trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
     keeps_total = pair.total is not None
     core.double_steps(matching, weight, pair.is_one, keeps_total, trials, PARTNERS, rng, NODES_MAX)
-    core.show_all(matching, order, NODES_MAX)
+    core.show_all(matching, _order(matching), NODES_MAX)
     value = float(matching.value[0])
     if value <= 0 and not keeps_total:
         return cleared(pair)
@@ -294,13 +369,21 @@ def _matching_state(pair: Pair) -> core.MatchingState:
     member_first = np.concatenate(([0], np.cumsum(sizes)))
     degree = count[np.lexsort((count, cohort))][member_first[:-1] + (sizes - 1) // 2]
     price = pair.price * sizes / 2
+    order = np.argsort(ends.T.reshape(-1), kind="stable")
+    at = (order % max(m, 1)).astype(np.int32)
+    place = np.empty(2 * m, dtype=np.int32)
+    place[order] = np.arange(2 * m)
     return core.MatchingState(
         ends=ends,
         gain=pair.gain,
         top=np.array([pair.gain.max(initial=0.0)]),
         is_shown=np.zeros(m, dtype=np.bool_),
         first=np.concatenate(([0], np.cumsum(count))),
-        at=(np.argsort(ends.T.reshape(-1), kind="stable") % max(m, 1)).astype(np.int32),
+        at=at,
+        place=np.ascontiguousarray(place.reshape(2, m).T),
+        other=ends[:, ::-1].T.reshape(-1)[order],
+        gain_at=pair.gain[at],
+        is_shown_at=np.zeros(2 * m, dtype=np.bool_),
         hidden=count,
         room=degree[cohort],
         member_first=member_first,
@@ -313,6 +396,7 @@ def _matching_state(pair: Pair) -> core.MatchingState:
         parent=np.zeros(n, dtype=np.int32),
         by_hidden=np.zeros(n, dtype=np.int32),
         by_shown=np.zeros(n, dtype=np.int32),
-        stamp=np.zeros((3, n), dtype=np.int64),
+        stamp=np.zeros((n + 1, 2), dtype=np.int64),
         net=np.zeros(n),
+        queue=np.zeros(NODES_MAX + 1, dtype=np.int32),
     )

@@ -13,15 +13,18 @@ sequence's guarantee. Here v's whole cohort, which is part of every CS_W(v), cha
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.errors import NotKTSafe
+from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.state import State
 from ktsafe.sequence.people.step_context import SequenceSpec
 
+LOOKED_UP = 8
+"""Of so many places one, and less, has its edges looked up; of more, all edges are gone through."""
 CELLS_MAX = 2**22
 """Counts that are compared at once."""
 
@@ -86,11 +89,25 @@ def _check_locations(
     state: State, places: NDArray[np.int64], first: NDArray[np.int64], width: int
 ) -> None:
     """Raise unless places have equal neighbour counts as the first member of their cohort."""
-    row, others, _ = state.edges.around(places)
-    cells = row * width + state.places.cls[others]
+    cells = np.concatenate([row * width + state.places.cls[o] for row, o in _ends(state, places)])
     table = np.bincount(cells, minlength=len(places) * width).reshape(len(places), width)
     if (table != table[first]).any():
         raise NotKTSafe("The members of a cohort are not on one location.")
+
+
+def _ends(
+    state: State, places: NDArray[np.int64]
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64]]]:
+    """Yield the released edges of places: the position of the place, and the place beside it."""
+    if len(places) * LOOKED_UP < state.places.n:
+        row, others, _ = state.edges.around(places)
+        yield row, others
+        return
+    position = np.full(state.places.n, NOBODY)
+    position[places] = np.arange(len(places))
+    for ends in (pairs := state.edges.pairs(state.edges.used())), pairs[:, ::-1]:
+        row = position[ends[:, 0]]
+        yield row[row >= 0], ends[row >= 0, 1]
 
 
 def visible_changes(state: State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:

@@ -241,9 +241,10 @@ def _placed(settings: Settings, dumps: Path, date: str, files: tuple[Path, Path]
 def _forget(dumps: Path) -> None:
     """Remove the dumps that nothing will be compared with."""
     from ktsafe.connectors.snapshots import places
+    from ktsafe.connectors.snapshots.dumps import remove
 
     for place in places(dumps)[:-KEPT]:
-        shutil.rmtree(place.vertices.parent)
+        remove(place.vertices.parent)
 
 
 def _report(settings: Settings, date: str, dump: Dump, counts: Counts) -> dict[str, Any]:

@@ -28,6 +28,7 @@ from ktsafe.stream.config.section import Positive, Section
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.ingest.debezium import Tables
 from ktsafe.stream.ingest.envelopes import Format
+from ktsafe.stream.slots import Slots
 
 GROUPS: Final = {
     "source": "ktsafe.sources",
@@ -48,10 +49,13 @@ class Site:
         The folder that relative paths start from.
     kafka:
         The cluster of the `[kafka]` table, if there is one.
+    slots:
+        When releases are due; None where a table is made without a service.
     """
 
     base: Path
     kafka: KafkaSettings | None = None
+    slots: Slots | None = None
 
     def path(self, text: str) -> Path:
         """Return a configured path.
@@ -105,6 +109,11 @@ class SourceTable(ConnectorTable, frozen=True):
     event_format: Format = "plain"
     debezium: Tables | None = None
 
+    @property
+    def gives_whole_moments(self) -> bool:
+        """Whether at its end nothing can come any more of its last event's time, or from before."""
+        return False
+
     @abc.abstractmethod
     def source(self, site: Site, *, record_bytes_max: int) -> Source:
         """Return the source, not opened. Larger records may be cut to a prefix."""
@@ -112,6 +121,19 @@ class SourceTable(ConnectorTable, frozen=True):
     def missing(self, site: Site) -> list[str]:
         """Return what is named and is not there yet, for people."""
         return []
+
+    def check_slots(self, slots: Slots, *, by_wall_clock: bool) -> None:
+        """Refuse slots that it cannot serve.
+
+        Raises
+        ------
+        ValueError
+            With the key of the table and what would be right.
+        """
+
+    def private_folder(self, site: Site) -> Path | None:
+        """Return the folder that it writes, which nobody else may read."""
+        return None
 
     def is_read_once(self, site: Site) -> bool:
         """Whether what was read is gone, so that no other process can go on with it."""

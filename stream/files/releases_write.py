@@ -158,7 +158,30 @@ def random_ids(n: int, *, seed: int | None = None) -> list[str]:
         drawn = np.concatenate((drawn, more))
         _, first = np.unique(drawn, return_index=True)
         drawn = drawn[np.sort(first)]
-    return [f"{x:016x}" for x in drawn.tolist()]
+    return ids_of(drawn)
+
+
+def ids_of(numbers: NDArray[np.integer[Any]]) -> list[str]:
+    """Return numbers as ids of 16 hexadecimal digits.
+
+    Examples
+    --------
+    >>> ids_of(np.array([10, 2**63], dtype=np.uint64))
+    ['000000000000000a', '8000000000000000']
+    """
+    text = numbers.astype(">u8").tobytes().hex()
+    return [text[i : i + 16] for i in range(0, len(text), 16)]
+
+
+def numbers_of(ids: Sequence[str]) -> NDArray[np.uint64]:
+    """Return the numbers that ids of 16 hexadecimal digits stand for.
+
+    Examples
+    --------
+    >>> numbers_of(["000000000000000a", "8000000000000000"]).tolist() == [10, 2**63]
+    True
+    """
+    return np.frombuffer(bytes.fromhex("".join(ids)), dtype=">u8").astype(np.uint64)
 
 
 def release_id(index: int, slot_us: int) -> str:

@@ -6,8 +6,6 @@ and are read in this process; for those of others see `ktsafe.stream.files.parqu
 
 from __future__ import annotations
 
-import datetime
-import decimal
 import itertools
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,6 +13,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from ktsafe.connectors.errors import Misconfigured
+from ktsafe.connectors.snapshots.dumps import cell_text
 from ktsafe.errors import BadLines, KtsafeError
 from ktsafe.stream.files.graphs import csv_header, csv_rows
 from ktsafe.stream.files.parquet import pyarrow_modules
@@ -51,7 +50,7 @@ class OwnTables:
                 for batch in file.iter_batches(_ROWS_AT_ONCE, columns=list(names)):
                     columns = [batch.column(name).to_pylist() for name in names]
                     for row in zip(*columns, strict=True):
-                        yield next(number), [_text(value) for value in row]
+                        yield next(number), [cell_text(value) for value in row]
 
 
 @contextmanager
@@ -90,21 +89,3 @@ def _parquet(path: Path) -> Iterator[Any]:
     except (arrow.ArrowException, OSError) as error:
         hint = f"{path.name} is no whole Parquet file: it is half-written. Write the dump again."
         raise Misconfigured("read dump", path.parent.name, hint) from error
-
-
-def _text(value: object) -> str | None:
-    """Return a cell as CSV has it; NaN is missing, a float without fraction a whole number."""
-    match value:
-        case None:
-            return None
-        case bool():
-            return "true" if value else "false"
-        case float():
-            if value != value:  # noqa: PLR0124 -- NaN
-                return None
-            return str(int(value)) if value.is_integer() else repr(value)
-        case datetime.date():
-            return value.isoformat()
-        case str() | int() | decimal.Decimal():
-            return str(value)
-    return repr(value)

@@ -28,7 +28,7 @@ from ktsafe.attacks.known_changes import changes
 from ktsafe.attacks.net_changes import net_changes
 from ktsafe.generalization.quick_release import afresh
 from ktsafe.graph import AttributedGraph, edge_keys
-from ktsafe.numbering import ranks
+from ktsafe.numbering import came_and_went, ranks
 from ktsafe.stream.errors import FoundByAttack
 from ktsafe.stream.files.release_figures import AFRESH, ATTACKS_TOLD
 from ktsafe.stream.process.logs import get_logger
@@ -201,13 +201,12 @@ def share_changed(
     _, here, there = np.intersect1d(*places, assume_unique=True, return_indices=True)
     is_equal = (old.codes[here] == new.codes[there]).all(axis=1)
     old_edges, new_edges = (
-        np.sort(edge_keys(at[graph.edges])) for at, graph in zip(places, (old, new), strict=True)
+        edge_keys(at[graph.edges]) for at, graph in zip(places, (old, new), strict=True)
     )
-    found = np.searchsorted(old_edges, new_edges)
-    shared = np.count_nonzero(np.append(old_edges, -1)[found] == new_edges)
+    changed = sum(map(len, came_and_went(old_edges, new_edges)))
     return max(
         1 - np.count_nonzero(is_equal) / max(old.n_vertices, new.n_vertices, 1),
-        (old.n_edges + new.n_edges - 2 * shared) / max(old.n_edges, new.n_edges, 1),
+        changed / max(old.n_edges, new.n_edges, 1),
     )
 
 

@@ -46,7 +46,7 @@ from ktsafe.stream.files.certificates import in_order
 from ktsafe.stream.files.private_audits import VACATED, read_shift, read_vacated
 from ktsafe.stream.files.private_history import check_recorded, check_there, owners_of
 from ktsafe.stream.files.releases_read import Release, read_release
-from ktsafe.stream.files.releases_write import Guarantee, Planned
+from ktsafe.stream.files.releases_write import Guarantee, Planned, ids_of
 from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
@@ -178,14 +178,14 @@ class LinkedReleases:
             self._following.prepare(self._engine)
             with self._workers.open() as (executor, work):
                 step = self._engine.advance(changes, rng, executor)
-            vacated = [_name(published) for published in np.sort(step.vacated).tolist()]
+            vacated = ids_of(np.sort(step.vacated))
         released = self._engine.released()
         pages = self._engine.changed_pages()
         figures = self._engine.figures().to_mapping()
         freshness, recent = self._following.follow(snapshot.graph, snapshot.lives, released)
         return Built(
             released.graph,
-            [_name(published) for published in released.ids.tolist()],
+            ids_of(released.ids),
             _positions(released.keys, snapshot),
             released.shift,
             pages=pages | recent | self._named_page(),
@@ -412,11 +412,6 @@ def _counted(changes: Changes, n_ties: int, snapshot: GraphSnapshot) -> TrueChan
     gained = len(changes.ties_added)
     lost = n_ties + gained - snapshot.graph.n_edges
     return TrueChanges(gained, lost, len(changes.joined), len(changes.left))
-
-
-def _name(published: int) -> str:
-    """Return a published id as it stands in releases."""
-    return f"{published:016x}"
 
 
 def _raise_if_broken(violations: Iterable[Violation]) -> None:

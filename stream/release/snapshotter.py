@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import msgspec
-import numpy as np
 
 from ktsafe import PrivacyParams
 from ktsafe.attacks import Case
@@ -324,7 +323,7 @@ class Snapshotter:
         shown = AttackTarget(
             due.series.sequence_id,
             case,
-            np.fromiter((int(name, 16) for name in built.ids), np.uint64, len(built.ids)),
+            releases_write.numbers_of(built.ids),
             due.snapshot.lives,
             has_past=self._mechanism.guarantee.window == "all",
             release_id=releases_write.release_id(due.index, due.cut.slot_us),

@@ -35,6 +35,7 @@ from ktsafe.stream.process.private_folder import (
     check_finished,
     check_room,
 )
+from ktsafe.stream.process.process import keep_loaded
 from ktsafe.stream.release.attacker import AttackSettings
 from ktsafe.stream.release.fresh import FreshReleases
 from ktsafe.stream.release.linked import LinkedReleases
@@ -91,6 +92,7 @@ def run_from_settings(
             open_reader=release_reader(settings),
         )
         plan = _service_settings(settings, maker, drain=drain)
+        keep_loaded()
         run_service(ports, plan, observer=observer, stopping=stopping.is_set)
 
 
@@ -262,6 +264,7 @@ def _loop_settings(settings: Settings, *, drain: bool) -> LoopSettings:
         clock=Clock(table.clock),
         idle_s=table.idle_s,
         drain=drain,
+        gives_whole_moments=settings.config.source.gives_whole_moments,
         lateness_max_s=settings.config.ingest.lateness_max_s,
         erase_within_s=settings.config.state.erase_within_s,
         audits_kept=settings.config.state.audits_kept,

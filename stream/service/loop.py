@@ -55,12 +55,15 @@ class LoopSettings(HousekeepingSettings):
         A partition that gave nothing for so long no longer holds a slot up.
     drain:
         End after the feed does, with a last release of what remains.
+    gives_whole_moments:
+        Whether the source, at its end, can give nothing more of its last event's time or before.
     """
 
     slots: Slots
     clock: Clock = Clock.EVENT
     idle_s: float = 60.0
     drain: bool = False
+    gives_whole_moments: bool = False
     dead_letter_retry_s: float = 5.0
 
 
@@ -212,11 +215,22 @@ class Loop:
         return EventTimeCut(slots, resume_slot(slots, last_slot_us=last_slot_us, clocks=clocks))
 
     def _release_if_due(self) -> None:
-        if not self._release_cut.due(self.source.partitions(), self._finished()):
+        is_whole = self._is_whole()
+        if not (is_whole or self._release_cut.due(self.source.partitions(), self._finished())):
             return
-        if self.publisher.busy and self._release_cut.arrived:
+        if self.publisher.busy and (is_whole or self._release_cut.arrived):
             return  # The partitions wait at their cut: backpressure, nothing is lost.
         self._take_cut()
+
+    def _is_whole(self) -> bool:
+        """Whether all of the slot being collected for was read, though nothing follows it yet."""
+        if not self.settings.gives_whole_moments or self.settings.clock is Clock.WALL:
+            return False
+        return (
+            not (self._known or self._release_cut.arrived or self.ingest.undecided)
+            and self.ingest.newest_us() == self._release_cut.slot_us is not None
+            and self.ingest.ended() == set(self.source.partitions())
+        )
 
     def _finished(self) -> set[tuple[str, int]]:
         """Return the partitions that have nothing more to give, where others wait for them.

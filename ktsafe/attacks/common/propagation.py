@@ -13,6 +13,7 @@ of the inverse product of its two degrees. Measured, each of these finds more.
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import itertools
 from collections.abc import Iterator, Sequence
 
@@ -26,6 +27,8 @@ from ktsafe.graph import AttributedGraph
 
 PATHS_MAX = 1 << 22
 """Pairs that are scored at a time: it bounds the memory."""
+GROUP_ROWS = 1 << 22
+"""Pairs of a class and a place in a group: one row of a sparse matrix each."""
 NOBODY = -1
 SLACK = 1 - 1e-9
 """Scores are sums of floats: two that differ by less than this factor are equal."""
@@ -64,70 +67,119 @@ def propagate(
     first:
         Shape (original vertices,): links to begin with beside the seeds, `NOBODY` for none.
     """
-    n_true, n_shown = case.original.n_vertices, case.released.n_vertices
+    n_true = case.original.n_vertices
     own = case.own_place
     link = np.full(n_true, NOBODY, dtype=np.int64) if first is None else first.copy()
     link[seeds] = own[seeds]
     is_seed = np.zeros(n_true, dtype=np.bool_)
     is_seed[seeds] = True
-    taken = np.zeros(n_shown, dtype=np.bool_)
-    taken[own[seeds]] = True
+    groups = _groups(case, is_seed)
     chances = np.zeros(n_true)
-    classes = _classes(case)
-    for _ in range(rounds):
-        chances = np.zeros(n_true)
-        best_of_true, best_of_shown = np.zeros(n_true), np.zeros(n_shown)
-        choice = np.full(n_true, NOBODY, dtype=np.int64)
-        for people, places, scores in _scored(classes, link, case):
-            free = ~is_seed[people] & ~taken[places]
-            v, u, score = people[free], places[free], scores[free]
-            if not len(v):
-                continue
-            starts = np.flatnonzero(np.diff(v, prepend=NOBODY))
-            at = v[starts]
-            best_of_true[at] = np.maximum.reduceat(score, starts)
-            np.maximum.at(best_of_shown, u, score)
-            is_best = score >= best_of_true[v] * SLACK
-            tied = np.bincount(v[is_best], minlength=n_true)
-            right = is_best & (u == own[v])
-            chances[v[right]] = 1 / tied[v[right]]
-            alone = is_best & (tied[v] == 1)
-            choice[v[alone]] = u[alone]
-        chosen = np.flatnonzero(choice >= 0)
-        mutual = best_of_true[chosen] >= best_of_shown[choice[chosen]] * SLACK
-        new = np.where(is_seed, link, NOBODY)
-        new[chosen[mutual]] = choice[chosen[mutual]]
+    # Links come to rest, or come round again and again: then the last round is known beforehand.
+    met = {_digest(link): 0}
+    at, end = 0, rounds
+    while at < end:
+        chances, new = _round(groups, link, is_seed, case)
+        at += 1
         if np.array_equal(new, link):
             break
         link = new
+        before = met.setdefault(_digest(link), at)
+        if before < at:
+            end = at + (end - at) % (at - before)
     return Guesses(chances, link)
 
 
+def _digest(link: NDArray[np.int64]) -> bytes:
+    return hashlib.blake2b(link.tobytes(), digest_size=16).digest()
+
+
+def _round(
+    groups: Sequence[_Group], link: NDArray[np.int64], is_seed: NDArray[np.bool_], case: Case
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Return the chances that guesses by these links are right, and the next links."""
+    n_true, n_shown = case.original.n_vertices, case.released.n_vertices
+    own = case.own_place
+    chances = np.zeros(n_true)
+    best_of_true, best_of_shown = np.zeros(n_true), np.zeros(n_shown)
+    choice = np.full(n_true, NOBODY, dtype=np.int64)
+    for v, u, score in _scored(groups, link, case):
+        if not len(v):
+            continue
+        starts = np.flatnonzero(np.diff(v, prepend=NOBODY))
+        at = v[starts]
+        best_of_true[at] = np.maximum.reduceat(score, starts)
+        np.maximum.at(best_of_shown, u, score)
+        is_best = score >= best_of_true[v] * SLACK
+        tied = np.bincount(v[is_best], minlength=n_true)
+        right = is_best & (u == own[v])
+        chances[v[right]] = 1 / tied[v[right]]
+        alone = is_best & (tied[v] == 1)
+        choice[v[alone]] = u[alone]
+    chosen = np.flatnonzero(choice >= 0)
+    mutual = best_of_true[chosen] >= best_of_shown[choice[chosen]] * SLACK
+    new = np.where(is_seed, link, NOBODY)
+    new[chosen[mutual]] = choice[chosen[mutual]]
+    return chances, new
+
+
 @dataclasses.dataclass(frozen=True, eq=False)
-class _Class:
-    """The true vertices and the places of one published tuple, and their ties by weight."""
+class _Group:
+    """Some classes, scored together: paths that end in another class are never walked.
+
+    Attributes
+    ----------
+    people:
+        The true vertices that are looked for.
+    known, ends, offset:
+        Their ties as rows (`indptr`), the other ends, and where the paths through places to the
+        class of the row's vertex begin: its number in the group, times the number of places.
+    beyond:
+        Row (class, place): the places of the class beside the place, by weight.
+    path_max:
+        Most places in a row.
+    """
 
     people: NDArray[np.int64]
-    places: NDArray[np.int64]
-    reach: sparse.csr_matrix
+    known: NDArray[np.int64]
+    ends: NDArray[np.int64]
+    offset: NDArray[np.int64]
     beyond: sparse.csr_matrix
     path_max: int
-    """Most places of the class beside any place."""
 
 
-def _classes(case: Case) -> list[_Class]:
-    """Return the classes: scored one by one, paths to places of others are never walked."""
+def _groups(case: Case, is_seed: NDArray[np.bool_]) -> list[_Group]:
+    """Return the classes in groups. Seeds and their places are linked for good: not in any."""
     _, shown, _ = case.tuples
-    known = sparse.diags(_rare(case.original)) @ adjacency(case.original).astype(np.float64)
-    seen = adjacency(case.released).astype(np.float64) @ sparse.diags(_rare(case.released))
+    n_shown = case.released.n_vertices
+    taken = np.zeros(n_shown, dtype=np.bool_)
+    taken[case.own_place[is_seed]] = True
+    known, seen = adjacency(case.original), adjacency(case.released)
+    place = np.repeat(np.arange(n_shown, dtype=np.int64), np.diff(seen.indptr))
+    rare = _rare(case.released)
+    classes = np.intersect1d(case.published_tuple, shown)
     found = []
-    for each in np.intersect1d(case.published_tuple, shown):
-        people = np.flatnonzero(case.published_tuple == each)
-        places = np.flatnonzero(shown == each)
-        beyond = seen[:, places]
+    size = max(GROUP_ROWS // max(n_shown, 1), 1)
+    for each in np.split(classes, range(size, len(classes), size)) if len(classes) else []:
+        number = _number(each, case.published_tuple)
+        people = np.flatnonzero((number >= 0) & ~is_seed)
+        rows = known[people]
+        to = _number(each, shown)[seen.indices]
+        kept = (to >= 0) & ~taken[seen.indices]
+        beyond = sparse.csr_matrix(
+            (rare[seen.indices[kept]], (to[kept] * n_shown + place[kept], seen.indices[kept])),
+            shape=(len(each) * n_shown, n_shown),
+        )
+        offset = np.repeat(number[people] * n_shown, np.diff(rows.indptr))
         path_max = int(np.diff(beyond.indptr).max(initial=0))
-        found.append(_Class(people, places, known[people], beyond, path_max))
+        found.append(_Group(people, rows.indptr, rows.indices, offset, beyond, path_max))
     return found
+
+
+def _number(classes: NDArray[np.int64], of: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the place of each class among some ascending ones, `NOBODY` if it is none of them."""
+    at = np.minimum(np.searchsorted(classes, of), len(classes) - 1)
+    return np.where(classes[at] == of, at, NOBODY)
 
 
 def _rare(graph: AttributedGraph) -> NDArray[np.float64]:
@@ -135,19 +187,24 @@ def _rare(graph: AttributedGraph) -> NDArray[np.float64]:
 
 
 def _scored(
-    classes: Sequence[_Class], link: NDArray[np.int64], case: Case
+    groups: Sequence[_Group], link: NDArray[np.int64], case: Case
 ) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]]:
     """Yield pairs of true vertices and places of one class with their scores, by true vertex."""
-    linked = np.flatnonzero(link >= 0)
-    worth = _rare(case.original)[linked] * _rare(case.released)[link[linked]]
-    shape = (len(link), case.released.n_vertices)
-    bridge = sparse.csr_matrix((worth, (linked, link[linked])), shape=shape)
-    for one in classes:
-        reach = one.reach @ bridge
+    rare = _rare(case.original)
+    worth = rare * np.where(link >= 0, _rare(case.released)[link], 0.0)
+    for one in groups:
+        through = link[one.ends]
+        is_linked = through >= 0
+        upto = np.concatenate(([0], np.cumsum(is_linked)))[one.known]
+        ways = np.diff(upto)
+        share = np.repeat(rare[one.people], ways) * worth[one.ends[is_linked]]
+        columns = one.offset[is_linked] + through[is_linked]
+        shape = (len(one.people), one.beyond.shape[0])
+        reach = sparse.csr_matrix((share, columns, upto), shape=shape)
         # Parts of rows with so many paths at most, or of one row.
-        part = reach.indptr[1:].astype(np.int64) * one.path_max // PATHS_MAX
+        part = upto[1:] * one.path_max // PATHS_MAX
         cuts = [0, *(np.flatnonzero(np.diff(part)) + 1).tolist(), len(one.people)]
         for begin, end in itertools.pairwise(cuts):
-            rows = reach if len(cuts) == 2 else reach[begin:end]
-            scores = (rows @ one.beyond).tocoo()
-            yield one.people[scores.row + begin], one.places[scores.col], scores.data
+            scores = (reach if len(cuts) == 2 else reach[begin:end]) @ one.beyond
+            people = np.repeat(one.people[begin:end], np.diff(scores.indptr))
+            yield people, scores.indices, scores.data

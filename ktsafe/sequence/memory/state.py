@@ -62,7 +62,8 @@ class EdgeList:
 
     def add(self, edges: NDArray[np.int64]) -> None:
         """Add edges that are not among them."""
-        self._parts.append(edges)
+        if len(edges):
+            self._parts.append(edges)
 
     def remove(self, edges: NDArray[np.int64]) -> NDArray[np.bool_]:
         """Remove edges as far as they are among them; return which were."""
@@ -104,7 +105,7 @@ class Current:
         self.planned = planned
         self.gained = EdgeList()
         self.lost = EdgeList()
-        self.returned: set[Tie] = set()
+        self.returned = EdgeList()
         self.touched: set[int] = set()
         self.opened: set[Tie] = set()
 

@@ -126,10 +126,6 @@ class PairOfClasses:
             weight=np.ones(int(is_true.sum()) + len(hidden)),
         )
 
-    def ends(self, edges: Edges) -> list[Tie]:
-        """Return the places of the ends of edges, ascending."""
-        return list(map(tuple, np.sort(self.places[edges], axis=1).tolist()))
-
     @property
     def ties(self) -> Edges:
         """True ties between the two classes, among published people: the shown, then the hidden."""

@@ -122,7 +122,7 @@ def _let_show(state: State, pair: PairOfClasses, edges: Edges) -> None:
     if len(edges) == len(pair.shown):
         return
     state.cleared_edges.free(pair.remembered)
-    state.current.returned.update(pair.ends(pair.cleared_edges))
+    state.current.returned.add(pair.places[pair.cleared_edges])
     if not len(edges):
         stays = ~pair.is_ended
         were_true = (pair.is_true | pair.is_residual)[stays]
@@ -151,8 +151,7 @@ def rewire_new_edges(context: StepContext, effort: Effort) -> None:
     state, rng, executor = context.state, context.rng, context.executor
     edges, current = state.edges, state.current
     gained = current.gained.array()
-    returned = np.array(sorted(current.returned), dtype=np.int64).reshape(-1, 2)
-    gained = gained[~among(edge_keys(gained), edge_keys(returned))]
+    gained = gained[~among(edge_keys(gained), edge_keys(current.returned.array()))]
     new = edges.rows_of(gained)
     new = new[edges.is_true[new] != TRUE]
     if not len(new):

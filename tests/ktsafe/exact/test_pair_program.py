@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -9,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.exact.pair_program import Pair, cleared, solve
+from ktsafe.exact.pair_program import Pair, cleared, solve, solve_in_haste
 
 EFFORTS = ["fast", "balanced", "thorough"]
 
@@ -117,6 +118,28 @@ def test_weighted_candidates_are_worth_what_is_said(pair):
     plan = solve(pair, rng=np.random.default_rng(0))
     check(pair, plan)
     assert plan.value >= 0
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    pairs(is_one=False, sizes_a=(5, 6, 7), sizes_b=(5, 5), gains=(2.0, 2.6, 0.6), price=1.3)
+    | pairs(is_one=True, sizes_a=(5, 6, 7), gains=(2.0, 2.6, 0.6), price=1.3),
+    st.sampled_from([None, 0.0, 7.5, 30.0]),
+    st.sampled_from([0.0, 0.2, float("inf")]),
+)
+def test_a_plan_goes_on_where_haste_ended(pair, total, slack):
+    """It is the one that begins anew; other efforts look for more than haste found."""
+    plan, found = solve_in_haste(pair)
+    check(pair, plan)
+    wanted = dataclasses.replace(pair, total=total, slack=slack)
+    for effort in EFFORTS:
+        anew, again = (
+            solve(program, rng=np.random.default_rng(0), effort=effort)
+            for program in (wanted, dataclasses.replace(wanted, found=found))
+        )
+        for name in ("r", "s", "shown"):
+            assert getattr(again, name).tolist() == getattr(anew, name).tolist()
+        assert again.value == pytest.approx(anew.value)
 
 
 def test_sizes_that_never_fit_are_cleared():

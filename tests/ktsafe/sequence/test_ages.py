@@ -142,7 +142,7 @@ def test_ended_ties_do_not_return() -> None:
     shown, gone = (set(map(tuple, state.edges.pairs(part).tolist())) for part in (rows, ended))
     clear(state, [classes])
     pair = PairOfClasses.of(state, classes)
-    assert set(pair.ends(pair.cleared_edges)) == shown - gone
+    assert ends_of(pair, pair.cleared_edges) == shown - gone
 
 
 def test_ties_of_people_who_left_return_as_others_do() -> None:
@@ -177,10 +177,15 @@ def test_ties_of_people_who_left_return_as_others_do() -> None:
         left, cleared_edges = set(), set()
         for classes in pairs:
             pair = PairOfClasses.of(twin._state, classes)
-            left |= set(pair.ends(pair.cleared_edges[pair.is_left]))
-            cleared_edges |= set(pair.ends(pair.cleared_edges))
+            left |= ends_of(pair, pair.cleared_edges[pair.is_left])
+            cleared_edges |= ends_of(pair, pair.cleared_edges)
         assert left == {(min(place, v), max(place, v)) for v in shown}
         assert (min(ends), max(ends)) not in cleared_edges
+
+
+def ends_of(pair: PairOfClasses, edges: np.ndarray) -> set[Tie]:
+    """Return the places of the ends of edges, ascending."""
+    return set(map(tuple, np.sort(pair.places[edges], axis=1).tolist()))
 
 
 def place_of(sequence: SequenceEngine, key: int) -> int:

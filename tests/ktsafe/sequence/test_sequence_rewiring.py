@@ -41,8 +41,9 @@ def test_only_new_inserted_edges_change(seed: int, share: float) -> None:
     gained = [tie for tie in before if rng.random() < share]
     state.current.gained = EdgeList()
     state.current.gained.add(np.array(gained, dtype=np.int64).reshape(-1, 2))
-    state.current.returned = {tie for tie in gained if rng.random() < 0.2}
-    may_change = set(inserted) & set(gained) - state.current.returned
+    returned = {tie for tie in gained if rng.random() < 0.2}
+    state.current.returned.add(np.array(sorted(returned), dtype=np.int64).reshape(-1, 2))
+    may_change = set(inserted) & set(gained) - returned
     rewire_new_edges(StepContext(state, sequence._spec, rng), "fast")
     after = edges_of(state)
     assert len(after) == len(before)

@@ -34,9 +34,11 @@ libc.fflush(out)
 GARBAGE = """
 import gc, resource, threading
 from pathlib import Path
-from ktsafe.stream.process.process import collect_seldom
+from ktsafe.stream.process.process import collect_seldom, keep_loaded
 from ktsafe.stream.service.service import OneThread
 collect_seldom()
+keep_loaded()
+assert gc.get_freeze_count() > len(gc.get_objects())
 class Client:
     def __init__(self):
         self.itself = self

@@ -1,0 +1,477 @@
+"""Dumps that a database is asked for: one answer for a slot, whatever happens on the way."""
+
+from __future__ import annotations
+
+import csv
+import datetime
+import json
+import os
+import sqlite3
+import sys
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import pytest
+
+from ktsafe.connectors.base import Record, TopicPartition
+from ktsafe.connectors.errors import Misconfigured, Unavailable
+from ktsafe.connectors.snapshots import (
+    AskedDumps,
+    QueriedDatabase,
+    SnapshotSource,
+    asked,
+    dumps,
+    queries,
+)
+from ktsafe.stream.files.tables import OwnTables
+from tests.feeds import Graph, fold
+
+AT = TopicPartition("snapshots", 0)
+DAY_US = 86_400_000_000
+BEGIN_US = 1_767_225_600_000_000  # 2026-01-01
+VERTICES = "SELECT id, gender FROM people"
+EDGES = "SELECT a AS source, b AS target FROM ties"
+SECRET = "hunter2secret"  # noqa: S105
+
+
+class Network:
+    """A database that changes whenever it was asked, and a clock that is set by hand."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder / "dumps"
+        self.path = folder / "network.db"
+        self.now_us = BEGIN_US
+        self.monotonic_s = 0.0
+        self.answers: list[Graph] = []
+        self.before_write: Callable[[], None] = lambda: None
+        self.after_write: Callable[[], None] = lambda: None
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            connection.execute("CREATE TABLE people (id INTEGER, gender TEXT)")
+            connection.execute("CREATE TABLE ties (a INTEGER, b INTEGER)")
+        self.change()
+
+    def change(self) -> None:
+        """Let people come, and one of the last ones change."""
+        with closing(sqlite3.connect(self.path)) as connection, connection:
+            count = connection.execute("SELECT count(*) FROM people").fetchone()[0]
+            people = [(one, [None, "f", "m"][one % 3]) for one in range(count, count + 5)]
+            connection.executemany("INSERT INTO people VALUES (?, ?)", people)
+            ties = [(one, one - 1) for one, _ in people if one]
+            connection.executemany("INSERT INTO ties VALUES (?, ?)", ties)
+            connection.execute("UPDATE people SET gender = 'x' WHERE id = ?", (count - 1,))
+
+    def asking(self, vertices: str = VERTICES, edges: str = EDGES) -> AskedDumps:
+        return AskedDumps(
+            self.folder,
+            QueriedDatabase(None, "NETWORK_URL", vertices, edges),
+            lambda now_us: now_us // DAY_US * DAY_US,
+            wall_us=lambda: self.now_us,
+            monotonic=lambda: self.monotonic_s,
+        )
+
+    def source(self, vertices: str = VERTICES, edges: str = EDGES) -> SnapshotSource:
+        """Return a new source, as after a start."""
+        return SnapshotSource(self.folder, OwnTables(), asked=self.asking(vertices, edges))
+
+    def graph(self) -> Graph:
+        """Return what the database holds."""
+        with closing(sqlite3.connect(self.path)) as connection:
+            people = connection.execute("SELECT id, gender FROM people").fetchall()
+            ties = connection.execute("SELECT a, b FROM ties").fetchall()
+        values = {str(one): {"gender": gender or "-"} for one, gender in people}
+        return values, {tuple(sorted((str(a), str(b)))) for a, b in ties}  # type: ignore[misc]
+
+
+@pytest.fixture
+def network(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Network:
+    found = Network(tmp_path)
+    monkeypatch.setenv("NETWORK_URL", f"sqlite:///{found.path}")
+    real = QueriedDatabase.write
+
+    def write(self: QueriedDatabase, folder: Path) -> None:
+        found.before_write()
+        real(self, folder)
+        found.answers.append(found.graph())
+        found.change()
+        found.after_write()
+
+    monkeypatch.setattr(QueriedDatabase, "write", write)
+    return found
+
+
+def polled(source: SnapshotSource, count: int = 10_000) -> list[Record]:
+    """Return what comes, once what is due was asked for and answered."""
+    found: list[Record] = []
+    while len(found) < count and not source.at_end(AT):
+        found += source.poll(0.1, count - len(found))
+    return found
+
+
+def graph_of(records: list[Record]) -> Graph:
+    events = []
+    for record in records:
+        assert record.value is not None
+        assert record.timestamp_ms is not None
+        time = datetime.datetime.fromtimestamp(record.timestamp_ms / 1000, datetime.UTC)
+        events.append({**json.loads(record.value), "time": time.isoformat()})
+    return fold([events], ("gender",))
+
+
+def test_each_slot_is_asked_for_once(network: Network) -> None:
+    """Three days: three answers, each shown as of its slot; the folder holds what a start needs."""
+    source = network.source()
+    source.open({}, {})
+    records: list[Record] = []
+    for day in range(3):
+        network.now_us = BEGIN_US + day * DAY_US + 3_600_000_000 * day  # ever later in the day
+        assert source.lag() == {AT: None}
+        assert not source.at_end(AT)
+        records += polled(source)
+        assert graph_of(records) == network.answers[-1]
+        assert records[-1].timestamp_ms == (BEGIN_US + day * DAY_US) // 1000
+        assert source.poll(0.0, 9) == []
+        assert source.lag() == {AT: 0}
+        source.acknowledge({AT: len(records)})
+    assert len(network.answers) == 3
+    assert [place.name for place in dumps.places(network.folder)] == ["2026-01-03"]
+    assert network.folder.stat().st_mode & 0o077 == 0
+    again = network.source()
+    again.open({AT: len(records)}, source.identity())
+    assert polled(again) == []
+    assert len(network.answers) == 3
+
+
+def test_slots_that_passed_meanwhile_are_not_made_up_for(network: Network) -> None:
+    """A service that was away asks once, for the last slot."""
+    source = network.source()
+    source.open({}, {})
+    polled(source)
+    network.now_us += 5 * DAY_US + 7
+    polled(source)
+    assert [name.rpartition("/")[2] for name in source.identity()] == ["2026-01-01", "2026-01-06"]
+    assert len(network.answers) == 2
+
+
+def test_dumps_of_the_owner_come_first_and_stay(network: Network) -> None:
+    """What lies in the folder is read before anybody is asked, and is not removed."""
+    own = network.folder / "2025-12-01"
+    own.mkdir(parents=True)
+    (own / "vertices.csv").write_text("id,gender\n0,f\n")
+    (own / "edges.csv").write_text("source,target\n")
+    source = network.source()
+    source.open({}, {})
+    records = polled(source)
+    assert graph_of(records) == network.answers[0]
+    assert records[0].timestamp_ms == 1_764_547_200_000
+    source.acknowledge({AT: len(records)})
+    assert own.exists()
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+STEPS = (
+    "before the query",
+    "before the write ends",
+    "after the write",
+    "before the rename",
+    "after the rename",
+    "after the first event",
+    "at a later event",
+    "while dumps are removed",
+    "after the removal",
+)
+
+
+class Life:
+    """A store of offsets and events, and processes that are killed at one step of one day."""
+
+    def __init__(self, network: Network) -> None:
+        self.network = network
+        self.offset = 0
+        self.identity: Mapping[str, str] = {}
+        self.records: list[Record] = []
+        self.shown: dict[str, Graph] = {}
+
+    def process(self, step: str) -> None:
+        """Read a day as a service does, up to a step; ends like kill -9, with nothing closed."""
+
+        def die(at: str) -> Callable[..., None]:
+            def dies(*_: object) -> None:
+                if at == step:
+                    raise Killed
+
+            return dies
+
+        real_keep, real_forget = AskedDumps.keep, AskedDumps.forget
+        real_rmtree = dumps.shutil.rmtree
+
+        def keep(self: AskedDumps, hidden: Path) -> Path:
+            die("before the rename")()
+            place = real_keep(self, hidden)
+            die("after the rename")()
+            return place
+
+        def rmtree(path: Path, **options: bool) -> None:
+            if step == "while dumps are removed" and not options and path.is_dir():
+                (path / "vertices.csv").unlink(missing_ok=True)
+                raise Killed
+            real_rmtree(path, **options)
+
+        def forget(self: AskedDumps, before: str) -> None:
+            real_forget(self, before)
+            die("after the removal")()
+
+        network = self.network
+        network.before_write = die("before the query")
+        network.after_write = die("after the write")
+        with (
+            mock.patch.object(AskedDumps, "keep", keep),
+            mock.patch.object(AskedDumps, "forget", forget),
+            mock.patch.object(dumps.shutil, "rmtree", rmtree),
+            mock.patch("ktsafe.connectors.snapshots.queries.os.fsync") as fsync,
+        ):
+            fsync.side_effect = die("before the write ends")
+            source = network.source()
+            source.open({AT: self.offset}, self.identity)
+            begin = self.offset
+            while not source.at_end(AT):
+                records = source.poll(0.1, 3)
+                if records:
+                    die("after the first event" if self.offset == begin else "at a later event")()
+                    self.commit(records, source)
+
+    def commit(self, records: list[Record], source: SnapshotSource) -> None:
+        """Store events, offset and identity in one write; then tell the source."""
+        assert [record.offset for record in records] == [
+            *range(self.offset, self.offset + len(records))
+        ]
+        self.records += records
+        self.offset, self.identity = records[-1].offset + 1, source.identity()
+        source.acknowledge({AT: self.offset})
+
+
+@pytest.mark.parametrize("step", STEPS)
+def test_no_slot_gets_a_second_answer(network: Network, step: str) -> None:
+    """Killed at each step of each day, with another answer each time: slots show one of them."""
+    life = Life(network)
+    for day in range(4):
+        network.now_us = BEGIN_US + day * DAY_US
+        asked_before = len(network.answers)
+        kills = 0
+        for _ in range(2):
+            try:
+                life.process(step)
+            except Killed:
+                kills += 1
+        life.process("none")
+        network.change()
+        life.process("none")
+        assert kills or (step in STEPS[-2:] and day == 0)
+        graph = graph_of(life.records)
+        assert graph in network.answers[asked_before:]
+        if step not in STEPS[:4]:
+            # From the rename on there is one.
+            assert len(network.answers) == asked_before + 1
+        [last] = [
+            place for place in dumps.places(network.folder) if place.name >= f"2026-01-0{day + 1}"
+        ]
+        with last.vertices.open(newline="", encoding="utf-8") as file:
+            assert {row["id"] for row in csv.DictReader(file)} == graph[0].keys()
+    assert len(dumps.places(network.folder)) <= 2
+    assert [path.name for path in network.folder.glob(".*")] == []
+
+
+def test_an_answer_is_on_the_disk_before_it_has_its_name(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both files and their folder are synced, then renamed, then the new name is synced."""
+    done: list[str] = []
+    real_keep, real_fsync = AskedDumps.keep, os.fsync
+
+    def fsync(descriptor: int) -> None:
+        done.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        real_fsync(descriptor)
+
+    def keep(self: AskedDumps, hidden: Path) -> Path:
+        done.append("rename")
+        return real_keep(self, hidden)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(AskedDumps, "keep", keep)
+    source = network.source()
+    source.open({}, {})
+    polled(source)
+    assert done == ["vertices.csv", "edges.csv", ".2026-01-01", "rename", "dumps"]
+
+
+def test_a_database_that_is_away_is_waited_for(
+    network: Network, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It is asked again after ever longer pauses; after five minutes the service ends."""
+    monkeypatch.setenv("NETWORK_URL", f"sqlite:////absent/{SECRET}/network.db")
+    asking = network.asking()
+    asking.open()
+
+    def wait() -> None:
+        while asking.answered("") is None:
+            if asking._asking is None:
+                network.monotonic_s = max(network.monotonic_s, asking._again_s)
+
+    with pytest.raises(Unavailable, match="does not answer") as error:
+        wait()
+    pauses = [record.args[1] for record in caplog.records]  # type: ignore[index]
+    assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
+    assert SECRET not in caplog.text + str(error.value)
+    assert error.value.__suppress_context__
+
+
+def test_a_database_that_comes_back_is_asked_for_the_last_slot(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It was away over the end of a day: the day that has come is asked for."""
+    url = f"sqlite:///{network.path}"
+    monkeypatch.setenv("NETWORK_URL", "sqlite:////absent/network.db")
+    source = network.source()
+    source.open({}, {})
+    assert source.poll(0.5, 9) == []
+    network.now_us += DAY_US
+    network.monotonic_s += 60
+    monkeypatch.setenv("NETWORK_URL", url)
+    polled(source)
+    assert [name.rpartition("/")[2] for name in source.identity()] == ["2026-01-02"]
+
+
+def test_an_answer_that_does_not_come_is_not_waited_for(network: Network) -> None:
+    """A query that hangs holds nothing up, and ends the service after an hour."""
+    going_on = threading.Event()
+    network.before_write = lambda: [None, going_on.wait(60)][0]
+    source = network.source()
+    source.open({}, {})
+    assert source.poll(0.3, 9) == []
+    assert source.lag() == {AT: None}
+    network.monotonic_s += asked.ANSWER_MAX_S + 1
+    with pytest.raises(Unavailable, match="not answered for 3600 s"):
+        source.poll(0.3, 9)
+    going_on.set()
+
+
+WRONG = {
+    "no such column": ({"vertices": "SELECT id, sex FROM people"}, "vertices.*naming 'sex'"),
+    "no such table": ({"edges": "SELECT a FROM friends"}, "edges.*naming 'friends'"),
+    "no query": ({"edges": "DELETE FROM ties"}, "gives no table"),
+    "bytes": ({"vertices": "SELECT id, x'00ff' AS gender FROM people"}, "'gender' holds bytes"),
+    "no id": ({"vertices": "SELECT id AS name FROM people"}, "no column 'id'.*Correct the query"),
+    "no source": ({"edges": "SELECT a, b AS target FROM ties"}, "column 'source'"),
+    "an id twice": ({"vertices": "SELECT 1 AS id, gender FROM people"}, "second time"),
+    "unknown ends": (
+        {"edges": "SELECT a AS source, 'z' AS target FROM ties"},
+        "lines 2, 3.*not in",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_what_cannot_be_answered_is_refused(network: Network, case: str) -> None:
+    """The message says what to do; no dump comes of it, the database is as it was, and may mend."""
+    wrong, told = WRONG[case]
+    before = network.graph()
+    network.change = lambda: None  # type: ignore[method-assign]
+    source = network.source(**wrong)
+    source.open({}, {})
+    with pytest.raises(Misconfigured, match=told):
+        polled(source)
+    assert network.graph() == before
+    assert dumps.places(network.folder) == []
+    again = network.source()
+    again.open({}, {})
+    assert graph_of(polled(again)) == before
+
+
+def test_a_network_that_is_half_gone_is_refused(network: Network) -> None:
+    """As for dumps of the owner."""
+    source = network.source()
+    source.open({}, {})
+    polled(source)
+    network.now_us += DAY_US
+    few = network.source(vertices=f"{VERTICES} WHERE id < 2", edges=f"{EDGES} WHERE a < 2")
+    few.open({}, {})
+    with pytest.raises(Misconfigured, match="50% of the people"):
+        polled(few)
+
+
+BAD_URLS = {
+    "nothing": ("", "holds no secret"),
+    "no URL": (SECRET, "no URL of SQLAlchemy"),
+    "a port": (f"postgresql://u:{SECRET}@h:port/d", "no URL of SQLAlchemy"),
+    "a dialect": (f"foosql://u:{SECRET}@h/d", "no driver for 'foosql'"),
+    "an option": (f"sqlite:///n.db?timeout={SECRET}", "driver cannot use its URL"),
+    "a driver": (f"oracle+cx_oracle://u:{SECRET}@h/d", "module cx_Oracle"),
+}
+
+
+@pytest.mark.parametrize("case", BAD_URLS)
+def test_what_cannot_be_reached_is_told_at_the_start(
+    network: Network, monkeypatch: pytest.MonkeyPatch, case: str
+) -> None:
+    """Nothing of the URL is repeated but what names software."""
+    url, told = BAD_URLS[case]
+    monkeypatch.setenv("NETWORK_URL", url)
+    with pytest.raises(Misconfigured, match=told) as error:
+        network.source().open({}, {})
+    assert SECRET not in "".join(traceback.format_exception(error.value))
+
+
+def test_without_sqlalchemy_the_extra_is_named(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who has not installed it is told how to."""
+    monkeypatch.setitem(sys.modules, "sqlalchemy", None)
+    with pytest.raises(Misconfigured, match=r'pip install "ktsafe\[sql\]"'):
+        network.source().open({}, {})
+
+
+def test_errors_of_data_name_no_value(network: Network) -> None:
+    """A word of the query that is also a value is not told of an error that is in the data."""
+    vertices = "SELECT id, json('secretly') AS gender FROM people WHERE gender <> 'secretly'"
+    source = network.source(vertices)
+    source.open({}, {})
+    with pytest.raises(Misconfigured, match=r"`vertices` fails \(OperationalError\)"):
+        polled(source)
+
+
+def test_both_queries_see_one_moment(network: Network, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A tie that begins between the two queries is in neither table."""
+    with closing(sqlite3.connect(network.path)) as connection:
+        connection.execute("PRAGMA journal_mode = WAL")
+    real = queries._write
+
+    def write(connection: Any, query: str, path: Path) -> None:
+        real(connection, query, path)
+        network.change()
+
+    monkeypatch.setattr(queries, "_write", write)
+    before = network.graph()
+    source = network.source()
+    source.open({}, {})
+    assert graph_of(polled(source)) == before != network.graph()
+
+
+def test_cells_are_those_of_a_csv_dump(network: Network) -> None:
+    """Numbers, nothing, quotes and line breaks come through as they are."""
+    values = ["1", "1.0", "1.5", "NULL", "''", "'a,\"b\"\n'", "'é'"]
+    rows = " UNION ALL ".join(
+        f"SELECT {i} AS id, {value} AS gender" for i, value in enumerate(values)
+    )
+    source = network.source(rows, "SELECT 0 AS source, 1 AS target")
+    source.open({}, {})
+    people, ties = graph_of(polled(source))
+    told = [people[str(i)]["gender"] for i in range(len(values))]
+    assert told == ["1", "1", "1.5", "-", "-", 'a,"b"\n', "é"]
+    assert ties == {("0", "1")}
