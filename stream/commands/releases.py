@@ -21,6 +21,7 @@ from ktsafe.stream.errors import ConfigError, Exit
 from ktsafe.stream.process.command_line import Config, Json, Yes, ask_first, hurried, say
 
 if TYPE_CHECKING:
+    from ktsafe.stream.config.settings import Settings
     from ktsafe.stream.files.latest_read import LatestGraph
     from ktsafe.stream.maintenance.disclosures import Disclosure
 
@@ -253,15 +254,22 @@ def withdraw(
 
 
 def _audit_of(release: str, config: Path) -> Path:
-    """Return the private audit of a release of the configured service."""
+    """Return where the private audit of a release of the configured service is, or was."""
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
 
-    audit = places.audit_folder(configuration.load(config)) / release
-    if not is_safe_name(release) or not audit.is_dir():
+    settings = configuration.load(config)
+    audit = places.audit_folder(settings) / release
+    if not is_safe_name(release) or not (audit.is_dir() or _is_out(release, settings)):
         msg = f"The state knows no release {release!r}."
         raise ConfigError(msg, hint="`ktsafe status` names those that are out.")
     return audit
+
+
+def _is_out(release: str, settings: Settings) -> bool:
+    """Whether a release is where releases are published: its audit may have been let go."""
+    with closing(settings.config.sink.release_reader(settings.site)) as reader:
+        return any(each.release_id == release for each in reader.check())
 
 
 def _now() -> str:

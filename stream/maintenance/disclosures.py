@@ -47,12 +47,15 @@ class Disclosure(msgspec.Struct, frozen=True, omit_defaults=True, forbid_unknown
 def note(audit: Path, entry: Disclosure) -> None:
     """Append an entry to the log in the private audit of a release, synced.
 
+    The folder is made where the audit was let go.
+
     Raises
     ------
     OSError
         If it cannot be written.
     """
     path = audit / DISCLOSURES
+    audit.mkdir(mode=0o700, parents=True, exist_ok=True)
     folder = os.open(audit, os.O_RDONLY)
     try:
         fcntl.flock(folder, fcntl.LOCK_EX)  # Two commands at once would lose a line.

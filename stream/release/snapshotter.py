@@ -243,7 +243,6 @@ class Snapshotter:
         """Note that a release at the sink is withdrawn, where the state is older than that."""
         if bundle.is_withdrawn() and not self.is_withdrawn(bundle.release_id):
             audit = self._settings.audit_dir / bundle.release_id
-            audit.mkdir(mode=0o700, parents=True, exist_ok=True)
             note(audit, withdrawal((bundle.folder / WITHDRAWN).read_bytes()))
 
     def _erased(self) -> list[Erased]:

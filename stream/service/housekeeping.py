@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from pathlib import Path
 
 from ktsafe.connectors.base import Source
@@ -12,7 +13,6 @@ from ktsafe.state.ledger import ReleaseRecord
 from ktsafe.state.store import GraphStore
 from ktsafe.stream.files.certificates import CERTIFICATE
 from ktsafe.stream.files.releases_write import AUDIT, MAPPING
-from ktsafe.stream.maintenance.disclosures import DISCLOSURES
 from ktsafe.stream.maintenance.erasure import Eraser
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.process.logs import get_logger
@@ -128,14 +128,13 @@ class Housekeeping:
 
 
 def _remove_audits(releases: Iterable[ReleaseRecord], audit_dir: Path) -> None:
-    """Remove the audits that the ledger has let go.
-
-    What is noted of copies stays, and can still be: such a release may be withdrawn as any other.
-    """
+    """Remove the audits that the ledger has let go; what is noted of copies stays."""
     for release in releases:
         folder = audit_dir / release.release_id
-        if not release.has_audit and (folder / MAPPING).is_file():
-            (folder / DISCLOSURES).touch(mode=0o600)
-            # The mapping last: as long as it is there this was not done.
-            for name in (AUDIT, CERTIFICATE, MAPPING):
-                (folder / name).unlink(missing_ok=True)
+        if release.has_audit or not folder.is_dir():
+            continue
+        for name in (AUDIT, CERTIFICATE, MAPPING):
+            (folder / name).unlink(missing_ok=True)
+        # Other files, and what a command is writing, keep the folder.
+        with suppress(OSError):
+            folder.rmdir()

@@ -117,6 +117,20 @@ def test_copies_are_noted_in_private(site, capsys):
     assert said(capsys, "releases", "disclose", names(site)[1], config)[1] == "nobody is noted\n"
 
 
+def test_a_release_whose_audit_was_let_go_is_known_by_its_sink(site, capsys):
+    """Copies of it are noted and it is withdrawn as any other; the folder comes back for that."""
+    name, config = names(site)[0], site / "ktsafe.toml"
+    audit = site / "state" / "audit" / name
+    audit.rmdir()
+    assert said(capsys, "releases", "disclose", name, config)[:2] == (Exit.OK, "nobody is noted\n")
+    assert not audit.exists()
+    to = ("--to", "Institute A", "--terms", "contract 12")
+    assert said(capsys, "releases", "disclose", name, config, *to)[0] == Exit.OK
+    code, out, _ = said(capsys, "releases", "withdraw", name, config, "--why", WHY, "--yes")
+    assert (code, "Institute A" in out) == (Exit.OK, True)
+    assert stat.S_IMODE(audit.stat().st_mode) == 0o700
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
