@@ -161,7 +161,7 @@ class ReleaseBundle:
         The manifest's sha256 as the service's ledger has it: a sink publishes no others under
         this id. None where nobody has recorded it (a bundle that was read).
     former:
-        Folder of the release before in the sequence, as it was staged, so that a sink may send what
+        Folder of the release before in the sequence, as it was staged, so a sink may send what
         changed. None, or other bytes, where they are no longer there: readers get the same.
     """
 

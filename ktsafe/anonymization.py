@@ -68,7 +68,7 @@ def anonymize(
 ) -> Anonymized:
     """Return a kt-safe release of `graph`.
 
-    Vertices of the release stand in random order, inserted ones among the others, so that no
+    Vertices of the release stand in random order, inserted ones among the others, so no
     position identifies a person. A release of a strategy that is not ours is returned only if
     the strict verifier passes it.
 

@@ -427,7 +427,7 @@ class AttributedGraph:
         """
         classes = np.zeros(self.n_vertices, dtype=np.int64)
         for j, texts in enumerate(self.categories[:-1]):
-            # Renumbered after each attribute, so that products stay inside int64.
+            # Renumbered after each attribute, so products stay inside int64.
             classes = ranks(classes * len(texts) + self.codes[:, j])
         return classes.astype(np.int32)
 

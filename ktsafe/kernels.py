@@ -1,6 +1,6 @@
 """How kernels are compiled, and where they are kept: one place for all of them.
 
-A kernel is a function of arrays and numbers that numba compiles. Nothing is computed here, so that
+A kernel is a function of arrays and numbers that numba compiles. Nothing is computed here, so
 what judges and what searches may both import it and still share no code.
 """
 

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 from ktsafe.graph import AttributedGraph
 
 MICRO: Final = 1_000_000
-"""Epsilon is counted in millionths, so that it adds up without rounding."""
+"""Epsilon is counted in millionths, so it adds up without rounding."""
 VALUES_MAX: Final = 100
 """An attribute with more published values has no table of ties: it would be mostly noise."""
 CELLS_MAX: Final = 5_000

@@ -53,7 +53,7 @@ def classes_of(columns: Sequence[NDArray[np.integer[Any]]]) -> NDArray[np.int64]
     """
     numbers = ranks(columns[0])
     for column in columns[1:]:
-        # Renumbered after each column, so that products stay inside int64.
+        # Renumbered after each column, so products stay inside int64.
         more = ranks(column)
         numbers = ranks(numbers * (int(more.max(initial=0)) + 1) + more)
     return numbers

@@ -119,7 +119,7 @@ class PrivacyParams(Mapped):
         Hops n of the attacker's background knowledge; 0 means quasi-identifiers only.
     reading:
         What a neighbourhood of n hops is. "walk": the edges with at least one end within n - 1
-        hops, so that n = 1 is a star. "induced": all edges among its vertices, which is what a
+        hops, so n = 1 is a star. "induced": all edges among its vertices, which is what a
         stronger attacker knows.
 
     Examples

@@ -1,4 +1,4 @@
-"""Seals: what manifests say of each other, so that releases prove themselves.
+"""Seals: what manifests say of each other, so releases prove themselves.
 
 The `seal` of a manifest has
 

@@ -4,7 +4,7 @@
     counts, positions ──one synced batch, last of all──▶ <store>/db
 
 What is read back is what one commit after the other of the same changes would have left, but for
-the number of commits. Rows that nobody counted are refused when the store is opened, so that one
+the number of commits. Rows that nobody counted are refused when the store is opened, so one
 in which this was interrupted is never taken for a whole one.
 """
 

@@ -280,7 +280,7 @@ class Database:
 def table_rows(path: Path) -> Iterator[tuple[bytes, bytes]]:
     """Yield the rows of one table, decompressed, also those that were overwritten since.
 
-    No snapshot is ever used, so that a table has one row for a key.
+    No snapshot is ever used, so a table has one row for a key.
 
     Raises
     ------
@@ -338,7 +338,7 @@ def _mirror(path: Path) -> TemporaryDirectory[str]:
     """Return a folder with links to the files of a database on a disk that is read-only.
 
     Where a database is opened, even for reading, rocksdict writes a file, RocksDB a log beside it.
-    Nothing changes on such a disk, so that the links stay true.
+    Nothing changes on such a disk, so the links stay true.
     """
     mirror = TemporaryDirectory(prefix="ktsafe-look-")
     for file in path.iterdir():

@@ -152,7 +152,7 @@ class EdgeTable:
     def _thread(self, ends: NDArray[np.int32]) -> None:
         """Thread all halves at once: those of one vertex become neighbours in a sorted order."""
         rows = np.arange(len(ends), dtype=np.int32)
-        # Stores list edges by their lower end, so that only the others have to be sorted.
+        # Stores list edges by their lower end, so only the others have to be sorted.
         by_low = rows if (np.diff(ends[:, 0]) >= 0).all() else ends[:, 0].argsort(kind="stable")
         by_high = ends[:, 1].argsort(kind="stable")
         order = np.concatenate((2 * by_low, 2 * by_high + 1)).astype(np.int32)

@@ -149,7 +149,7 @@ def hold(folder: Path) -> Iterator[None]:
     """Keep every service off a finished store that is not opened for writing meanwhile.
 
     Not for a process that has it open: with the file it would let go of its own lock. On a file
-    system that is mounted read-only nobody writes, so that nothing has to be kept off.
+    system that is mounted read-only nobody writes, so nothing has to be kept off.
 
     Raises
     ------

@@ -39,7 +39,7 @@ class Status(enum.StrEnum):
 class SequenceRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """What is fixed for a sequence of releases; any change needs a new sequence.
 
-    `secret` (hexadecimal, private) is what the randomness of its releases is drawn from, so that a
+    `secret` (hexadecimal, private) is what the randomness of its releases is drawn from, so a
     release that is built again after a crash comes out the same.
     """
 

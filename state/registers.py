@@ -24,7 +24,7 @@ Origin: TypeAlias = tuple[str, int]
 
 
 class Origins:
-    """Numbers every (topic, partition) seen, so that a stamp takes three integers.
+    """Numbers every (topic, partition) seen, so a stamp takes three integers.
 
     Numbers are given in order of arrival and never change; the *order* of stamps is that of
     topics and partitions themselves.

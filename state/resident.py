@@ -1,7 +1,7 @@
 """The graph as it is resident: registers, derived existence, and how changes alter them.
 
 RocksDB holds the durable copy; the two agree after every commit. A merge touches memory only and
-returns what it touched, so that the store can write all of it in one batch.
+returns what it touched, so the store can write all of it in one batch.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ class FrozenArrays:
     values:
         Of each attribute with groups the codes before groups, shape (N,), and their texts.
     lineage:
-        Arrays of one lineage number vertices, codes and rows alike, so that two of them can be
+        Arrays of one lineage number vertices, codes and rows alike, so two of them can be
         compared position by position; others cannot.
     """
 

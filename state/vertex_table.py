@@ -55,7 +55,7 @@ class VertexTable:
         self.n_lives = 0  # given so far
         self.n_ended = 0  # lives that ended so far
         self.codes = [array("i") for _ in schema.attributes]
-        # Before groups, so that the values of a group can be counted.
+        # Before groups, so the values of a group can be counted.
         self.categories = [[schema.ungrouped(name, None)] for name in schema.attributes]
         self._schema = schema
         self._secret = secret

@@ -1,4 +1,4 @@
-"""The clocks of a service, given from outside, so that a test runs it in simulated time."""
+"""The clocks of a service, given from outside, so a test runs it in simulated time."""
 
 from __future__ import annotations
 

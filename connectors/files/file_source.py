@@ -46,7 +46,7 @@ class FileSource:
 
     Offsets are line numbers from 0. The last line of a final file counts even without a newline;
     in a followed file it waits for its newline. A plain or compressed file is recognized by the
-    sha256 of its first bytes (up to 4 KiB; their number is kept with the hash, so that a file that
+    sha256 of its first bytes (up to 4 KiB; their number is kept with the hash, so a file that
     has grown since is still the same).
 
     Standard input (and any pipe) cannot be read again: lines that were taken in but not yet made

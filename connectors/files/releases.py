@@ -21,7 +21,7 @@ TEMPORARY = ".tmp-"
 class FileReleaseSink:
     """A folder of releases. Implements `ktsafe.connectors.base.ReleaseSink`.
 
-    A release is written under a temporary name, synced, renamed and the parent synced, so that it
+    A release is written under a temporary name, synced, renamed and the parent synced, so it
     is there whole or not at all. One process publishes at a time (a lock on `.lock`). Times of
     files are the release's nominal time, since a true one would tell when it was built. Everybody
     may read a release, but a folder of releases that did not exist is its owner's only: to open it

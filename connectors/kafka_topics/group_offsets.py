@@ -45,7 +45,7 @@ class GroupOffsets:
         """Have `positions` committed soon; returns at once."""
         if not self._settings.group_id or not positions:
             return
-        # A new mapping, so that the thread never sees one change.
+        # A new mapping, so the thread never sees one change.
         self._told = {**self._told, **positions}
         self._waiting.set()
         if self._thread is None:

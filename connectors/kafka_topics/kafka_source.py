@@ -275,7 +275,7 @@ class KafkaSource:
     def _check_topic_id(self, *, fetched: bool = False) -> None:
         """Refuse a topic that took the place of the one that was opened.
 
-        kafka-python fetches by name, so that records of a new topic would pass for the next ones
+        kafka-python fetches by name, so records of a new topic would pass for the next ones
         of the old. When records came, the id is asked for at least every `VERIFY_S`.
         """
         assert self._info is not None

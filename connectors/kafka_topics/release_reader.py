@@ -107,7 +107,7 @@ class _Set:
 class _Former:
     """The files of the release that was read last, one after the other: the base of the next.
 
-    They are held open and have no name, so that nothing is left of them when the reader ends.
+    They are held open and have no name, so nothing is left of them when the reader ends.
     """
 
     marker: Marker | None = None

@@ -46,7 +46,7 @@ class KafkaReleaseSink:
     3. the parts go out in transactions of at most `TRANSACTION_BYTES_MAX`, manifest and marker in
        the last one.
 
-    Any failure gives the producer up, so that the next attempt begins at step 1.
+    Any failure gives the producer up, so the next attempt begins at step 1.
 
     A broker that stood still may carry out what we asked for long after we gave it up, step 1 too.
     A later producer is fenced off then, even if that is our own next producer: for a while after
@@ -317,7 +317,7 @@ class KafkaReleaseSink:
         self._doubt_until_s = time.monotonic() + DOUBT_S
 
     def _drop(self) -> None:
-        """Abort what is open, so that readers need not wait for its timeout, and drop the rest."""
+        """Abort what is open, so readers need not wait for its timeout, and drop the rest."""
         producer, self._producer = self._producer, None
         if producer is None:
             return

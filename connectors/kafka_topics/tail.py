@@ -21,7 +21,7 @@ POLL_MS: Final = 20
 def last_marker(settings: KafkaSettings, topic: str) -> Marker | None:
     """Return the last marker that is committed.
 
-    Waits until no transaction is open, so that the answer is final: the caller has fenced off
+    Waits until no transaction is open, so the answer is final: the caller has fenced off
     the producer that may have left one.
 
     Raises

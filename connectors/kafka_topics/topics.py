@@ -47,7 +47,7 @@ class TopicSpec(msgspec.Struct, frozen=True, forbid_unknown_fields=True, kw_only
     replication_factor:
         -1: the cluster's default.
     retention_ms:
-        -1: for ever. Releases carry their nominal times and events may be old, so that any other
+        -1: for ever. Releases carry their nominal times and events may be old, so any other
         value may delete what has just been written.
     """
 
@@ -183,7 +183,7 @@ def _problems(
     if spec.role is not Role.DEAD_LETTERS and configs.get("retention.ms") != "-1":
         problems.append(
             f"retention.ms is {configs.get('retention.ms')}: Kafka counts it from the records' own "
-            "times, which may be old, so that new records may vanish at once. Set it to -1, or "
+            "times, which may be old, so new records may vanish at once. Set it to -1, or "
             "make sure that nothing older is ever written."
         )
     if spec.role is Role.RELEASES:

@@ -5,7 +5,7 @@
       everything        what changed      what changed
 
 An offset is a position in this series, which depends on the dumps alone. The identity of the source
-holds the end and the digest of every dump that was begun, so that a new start needs two dumps only:
+holds the end and the digest of every dump that was begun, so a new start needs two dumps only:
 the last one that was read whole, and the one after it.
 
 Dumps come from their owner, or from a database that is asked: `ktsafe.connectors.snapshots.asked`.

@@ -302,7 +302,7 @@ def anneal(
         if kind == 0:
             g = np.int64(plan.group[v])
             step = 1 + int(rng.random() * (m - 1)) if m > 1 else 0
-            # A turn by 0 undoes itself, so that m = 1 needs no case of its own.
+            # A turn by 0 undoes itself, so m = 1 needs no case of its own.
             change = rotate(problem, plan, table, g, step)
             if change <= 0 or rng.random() < np.exp(-change / (m * warmth)):
                 total += change

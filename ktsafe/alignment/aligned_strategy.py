@@ -1,4 +1,4 @@
-"""Alignment: one shift that maps the whole release onto itself, so that it is safe at any radius.
+"""Alignment: one shift that maps the whole release onto itself, so it is safe at any radius.
 
 Vertices of one class stand in groups of m positions, with inserted vertices where nobody stands.
 The shift of all groups by one position takes every edge through its orbit of m translates. An

@@ -12,7 +12,7 @@ from ktsafe.errors import InvalidGraph
 from ktsafe.graph import MISSING, Schema
 
 SEPARATOR = "|"
-"""Between the parts of a composite value; inside a part it is doubled, so that values differ."""
+"""Between the parts of a composite value; inside a part it is doubled, so values differ."""
 
 
 def composite_sensitive(

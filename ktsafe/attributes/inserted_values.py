@@ -1,4 +1,4 @@
-"""Sensitive values of inserted vertices: some sensitive ones, so that no value means "real".
+"""Sensitive values of inserted vertices: some sensitive ones, so no value means "real".
 
 If inserted vertices never showed a sensitive value, a vertex with one would be known to be real.
 So inserted vertices turn sensitive at random. In every class of quasi-identifiers their sensitive

@@ -94,7 +94,7 @@ def known_candidates(
     """Count for each asked vertex those with its true neighbours: anywhere, and inside its PS.
 
     `row_of` says which row of `want` is that of a vertex. The rows of `have` are in the order of
-    the candidates, so that a scan reads memory in sequence. `tolerance` is (numerator of t, its
+    the candidates, so a scan reads memory in sequence. `tolerance` is (numerator of t, its
     denominator, epsilon, number of attributes).
     """
     numerator, denominator, epsilon, q = tolerance

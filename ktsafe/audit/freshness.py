@@ -1,7 +1,7 @@
 """How soon the changes of the true graph appear in a sequence of releases, by their age.
 
 The age of a change is counted in releases: what began since the release before has age 0 in the
-release that follows it. Changes older than `AGE_MAX` releases are forgotten, so that the memory
+release that follows it. Changes older than `AGE_MAX` releases are forgotten, so the memory
 grows with what changes and not with the sequence.
 
     Recent as of i ──follow(release i, release i+1)──▶ Recent as of i+1, Freshness of i+1

@@ -220,7 +220,7 @@ def _known(
 
 
 def _of_counts(values: NDArray[np.int64], k: int) -> dict[str, Any]:
-    """Summarize numbers of candidates; quantiles are lower ones, so that each was seen.
+    """Summarize numbers of candidates; quantiles are lower ones, so each was seen.
 
     `risk_mean` is the mean over people of 1 / candidates, the average risk.
     """

@@ -181,7 +181,7 @@ def adjusted_mutual_information(
 ) -> float | None:
     """Return the mutual information of two partitions beyond that of chance, at most 1.
 
-    0 is what random partitions into parts of the same sizes have in the mean, so that everybody
+    0 is what random partitions into parts of the same sizes have in the mean, so everybody
     alone, or all together, agrees with nothing. Two partitions that are each one part, or each all
     singletons, agree (1); None for nothing to part.
 
@@ -254,7 +254,7 @@ def _paths(
     if len(real) < 2:
         return {"pairs": 0, "connected": {}, "mean_hops": {}}
     sources = rng.integers(len(real), size=PAIRS // TARGETS_PER_SOURCE)
-    # Added modulo n, so that no vertex is paired with itself.
+    # Added modulo n, so no vertex is paired with itself.
     away = rng.integers(1, len(real), size=(len(sources), TARGETS_PER_SOURCE))
     targets = (sources[:, np.newaxis] + away) % len(real)
     hops = {
@@ -283,7 +283,7 @@ def _pagerank_overlap(traced: Traced, both: tuple[igraph.Graph, igraph.Graph]) -
     if original.n_edges and not traced.released.n_edges:
         # All ranks are equal: nobody is told to be central.
         return {"k": k, "overlap": 0.0}
-    # Rounded, so that equal ranks that were summed in another order stay equal.
+    # Rounded, so equal ranks that were summed in another order stay equal.
     ranks = (pagerank(both[0])[traced.behind[real]], pagerank(both[1])[real])
     first, second = (np.argsort(-rank.round(12), kind="stable")[:k] for rank in ranks)
     return {"k": k, "overlap": _rounded(len(np.intersect1d(first, second)) / k)}

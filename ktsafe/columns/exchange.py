@@ -10,7 +10,7 @@ in which bands they may lie, learns about the class and the true degree of their
 cohort nothing: given the release without columns, every order of the values of a band has the same
 chance. So each person keeps the candidates of its cohort, at most a share alpha of them sensitive.
 
-A stratum with too few people, ties or rows is put together with others, so that nobody's values are
+A stratum with too few people, ties or rows is put together with others, so nobody's values are
 those of a whole class.
 """
 

@@ -140,7 +140,7 @@ def undo(state: MatchingState, mark: int) -> None:
 def augment(state: MatchingState, u: int, nodes_max: int) -> None:
     """Show more at u, which has room: by a candidate or a short alternating path of them."""
     if state.log_size[0] + 2 * nodes_max + 30 * len(state.room) > len(state.log):
-        # Beyond this nothing more is shown, so that what must be hidden can still be noted.
+        # Beyond this nothing more is shown, so what must be hidden can still be noted.
         return
     queue, stamp = state.queue, state.stamp
     stamp[-1, 0] += 1

@@ -1,6 +1,6 @@
 """What a release aims at: which price, and how many edges, each pair of classes gets.
 
-A tie that is shown gains 2 and each edge has its price, so that a pair shows the edges that are
+A tie that is shown gains 2 and each edge has its price, so a pair shows the edges that are
 true with a chance of at least half its price. At price 1 this is the least cost. At a price equal
 to F1 it is the greatest F1. At either, pairs of classes with few ties show next to none, and a
 reader takes people for more alike than they are. Balanced prices show as many edges as there are

@@ -2,8 +2,8 @@
 
 Members of a leaf of the kt-tree are brought to their mean. A count that exceeds it shows as many
 ties as the mean; what the mean has more is inserted, and a mean between two whole numbers is as
-many of either. Both ends of an edge must agree, so that of a pair of classes the worse side counts.
-As many edges are shown as there are ties, so that the ties shown are the F1. Nothing here is a
+many of either. Both ends of an edge must agree, so of a pair of classes the worse side counts.
+As many edges are shown as there are ties, so the ties shown are the F1. Nothing here is a
 bound: degrees of both sides must fit each other, which shows fewer, and the swap search of a
 release finds better cohorts, which shows more.
 """

@@ -3,9 +3,9 @@
 Without ties of their own, inserted members count as people whom nobody knows: their cohorts would
 show nothing, and stand out by their low degrees. So each is given the ties of some person of its
 cohort, with the same neighbours: ends chosen in another way would tell which are inserted. An edge
-that it shows already is one of them, so that its ties stay from release to release.
+that it shows already is one of them, so its ties stay from release to release.
 
-All members of a cohort get equally many edges, so that of less than one tie a member none is shown.
+All members of a cohort get equally many edges, so of less than one tie a member none is shown.
 Ends in cohorts with so few are gathered in some of these cohorts, where every member gets one.
 """
 

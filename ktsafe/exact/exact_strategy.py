@@ -5,13 +5,13 @@
     edges     =  of each pair of classes, planned by itself              (pair_edges)
     inserted edges exchange ends until they look like ties               (rewiring)
 
-All members of a cohort then have equal rows of neighbour counts by quasi-identifier tuple, so that
+All members of a cohort then have equal rows of neighbour counts by quasi-identifier tuple, so
 each is in the protection set of all others, whatever t and epsilon are. Every cohort has at least
 m members, at most a share alpha of them sensitive: the release is kt-safe by construction. The
 edge cost is at most that of a release without any edge.
 
 What can be solved without its neighbours is a part: a class for its cohorts, a pair of classes for
-its edges. Parts have seeds of their own and are put together in their order, so that an executor
+its edges. Parts have seeds of their own and are put together in their order, so an executor
 changes how long it takes and nothing else.
 """
 

@@ -10,7 +10,7 @@ candidate edges that are shown
 
 For a = b each edge counts at both of its ends: half the sum is paid, and it is even. What a vertex
 lacks is inserted (`ktsafe.exact.realization`). A single release has the true ties for candidates: a
-hidden tie costs 1 and an inserted edge costs 1, so that each edge costs 1 beforehand and a shown
+hidden tie costs 1 and an inserted edge costs 1, so each edge costs 1 beforehand and a shown
 tie gains 2. The edge cost is (ties - objective).
 
     degrees = medians of the candidates at the members of each cohort
@@ -201,7 +201,7 @@ def solve(
 def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
     """Return the plan of a pair without a total, and where a plan with one begins.
 
-    That has no steps which are drawn, so that the plan follows from the pair. Without candidates
+    That has no steps which are drawn, so the plan follows from the pair. Without candidates
     there is nothing to begin with.
     """
     if not len(pair.edges):

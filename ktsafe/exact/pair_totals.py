@@ -1,6 +1,6 @@
 """Totals of a pair of classes: how many edges it can show, and the steps towards that.
 
-All members of a cohort have equally many edges, so that a pair shows a number of them which whole
+All members of a cohort have equally many edges, so a pair shows a number of them which whole
 cohorts of both sides can have. Between the nearest such numbers below and above what is wanted one
 is drawn: it is right in expectation. Where there are fewer ties than a cohort has members, this
 decides whether some cohorts carry them, or none does.

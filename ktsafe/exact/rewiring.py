@@ -1,7 +1,7 @@
 """Inserted edges that look like ties: an attacker that removes what looks inserted finds little.
 
 Ties close triangles, edges joined at random close few. Two inserted edges between the same two
-classes may exchange ends: every vertex keeps its neighbours of each class, so that rows, cohorts
+classes may exchange ends: every vertex keeps its neighbours of each class, so rows, cohorts
 and cost stay as they are.
 
     repeat:

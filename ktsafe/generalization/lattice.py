@@ -159,7 +159,7 @@ def climbed(
 ) -> Levels:
     """Return a setting that no neighbour beats; a neighbour differs by one level of one attribute.
 
-    The best of each number of attributes is climbed from, so that a set of attributes that begins
+    The best of each number of attributes is climbed from, so a set of attributes that begins
     badly is not lost for good.
     """
     best_of: dict[int, Levels] = {}

@@ -91,7 +91,7 @@ def protect(
         borders of numbers or dates.
     insensitive, edge_columns:
         Attributes of vertices and of edges that are published and do not protect anybody: values
-        are exchanged (`ktsafe.columns.exchange`), so that shares of values and how they go with
+        are exchanged (`ktsafe.columns.exchange`), so shares of values and how they go with
         numbers of ties hold, and nothing else that they go with does. "weight", where edges have
         none, is how many times each is given; numbers of repeated edges are added.
     ignore:
@@ -103,7 +103,7 @@ def protect(
         How much search a better release is worth.
     aim:
         "balanced": between the people of any two values of an attribute there are about as many
-        edges as ties, so that conclusions hold. "f1": most ties are right. "cost": least is
+        edges as ties, so conclusions hold. "f1": most ties are right. "cost": least is
         changed. Beyond one hop it changes nothing.
     min_f1:
         Least F1 of ties that is worth returning; of a graph without ties, share of people.

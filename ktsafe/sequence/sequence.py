@@ -141,7 +141,7 @@ class SequenceEngine:
         NotKTSafe
             If the release does not satisfy the certificate: it must not be published.
         """
-        # The next release is made of a copy, so that the former state is kept until there is one.
+        # The next release is made of a copy, so the former state is kept until there is one.
         after = self._state.following()
         step = make_release(StepContext(after, self._spec, rng, executor), changes, self.policy)
         self._state, self._digests = after, {}

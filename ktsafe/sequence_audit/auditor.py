@@ -228,7 +228,7 @@ class SequenceAuditor(CopyOnExtend):
             return
         if not is_first and self._linked is None:
             self._linked = self._published.copy()
-        # Numbers are never used again, so that the linked view can name all sequences.
+        # Numbers are never used again, so the linked view can name all sequences.
         self._base += len(self._numbering)
         self._numbering = Numbering()
         self._reader = StructureReader(release.params, len(release.categories))

@@ -110,7 +110,7 @@ class CandidateSets(CopyOnExtend):
             self.stages = (*self.stages, stage)
 
     def settle(self) -> None:
-        """Number the atoms by their least objects, so that it does not matter how they arose."""
+        """Number the atoms by their least objects, so it does not matter how they arose."""
         known = self.known
         _, first = np.unique(self.atom_of[known], return_index=True)
         number = np.empty(self.n_atoms, dtype=np.int64)

@@ -15,7 +15,7 @@ from ktsafe.sequence_audit.candidate_sets import CandidateSets
 def counts(
     values: NDArray[np.int64], k: int, times: NDArray[np.int64] | None = None
 ) -> dict[str, Any]:
-    """Summarize numbers of candidates; quantiles are lower ones, so that each was seen.
+    """Summarize numbers of candidates; quantiles are lower ones, so each was seen.
 
     `times` says how often each value counts.
     """
@@ -51,7 +51,7 @@ def shares(
     order = np.argsort(values, kind="stable")
     until = np.cumsum(times[order])
     n = int(until[-1])
-    # Higher quantiles, so that each was seen.
+    # Higher quantiles, so each was seen.
     places = [-(-99 * (n - 1) // 100), -(-95 * (n - 1) // 100), n // 2]
     p99, p95, median = _at(values[order].round(6), until, places)
     return {

@@ -23,7 +23,7 @@ class EdgeAges(CopyOnExtend):
 
     An age is the number of releases that show the tie, this one included, whether or not there were
     gaps: a tie that comes back again and again tells as much as one that stays. Only a gap of more
-    than `GONE_MAX` releases begins it anew, so that memory does not grow with the releases.
+    than `GONE_MAX` releases begins it anew, so memory does not grow with the releases.
     """
 
     def __init__(self) -> None:

@@ -72,7 +72,7 @@ class Profiler(CopyOnExtend):
     def __init__(self, params: PrivacyParams, n_attributes: int) -> None:
         self._params = params
         self._q = n_attributes
-        # Added to or replaced, so that copies may share them.
+        # Added to or replaced, so copies may share them.
         self._locations: dict[bytes, int] = {}
         self._profiles: list[bytes] = []
         self._tuples: dict[bytes, int] = {}
@@ -139,7 +139,7 @@ class Profiler(CopyOnExtend):
         """Forget locations that the last release does not show; a new one is compared anyway."""
         is_there = self._location >= 0
         occupied, first = np.unique(self._location[is_there], return_index=True)
-        # In the order of their first vertices, so that it does not matter what was shown before.
+        # In the order of their first vertices, so it does not matter what was shown before.
         occupied = occupied[np.argsort(first)]
         number = np.full(len(self._profiles), -1, dtype=np.int64)
         number[occupied] = np.arange(len(occupied))

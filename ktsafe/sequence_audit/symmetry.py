@@ -65,7 +65,7 @@ class SymmetryReader(CopyOnExtend):
     """Reads the releases of one sequence, in order, each with its shift."""
 
     def __init__(self) -> None:
-        # Only ever added to, so that copies may share them.
+        # Only ever added to, so copies may share them.
         self._tuples: dict[bytes, int] = {}
         self._tuple = np.zeros(0, dtype=np.int64)
         self._edges = np.zeros(0, dtype=np.int64)

@@ -22,7 +22,7 @@ from ktsafe.connectors.base import (
 from ktsafe.connectors.errors import Misconfigured, SinkConflict
 
 CHUNK_BYTES = 4096
-"""Small, so that small releases have several chunks."""
+"""Small, so small releases have several chunks."""
 TRANSACTION_BYTES_MAX = 3 * CHUNK_BYTES
 
 

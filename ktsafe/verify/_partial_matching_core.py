@@ -71,7 +71,7 @@ def change_surplus(state: Matching, u: int, step: int) -> None:
     state.sums[1] += abs(state.surplus[u])
 
 
-# Inlined, so that the compiler sees which step it is: as a call the search takes a tenth longer.
+# Inlined, so the compiler sees which step it is: as a call the search takes a tenth longer.
 @inlined_kernel
 def _meet(first: Rooted, second: Rooted, state: Matching, u: int, w: int, step: int) -> int:
     """Tell the neighbours of u and w, which are not matched now, that they are (1) or were (-1).

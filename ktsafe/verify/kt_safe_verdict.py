@@ -123,7 +123,7 @@ class Verdict:
         """Return the sha256 of what was found of every vertex, hexadecimal.
 
         It is that of the lines `id,candidates,sensitive,undecided`, in the order of the vertices,
-        each with a newline, so that other programs can compute it.
+        each with a newline, so other programs can compute it.
 
         Parameters
         ----------

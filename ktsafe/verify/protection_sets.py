@@ -29,7 +29,7 @@ CELLS_MAX = 2**31
 """Counts of attribute values, over all vertices and radii, that are kept."""
 
 TASKS_PER_WORKER = 8
-"""Pieces of work per thread, so that threads end at about the same time."""
+"""Pieces of work per thread, so threads end at about the same time."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)

@@ -225,7 +225,7 @@ def _checked(
         ordered = np.sort(keys[keys % threads == part])
         return bool(np.any(ordered[1:] == ordered[:-1]))
 
-    # Equal keys have equal remainders, so that each part looks by itself.
+    # Equal keys have equal remainders, so each part looks by itself.
     if any(in_threads(has_doubles, range(threads), threads)):
         raise InvalidGraph("An edge is given twice.")
     return qi.astype(np.int64), flagged.astype(np.bool_), narrow

@@ -6,7 +6,7 @@
 
 Without `--data` it runs on synthetic graphs; `--names uniform-1000000` is the largest, and runs
 only if named. With it, on every folder in FOLDER that holds `vertices.csv[.gz]`,
-`edges.csv[.gz]` and `schema.toml`. Each graph is anonymized twice, so that compiled kernels are
+`edges.csv[.gz]` and `schema.toml`. Each graph is anonymized twice, so compiled kernels are
 warm in the second, reported run; with `--once` not. Prints the cost (Equation 1), what of it is
 inserted vertices, its share of the ties, precision, recall and F1 of ties, seconds, seconds of all
 cores, the process's peak memory so far, unsafe vertices, and a hash of the release. Bounds and best

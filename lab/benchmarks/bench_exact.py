@@ -101,7 +101,7 @@ def report(
     kept = graph.subgraph(outcome.origin[outcome.origin >= 0])
     fixed = vertices + len(truth) - kept.n_edges
     if bounds and options.strategy == "exact" and not (outcome.origin < 0).any():
-        # The cohorts are drawn first, so that the same seed gives them again.
+        # The cohorts are drawn first, so the same seed gives them again.
         seen = AttributedGraph.from_codes(
             released.schema, released.categories, released.codes, kept.edges
         )

@@ -10,7 +10,7 @@
 
 Feeds: the network of `ktsafe demo`, a data set with events, a data set of which a share of the ties
 changes in each slot, or a small synthetic network that grows from nothing. Slots are calendar
-months, or as many days; those before `--begin` are skipped, so that the first release is of the
+months, or as many days; those before `--begin` are skipped, so the first release is of the
 network as grown by then. Every release is judged by the independent auditor, for w = all with
 cover. `--set` changes constants of `ktsafe.sequence`. `--ablate` takes out one part of the
 mechanism after another, or sets an option, on the feeds `ABLATED` of a folder of data sets

@@ -3,7 +3,7 @@
     python -m lab.benchmarks.bench_ingest [--records N] [--kafka HOST:PORT]
 
 All loops read the same topic with the same fetch settings in one run, the garbage collected as
-seldom as in the service: the consumer of kafka-python as it is, which goes first, so that the pages
+seldom as in the service: the consumer of kafka-python as it is, which goes first, so the pages
 are warm for all, our source by itself, and ingest. Prints events per second, ratios by the clock
 and by core time, a hash of the final graph, and where the time goes: core and clock microseconds
 per record of each stage. On a busy machine only the core microseconds tell anything.

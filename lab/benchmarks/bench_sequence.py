@@ -12,7 +12,7 @@ shared a visible change. Of the last release, `clustering` is the mean over all 
 share of pairs of neighbours that are tied, truly and as released, `denoised` the greatest of the
 shares of people that `ktsafe.attacks.denoised` finds. Times are core milliseconds of `advance`
 alone, which applies, plans and checks the certificate and the cover of what changed; a small
-sequence is made first, so that none of them loads compiled code. The hash covers the released
+sequence is made first, so none of them loads compiled code. The hash covers the released
 graphs.
 """
 

@@ -2,7 +2,7 @@
 
     python -m lab.benchmarks.bench_verify [--size small|full] [--workers N]
 
-Raw vertices share hardly any location, so that nearly every one has to be compared with all others
+Raw vertices share hardly any location, so nearly every one has to be compared with all others
 of its class and degree band. Prints for each graph the answers' hash, the seconds (the best of
 two, kernels compiled) on the clock and of all cores' work, and the process's peak memory.
 """

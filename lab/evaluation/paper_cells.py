@@ -83,7 +83,7 @@ def measured(cell: Cell, graph: AttributedGraph, *, full: bool) -> dict[str, Any
 
 
 def warm() -> None:
-    """Load every kernel, so that no cell is charged for it."""
+    """Load every kernel, so no cell is charged for it."""
     graph = uniform(150, 300, rng=np.random.default_rng(SEED), n_tuples=3)
     for strategy in ("partition+pruning", "none", "kl-graph", "exact", "tolerant", "aligned"):
         measured(Cell("utility", "Uniform", strategy, k=3), graph, full=False)

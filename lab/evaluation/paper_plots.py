@@ -84,7 +84,7 @@ def distribution_plot(path: Path, rows: list[Row], column: str, labels: list[str
 
 
 def saved(figure: plt.Figure, path: Path) -> None:
-    """Write a figure as SVG without a date, so that it differs only where its rows do."""
+    """Write a figure as SVG without a date, so it differs only where its rows do."""
     figure.tight_layout(rect=(0, 0, 1, 0.95))
     figure.savefig(path, metadata={"Date": None})
     plt.close(figure)

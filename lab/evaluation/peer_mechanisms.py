@@ -22,7 +22,7 @@ SUPER_NODE = 20
 
 
 def k_degree(n: int, edges: Edges, k: int, rng: np.random.Generator) -> Edges:
-    """Return the edges and some more, so that each degree is that of at least k vertices.
+    """Return the edges and some more, so each degree is that of at least k vertices.
 
     Where the degrees asked for cannot be had, random vertices of low degree get one more to begin
     with, as the authors do ("probing"): as many as ends are missing.
@@ -157,7 +157,7 @@ def _initial(n: int, edges: Edges, epsilon: float, rng: np.random.Generator) -> 
     np.add.at(weight, tuple(np.sort(group[edges], axis=1).T), 1)
     upper = np.triu_indices(n_groups)
     noisy = np.maximum(weight[upper] + rng.laplace(scale=1 / epsilon, size=len(upper[0])), 0)
-    # What noise adds is taken off again, so that the sum stays (NormSub).
+    # What noise adds is taken off again, so the sum stays (NormSub).
     over = max(noisy.sum() - len(edges), 0)
     while over > 1e-9:
         positive = noisy > 0

@@ -6,7 +6,7 @@
 Each data set is released once by itself (k = 10, alpha = 0.2, seed 0): with the defaults, by two
 other strategies, and with inserted vertices. Each feed goes through the service as a sequence, with
 the defaults; attacked are the last release, and all of them together. The positive control is the
-true graph with its ids removed. What is done is kept in the file of results, so that the command
+true graph with its ids removed. What is done is kept in the file of results, so the command
 can be called again for the rest; the tables are made of all that is in it.
 """
 

@@ -170,7 +170,7 @@ def _anonymized(
     min_f1: float,
 ) -> dict[str, Any]:
     """Make, verify and write a release; `keep` is None where people are told as they are."""
-    # Compiled kernels load slowly, so that only commands in need of them pay.
+    # Compiled kernels load slowly, so only commands in need of them pay.
     import numpy as np
 
     from ktsafe import anonymize

@@ -73,7 +73,7 @@ def read(
     """Rebuild complete releases, every byte checked: the latest, all, or as they appear.
 
     A withdrawn release is told on standard error with the reason, and counts as none. In the folder
-    it keeps its marker, so that other readers refuse it.
+    it keeps its marker, so other readers refuse it.
     """
     reader = _reader(config, folder, kafka, kafka_settings, topic, follow=follow)
     into.mkdir(parents=True, exist_ok=True)

@@ -83,7 +83,7 @@ def describe(counts: Counts, places: dict[str, str], note: str, *, is_private: b
     Parameters
     ----------
     is_private:
-        Whether only an operator reads it, so that it may tell what the last release is worth.
+        Whether only an operator reads it, so it may tell what the last release is worth.
     """
     dead = counts.dead_letters
     taken = f"{counts.applied:,} applied, {dead.total():,} dead letters, {counts.ignored:,} ignored"

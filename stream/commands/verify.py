@@ -54,7 +54,7 @@ def verify_folders(
     auditor judges all of them against an attacker that links them, as far as their bytes tell; name
     them in order of publication. Their owner knows more: `ktsafe audit`.
 
-    Manifests must name the ones before them, so that a release that is missing, put in or changed
+    Manifests must name the ones before them, so a release that is missing, put in or changed
     is told; with a key they must be signed, too.
 
     Beyond one hop, and for the induced reading, this compares whole neighbourhoods, which can

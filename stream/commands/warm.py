@@ -40,7 +40,7 @@ _POLL_S: Final = 0.1
 def warm(
     as_json: Json = False,
 ) -> int:
-    """Compile the kernels of our own strategies now, so that no release waits for them.
+    """Compile the kernels of our own strategies now, so no release waits for them.
 
     A second time compiles nothing.
 

@@ -136,7 +136,7 @@ class SourceTable(ConnectorTable, frozen=True):
         return None
 
     def is_read_once(self, site: Site) -> bool:
-        """Whether what was read is gone, so that no other process can go on with it."""
+        """Whether what was read is gone, so no other process can go on with it."""
         return False
 
 

@@ -1,6 +1,6 @@
 """The service's configuration: one TOML file, read once, frozen, unknown keys refused.
 
-Relative paths are relative to the folder of the configuration file, so that a service finds its
+Relative paths are relative to the folder of the configuration file, so a service finds its
 state wherever it is started from.
 """
 

@@ -78,7 +78,7 @@ def _rows_of_ties(folder: Path, release: Release, case: Case) -> NDArray[np.floa
 
 
 def _checks(folder: Path, release: Release) -> Iterator[tuple[str, bool]]:
-    """Yield what each file must be like, so that nothing but the table is in it."""
+    """Yield what each file must be like, so nothing but the table is in it."""
     manifest = json.loads((folder / MANIFEST).read_bytes())
     ties = [tuple(row) for row in _table(folder / EDGES)[1:]]
     # A withdrawal is told later, and tells its own time.

@@ -1,7 +1,7 @@
 """The private audits of past releases: the gate judges a sequence by them; the state keeps them.
 
 Nothing can be released without them: releases are judged together, by the people behind them. The
-ledger has the sha256 of every file, so that a changed file is not taken for the mapping.
+ledger has the sha256 of every file, so a changed file is not taken for the mapping.
 
     new bytes in <file>.partial ──▶ their sha256 in the ledger ──▶ <file>.partial becomes <file>
                                                   a crash here: the next start does the last step

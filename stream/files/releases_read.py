@@ -102,7 +102,7 @@ class ManifestSeal(msgspec.Struct, frozen=True):
 
 
 class Manifest(msgspec.Struct, frozen=True):
-    """manifest.json; unknown fields are ignored, so that formats may grow.
+    """manifest.json; unknown fields are ignored, so formats may grow.
 
     Attributes
     ----------

@@ -147,7 +147,7 @@ class ReleaseHeader:
 def random_ids(n: int, *, seed: int | None = None) -> list[str]:
     """Return `n` distinct random ids of 16 hexadecimal digits, in random order.
 
-    They come from the system's CSPRNG, not from the mechanism's generator, so that neither tells
+    They come from the system's CSPRNG, not from the mechanism's generator, so neither tells
     of the other. `seed` makes them repeatable: another secret of the series, or that of a test.
     """
     draw = secrets.token_bytes if seed is None else np.random.default_rng([seed, n]).bytes

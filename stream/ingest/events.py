@@ -8,7 +8,7 @@ The four types and their fields are the public format:
     {"type": "edge.remove",   "source": "p1", "target": "p2", "time": ...}
 
 `time` is RFC 3339 or epoch milliseconds; without it the record's own timestamp counts. Unknown
-fields are ignored, so that producers may add some.
+fields are ignored, so producers may add some.
 """  # noqa: E501 -- the format is easier to read unbroken
 
 from __future__ import annotations

@@ -212,7 +212,7 @@ class Ingest:
     def checkpoint(self, cut: PendingCut | None = None) -> None:
         """Make everything held durable, in this order.
 
-        1. Dead letters, so that no offset passes a record that is recorded nowhere.
+        1. Dead letters, so no offset passes a record that is recorded nowhere.
         2. Changes, offsets, clocks and the release cut, in one synced write of the store.
         3. The source learns of it, for lag tools only.
 

@@ -87,7 +87,7 @@ class Judge:
             return _IGNORED
         try:
             if len(value) > self._record_bytes_max:
-                # The source may have cut it already, so that its length is not to be seen here.
+                # The source may have cut it already, so its length is not to be seen here.
                 raise MalformedEvent("too_large", f"over {self._record_bytes_max} bytes")
             event = self._decode(record)
             if event is None:

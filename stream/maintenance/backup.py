@@ -8,7 +8,7 @@
 A backup may come from anywhere: `restore` reads only regular files inside it and writes only into
 the three folders above, whatever `backup.json` lists. Its sums tell of rot, not of a forger.
 
-A frozen state is taken when no release is between its cut and STAGED, so that a backup knows every
+A frozen state is taken when no release is between its cut and STAGED, so a backup knows every
 release whose bytes are fixed. An erasure removes frozen states: a running copy starts again.
 """
 
@@ -197,7 +197,7 @@ def restore(backup: Path, private: Path, check: Callable[[Path], object]) -> Lis
         private.mkdir(mode=0o700, parents=True, exist_ok=True)
         private.chmod(0o700)
         if any(private.iterdir()):
-            hint = "it is not empty. Move what is there away first, so that nothing is overwritten."
+            hint = "it is not empty. Move what is there away first, so nothing is overwritten."
             raise StateUnusable("restore state", str(private), hint)
         restoring.mkdir(mode=0o700)
         for name, expected in listing.files.items():

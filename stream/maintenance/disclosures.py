@@ -1,7 +1,7 @@
 """Recipients of a release, dates and terms; and its withdrawal: `disclosures.jsonl`.
 
 It lies in the private audit of the release, only ever grows, and is never published. Each line has
-the sha256 of all before it and of itself, so that one that was changed is noticed.
+the sha256 of all before it and of itself, so one that was changed is noticed.
 """
 
 from __future__ import annotations

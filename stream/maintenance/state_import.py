@@ -1,4 +1,4 @@
-"""Takes over a graph that exists already, so that its history need not be replayed.
+"""Takes over a graph that exists already, so its history need not be replayed.
 
     files ──tables──▶ <private>/store.importing ──rename──▶ <private>/store
 

@@ -47,7 +47,7 @@ class Gate:
     def admits(self, authorization: str) -> bool:
         """Whether a request with this header (empty: none) may be answered.
 
-        Digests of equal length are compared in constant time, so that neither the token nor its
+        Digests of equal length are compared in constant time, so neither the token nor its
         length can be found by measuring.
         """
         if self._digest is None:

@@ -70,7 +70,7 @@ class Metric(NamedTuple):
     samples:
         What the arguments of the notice mean.
     labels:
-        Their values by name, so that label sets are bounded. The last value of a label stands for
+        Their values by name, so label sets are bounded. The last value of a label stands for
         all that are not listed; a label without values takes any.
     at_start:
         What a gauge shows before its first notice.

@@ -33,7 +33,7 @@ ANSWERS_MAX: Final = CLIENTS_MAX
 class StatusServer(Listener):
     """Serves the status of one service from a background thread.
 
-    Binds when it is made, so that an address in use stops the start of the service; answers
+    Binds when it is made, so an address in use stops the start of the service; answers
     between `start` and `close`, or within a `with` block.
 
     Parameters

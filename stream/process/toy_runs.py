@@ -2,7 +2,7 @@
 
     python -m ktsafe.stream.process.toy_runs search|judges|hops
 
-No kernel is compiled by both `search` and `judges`, so that these two may run at the same time;
+No kernel is compiled by both `search` and `judges`, so these two may run at the same time;
 `hops` comes after them. Each prints how many kernels it had to compile.
 """
 

@@ -1,7 +1,7 @@
 """The service attacks each release before it is published, at low priority and within a budget.
 
 The figures are private. What an attack does not end within the budget is left out: no release waits
-longer than that for it. The two releases before are kept in memory, so that what changed is
+longer than that for it. The two releases before are kept in memory, so what changed is
 attacked, too.
 Last of all, the release of a sequence is compared with one of the same true graph that has no past.
 
@@ -82,7 +82,7 @@ class AttackTarget:
     lives:
         int64: a number for every true vertex, see `ktsafe.state.snapshot.GraphSnapshot`.
     has_past:
-        Whether the release depends on those before, so that a rebase could bring something.
+        Whether the release depends on those before, so a rebase could bring something.
     release_id:
         Of the release.
     """
@@ -292,7 +292,7 @@ class _Work:
     def _interrupt(self, thread: threading.Thread) -> None:
         """Raise `_Stopped` in the thread, unless it is at its end.
 
-        Attacks of other packages run here, too, so that none can be asked to look for a signal.
+        Attacks of other packages run here, too, so none can be asked to look for a signal.
         """
         with self._ending:
             if not self._is_over and thread.ident is not None:

@@ -80,7 +80,7 @@ class EventTimeCut:
         The series of slots.
     slot_us:
         The next slot; None before the first event, when the first slot is not known yet. Until it
-        is, every partition waits at its first event, so that the earliest of them decides.
+        is, every partition waits at its first event, so the earliest of them decides.
     """
 
     def __init__(self, slots: Slots, slot_us: int | None) -> None:

@@ -21,7 +21,7 @@ from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 class FreshReleases:
     """Implements `ktsafe.stream.release.mechanism.Mechanism` for window = 1.
 
-    Randomness is drawn from the secret of the series, so that a lost state makes the same bytes.
+    Randomness is drawn from the secret of the series, so a lost state makes the same bytes.
 
     Attributes
     ----------

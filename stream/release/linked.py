@@ -151,7 +151,7 @@ class LinkedReleases:
     def build(self, due: DueRelease, progress: Progress) -> Built:
         """Make the next release of the sequence from what changed; the first from everything.
 
-        The randomness follows from the ledger alone, so that a release that is built again after a
+        The randomness follows from the ledger alone, so a release that is built again after a
         crash comes out the same.
         """
         del progress

@@ -1,6 +1,6 @@
 """What changed in the true graph between two snapshots, as the mechanism wants it.
 
-Two snapshots of one running store number vertices, codes and edge rows alike, so that they are
+Two snapshots of one running store number vertices, codes and edge rows alike, so they are
 compared position by position: one pass over arrays, and work for what differs. After a restart the
 mechanism's own memory of the truth stands in for the former snapshot.
 """
@@ -21,7 +21,7 @@ Numbers: TypeAlias = NDArray[np.int64]
 def changes_since(old: FrozenArrays, new: FrozenArrays) -> Changes:
     """Return what turns the graph of `old` into that of `new`, both of one lineage.
 
-    Keys are lives; they and ties come in ascending order, so that equal changes are equal arrays.
+    Keys are lives; they and ties come in ascending order, so equal changes are equal arrays.
     """
     assert old.lineage is new.lineage
     before = _padded(old.lives, len(new.lives))

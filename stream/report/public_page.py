@@ -1,7 +1,7 @@
 """The public edition: for readers of a release, what is promised and what noise to expect.
 
 It says three shares, to a tenth, and nothing else that is private. Before they are rounded, noise
-is added to the counts behind them, so that the truth of one tie hardly changes what is said. Why
+is added to the counts behind them, so the truth of one tie hardly changes what is said. Why
 that may be said at all: see "The public edition of a report" in ops/threat-model.md.
 """
 

@@ -4,7 +4,7 @@
 
 A connection carries one question and its answer: see `ktsafe.stream.service.control_wire`.
 
-Threads listen. `status` they answer themselves, so that a stuck service still tells; everything
+Threads listen. `status` they answer themselves, so a stuck service still tells; everything
 else waits for the main loop, which does it between two rounds, one thing at a time. A question that
 nobody waits for any more is not begun. Nothing of a question is logged but the command's name.
 """

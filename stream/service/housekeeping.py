@@ -104,7 +104,7 @@ class Housekeeping:
         if name == self._last_release or ledger.pending_cut() is not None:
             return
         self._last_release = name
-        # The ledger first, so that what is gone was let go. A running backup begins again.
+        # The ledger first, so what is gone was let go. A running backup begins again.
         if ledger.let_audits_go(keep):
             self.store.thaw()
         _remove_audits(ledger.releases(), self.audit_dir)

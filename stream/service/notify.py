@@ -30,7 +30,7 @@ class Notifier(Observer):
     Parameters
     ----------
     environment:
-        Where the manager says how to reach it. It is taken out, so that no child of this process
+        Where the manager says how to reach it. It is taken out, so no child of this process
         speaks for it.
     """
 

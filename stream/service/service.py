@@ -1,6 +1,6 @@
 """Wires one service from its configuration and runs it: open, compare, loop, close.
 
-Opening goes from the inside out, so that what refuses to start leaves nothing half open:
+Opening goes from the inside out, so what refuses to start leaves nothing half open:
 
 1. the store, with its lock;
 2. the sequence: parameters and schema must be those of the state, and what the mechanism remembers
@@ -49,7 +49,7 @@ T = TypeVar("T")
 
 
 class OneThread:
-    """Runs a task in a daemon thread of its own, so that a stop never waits for long work.
+    """Runs a task in a daemon thread of its own, so a stop never waits for long work.
 
     What a task used goes back to the system when it has ended.
     """

@@ -61,7 +61,7 @@ def take_over(
 ) -> GraphStore | None:
     """Wait until nobody holds the store, and return it open; None if told to stop before.
 
-    Nothing is opened while it is held, so that the service that runs is not disturbed.
+    Nothing is opened while it is held, so the service that runs is not disturbed.
     """
     told = False
     while not stopping():

@@ -1,6 +1,6 @@
 """Whether a state, or a backup, is as it was written: every byte that a service would ever read.
 
-A backup is made of a state that passes, so that rot is not carried into it. What this finds sound a
+A backup is made of a state that passes, so rot is not carried into it. What this finds sound a
 service starts with; what a service refuses, this names.
 """
 

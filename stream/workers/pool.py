@@ -68,7 +68,7 @@ class Workers:
     def open(self) -> Iterator[tuple[Executor, WorkInParts]]:
         """Give an executor, and a count of work that is complete at the end.
 
-        Compiled kernels run without the interpreter lock, so that threads are enough.
+        Compiled kernels run without the interpreter lock, so threads are enough.
 
         Raises
         ------

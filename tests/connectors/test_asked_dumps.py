@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import datetime
 import json
+import os
 import sqlite3
 import sys
 import threading
@@ -285,6 +286,29 @@ def test_no_slot_gets_a_second_answer(network: Network, step: str) -> None:
             assert {row["id"] for row in csv.DictReader(file)} == graph[0].keys()
     assert len(dumps.places(network.folder)) <= 2
     assert [path.name for path in network.folder.glob(".*")] == []
+
+
+def test_an_answer_is_on_the_disk_before_it_has_its_name(
+    network: Network, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both files and their folder are synced, then renamed, then the new name is synced."""
+    done: list[str] = []
+    real_keep, real_fsync = AskedDumps.keep, os.fsync
+
+    def fsync(descriptor: int) -> None:
+        done.append(Path(f"/proc/self/fd/{descriptor}").readlink().name)
+        real_fsync(descriptor)
+
+    def keep(self: AskedDumps, hidden: Path) -> Path:
+        done.append("rename")
+        return real_keep(self, hidden)
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    monkeypatch.setattr(AskedDumps, "keep", keep)
+    source = network.source()
+    source.open({}, {})
+    polled(source)
+    assert done == ["vertices.csv", "edges.csv", ".2026-01-01", "rename", "dumps"]
 
 
 def test_a_database_that_is_away_is_waited_for(

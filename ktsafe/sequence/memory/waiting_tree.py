@@ -5,7 +5,7 @@
 A row says how many true neighbours of each class a person has; the pivot of a leaf is the
 component-wise lower median of its members' rows. A class is cut anew once somebody of it came, left
 or has another row; leaves and pivots of the other classes are kept. Nothing of the tree is saved:
-it follows from the waiting people, so that it is the same after a restart, and forgets departed
+it follows from the waiting people, so it is the same after a restart, and forgets departed
 people.
 
 Source: the kt-tree and the pivots of Section 5. *Departure*: as in `ktsafe.exact.kt_tree`, whose

@@ -45,7 +45,7 @@ most, to make up for what others show."""
 def gains(pair: PairOfClasses) -> NDArray[np.float64]:
     """Return what each of the pair's ties gains if it is shown: float64, shape (ties,).
 
-    Cohorts were formed by the ties of their time, so that younger ties fit worse and would seldom
+    Cohorts were formed by the ties of their time, so younger ties fit worse and would seldom
     be shown. They gain more, the fewer they are; where half of the ties are young, or more, age
     tells nothing apart.
     """
@@ -96,7 +96,7 @@ def at_prices(context: StepContext, pairs: list[PairOfClasses], programs: list[P
     wanted = np.maximum(ties - base, 1)[is_planned].astype(np.float64)
     values = np.array(state.codes.classes, dtype=np.int64)
     values = values.reshape(len(state.codes.classes), -1)
-    # In each release that share of a cell is dark, so that the others show more.
+    # In each release that share of a cell is dark, so the others show more.
     wished = (1 + 1 / turn(context.spec.options.max_age)) * ties
     cells = [
         _cells(of_pair, wished - base, wanted) for of_pair in cells_of(values, np.array(known))

@@ -5,7 +5,7 @@
         beside what it shows, young ones first: members of a cohort gain alike; the aim decides
         how many edges each of these pairs gets                                 (`next_edges`)
 
-All members of a cohort gain alike and lose alike, so that nobody is told by what they visibly gain
+All members of a cohort gain alike and lose alike, so nobody is told by what they visibly gain
 or lose from one release to the next. A tie that ends stays as an inserted edge until its pair goes
 dark, and does not return. A tie of a departed person returns as if the person were there, or the
 place would be known by what it lost. Inserted members count as people with ties (`dummy_ties`).

@@ -1,7 +1,7 @@
 """Which pairs of classes go dark to be planned afresh: nothing shown gets older than promised.
 
 Oldest first, and so many that what is left can go in equal shares of the shown edges, release by
-release, so that their number stays level. Of equally old pairs those go first of which most
+release, so their number stays level. Of equally old pairs those go first of which most
 changed.
 """
 
@@ -16,7 +16,7 @@ from ktsafe.sequence.memory.sequence_tables import Tie
 from ktsafe.sequence.memory.state import State
 
 EARLY = 0.8
-"""Share of the greatest age within which all pairs go in turn, so that few are left for the end."""
+"""Share of the greatest age within which all pairs go in turn, so few are left for the end."""
 
 SPREAD = 0.05
 """Share of the edges of a cell that may go dark before others of equally old pairs do."""

@@ -1,1 +1,1 @@
-"""Benchmarks kept by revision, so that a slowdown or another result is seen in review."""
+"""Benchmarks kept by revision, so a slowdown or another result is seen in review."""

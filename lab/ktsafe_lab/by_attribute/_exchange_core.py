@@ -344,7 +344,7 @@ def _exchange_four(
 def exchange(p: Seats, n_trials: int, heat: float, rng: np.random.Generator) -> None:
     """Let people of a class exchange two places each, if at least as many ties can be shown then.
 
-    Values at the two places sum up alike, so that nobody has more or fewer neighbours with any.
+    Values at the two places sum up alike, so nobody has more or fewer neighbours with any.
 
     Parameters
     ----------

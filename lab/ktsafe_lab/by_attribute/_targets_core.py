@@ -196,7 +196,7 @@ def _cheapest(t: Targets, a: int, b: int, steps: Steps, costs: NDArray[np.float6
 def _plan(away: int, costs: NDArray[np.float64]) -> NDArray[np.int64]:
     """Return the effects that take a difference to 0 at the least cost; none if there is no way."""
     middle = len(costs) // 2
-    # What comes for nothing costs a little, too, so that no way goes round in circles.
+    # What comes for nothing costs a little, too, so no way goes round in circles.
     price = costs - min(costs.min(), 0.0) + 0.3
     reach = abs(away) + 3 * middle
     left = np.full(2 * reach + 1, NEVER)

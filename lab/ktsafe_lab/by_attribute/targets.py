@@ -1,4 +1,4 @@
-"""How many neighbours the members of each cohort get, so that a graph can have them all.
+"""How many neighbours the members of each cohort get, so a graph can have them all.
 
     number of neighbours  =  by class, as many as members have on average
     steps of cohorts that bring the counts of *values* nearer to those of the members,

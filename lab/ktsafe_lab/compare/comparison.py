@@ -132,7 +132,7 @@ def measured_cells(
     Raises
     ------
     KtsafeError
-        If the data cannot be read, so that no cell can be measured.
+        If the data cannot be read, so no cell can be measured.
     """
     context = multiprocessing.get_context("spawn")
     for number, cell in enumerate(cells):
@@ -194,7 +194,7 @@ def _end_with_parent() -> None:
 
 def _measured(cell: Cell, task: Task, progress: Progress) -> Row:
     """Return the figures of one cell; those that there are, where it cannot be anonymized."""
-    # Compiled kernels load slowly, so that only the processes in need of them pay.
+    # Compiled kernels load slowly, so only the processes in need of them pay.
     import numpy as np  # noqa: PLC0415
 
     from ktsafe.anonymization import anonymize_unverified  # noqa: PLC0415

@@ -39,7 +39,7 @@ def beta_figures(released: AttributedGraph, params: PrivacyParams) -> dict[str, 
     -------
     dict or None
         `median` and `max` of the least beta of each vertex, None where values that one side lacks
-        make it infinite; `vertices_above_t`: for how many it exceeds t, so that the release would
+        make it infinite; `vertices_above_t`: for how many it exceeds t, so the release would
         not be safe with beta-likeness in the place of t-closeness and beta = t.
     """
     width = sum(len(texts) for texts in released.categories[:-1])

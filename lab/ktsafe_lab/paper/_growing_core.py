@@ -1,7 +1,7 @@
 """Kernels on a subgraph that grows by fake vertices and edges while protection sets stay counted.
 
 A vertex is *prior* once it has been anonymized. For prior vertices the size of the maximal
-protection set and its sensitive members are kept exact under every edit, so that "affects the
+protection set and its sensitive members are kept exact under every edit, so "affects the
 privacy of v_l" (Algorithm 2, line 19) is a question with an exact answer.
 """
 

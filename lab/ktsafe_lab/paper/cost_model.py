@@ -52,8 +52,8 @@ def sampled_cost_model(
 ) -> CostModel:
     """Anonymize a sample graph by Algorithm 1 and keep what each of its vertices cost.
 
-    The sample is what a walk in breadth finds from random vertices, so that degrees inside it are
-    like those of the graph. It is divided into s parts, so that it has borders to merge.
+    The sample is what a walk in breadth finds from random vertices, so degrees inside it are
+    like those of the graph. It is divided into s parts, so it has borders to merge.
 
     *Source*: Section 5.1, Eq. 3. *Departure*: the text's argmin over samples of the signed
     difference of sizes always names the smallest sample; here the absolute difference counts. Of

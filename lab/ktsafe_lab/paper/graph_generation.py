@@ -55,7 +55,7 @@ def kt_safe_graph(request: Request, variant: Variant) -> MergedGraph:
     ----------
     request:
         The graph, and the guarantee that is aimed at, `n_hops` 0 or 1. Partitioning and pivots draw
-        from generators of their own, so that pruning changes no result. Its options are not used.
+        from generators of their own, so pruning changes no result. Its options are not used.
     variant:
         Optimizations and variations.
 
@@ -89,7 +89,7 @@ def kt_safe_graph(request: Request, variant: Variant) -> MergedGraph:
 def _anonymized(
     part: ExpandedSubgraph, setting: Setting, *, queue_halo: bool
 ) -> AnonymizedSubgraph:
-    """Make a subgraph kt-safe; a module's function, so that processes can run it."""
+    """Make a subgraph kt-safe; a module's function, so processes can run it."""
     queue = processing_order(part)
     return anonymize_subgraph(part, setting, queue if queue_halo else queue[queue < part.n_owned])
 
@@ -127,7 +127,7 @@ def near_optimal(
     pivots = select_pivots(graph, params, rng)
     setting = Setting.of_graph(graph, params, pivot_degrees=graph.degrees[pivots])
     whole = ExpandedSubgraph.whole(graph)
-    # An order follows from its seed, so that thousands of results need not be kept.
+    # An order follows from its seed, so thousands of results need not be kept.
     seeds = rng.integers(2**63, size=orders).tolist()
     run = map if executor is None else executor.map
     costs = np.array(list(run(partial(_cost_in_order, whole, setting), seeds)), dtype=np.int64)

@@ -6,7 +6,7 @@ values of the sensitive attribute. Quasi-identifiers play no part.
 *Source*: the paper's reference [yuan2011protecting]; its text was not at hand, so this follows its
 published outline: a k-degree-l-diverse sequence of degrees by greedy grouping, then edges between
 vertices that lack degree, then noise vertices. *Departure*: a group's degree is its maximum, not
-its mean, so that edges are hardly ever deleted; the remaining deletions split an edge by a noise
+its mean, so edges are hardly ever deleted; the remaining deletions split an edge by a noise
 vertex, which keeps both ends' degrees.
 """
 
@@ -157,7 +157,7 @@ def _serve_by_noise(
     ends = [int(v) for v in np.flatnonzero(lacking) for _ in range(int(lacking[v]))]
     lacking[:] = 0
     noise: list[int] = []
-    # Ends of one vertex are dealt round, so that no noise vertex meets a vertex twice.
+    # Ends of one vertex are dealt round, so no noise vertex meets a vertex twice.
     most = max((ends.count(v) for v in set(ends)), default=0)
     count = max(most, -(-len(ends) // degree))
     # An odd degree leaves an odd remainder to pairs of noise vertices.

@@ -9,7 +9,7 @@ Five things go wrong, each checked by a test: protection sets of two safe subgra
 with too many sensitive members; an unchanged vertex that merges gains as neighbours both versions
 of a changed one; halo versions, which count as members inside a subgraph, see more after merging;
 a person who is kept twice counts twice; and an edge whose ends both changed joins each of them to
-the other's second version, and not the two, so that it is lost though the text deletes nothing.
+the other's second version, and not the two, so it is lost though the text deletes nothing.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Kernels that count the protection sets of all vertices, exactly after every move of one.
 
 The sets are the maximal ones of the definition, over the whole class. All vertices on one location
-(class and histogram) have the same set, so that locations are counted.
+(class and histogram) have the same set, so locations are counted.
 """
 
 from __future__ import annotations

@@ -125,7 +125,7 @@ def test_intervals_spare_inner_nodes_and_no_leaf(with_degree: bool) -> None:
     """With one leaf for each quasi-identifier, intervals rule out no candidate and no leaf more.
 
     A descent enters the leaf of the vertex's own quasi-identifier with and without them, and no
-    other one, so that a hash of quasi-identifiers would do as well. Inner nodes, whose bits say
+    other one, so a hash of quasi-identifiers would do as well. Inner nodes, whose bits say
     little, are spared by them where quasi-identifiers go with the degree.
     """
     rng = np.random.default_rng(4)

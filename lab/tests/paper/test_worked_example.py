@@ -50,7 +50,7 @@ def test_subgraph_generation() -> None:
     """g2 becomes kt-safe by 4 fake vertices: each of its vertices has one with its QI, harmless.
 
     Stated: 4 fake vertices with the same quasi-identifiers and different sensitive values, and the
-    neighbours of v4 unchanged, so that the fakes are joined to each other.
+    neighbours of v4 unchanged, so the fakes are joined to each other.
     """
     setting = Setting.of_graph(GRAPH, PARAMS)
     for part in parts():
@@ -75,7 +75,7 @@ def test_subgraph_merging() -> None:
 
 
 def test_the_letter_of_the_text_changes_the_neighbours() -> None:
-    """Duplicates "with the same associated edges" change v4, so that nothing would merge."""
+    """Duplicates "with the same associated edges" change v4, so nothing would merge."""
     setting = Setting.of_graph(GRAPH, PARAMS, duplicates="attached")
     done = anonymize_subgraph(parts()[1], setting)
     assert done.is_changed[0]
