@@ -1,16 +1,21 @@
-"""Every edge register in columns, with the adjacency of every vertex threaded through them.
+"""Every edge register in columns, with the adjacency of every vertex.
 
     row r        one edge {low[r], high[r]}: its mark, and whether it is present
-    half 2r      the edge seen from `low`, half 2r+1 the same from `high`
-    heads[v] ──▶ half ──after──▶ half ──after──▶ -1        the halves of vertex v, any order
 
-A freed row keeps its place, low = -1, until a new edge takes it.
+Rows that were loaded are in the order of their keys, so those of a vertex are neighbours, in that
+order or in that of upper ends (`EdgeRows`). Later ones are threaded:
+
+    half 2r      the edge seen from `low`, half 2r+1 the same from `high`
+    heads[v] ──▶ half ──after──▶ half ──after──▶ -1        the later halves of v, any order
+
+A freed row keeps its place, low = -1, until a new edge takes it, which is a later one.
 """
 
 from __future__ import annotations
 
 import itertools
 from array import array
+from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -58,16 +63,16 @@ class EdgeTable:
         self.origin = array("i")
         self.time = array("q")
         self.offset = array("q")
-        self.heads = array("i")
+        self._heads = array("i")
         self._after = array("i")
         self._before = array("i")
         self._free: list[int] = []
 
     def reserve(self, vertex: int) -> None:
         """Make room for a vertex number."""
-        lacking = vertex + 1 - len(self.heads)
+        lacking = vertex + 1 - len(self._heads)
         if lacking > 0:
-            self.heads.extend(array("i", (-1,)) * lacking)
+            self._heads.extend(array("i", (-1,)) * lacking)
 
     def mark(self, row: int) -> Mark:
         """Return the stamp of a row."""
@@ -109,16 +114,19 @@ class EdgeTable:
 
     def remove(self, key: int, row: int) -> None:
         """Forget the register of an edge, which is in this row."""
-        self.rows.remove(key, row)
-        self._unlink(2 * row, self.low[row])
-        self._unlink(2 * row + 1, self.high[row])
+        if not self.rows.remove(key, row):
+            self._unlink(2 * row, self.low[row])
+            self._unlink(2 * row + 1, self.high[row])
         self.low[row] = self.high[row] = -1
         self.present[row] = False
         self._free.append(row)
 
     def around(self, vertex: int) -> Iterator[tuple[int, int]]:
         """Yield (row, other end) of every edge register of a vertex; rows may be removed."""
-        half = self.heads[vertex]
+        for row in self.rows.loaded_around(vertex):
+            low = self.low[row]
+            yield row, (self.high[row] if low == vertex else low)
+        half = self._heads[vertex]
         while half >= 0:
             after = self._after[half]
             row = half >> 1
@@ -127,58 +135,33 @@ class EdgeTable:
 
     def is_alone(self, vertex: int) -> bool:
         """Whether no edge register hangs on a vertex."""
-        return self.heads[vertex] < 0
+        return self._heads[vertex] < 0 and not self.rows.n_loaded_around(vertex)
 
     def load(
         self,
-        ends: NDArray[np.int32],
+        keys: NDArray[np.int64],
         present: NDArray[np.uint8],
         origin: NDArray[np.int32],
         time: NDArray[np.int64],
         offset: NDArray[np.int64],
     ) -> None:
-        """Fill an empty table; `ends` has shape (m, 2), the smaller number first."""
+        """Fill an empty table with edges, each of shape (m,).
+
+        Raises
+        ------
+        ValueError
+            If the keys do not ascend.
+        """
         assert not self.low
-        self.low = _array("i", ends[:, 0])
-        self.high = _array("i", ends[:, 1])
+        self.rows.load(keys, len(self._heads))
+        self.low = _array("i", keys >> 32)
+        self.high = _array("i", keys & 0xFFFFFFFF)
         self.present = bytearray(present.astype(np.uint8).tobytes())
         self.origin = _array("i", origin)
         self.time = _array("q", time)
         self.offset = _array("q", offset)
-        keys = ends[:, 0].astype(np.int64) << 32 | ends[:, 1]
-        self.rows.load(keys)
-        self._thread(ends)
-
-    def _thread(self, ends: NDArray[np.int32]) -> None:
-        """Thread all halves at once: those of one vertex become neighbours in a sorted order."""
-        rows = np.arange(len(ends), dtype=np.int32)
-        # Stores list edges by their lower end, so only the others have to be sorted.
-        by_low = rows if (np.diff(ends[:, 0]) >= 0).all() else ends[:, 0].argsort(kind="stable")
-        by_high = ends[:, 1].argsort(kind="stable")
-        order = np.concatenate((2 * by_low, 2 * by_high + 1)).astype(np.int32)
-        owner = np.concatenate((ends[by_low, 0], ends[by_high, 1]))
-        after = np.full(len(order), -1, dtype=np.int32)
-        before = np.full(len(order), -1, dtype=np.int32)
-        same = owner[1:] == owner[:-1]
-        if len(rows):
-            same[len(rows) - 1] = False
-        after[order[:-1][same]] = order[1:][same]
-        before[order[1:][same]] = order[:-1][same]
-        is_first = np.ones(len(order), dtype=np.bool_)
-        is_first[1:] = ~same
-        is_last = np.ones(len(order), dtype=np.bool_)
-        is_last[:-1] = ~same
-        heads = column(self.heads)
-        tails = np.full(len(heads), -1, dtype=np.int32)
-        low, high = slice(None, len(rows)), slice(len(rows), None)
-        heads[owner[high][is_first[high]]] = order[high][is_first[high]]
-        tails[owner[low][is_last[low]]] = order[low][is_last[low]]
-        both = np.flatnonzero((heads >= 0) & (tails >= 0))
-        after[tails[both]] = heads[both]
-        before[heads[both]] = tails[both]
-        heads[owner[low][is_first[low]]] = order[low][is_first[low]]
-        self._after, self._before = _array("i", after), _array("i", before)
-        self.heads = _array("i", heads)
+        self._after = array("i", (-1,)) * (2 * len(keys))
+        self._before = array("i", (-1,)) * (2 * len(keys))
 
     def _are_later(
         self,
@@ -218,7 +201,7 @@ class EdgeTable:
         """Thread new halves, those of one vertex one after the other, before its older ones."""
         order = owners.argsort(kind="stable")
         halves, owners = halves[order], owners[order]
-        heads, after, before = _view(self.heads), _view(self._after), _view(self._before)
+        heads, after, before = _view(self._heads), _view(self._after), _view(self._before)
         is_last = _is_last(owners)
         ends, middle = np.flatnonzero(is_last), np.flatnonzero(~is_last)
         older = heads[owners[ends]]
@@ -232,7 +215,7 @@ class EdgeTable:
     def _unlink(self, half: int, vertex: int) -> None:
         after, before = self._after[half], self._before[half]
         if before < 0:
-            self.heads[vertex] = after
+            self._heads[vertex] = after
         else:
             self._after[before] = after
         if after >= 0:
@@ -240,29 +223,69 @@ class EdgeTable:
 
 
 class EdgeRows(Mapping[int, int]):
-    """Rows by edge key (`ktsafe.state.keys.edge_key`)."""
+    """Rows by edge key (`ktsafe.state.keys.edge_key`), and by vertex those that were loaded."""
 
     def __init__(self) -> None:
         self._loaded = array("q")  # keys, ascending; the row of each is its position
+        self._by_high: array[int] | None = None  # the same rows, ascending by the upper end
+        self._n_around = array("i")  # by vertex, how many of them are left
         self._gone: set[int] = set()  # rows that have another edge now, or none
         self._later: dict[int, int] = {}
 
-    def load(self, keys: NDArray[np.int64]) -> None:
-        """Let edges have the rows of their positions; nothing may have been added yet."""
+    def load(self, keys: NDArray[np.int64], n_vertices: int) -> None:
+        """Let edges have the rows of their positions; nothing may have been added yet.
+
+        Raises
+        ------
+        ValueError
+            If the keys do not ascend.
+        """
         assert not self
-        if len(keys) and (np.diff(keys) > 0).all():
-            self._loaded = array("q", np.ascontiguousarray(keys, dtype=np.int64).tobytes())
-        else:
-            self._later = dict(zip(keys.tolist(), range(len(keys)), strict=True))
+        if (keys[1:] <= keys[:-1]).any():
+            raise ValueError("edges do not ascend")
+        low, high = keys >> 32, keys & 0xFFFFFFFF
+        n_around = np.bincount(low, minlength=n_vertices)
+        n_around += np.bincount(high, minlength=n_vertices)
+        self._loaded = _array("q", keys)
+        self._n_around = _array("i", n_around)
+
+    def n_loaded_around(self, vertex: int) -> int:
+        """Return how many of the edges of a vertex that were loaded are left."""
+        return self._n_around[vertex] if vertex < len(self._n_around) else 0
+
+    def loaded_around(self, vertex: int) -> Iterator[int]:
+        """Yield their rows; edges may be removed meanwhile."""
+        if not self.n_loaded_around(vertex):
+            return
+        loaded = self._loaded
+        if self._by_high is None:  # Nobody came or went so far, as in a start.
+            high = np.frombuffer(loaded, dtype=np.int64).astype(np.uint32)
+            self._by_high = _array("i", _sorted_order(high))
+        first = bisect_left(loaded, vertex << 32)
+        for row in range(first, bisect_left(loaded, vertex + 1 << 32, lo=first)):
+            if row not in self._gone:
+                yield row
+        by_high = self._by_high
+        first = bisect_left(by_high, vertex, key=lambda row: loaded[row] & 0xFFFFFFFF)
+        for place in range(first, len(by_high)):
+            row = by_high[place]
+            if loaded[row] & 0xFFFFFFFF != vertex:
+                return
+            if row not in self._gone:
+                yield row
 
     def add(self, keys: NDArray[np.int64], rows: NDArray[np.int64]) -> None:
         """Let edges that have no row have these."""
         self._later.update(zip(keys.tolist(), rows.tolist(), strict=True))
 
-    def remove(self, key: int, row: int) -> None:
-        """Forget an edge that has this row."""
-        if self._later.pop(key, None) is None:
-            self._gone.add(row)
+    def remove(self, key: int, row: int) -> bool:
+        """Forget an edge that has this row; return whether it was loaded."""
+        if self._later.pop(key, None) is not None:
+            return False
+        self._gone.add(row)
+        self._n_around[key >> 32] -= 1
+        self._n_around[key & 0xFFFFFFFF] -= 1
+        return True
 
     def __getitem__(self, key: int) -> int:
         row = int(self.find(np.array([key]))[0])
@@ -292,6 +315,12 @@ class EdgeRows(Mapping[int, int]):
                 yield key
 
 
+def _sorted_order(values: NDArray[np.uint32]) -> NDArray[np.int64]:
+    """Return the stable order of values, by their halves: numpy counts those of 16 bits."""
+    order = values.astype(np.uint16).argsort(kind="stable")
+    return order[(values >> 16).astype(np.uint16)[order].argsort(kind="stable")]
+
+
 def _is_last(values: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Return where sorted values differ from the next one."""
     is_last = np.ones(len(values), dtype=np.bool_)
@@ -312,5 +341,5 @@ def column(values: array[int] | bytearray) -> NDArray[Any]:
 
 def _array(typecode: str, values: NDArray[np.signedinteger]) -> array[int]:
     out: array[int] = array(typecode)
-    out.frombytes(np.ascontiguousarray(values, dtype=_DTYPES[typecode]).tobytes())
+    out.frombytes(np.ascontiguousarray(values, dtype=_DTYPES[typecode]).view(np.uint8))  # type: ignore[arg-type]
     return out

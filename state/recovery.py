@@ -185,10 +185,7 @@ def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress)
         lives.extend([-1 if r.life is None else r.life for r in records])
         registers = [r.attributes for r in records]
         for position, attribute in enumerate(graph.numbers_of_attributes()):
-            values = [
-                None if (register := found.get(attribute)) is None else register[1]
-                for found in registers
-            ]
+            values = [found[attribute][1] if attribute in found else None for found in registers]
             codes[position].extend(vertices.coded(position, values))
     _check(len(names) == len(labels) * keys.VERTEX_KEY.size)
     numbers = np.frombuffer(bytes(names), dtype=">u4").astype(np.int64)
@@ -212,17 +209,16 @@ def _load_edges(graph: ResidentGraph, database: Database) -> int:
         n_rows += len(block)
     _check(len(names) == n_rows * keys.EDGE_KEY.size)
     _check(len(values) == n_rows * keys.EDGE_VALUE.size)
-    ends = np.frombuffer(bytes(names), dtype=">u4").reshape(-1, 2).astype(np.int64)
-    rows: Any = np.frombuffer(bytes(values), dtype=keys.EDGE_VALUE_DTYPE)
-    if len(ends):
+    edges = np.frombuffer(names, dtype=">u8").astype(np.int64)
+    rows: Any = np.frombuffer(values, dtype=keys.EDGE_VALUE_DTYPE)
+    if len(edges):
         held = np.array([label is not None for label in labels], dtype=np.bool_)
-        _check(bool(np.all(ends[:, 0] < ends[:, 1])) and int(ends.max()) < len(labels))
-        _check(bool(held[ends].all()) and int(rows["present"].max()) <= 1)
+        low, high = edges >> 32, edges & 0xFFFFFFFF
+        _check(int(low.min()) >= 0 and bool((low < high).all()) and int(high.max()) < len(labels))
+        _check(bool(held[low].all() and held[high].all()) and int(rows["present"].max()) <= 1)
         _check(int(rows["origin"].max()) < len(graph.origins.names))
-    graph.edges.load(
-        ends.astype(np.int32), rows["present"], rows["origin"], rows["time"], rows["offset"]
-    )
-    return len(ends)
+    graph.edges.load(edges, rows["present"], rows["origin"], rows["time"], rows["offset"])
+    return n_rows
 
 
 def read_positions(

@@ -62,7 +62,7 @@ class VertexTable:
         self._absent: dict[bytes, int] = {}
         self._free: list[int] = []
         self._code_of: list[dict[str, int]] = [{texts[0]: 0} for texts in self.categories]
-        self._memos: list[dict[str, int]] = [{} for _ in schema.attributes]
+        self._memos: list[dict[str | None, int]] = [{None: 0} for _ in schema.attributes]
 
     @property
     def n_existing(self) -> int:
@@ -187,11 +187,14 @@ class VertexTable:
             for number, label in zip(numbers.tolist(), labels, strict=True):
                 self.labels[number] = label
             self._free = np.setdiff1d(np.arange(size), numbers).tolist()
-        for number, label in zip(numbers.tolist(), labels, strict=True):
-            if isinstance(label, str):
-                self.numbers[label] = number
-            else:
-                self._absent[label] = number
+        both: dict[Any, int] = dict(zip(labels, numbers.tolist(), strict=True))
+        for place in np.flatnonzero(~exists).tolist():
+            label = labels[place]
+            assert isinstance(label, bytes)
+            self._absent[label] = both[label]
+        for label in self._absent:
+            del both[label]
+        self.numbers = both
         if self.n_held != len(labels):
             raise ValueError("two vertices are the same person")
         self.exists = bytearray(_spread(exists, numbers, size, 0).astype(np.uint8).tobytes())
@@ -206,8 +209,11 @@ class VertexTable:
 
     def coded(self, position: int, values: Sequence[str | None]) -> list[int]:
         """Return the codes of raw values of the attribute at a position of the schema."""
-        code_of = {value: self._code(position, value) for value in dict.fromkeys(values)}
-        return list(map(code_of.__getitem__, values))
+        try:
+            return list(map(self._memos[position].__getitem__, values))
+        except KeyError:
+            code_of = {value: self._code(position, value) for value in dict.fromkeys(values)}
+            return list(map(code_of.__getitem__, values))
 
     def _begin_life(self, number: int) -> None:
         self.lives[number] = self.n_lives
@@ -218,11 +224,10 @@ class VertexTable:
         self.codes[position][number] = self._code(position, value)
 
     def _code(self, position: int, value: str | None) -> int:
-        if value is None:
-            return 0
         memo = self._memos[position]
         code = memo.get(value)
         if code is None:
+            assert value is not None
             category = self._ungrouped(self._schema.attributes[position], value)
             known = self._code_of[position]
             code = known.get(category)

@@ -9,28 +9,31 @@ from ktsafe.state.edge_table import EdgeRows
 from ktsafe.state.keys import edge_key
 
 
-@pytest.mark.parametrize("ascending", [True, False])
-def test_loaded_removed_and_added_rows_are_the_dictionary(ascending: bool) -> None:
-    """Loaded in either order, then altered at random, every look-up is that of a dictionary."""
+def test_loaded_removed_and_added_rows_are_the_dictionary() -> None:
+    """Loaded, then altered at random, every look-up is that of a dictionary."""
     rng = np.random.default_rng(1)
     pairs = np.unique(rng.integers(0, 40, (300, 2)), axis=0)
     keys = np.array([edge_key(a, b) for a, b in pairs.tolist() if a < b], dtype=np.int64)
-    if not ascending:
-        keys = keys[::-1]
     rows, model = EdgeRows(), dict(zip(keys.tolist(), range(len(keys)), strict=True))
-    rows.load(keys)
+    rows.load(keys, 45)
+    left = dict(model)
     for row in range(len(keys), len(keys) + 600):
         a, b = sorted(rng.choice(45, 2, replace=False).tolist())
         key = edge_key(a, b)
         assert rows.find(np.array([key])).tolist() == [model.get(key, -1)]
         if key in model:
-            rows.remove(key, model.pop(key))
+            assert rows.remove(key, model.pop(key)) == (left.pop(key, None) is not None)
             with pytest.raises(KeyError):
                 rows[key]
         else:
             rows.add(np.array([key]), np.array([row]))
             model[key] = row
         assert len(rows) == len(model)
+        for vertex in (a, b):
+            around = [n for key, n in left.items() if vertex in {key >> 32, key & 0xFFFFFFFF}]
+            assert sorted(rows.loaded_around(vertex)) == sorted(around)
+            assert rows.n_loaded_around(vertex) == len(around)
+    assert left
     assert dict(rows) == model
     asked = np.array([edge_key(a, b) for a in range(45) for b in range(a + 1, 46)])
     assert rows.find(asked).tolist() == [model.get(key, -1) for key in asked.tolist()]
@@ -39,6 +42,14 @@ def test_loaded_removed_and_added_rows_are_the_dictionary(ascending: bool) -> No
 def test_nothing_loaded_is_nothing_found() -> None:
     """An empty load is as none."""
     rows = EdgeRows()
-    rows.load(np.empty(0, dtype=np.int64))
+    rows.load(np.empty(0, dtype=np.int64), 0)
     assert rows.find(np.array([edge_key(0, 1)])).tolist() == [-1]
     assert len(rows) == 0
+    assert not list(rows.loaded_around(0))
+
+
+@pytest.mark.parametrize("pairs", [[(0, 2), (0, 1)], [(0, 1), (0, 1)]])
+def test_rows_out_of_order_are_refused(pairs: list[tuple[int, int]]) -> None:
+    """Rows are their places in an ascending order: in another one they would not be found."""
+    with pytest.raises(ValueError, match="ascend"):
+        EdgeRows().load(np.array([edge_key(*pair) for pair in pairs], dtype=np.int64), 3)

@@ -72,14 +72,14 @@ def test_the_table_is_a_dictionary_with_adjacency(
 def test_a_loaded_table_goes_on_like_the_one_saved(
     operations: list[tuple[int, int, bool, bool]], more: list[tuple[int, int, bool, bool]]
 ) -> None:
-    """Loading threads the adjacency anew; the table can then be altered as before."""
+    """Edges that were loaded and later ones can be altered as in a table that never stopped."""
     _, model = table_and_model(operations)
     table = EdgeTable()
     table.reserve(VERTICES - 1)
     stored = sorted(model.items())
     times = np.array([time for _, (time, _) in stored], dtype=np.int64)
     table.load(
-        np.array([pair for pair, _ in stored], dtype=np.int32).reshape(-1, 2),
+        np.array([edge_key(*pair) for pair, _ in stored], dtype=np.int64),
         np.array([present for _, (_, present) in stored], dtype=np.uint8),
         np.zeros(len(model), dtype=np.int32),
         times,
