@@ -202,9 +202,11 @@ class VertexTable:
         self.downs.update(downs)
         self.codes = [array("i", bytes(4 * size)) for _ in self.codes]
 
-    def load_codes(self, position: int, numbers: NDArray[np.int64], codes: array[int]) -> None:
+    def load_codes(
+        self, position: int, numbers: NDArray[np.int64], codes: NDArray[np.int32]
+    ) -> None:
         """Give loaded vertices the codes of the attribute at a position of the schema."""
-        spread = _spread(np.array(codes, dtype=np.int32), numbers, len(self.labels), 0)
+        spread = _spread(codes, numbers, len(self.labels), 0)
         self.codes[position] = array("i", spread.tobytes())
 
     def coded(self, position: int, values: Sequence[str | None]) -> list[int]:
