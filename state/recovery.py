@@ -182,7 +182,9 @@ def _load_vertices(graph: ResidentGraph, database: Database, progress: Progress)
         names += b"".join([key for key, _ in block])
         rows = [row for _, row in block]
         data = b"".join((*rows, PADDING))
-        found = usual_records(data, np.cumsum([len(row) for row in rows]), attributes)
+        found = usual_records(
+            data, np.cumsum([len(row) for row in rows], dtype=np.int64), attributes
+        )
         n_before = len(labels)
         spans = zip(found.ids.start.tolist(), found.ids.end.tolist(), strict=True)
         labels += [data[start:end].decode() for start, end in spans]

@@ -163,15 +163,16 @@ def _words(data: bytes, start: Ints, n_bytes: Ints) -> NDArray[np.uint64]:
 
 def _hashes(words: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """Return a number for two words that is seldom that of others; it wraps around."""
-    return words[:, 0] * _FACTORS[0] ^ words[:, 1] * _FACTORS[1]
+    hashes: NDArray[np.uint64] = words[:, 0] * _FACTORS[0] ^ words[:, 1] * _FACTORS[1]
+    return hashes
 
 
 def _values(cursor: _Cursor, attributes: Sequence[int]) -> list[Spans]:
     # The last column is for attributes that the schema does not have.
     position = np.full(128, len(attributes))
-    for place, number in enumerate(attributes):
-        if number < len(position):
-            position[number] = place
+    for place, attribute in enumerate(attributes):
+        if attribute < len(position):
+            position[attribute] = place
     n_rows = len(cursor.at)
     start = np.full((len(attributes) + 1, n_rows), -1)
     end = np.full((len(attributes) + 1, n_rows), -1)
