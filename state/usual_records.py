@@ -182,7 +182,7 @@ def _values(cursor: _Cursor, attributes: Sequence[int]) -> list[Spans]:
     cursor.at += 1
     for step in range(int(n_registers.max(initial=0))):
         rows = np.flatnonzero(n_registers > step)
-        register = cursor.of(rows)
+        register = cursor if len(rows) == n_rows else cursor.of(rows)
         number = register.byte()
         register.is_usual &= number < len(position)
         register.at += 1
