@@ -172,7 +172,7 @@ class AskedDumps:
         least_s, most_s = _PAUSE_S
         self._pause_s = min(max(2 * self._pause_s, least_s), most_s)
         self._again_s = now_s + self._pause_s
-        log.warning("%s It is asked again in %.0f s.", error, self._pause_s)
+        log.warning("the database is asked again in %.0f s: %s", self._pause_s, error.hint)
 
 
 def _in_thread(task: Callable[[], Path]) -> Future[Path]:

@@ -18,10 +18,10 @@ mechanism after another, or sets an option, on the feeds `ABLATED` of a folder o
 
 Columns are those of `lab.benchmarks.sequences.history`: F1 over all releases, in the last one, of
 the latest graph; cost over the ties, mean and worst; share of conclusions that are wrong by more
-than 20%, mean and last; new ties shown after 1, 4 and 8 releases over
-older ones; ended ties still shown after 8; newcomers shown; the age AUC; net guesses over two
-releases and over all; people named after denoising the last release; core milliseconds of a
-release without its audit.
+than 20%, mean and last; new ties shown after 1, 4 and 8 releases over older ones; ended ties still
+shown after 8; newcomers shown, and how many releases half of them wait at most; the age AUC; net
+guesses over two releases and over all; people named after denoising the last release; core
+milliseconds of a release without its audit.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ PARTS: Final = {"cora": TIES, "fb-reed98": TIES, "collegemsg": PEOPLE}
 """Where only ties change, what publishes people changes nothing; elsewhere all parts do."""
 
 HEADER: Final = (
-    "releases    F1  last latest  cost worst wrong  last  new1  new4  new8 ended people   age"
-    " guess2 guess denois    ms refused"
+    "releases    F1  last latest  cost worst wrong  last  new1  new4  new8 ended people  wait"
+    "   age guess2 guess denois    ms refused"
 )
 
 

@@ -326,7 +326,7 @@ def test_a_database_that_is_away_is_waited_for(
 
     with pytest.raises(Unavailable, match="does not answer") as error:
         wait()
-    pauses = [record.args[1] for record in caplog.records]  # type: ignore[index]
+    pauses = [record.args[0] for record in caplog.records]  # type: ignore[index]
     assert pauses == [1, 2, 4, 8, 16, 32, 60, 60, 60, 60]
     assert SECRET not in caplog.text + str(error.value)
     assert error.value.__suppress_context__

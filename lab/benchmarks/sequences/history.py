@@ -113,11 +113,23 @@ class History:
             **{f"new {age}": self._new(age) for age in AGES},
             "ended 8": self._ended(8),
             "people": len(newcomers & slots[-1].published.keys()) / max(len(newcomers), 1),
+            "wait": self._wait(newcomers),
             "age": slots[-1].age_auc,
             "guess 2": _rate(net_guess(slots[i], slots[j]) for i, j in spans),
             "guess": _rate([net_guess(slots[0], slots[-1])]),
             "denoised": self._denoised(),
         }
+
+    def _wait(self, newcomers: frozenset[int]) -> float | None:
+        """Return how many releases newcomers wait until they are shown; half of them wait less.
+
+        None where fewer than half of them were shown.
+        """
+        came = {p: i for i in reversed(range(len(self.slots))) for p in self.slots[i].people}
+        shown = {p: i for i in reversed(range(len(self.slots))) for p in self.slots[i].published}
+        waits = sorted(shown[p] - came[p] if p in shown else np.inf for p in newcomers)
+        middle = waits[len(waits) // 2] if waits else np.inf
+        return float(middle) if np.isfinite(middle) else None
 
     def _denoised(self) -> float | None:
         """Return the share of people named after denoising the last release, by the best way."""
