@@ -21,8 +21,7 @@ from numpy.typing import NDArray
 
 from ktsafe import Schema
 from ktsafe.state import keys
-from ktsafe.state.opening import open_database
-from ktsafe.state.recovery import Progress, meta_rows
+from ktsafe.state.recovery import Progress, meta_rows, open_database
 from ktsafe.state.registers import Mark, Origin, Origins, VertexRecord
 from ktsafe.state.store import Position
 

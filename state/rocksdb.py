@@ -38,8 +38,16 @@ from ktsafe.state.folder import (
 )
 from ktsafe.state.frozen_cut import FrozenCut
 from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
-from ktsafe.state.opening import check_schema, open_database, open_witness
-from ktsafe.state.recovery import Progress, Recovered, decode_record, meta_rows, recover
+from ktsafe.state.recovery import (
+    Progress,
+    Recovered,
+    check_schema,
+    decode_record,
+    meta_rows,
+    open_database,
+    open_witness,
+    recover,
+)
 from ktsafe.state.registers import VertexRecord
 from ktsafe.state.resident import Touched
 from ktsafe.state.snapshot import GraphSnapshot

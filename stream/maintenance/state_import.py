@@ -28,7 +28,7 @@ from ktsafe.errors import ID_AGAIN, BadLines, InvalidGraph, raise_together
 from ktsafe.state.bulk_load import BulkLoad, Registered
 from ktsafe.state.errors import StateError, StateLocked, StateUnusable
 from ktsafe.state.folder import sync_folder, usable
-from ktsafe.state.opening import open_database
+from ktsafe.state.recovery import open_database
 from ktsafe.state.store import Position
 from ktsafe.stream.errors import ConfigError
 from ktsafe.stream.files.graphs import csv_rows, gathered

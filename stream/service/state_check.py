@@ -19,8 +19,7 @@ from ktsafe.state.database import RESTORE
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.inspection import Examined, examine
 from ktsafe.state.ledger import ReleaseRecord
-from ktsafe.state.opening import of_another_schema
-from ktsafe.state.recovery import schema_digest
+from ktsafe.state.recovery import of_another_schema, schema_digest
 from ktsafe.stream.files.private_history import check_history, check_recorded, lost
 from ktsafe.stream.files.releases_write import AUDIT
 from ktsafe.stream.maintenance.backup import Parts, unconfirmed
