@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import itertools
 from array import array
-from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from typing import Any, Final, NamedTuple
 
@@ -227,7 +226,9 @@ class EdgeRows(Mapping[int, int]):
 
     def __init__(self) -> None:
         self._loaded = array("q")  # keys, ascending; the row of each is its position
+        self._low_starts = array("i")  # by vertex, where rows with this lower end begin
         self._by_high: array[int] | None = None  # the same rows, ascending by the upper end
+        self._high_starts = array("i")  # by vertex, where those with this upper end begin in it
         self._n_around = array("i")  # by vertex, how many of them are left
         self._gone: set[int] = set()  # rows that have another edge now, or none
         self._later: dict[int, int] = {}
@@ -243,11 +244,12 @@ class EdgeRows(Mapping[int, int]):
         assert not self
         if (keys[1:] <= keys[:-1]).any():
             raise ValueError("edges do not ascend")
-        low, high = keys >> 32, keys & 0xFFFFFFFF
-        n_around = np.bincount(low, minlength=n_vertices)
-        n_around += np.bincount(high, minlength=n_vertices)
+        n_low = np.bincount(keys >> 32, minlength=n_vertices)
+        n_high = np.bincount(keys & 0xFFFFFFFF, minlength=n_vertices)
         self._loaded = _array("q", keys)
-        self._n_around = _array("i", n_around)
+        self._low_starts = _array("i", np.concatenate(([0], n_low.cumsum())))
+        self._high_starts = _array("i", np.concatenate(([0], n_high.cumsum())))
+        self._n_around = _array("i", n_low + n_high)
 
     def n_loaded_around(self, vertex: int) -> int:
         """Return how many of the edges of a vertex that were loaded are left."""
@@ -257,20 +259,12 @@ class EdgeRows(Mapping[int, int]):
         """Yield their rows; edges may be removed meanwhile."""
         if not self.n_loaded_around(vertex):
             return
-        loaded = self._loaded
         if self._by_high is None:  # Nobody came or went so far, as in a start.
-            high = np.frombuffer(loaded, dtype=np.int64).astype(np.uint32)
-            self._by_high = _array("i", _sorted_order(high))
-        first = bisect_left(loaded, vertex << 32)
-        for row in range(first, bisect_left(loaded, vertex + 1 << 32, lo=first)):
-            if row not in self._gone:
-                yield row
-        by_high = self._by_high
-        first = bisect_left(by_high, vertex, key=lambda row: loaded[row] & 0xFFFFFFFF)
-        for place in range(first, len(by_high)):
-            row = by_high[place]
-            if loaded[row] & 0xFFFFFFFF != vertex:
-                return
+            upper_ends = np.frombuffer(self._loaded, dtype=np.int64).astype(np.uint32)
+            self._by_high = _array("i", _sorted_order(upper_ends))
+        low, high = self._low_starts, self._high_starts
+        upper = self._by_high[high[vertex] : high[vertex + 1]]
+        for row in itertools.chain(range(low[vertex], low[vertex + 1]), upper):
             if row not in self._gone:
                 yield row
 
