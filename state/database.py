@@ -27,7 +27,7 @@ from ktsafe.state.errors import (
     StateUnusable,
 )
 from ktsafe.state.keys import FAMILIES
-from ktsafe.state.log_records import has_recycled
+from ktsafe.state.log_records import has_false_end, has_recycled
 
 RESTORE: Final = (
     "The store does not read back as written. Restore a backup with `ktsafe state restore`. "
@@ -113,7 +113,8 @@ class Database:
 
     def _open(self, path: Path, access: Any, *, create: bool) -> None:
         with _errors("open the store", path, missing_is_damage=not create):
-            if any(map(has_recycled, (*path.glob("MANIFEST-*"), *path.glob("*.log")))):
+            manifests, logs = list(path.glob("MANIFEST-*")), path.glob("*.log")
+            if any(map(has_recycled, (*manifests, *logs))) or any(map(has_false_end, manifests)):
                 raise StateCorrupted("open the store", str(path), RESTORE)
             cache = rocksdict.Cache(_CACHE_BYTES)
             self._db = rocksdict.Rdict(

@@ -15,6 +15,7 @@ from ktsafe.state.errors import StateCorrupted, StateError
 from ktsafe.state.folder import Witness
 from ktsafe.state.inspection import examine
 from ktsafe.state.ledger import PendingCut, SequenceRecord
+from ktsafe.state.log_records import HEADER_BYTES, _records, has_false_end
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import Position
 from tests.state.support import SCHEMA, exactly, stamp
@@ -241,3 +242,39 @@ def test_a_changed_type_of_a_record_does_not_keep_the_store_from_opening_for_eve
             RocksDBStore.open(copy, SCHEMA)
         with pytest.raises(StateCorrupted):
             examine(copy, SCHEMA)
+
+
+def test_a_changed_length_in_the_manifest_does_not_hide_what_follows(path: Path) -> None:
+    """RocksDB would take the record for one that a crash cut off, and forget its tables.
+
+    A start after a crash puts the log into tables, family by family, and notes each by itself.
+    """
+    store = RocksDBStore.open(path, SCHEMA)
+    store.ledger.start_sequence(SequenceRecord("s1", "digest", 1))
+    store.commit([VertexUpsert(stamp(1), "a", {"gender": "f"})], {})
+    crashed = path.with_name("crashed")
+    shutil.copytree(path, crashed)
+    store.close()
+    store = RocksDBStore.open(crashed, SCHEMA)
+    copy = path.with_name("copy")
+    shutil.copytree(crashed, copy)
+    store.close()
+    (file,) = (copy / "db").glob("MANIFEST-*")
+    data = file.read_bytes()
+    starts = [begin - HEADER_BYTES for _, begin, _ in _records(data)]
+    assert len(starts) > 5
+    for start in starts:
+        for bit in (0x01, 0x08, 0x40):
+            changed = bytearray(data)
+            changed[start + 5] ^= bit  # The length's upper byte.
+            file.write_bytes(changed)
+            ends_beyond = (
+                start + HEADER_BYTES + int.from_bytes(changed[start + 4 : start + 6], "little")
+            )
+            assert has_false_end(file) == (ends_beyond > len(data))
+            for opened in (RocksDBStore.open, examine):
+                with pytest.raises(StateCorrupted):
+                    opened(copy, SCHEMA)
+    for size in range(starts[-1], len(data)):
+        file.write_bytes(data[:size])
+        assert not has_false_end(file)
