@@ -41,15 +41,15 @@ def has_false_end(path: Path) -> bool:
     one changed bit of a length, and what the manifest said last of one column family is forgotten.
     Of a record that was cut off the checksum fits no part.
     """
-    data = path.read_bytes()
-    start = max(len(data) - 1, 0) // BLOCK_BYTES * BLOCK_BYTES
-    at = start
-    for _, begin, end in _records(data[start:]):
-        at = start + begin - HEADER_BYTES
-        length = int.from_bytes(data[at + 4 : at + 6], "little")
-        if start + begin + length > len(data):
+    with path.open("rb") as file:
+        # In other blocks the database takes such a record for damage.
+        file.seek(max(path.stat().st_size - 1, 0) // BLOCK_BYTES * BLOCK_BYTES)
+        data = file.read()
+    for _, begin, end in _records(data):
+        at = begin - HEADER_BYTES
+        if begin + int.from_bytes(data[at + 4 : at + 6], "little") > len(data):
             expected = _unmasked(int.from_bytes(data[at : at + 4], "little"))
-            return expected in _checksums(data[at + 6 : start + end])
+            return expected in _checksums(data[at + 6 : end])
     return False
 
 

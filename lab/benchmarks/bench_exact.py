@@ -36,8 +36,8 @@ from ktsafe.graph import edge_keys
 from ktsafe.rare_classes import prepare
 from ktsafe.strategies import Request
 from ktsafe.verify import verify_graph
+from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound
 from lab.benchmarks.bench_anonymize import from_folder
-from lab.benchmarks.exact_bounds import cohort_bound, degree_bound
 
 BINS = 20
 UNIT = 64

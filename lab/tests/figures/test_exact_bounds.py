@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from ktsafe import PrivacyParams
 from ktsafe.exact.exact_strategy import exact_release
 from ktsafe.strategies import Request
-from lab.benchmarks.exact_bounds import cohort_bound, degree_bound, gain_bound, grouping_cost
+from ktsafe_lab.figures.exact_bounds import cohort_bound, degree_bound, gain_bound, grouping_cost
 from tests.ktsafe.exact.graphs import as_set, graphs
 from tests.ktsafe.exact.test_pair_program import best_value, pairs
 
