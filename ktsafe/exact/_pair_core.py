@@ -37,6 +37,8 @@ class MatchingState(NamedTuple):
         float64, shape (m,): what each gains that is shown.
     top:
         float64, shape (1,): the greatest gain.
+    is_even:
+        bool, shape (1,): whether all gains are equal.
     is_shown:
         bool, shape (m,).
     first, at:
@@ -70,6 +72,7 @@ class MatchingState(NamedTuple):
     ends: NDArray[np.int32]
     gain: NDArray[np.float64]
     top: NDArray[np.float64]
+    is_even: NDArray[np.bool_]
     is_shown: NDArray[np.bool_]
     first: NDArray[np.int64]
     at: NDArray[np.int32]
@@ -221,7 +224,10 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
 
 @inner_kernel
 def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
-    """Lower a cohort, which has a degree; hide what no longer fits, show what then does."""
+    """Lower a cohort, which has a degree; hide what no longer fits, show what then does.
+
+    Stop early where value cannot rise by `least`.
+    """
     before = state.value[0]
     shift(state, cohort, np.int64(-1))
     note(state, -2 * cohort - 2)
@@ -230,6 +236,9 @@ def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
         # A tie inside the cohort takes both of its ends down.
         if state.room[v] >= 0:
             continue
+        # Where all gain the same, a path regains at most what is hidden for it.
+        if state.is_even[0] and state.value[0] <= before + least:
+            break
         f = cheapest_shown(state, v)
         w = np.int64(state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1])
         flip(state, f)
