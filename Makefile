@@ -150,7 +150,7 @@ sbom: $(STAMP) ## write what a service installs, with hashes, as CycloneDX: buil
 	mkdir -p build
 	$(RUN) -m cyclonedx_py requirements constraints-run.txt --pyproject pyproject.toml --output-reproducible -o build/ktsafe.cdx.json
 
-constraints: ## write constraints.txt and constraints-run.txt anew, with the newest versions admitted
+constraints: ## write the three files of constraints anew, with the newest versions admitted
 	rm -rf build/constraints && $(PYTHON) -m venv build/constraints
 	build/constraints/bin/pip install --quiet 'pip-tools==$(PIP_TOOLS)'
 	build/constraints/bin/$(PIN) --all-build-deps --extra dev --extra service \
@@ -158,17 +158,26 @@ constraints: ## write constraints.txt and constraints-run.txt anew, with the new
 	build/constraints/bin/$(PIN) --constraint build/constraints/all.txt --all-build-deps \
 		--extra parquet --extra service --extra dask --extra sql \
 		--output-file build/constraints/run.txt pyproject.toml
+	echo uv | build/constraints/bin/$(PIN) --output-file build/constraints/uv.txt -
 	{ sed -n '/^#/p' constraints.txt; sed '/^$$/d' build/constraints/all.txt; } > build/all.txt
 	{ sed -n '/^#/p' constraints-run.txt; sed '/^$$/d' build/constraints/run.txt; } > build/run.txt
+	{ sed -n '/^#/p' constraints-uv.txt; sed '/^$$/d' build/constraints/uv.txt; } > build/uv.txt
 	mv build/all.txt constraints.txt && mv build/run.txt constraints-run.txt
+	mv build/uv.txt constraints-uv.txt
 	rm -rf build/constraints
 
 clean: ## remove the environment and everything built; ./var with state and releases stays
 	rm -rf $(VENV) build dist ktsafe/compiled_kernels/kernels-* *.egg-info lab/*.egg-info lab/build .mypy_cache .ruff_cache .pytest_cache .hypothesis
 	find $(PACKAGES) lab tests ops -name __pycache__ -type d -prune -exec rm -rf {} +
 
-# What a service needs. Bytecode is made on all cores, which pip does not.
-$(READY): pyproject.toml setup.py constraints-run.txt
+# pip takes seven times as long; it knows the way to an index that only its settings name.
+define install
+$(RUN) -m uv pip install --quiet --native-tls --require-hashes -r $(1) || \
+		$(RUN) -m pip install --quiet --no-compile --require-hashes -r $(1)
+endef
+
+# What a service needs. Bytecode is made when a module is first imported: most never are.
+$(READY): pyproject.toml setup.py constraints-uv.txt constraints-run.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || \
 		{ echo "Python 3.11 or later is needed as $(PYTHON) (Debian: apt-get install python3)." \
 			"Another one: make PYTHON=python3.12 ..." >&2; exit 1; }
@@ -176,14 +185,14 @@ $(READY): pyproject.toml setup.py constraints-run.txt
 		{ echo "Python's venv module is missing (Debian: apt-get install python3-venv)." >&2; exit 1; }
 	@echo "Setting up $(VENV), once; this takes half a minute."
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
-	$(RUN) -m pip install --quiet --no-compile --require-hashes -r constraints-run.txt
-	$(RUN) -m compileall -q -j 0 -x '/(tests?|pip)/' $(VENV)/lib
+	$(RUN) -m pip install --quiet --no-compile --require-hashes -r constraints-uv.txt
+	$(call install,constraints-run.txt)
 	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 # What a developer needs besides, the laboratory among it.
 $(STAMP): $(READY) constraints.txt lab/pyproject.toml
-	$(RUN) -m pip install --quiet --require-hashes -r constraints.txt
+	$(call install,constraints.txt)
 	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e lab
 	@touch $@
 

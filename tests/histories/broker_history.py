@@ -55,6 +55,11 @@ MOMENT_WITHIN_S: Final = 6.0
 LASTS_MAX_S: Final = 2.0
 TAKES_ITS_PLACE: Final = 0.6
 """How often one of two services has time to publish in place of the other, before that goes on."""
+MEETS: Final = 0.5
+"""How often a service on a copy joins while the first stands still that has looked at the topic
+and is about to send a release: neither finds it there."""
+TAKES_IT_WITHIN_S: Final = 30.0
+"""So long it has for it, which begins with its start."""
 LAST_TRIES: Final = 12
 """Starts of the last service, on a machine so busy that brokers do not answer in time."""
 LANDS_WITHIN_S: Final = 10.0
@@ -130,6 +135,7 @@ class BrokerHistory:
         self.theme = dice.choice(THEMES)
         self.window: int | str = dice.choice((1, "all"))
         self.feed = dice.randrange(N_FEEDS)
+        self._meets = self.theme == "copy" and dice.random() < MEETS
         self._cluster, self._server, self._defect = cluster, cluster.bootstrap, defect
         self._shared = folder
         self._pieces, self._rest = feed_of(self.feed)
@@ -211,23 +217,24 @@ class BrokerHistory:
             has_landed = functools.partial(self._has_landed, self._landed())
             self._strike()
             if self.services[1].is_known and self.dice.random() < TAKES_ITS_PLACE:
-                self._wait(has_landed, LANDS_WITHIN_S)
+                self._wait(has_landed, TAKES_IT_WITHIN_S)
             self._mend()
             self._wait(has_landed, LANDS_WITHIN_S)
 
     def _strike(self) -> None:
-        """Wait until a release is cut, or staged, and let something happen then or soon after."""
-        dice = self.dice
-        moment = dice.choice(("cut", "staged", "staged"))
-        is_it = self._is_cut if moment == "cut" else self._is_staged
-        if self._wait(is_it, MOMENT_WITHIN_S):
+        """Wait until a release is cut, staged or sent; let something happen then or soon after."""
+        dice, alone = self.dice, not self.services[1].is_known
+        meets = alone and self._meets
+        moment = "sent" if meets else dice.choice(("cut", "staged", "sent"))
+        is_it = {"cut": self._is_cut, "staged": self._is_staged, "sent": self._is_sent}
+        if self._wait(is_it[moment], MOMENT_WITHIN_S):
             self.counts[f"struck when {moment}"] += 1
-        time.sleep(dice.choice((0.0, 0.0, 0.01, 0.03, 0.1, 0.3)))
+        time.sleep(0.0 if meets else dice.choice((0.0, 0.0, 0.01, 0.03, 0.1, 0.3)))
         acts = [self._hurt_way] * 4 + [self._kill] * 2 + [self._pause] * 2
         acts += [self._take_right] * 4 if self.theme == "rights" else []
-        if self.theme in {"copy", "standby", "two states"} and not self.services[1].is_known:
+        if self.theme in {"copy", "standby", "two states"} and alone and not self._meets:
             acts += [self._join] * 8
-        for act in dice.choices(acts, k=dice.choice((1, 2, 2, 3))):
+        for act in [self._join] if meets else dice.choices(acts, k=dice.choice((1, 2, 2, 3))):
             act()
         self._wait(lambda: False, dice.uniform(0.1, LASTS_MAX_S))
 
@@ -269,6 +276,9 @@ class BrokerHistory:
     def _is_staged(self) -> bool:
         landed = self._landed()
         return any(is_staged(state, landed) for state in self._states())
+
+    def _is_sent(self) -> bool:
+        return any(each.is_sending() for each in self.services)
 
     def _landed(self) -> str:
         """Return the last release that a service said was published, "" before the first."""
@@ -343,7 +353,7 @@ class BrokerHistory:
             skipped = shutil.ignore_patterns("*.sock")
             shutil.copytree(state, second.site.folder / "state", ignore=skipped)
         second.start(*self._arguments)
-        self.counts[f"second: {self.theme}"] += 1
+        self.counts[f"second: {self.theme}{', about to send' if self._meets else ''}"] += 1
 
     def _look_after(self, service: Service) -> None:
         """Note how a service ended; start it again now and then, whatever the reason was."""

@@ -147,12 +147,15 @@ def _judge_sequences(history: History) -> None:
     auditors: defaultdict[str, SequenceAuditor] = defaultdict(
         lambda: SequenceAuditor(Promise("all", cover=True))
     )
-    for release_id in sorted(history.landings):
+    worlds = [process.world for process in history.processes]
+    for release_id, files in sorted(history.landings.items()):
         release = read_release(history.folder / "judged" / release_id)
-        named = (process.world.mappings.get(release_id) for process in history.processes)
-        # One of two services may have made a release for this slot that never landed.
+        # One of two services may have made a release for this slot that never landed, with ids that
+        # are all the same and stand for others.
+        cut = json.loads(files[MANIFEST])["cut"]
+        made = (w.mappings[release_id] for w in worlds if w.built.get(release_id) == cut)
         ids = set(release.ids)
-        mapping = next((found for found in named if found and found.keys() == ids), {})
+        mapping = next((found for found in made if found.keys() == ids), {})
         owners = {name: person or None for name, person in mapping.items()}
         auditor = auditors[release.manifest.sequence_id]
         kinds = {each.kind for each in auditor.extend(audited(release, owners)).violations}

@@ -40,12 +40,14 @@ class Service:
     def __init__(self, site: running.Site, defect: str = "", config: Path | None = None) -> None:
         self.site, self._defect = site, defect
         self._config = config or site.config
+        self._sign = hurried.sign_of_sending(self._config)
         self.process: Any = None
         self.is_paused = self.is_known = False
         self.last_code = 0
 
     def start(self, *arguments: str) -> None:
         """Start it; it logs into the folder of its site."""
+        self._sign.unlink(missing_ok=True)
         given = self._config, self._config.with_suffix(".log"), self._defect, *arguments
         self.process = forks.Process(target=hurried.serve, args=given, daemon=True)
         self.process.start()
@@ -63,6 +65,10 @@ class Service:
     def runs(self) -> bool:
         """Whether its process lives, standing still or not."""
         return self.process is not None and self.process.is_alive()
+
+    def is_sending(self) -> bool:
+        """Whether it is about to send a release, since the topic does not have it, or sends it."""
+        return self.runs() and self._sign.exists()
 
     def log(self) -> str:
         """Return the end of what it logged."""

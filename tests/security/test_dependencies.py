@@ -24,7 +24,10 @@ def pinned(name: str) -> dict[str, list[str]]:
     return {pin.strip(): [digest.strip() for digest in hashes] for pin, *hashes in lines}
 
 
-@pytest.mark.parametrize(("name", "least"), [("constraints.txt", 40), ("constraints-run.txt", 20)])
+@pytest.mark.parametrize(
+    ("name", "least"),
+    [("constraints.txt", 40), ("constraints-run.txt", 20), ("constraints-uv.txt", 1)],
+)
 def test_every_constraint_is_one_exact_version_with_its_hashes(name: str, least: int) -> None:
     """No range, no path, no address, no package twice, and no bytes but those that were seen."""
     pins = pinned(name)

@@ -184,6 +184,8 @@ class World:
         """How far the wall clock is ahead; set it anew and the clock jumps."""
         self.mappings: dict[str, dict[str, str]] = {}
         """Who was who when a release was built; the files forget who is deleted later."""
+        self.built: dict[str, str] = {}
+        """The sealed cut of every release that was built: another service's may be what lands."""
         self.cuts: dict[str, feeds.Graph] = {}
         """The true graph that every release was built from: a release may hide some of it."""
 
@@ -345,7 +347,10 @@ class _Mappings(Observer):
     def release_phase(self, phase: str, seconds: float) -> None:
         if phase == "audit":
             path = max((self._world.folder / "audit").glob("*/mapping.csv"))
-            self._world.mappings[path.parent.name] = dict(_rows(path.read_text()))
+            name = path.parent.name
+            self._world.mappings[name] = dict(_rows(path.read_text()))
+            manifest = self._world.folder / "staging" / name / "manifest.json"
+            self._world.built[name] = json.loads(manifest.read_bytes())["cut"]
 
 
 def _rows(text: str) -> list[list[str]]:
