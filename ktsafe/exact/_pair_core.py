@@ -36,9 +36,7 @@ class MatchingState(NamedTuple):
     gain:
         float64, shape (m,): what each gains that is shown.
     top:
-        float64, shape (1,): the greatest gain.
-    is_even:
-        bool, shape (1,): whether all gains are equal.
+        float64, shape (2,): the greatest and the least gain.
     is_shown:
         bool, shape (m,).
     first, at:
@@ -72,7 +70,6 @@ class MatchingState(NamedTuple):
     ends: NDArray[np.int32]
     gain: NDArray[np.float64]
     top: NDArray[np.float64]
-    is_even: NDArray[np.bool_]
     is_shown: NDArray[np.bool_]
     first: NDArray[np.int64]
     at: NDArray[np.int32]
@@ -224,10 +221,7 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
 
 @inner_kernel
 def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
-    """Lower a cohort, which has a degree; hide what no longer fits, show what then does.
-
-    Stop early where value cannot rise by `least`.
-    """
+    """Lower a cohort, which has a degree; hide what no longer fits, show what then does."""
     before = state.value[0]
     shift(state, cohort, np.int64(-1))
     note(state, -2 * cohort - 2)
@@ -237,7 +231,7 @@ def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
         if state.room[v] >= 0:
             continue
         # Where all gain the same, a path regains at most what is hidden for it.
-        if state.is_even[0] and state.value[0] <= before + least:
+        if state.top[0] == state.top[1] and state.value[0] <= before + least:
             break
         f = cheapest_shown(state, v)
         w = np.int64(state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1])
@@ -301,10 +295,7 @@ def show_all(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> 
 @kernel
 def exchange_all(state: MatchingState, nodes_max: int) -> None:
     """Show hidden candidates that gain more than those which must be hidden for them."""
-    least = np.inf
-    for gain in state.gain:
-        least = min(least, gain)
-    if state.top[0] - least <= LITTLE:
+    if state.top[0] - state.top[1] <= LITTLE:
         return
     for edge in range(len(state.gain)):
         if state.is_shown[edge]:
