@@ -36,7 +36,7 @@ class MatchingState(NamedTuple):
     gain:
         float64, shape (m,): what each gains that is shown.
     top:
-        float64, shape (1,): the greatest gain.
+        float64, shape (2,): the greatest and the least gain.
     is_shown:
         bool, shape (m,).
     first, at:
@@ -230,6 +230,9 @@ def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
         # A tie inside the cohort takes both of its ends down.
         if state.room[v] >= 0:
             continue
+        # Where all gain the same, a path regains at most what is hidden for it.
+        if state.top[0] == state.top[1] and state.value[0] <= before + least:
+            break
         f = cheapest_shown(state, v)
         w = np.int64(state.ends[f, 0] if state.ends[f, 1] == v else state.ends[f, 1])
         flip(state, f)
@@ -292,10 +295,7 @@ def show_all(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> 
 @kernel
 def exchange_all(state: MatchingState, nodes_max: int) -> None:
     """Show hidden candidates that gain more than those which must be hidden for them."""
-    least = np.inf
-    for gain in state.gain:
-        least = min(least, gain)
-    if state.top[0] - least <= LITTLE:
+    if state.top[0] - state.top[1] <= LITTLE:
         return
     for edge in range(len(state.gain)):
         if state.is_shown[edge]:

@@ -376,7 +376,7 @@ def _matching_state(pair: Pair) -> core.MatchingState:
     return core.MatchingState(
         ends=ends,
         gain=pair.gain,
-        top=np.array([pair.gain.max(initial=0.0)]),
+        top=np.array([pair.gain.max(initial=0.0), pair.gain.min(initial=np.inf)]),
         is_shown=np.zeros(m, dtype=np.bool_),
         first=np.concatenate(([0], np.cumsum(count))),
         at=at,

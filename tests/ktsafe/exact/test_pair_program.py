@@ -10,7 +10,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from ktsafe.exact.pair_program import Pair, cleared, solve, solve_in_haste
+from ktsafe.exact import _pair_core as core
+from ktsafe.exact.pair_program import (
+    NODES_MAX,
+    Pair,
+    _matching_state,
+    _order,
+    cleared,
+    solve,
+    solve_in_haste,
+)
 
 EFFORTS = ["fast", "balanced", "thorough"]
 
@@ -153,3 +162,17 @@ def test_sizes_that_never_fit_are_cleared():
     assert plan.value == 0
     assert not plan.shown.any()
     assert not cleared(pair).shown.any()
+
+
+@settings(max_examples=60)
+@given(st.one_of(*(pairs(is_one=x, sizes_a=(3, 4), sizes_b=(4, 3)) for x in (True, False))))
+def test_a_sweep_gives_up_no_step_that_pays(pair):
+    """A cohort is stepped where a step that is never cut short pays, and nowhere else."""
+    if not len(pair.edges):
+        return
+    for cohort in range(len(pair.cohorts)):
+        matching = _matching_state(pair)
+        core.show_all(matching, _order(matching), NODES_MAX)
+        change = core.try_steps(matching, np.array([cohort]), 1, NODES_MAX)
+        steps = core.sweep(matching, np.array([cohort]), NODES_MAX)
+        assert (steps > 0) == (np.delete(change, 1).max() > core.LITTLE)
