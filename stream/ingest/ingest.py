@@ -374,9 +374,11 @@ class Ingest:
         judge, times = self._judge, self._times_us(records, place + 1)
         while time_us > (bound_us := self._bound_us(partition, limit)):
             verdict, believed_us = weigh(time_us, times(), bound_us, at_rest=limit.at_rest)
-            if verdict is Belief.OPEN:
+            # What a cut that is made again holds beyond its slot was not believed then.
+            is_held = limit.stop_at is not None and believed_us > limit.limit_us
+            if verdict is Belief.OPEN and not (is_held and limit.at_rest):
                 return _Fate.WAIT
-            if verdict is Belief.REFUTED:
+            if verdict is not Belief.BELIEVED or is_held:
                 known_us = bound_us if limit.limit_us == NO_LIMIT_US else limit.limit_us
                 # If it were right, what follows would be late: the owner says that nothing is.
                 is_far = time_us > known_us + self._lateness_us

@@ -16,12 +16,18 @@ import tempfile
 from collections import Counter
 from contextlib import suppress
 from pathlib import Path
+from typing import NoReturn
 
 from tests.histories.history import History
 from tests.histories.judge import judge
 
 MEMORY = Path("/dev/shm")
 REAL_ONE_IN, LINKED_ONE_IN = 200, 50
+ENDS_WITHIN_S = 300
+
+
+class Endless(BaseException):
+    """A history takes longer than any should; no handler of errors is to stop it."""
 
 
 def told(seed: int) -> History:
@@ -58,15 +64,29 @@ def main() -> None:
     totals: Counter[str] = Counter()
     codes: Counter[str] = Counter()
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    signal.signal(signal.SIGALRM, late)
     with suppress(KeyboardInterrupt):  # What was tried until then is told.
         for seed in range(given.first, given.first + given.seeds):
-            history = told(seed)
+            signal.alarm(ENDS_WITHIN_S)
+            try:
+                history = told(seed)
+            except Endless:
+                totals["problems"] += 1
+                print(f"seed {seed}: no end within {ENDS_WITHIN_S} s", flush=True)
+                continue
+            finally:
+                signal.alarm(0)
             count(history, totals)
             codes += history.codes
             if history.problems:
                 print(line(history), flush=True)
     print(dict(sorted(totals.items())), dict(sorted(codes.items())))
     raise SystemExit(1 if totals["problems"] else 0)
+
+
+def late(*_: object) -> NoReturn:
+    """End a history from outside."""
+    raise Endless
 
 
 def count(history: History, totals: Counter[str]) -> None:

@@ -54,6 +54,13 @@ def test_sequences_are_audited_anew():
         assert not history.problems, line(history)
 
 
+def test_what_simulations_found_stays_mended():
+    """A recovery without an end; a judge that took the mapping of a release that did not land."""
+    for seed in (2104494, 2005345):
+        history = told(seed)
+        assert not history.problems, line(history)
+
+
 def test_a_seed_is_one_history():
     """Run again it takes the same steps, and publishes the same bytes."""
     for seed in (2, 7, 16, 24, 25, 45):
