@@ -187,13 +187,13 @@ $(READY): pyproject.toml setup.py constraints-uv.txt constraints-run.txt
 	@test -x $(RUN) || $(PYTHON) -m venv $(VENV)
 	$(RUN) -m pip install --quiet --no-compile --require-hashes -r constraints-uv.txt
 	$(call install,constraints-run.txt)
-	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e .
+	$(RUN) -m uv pip install --quiet --no-deps --no-build-isolation -e .
 	@touch $@
 
 # What a developer needs besides, the laboratory among it.
 $(STAMP): $(READY) constraints.txt lab/pyproject.toml
 	$(call install,constraints.txt)
-	$(RUN) -m pip install --quiet --no-deps --no-build-isolation -e lab
+	$(RUN) -m uv pip install --quiet --no-deps --no-build-isolation -e lab
 	@touch $@
 
 java:

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ktsafe.stream.commands import feed as feeds
-from ktsafe.stream.commands.run import counts_as_json, describe, serve
-from ktsafe.stream.commands.warm import compile_first
+from ktsafe.stream.commands.warm import compiling_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
 from ktsafe.stream.process.command_line import JsonAtEnd
@@ -98,16 +97,18 @@ def demo(
     home = folder / "demo"
     home.mkdir(parents=True, exist_ok=True)
     path, feed = home / "ktsafe.toml", home / "feed.jsonl.gz"
-    compile_first()
-    if not feed.exists():
-        _generate(home, feed, people, days, seed)
-    path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
-    from ktsafe.stream.config import places
-    from ktsafe.stream.config import settings as configuration
+    with compiling_first():
+        if not feed.exists():
+            _generate(home, feed, people, days, seed)
+        path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
+        # What is slow to import comes here, and not above: the compiler leaves a core to it.
+        from ktsafe.stream.commands.run import counts_as_json, describe, serve
+        from ktsafe.stream.config import places
+        from ktsafe.stream.config import settings as configuration
 
-    settings = configuration.load(path)
-    if not (places.private_folder(settings) / STORE).exists():
-        _import(home, settings)
+        settings = configuration.load(path)
+        if not (places.private_folder(settings) / STORE).exists():
+            _import(home, settings)
     counts = serve(settings, drain=True)
     if not as_json:
         # What releases are worth is told below, of all of them.

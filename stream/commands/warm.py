@@ -11,7 +11,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -66,26 +67,52 @@ def warm(
 
 def compile_first(*strategies: str) -> None:
     """Compile what releases of some strategies need and was not compiled before, with a bar."""
-    _compile_cold(FIRST)
-    _compile_cold(sorted({PART_OF[name] for name in strategies if name in PART_OF}))
+    with compiling_first():
+        pass
+    with _compiling_cold(sorted({PART_OF[name] for name in strategies if name in PART_OF})):
+        pass
+
+
+def compiling_first() -> AbstractContextManager[None]:
+    """Compile what releases need, as `compile_first` does, beside a body that needs no kernel.
+
+    Examples
+    --------
+    >>> with compiling_first():  # doctest: +SKIP
+    ...     import_what_is_slow()
+    """
+    return _compiling_cold(FIRST)
 
 
 def compile_judges() -> None:
     """Compile what judges releases and was not compiled before, with a bar."""
-    _compile_cold(("judges",))
+    with _compiling_cold(("judges",)):
+        pass
 
 
-def _compile_cold(parts: Sequence[str]) -> None:
+@contextmanager
+def _compiling_cold(parts: Sequence[str]) -> Iterator[None]:
     cold = [part for part in parts if kernel_cache.is_cold(PARTS[part][0].removesuffix("/"))]
-    if cold:
+    if not cold:
+        yield
+        return
+    with _beside(cold) as ended:
+        yield
         with phases("compiling kernels, once") as progress:
-            _run_beside(cold, progress)
+            ended(progress)
 
 
 def _run_beside(
     parts: Sequence[str], progress: Progress, *, begin: float = 0.0, upto: float = 1.0
 ) -> int:
-    """Run parts in processes of their own, and return how many kernels they had to compile.
+    """Run parts in processes of their own, and return how many kernels they had to compile."""
+    with _beside(parts) as ended:
+        return ended(lambda phase, done: progress(phase, begin + (upto - begin) * done))
+
+
+@contextmanager
+def _beside(parts: Sequence[str]) -> Iterator[Callable[[Progress], int]]:
+    """Run parts in processes of their own; give what waits for them and counts their kernels.
 
     What fails there is compiled when it is needed.
     """
@@ -97,12 +124,15 @@ def _run_beside(
         )
         for part in parts
     ]
-    try:
+
+    def ended(progress: Progress) -> int:
         while any(one.poll() is None for one in running):
-            done = min((len(_compiled()) - first) / total, 0.99)
-            progress(", ".join(parts), begin + (upto - begin) * done)
+            progress(", ".join(parts), min((len(_compiled()) - first) / total, 0.99))
             time.sleep(_POLL_S)
         return sum(int(one.communicate()[0] or 0) for one in running)
+
+    try:
+        yield ended
     finally:
         for one in running:
             one.kill()
