@@ -14,7 +14,7 @@ EVENTS ?= 7200000
 OUT ?= var/paper
 FULL ?=
 # Processes that share the tests; each starts a broker of its own when it needs one.
-TEST_WORKERS ?= 4
+TEST_WORKERS ?= 6
 
 VENV := .venv
 READY := $(VENV)/.ready
