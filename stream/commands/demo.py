@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Final
 import typer
 
 from ktsafe.stream.commands import feed as feeds
-from ktsafe.stream.commands.run import counts_as_json, describe, serve
 from ktsafe.stream.commands.warm import compile_first
 from ktsafe.stream.errors import Exit
 from ktsafe.stream.monitoring.progress import phases
@@ -98,10 +97,13 @@ def demo(
     home = folder / "demo"
     home.mkdir(parents=True, exist_ok=True)
     path, feed = home / "ktsafe.toml", home / "feed.jsonl.gz"
+    # Before numpy, numba and scipy are loaded here: it takes seconds where they never were, and
+    # compiling, which loads them as well, goes on beside it.
     compile_first()
     if not feed.exists():
         _generate(home, feed, people, days, seed)
     path.write_text(CONFIG.format(path=path, port=port), encoding="utf-8")
+    from ktsafe.stream.commands.run import counts_as_json, describe, serve
     from ktsafe.stream.config import places
     from ktsafe.stream.config import settings as configuration
 
