@@ -64,14 +64,15 @@ def own_account(case: Case, rng: np.random.Generator) -> list[Result]:
     (True, True)
     """
     accounts = _accounts(case, rng)
-    rows = neighbour_counts(case.released, case.tuples[1], case.tuples[2])
+    # By tuple: an account has friends of a few.
+    columns = neighbour_counts(case.released, case.tuples[1], case.tuples[2]).tocsc()
     sizes = np.bincount(case.tuples[1], minlength=case.tuples[2])
     results = []
     for name, knows_value in (("value", True), ("ties", False)):
         own, chances, control = [], [np.zeros(0)], [np.zeros(0)]
         for account in accounts.tolist():
             friends = published_friends(case, account)
-            candidates = _candidates(case, account, rows, knows_value=knows_value)
+            candidates = _candidates(case, account, columns, knows_value=knows_value)
             is_own = candidates == case.own_place[account]
             own.append(float(is_own.mean()))
             chances.append(friends_named(case, candidates, friends))
@@ -105,7 +106,7 @@ def published_friends(case: Case, account: int) -> NDArray[np.int64]:
 
 
 def _candidates(
-    case: Case, account: int, rows: sparse.csr_matrix, *, knows_value: bool
+    case: Case, account: int, columns: sparse.csc_matrix, *, knows_value: bool
 ) -> NDArray[np.int64]:
     """Return the released vertices that may as well be the account's, at least one."""
     true, shown, _ = case.values
@@ -116,9 +117,12 @@ def _candidates(
     graph = case.original
     friends = graph.indices[graph.indptr[account] : graph.indptr[account + 1]]
     tuples, counts = np.unique(case.published_tuple[friends], return_counts=True)
-    both = np.minimum(rows[inside][:, tuples].toarray(), counts).sum(axis=1)
+    both = np.zeros(case.released.n_vertices, dtype=np.int64)
+    for kind, count in zip(tuples.tolist(), counts, strict=True):
+        entries = slice(columns.indptr[kind], columns.indptr[kind + 1])
+        both[columns.indices[entries]] += np.minimum(columns.data[entries], count)
     # L1 of two rows of counts, but for the account's own ties, which all candidates are told by.
-    distance = case.released.degrees[inside] - 2 * both
+    distance = case.released.degrees[inside] - 2 * both[inside]
     nearest: NDArray[np.int64] = inside[distance == distance.min()]
     return nearest
 
@@ -130,17 +134,16 @@ def friends_named(
 
     `candidates` are the released vertices that may be the account's, `friends` true vertices.
     """
-    tuples = case.tuples[1]
+    tuples, size = case.tuples[1:]
     tied = np.zeros(case.released.n_vertices, dtype=np.int64)
     for seen in _neighbours(case, candidates):
         tied[seen] += 1
+    most = np.zeros(size, dtype=np.int64)
+    np.maximum.at(most, tuples, tied)
+    is_best = tied == most[tuples]
+    n_best = np.bincount(tuples[is_best], minlength=size)
     places = case.own_place[friends]
-    chances = np.zeros(len(friends))
-    for kind in np.unique(tuples[places]).tolist():
-        inside = np.flatnonzero(tuples == kind)
-        best = inside[tied[inside] == tied[inside].max()]
-        of_kind = tuples[places] == kind
-        chances[of_kind] = np.isin(places[of_kind], best) / len(best)
+    chances: NDArray[np.float64] = is_best[places] / n_best[tuples[places]]
     return chances
 
 

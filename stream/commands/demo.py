@@ -69,7 +69,7 @@ every = "month"
 epsilon_per_year = 5.0
 
 [attack]
-budget = 1.0  # seconds: a quick look at each release; the default takes longer
+budget = 0.6  # seconds: a quick look at each release; the default takes longer
 
 [metrics]
 port = {port}

@@ -162,7 +162,12 @@ class Ingest:
         return self._undecided
 
     def round(
-        self, admits: Admits, limit_us: int = NO_LIMIT_US, stop_at: StopAt | None = None
+        self,
+        admits: Admits,
+        limit_us: int = NO_LIMIT_US,
+        stop_at: StopAt | None = None,
+        *,
+        waits: bool = True,
     ) -> int:
         """Poll once and take in what came. Returns the number of records taken in.
 
@@ -172,9 +177,12 @@ class Ingest:
             Asked for events beyond the limit that are believed.
         limit_us:
             The slot being collected for, if there is one.
+        waits:
+            Whether to wait for records where there are none.
         """
         room = self._settings.batch_records_max - self._held.records
-        records = self._source.poll(self._settings.poll_timeout_s, max(room, 1))
+        timeout_s = self._settings.poll_timeout_s if waits else 0.0
+        records = self._source.poll(timeout_s, max(room, 1))
         started = self._monotonic()
         for partition, _ in itertools.groupby(records, _partition_of):
             self._heard_s[partition] = started

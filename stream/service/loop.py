@@ -45,6 +45,10 @@ class Clock(enum.StrEnum):
     WALL = "wall"
 
 
+RELEASE_LOOK_S: Final = 0.01
+"""How often the release in flight is looked at while the feed waits for it."""
+
+
 @dataclasses.dataclass(frozen=True, slots=True, kw_only=True)
 class LoopSettings(HousekeepingSettings):
     """When the loop does what.
@@ -116,8 +120,8 @@ class Loop:
             self.publisher.advance()
             self._take_up_cut()
             between_rounds()
-            cut = self._release_cut
-            taken = self.ingest.round(cut.admits, cut.limit_us, cut.stop_at)
+            cut, waits = self._release_cut, not self._is_held_up()
+            taken = self.ingest.round(cut.admits, cut.limit_us, cut.stop_at, waits=waits)
             taken += self._decide()
             if self.ingest.checkpoint_due():
                 self.checkpoint()
@@ -125,6 +129,9 @@ class Loop:
             self.housekeeping.advance()
             if self.settings.drain and not taken and self._drained():
                 break
+            if self.publisher.busy and self._is_held_up():
+                # Not in the source: it would not notice that the release is ready.
+                self.clocks.sleep(RELEASE_LOOK_S)
         self.observer.ready(False)
         if self.settings.drain and (undecided := self.ingest.undecided):
             log.warning(
@@ -231,6 +238,14 @@ class Loop:
             and self.ingest.newest_us() == self._release_cut.slot_us is not None
             and self.ingest.ended() == set(self.source.partitions())
         )
+
+    def _is_held_up(self) -> bool:
+        """Whether no partition gives anything until the release in flight, or the next, is made."""
+        held = set(self._release_cut.arrived)
+        if self.settings.drain:
+            held |= self.ingest.ended()
+        partitions = set(self.source.partitions())
+        return bool(partitions) and held >= partitions
 
     def _finished(self) -> set[tuple[str, int]]:
         """Return the partitions that have nothing more to give, where others wait for them.
@@ -365,7 +380,6 @@ class Loop:
         if self._release_cut.arrived or self.ingest.ended() != set(partitions):
             return False
         if self.publisher.busy:
-            self.clocks.sleep(0.01)
             return False
         if self._ingest_offsets() in ({}, self._last_cut):
             return True

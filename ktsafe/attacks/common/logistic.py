@@ -54,20 +54,28 @@ def _learned(
     if len(taught) > LESSONS_MAX:
         sample = rng.choice(len(taught), LESSONS_MAX, replace=False)
         taught, is_true = taught[sample], is_true[sample]
-    weights = _fitted(_design(taught, taught), is_true.astype(np.float64))
-    return _logistic(_design(asked, taught) @ weights)
+    scale = taught.std(axis=0)
+    borders = np.quantile(taught, np.arange(1, BINS) / BINS, axis=0)
+    reference = taught.mean(axis=0), np.where(scale > 0, scale, 1.0), borders
+    weights = _fitted(_design(taught, *reference), is_true.astype(np.float64))
+    return _logistic(_design(asked, *reference) @ weights)
 
 
-def _design(features: Features, reference: Features) -> Features:
-    """Return one, the standardised features, and which tenth of the reference each falls in."""
-    scale = reference.std(axis=0)
-    columns = [
-        np.ones((len(features), 1)),
-        (features - reference.mean(axis=0)) / np.where(scale > 0, scale, 1.0),
-    ]
-    for j in range(reference.shape[1]):
-        borders = np.unique(np.quantile(reference[:, j], np.arange(1, BINS) / BINS))
-        columns.append(np.eye(len(borders) + 1)[np.searchsorted(borders, features[:, j], "right")])
+def _design(
+    features: Features,
+    mean: NDArray[np.float64],
+    scale: NDArray[np.float64],
+    borders: NDArray[np.float64],
+) -> Features:
+    """Return one, the standardised features, and between which borders each falls.
+
+    `mean` and `scale` have shape (features,), `borders` (borders, features), ascending.
+    """
+    columns = [np.ones((len(features), 1)), (features - mean) / scale]
+    for j in range(features.shape[1]):
+        distinct = np.unique(borders[:, j])
+        place = np.searchsorted(distinct, features[:, j], "right")
+        columns.append(np.eye(len(distinct) + 1)[place])
     return np.hstack(columns)
 
 
@@ -79,7 +87,9 @@ def _fitted(design: Features, truth: NDArray[np.float64]) -> NDArray[np.float64]
     for _ in range(NEWTON_STEPS):
         chances = _logistic(design @ weights)
         slope = design.T @ (chances - truth) + penalty * weights
-        curvature = (design * (chances * (1 - chances))[:, None]).T @ design + np.diag(penalty)
+        # A product with its own transpose: numpy computes one half and mirrors it.
+        rooted = design * np.sqrt(chances * (1 - chances))[:, None]
+        curvature = rooted.T @ rooted + np.diag(penalty)
         step = np.linalg.solve(curvature, slope)
         weights -= step
         if np.abs(step).max() < 1e-6:

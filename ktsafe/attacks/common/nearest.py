@@ -8,7 +8,9 @@ than its own place, and how many are as near (its own place included).
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,10 +20,11 @@ from ktsafe.graph import AttributedGraph
 
 BLOCK_CELLS = 1 << 23
 """Cells of a dense block of released rows: 32 MB of int32."""
-
-
+ROW_CELLS = 1 << 15
+"""Cells of the scores that are made at a time, if they are of several rows."""
 SORT_FROM = 32
 """Places asked about with the same knowledge from which on sorting all scores is quicker."""
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -127,29 +130,44 @@ def standings(
     begins = np.searchsorted(row[by_row], np.arange(len(rows) + 1))
     counts = np.zeros((2, len(weightings), len(questions)))
     asked = of_location[at][rows]
-    for r, block, scores in _compared(true[questions[rows]], asked, there, of_location, weightings):
-        these = by_row[begins[r] : begins[r + 1]]
+    compared = _compared(true[questions[rows]], asked, there, of_location, weightings)
+    for some, block, scores in compared:
+        askers = [by_row[begins[r] : begins[r + 1]] for r in some.tolist()]
         for i, score in enumerate(scores):
-            nearer, tied = _below_and_at(score, population[block], own_scores[i, these])
-            counts[0, i, these] += nearer
-            counts[1, i, these] += tied
+            for these, nearer, tied in _below_and_at(
+                score, population[block], askers, own_scores[i]
+            ):
+                counts[0, i, these] += nearer
+                counts[1, i, these] += tied
     whole = counts.astype(np.int64)[:, :, question]
     return [Standing(whole[0, i], whole[1, i]) for i in range(len(weightings))]
 
 
 def _below_and_at(
-    scores: NDArray[np.int32], weight: NDArray[np.float64], marks: NDArray[np.int64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return, for each mark, the weight of the scores that are less, and of those that equal it."""
-    if len(marks) < SORT_FROM:
-        less = [weight @ (scores < mark) for mark in marks.tolist()]
-        equal = [weight @ (scores == mark) for mark in marks.tolist()]
-        return np.array(less), np.array(equal)
-    order = np.argsort(scores, kind="stable")
-    ranked = scores[order]
-    upto = np.concatenate(([0.0], np.cumsum(weight[order])))
-    low, high = (upto[np.searchsorted(ranked, marks, side)] for side in ("left", "right"))
-    return low, high - low
+    scores: NDArray[np.int32],
+    weight: NDArray[np.float64],
+    askers: Sequence[NDArray[np.int64]],
+    marks: NDArray[np.int64],
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]]:
+    """Yield askers, the weight of scores that are less than the mark of each, and that equal it.
+
+    Row i of `scores` is asked about by `askers[i]`, positions in `marks`.
+    """
+    n_askers = np.array([len(these) for these in askers])
+    few = np.flatnonzero(n_askers < SORT_FROM)
+    row = np.repeat(few, n_askers[few])
+    these = np.concatenate([_NONE, *(askers[i] for i in few.tolist())])
+    together = max(ROW_CELLS // max(scores.shape[1], 1), 1)
+    for begin in range(0, len(row), together):
+        part = slice(begin, begin + together)
+        asked, mark = scores[row[part]], marks[these[part], None]
+        yield these[part], (asked < mark) @ weight, (asked == mark) @ weight
+    for i in np.flatnonzero(n_askers >= SORT_FROM):
+        order = np.argsort(scores[i], kind="stable")
+        ranked, mark = scores[i][order], marks[askers[i]]
+        upto = np.concatenate(([0.0], np.cumsum(weight[order])))
+        low, high = (upto[np.searchsorted(ranked, mark, side)] for side in ("left", "right"))
+        yield askers[i], low, high - low
 
 
 def nearest_share(
@@ -174,14 +192,14 @@ def nearest_share(
     least = np.full(len(questions), np.iinfo(np.int64).max)
     sums = np.zeros((len(questions), held.shape[1]))
     rows, asked = true[questions], classes[own][questions]
-    for q, block, (score,) in _compared(
+    for some, block, (scores,) in _compared(
         rows, asked, shown[locations], classes[locations], [weighting]
     ):
-        nearest = score.min()
-        if nearest <= least[q]:
-            total = held[block[score == nearest]].sum(axis=0)
-            sums[q] = total + (sums[q] if nearest == least[q] else 0.0)
-            least[q] = nearest
+        for q, score, nearest in zip(some, scores, scores.min(axis=1), strict=True):
+            if nearest <= least[q]:
+                total = held[block[score == nearest]].sum(axis=0)
+                sums[q] = total + (sums[q] if nearest == least[q] else 0.0)
+                least[q] = nearest
     return (sums[:, 1:] / np.maximum(sums[:, :1], 1))[question]
 
 
@@ -191,12 +209,12 @@ def _compared(
     there: sparse.csr_matrix,
     classes: NDArray[np.int64],
     weightings: Sequence[tuple[int, int]],
-) -> Iterator[tuple[int, NDArray[np.int64], list[NDArray[np.int32]]]]:
-    """Yield each row with a block of the locations of its class and, per weighting, their scores.
+) -> Iterator[tuple[NDArray[np.int64], NDArray[np.int64], list[NDArray[np.int32]]]]:
+    """Yield some rows with a block of the locations of their class and, per weighting, the scores.
 
-    Scores leave out what is the same for all candidates of a row, `missing` times its sum: with
-    the overlap of a row and a location, the sum of the lesser counts, they are
-    surplus * (location's sum) - (missing + surplus) * overlap.
+    Scores, shape (rows, locations), leave out what is the same for all candidates of a row,
+    `missing` times its sum: with the overlap of a row and a location, the sum of the lesser counts,
+    they are surplus * (location's sum) - (missing + surplus) * overlap.
     """
     by_class = np.argsort(asked, kind="stable")
     cuts = np.flatnonzero(np.diff(asked[by_class])) + 1
@@ -206,21 +224,48 @@ def _compared(
     narrow = np.int16 if most < 1 << 15 else np.int32
     for group in np.split(by_class, cuts) if len(by_class) else []:
         members = np.flatnonzero(classes == asked[group[0]])
+        known = rows[group]
         for first in range(0, len(members), step):
             block = members[first : first + step]
             features = np.ascontiguousarray(there[block].T.toarray().astype(narrow))
             seen = features.sum(axis=0, dtype=np.int32)
-            overlap, least = np.empty_like(features[0]), np.empty_like(features[0])
             terms = [(surplus * seen, missing + surplus) for missing, surplus in weightings]
-            for q in group.tolist():
-                overlap[:] = 0
-                begin, end = rows.indptr[q], rows.indptr[q + 1]
-                counts = rows.data[begin:end].astype(narrow)
-                for f, count in zip(rows.indices[begin:end].tolist(), counts, strict=True):
-                    np.minimum(features[f], count, out=least)
-                    np.add(overlap, least, out=overlap)
+            for begin, overlap in _overlaps(known, features):
                 wide = overlap.astype(np.int32)
-                yield q, block, [base - factor * wide for base, factor in terms]
+                some = group[begin : begin + len(wide)]
+                yield some, block, [base - factor * wide for base, factor in terms]
+
+
+def _overlaps(
+    known: sparse.csr_matrix, features: NDArray[Any]
+) -> Iterator[tuple[int, NDArray[Any]]]:
+    """Yield the first of some rows, and the sums of lesser counts of these and each column.
+
+    `features` has shape (features, columns). Rows are taken together where there are few columns:
+    calls of numpy would take longer than what they compute.
+    """
+    n_rows, n_columns = known.shape[0], features.shape[1]
+    together = max(ROW_CELLS // max(n_columns, 1), 1)
+    row = np.repeat(np.arange(n_rows), np.diff(known.indptr))
+    order = np.lexsort((known.indices, row // together))
+    row, feature = row[order], known.indices[order]
+    counts = known.data[order, None].astype(features.dtype)
+    # Runs of entries with one feature in rows that are taken together.
+    begins = np.flatnonzero(
+        (np.diff(feature, prepend=-1) != 0) | (np.diff(row // together, prepend=-1) != 0)
+    )
+    runs = list(itertools.pairwise([*begins.tolist(), len(row)]))
+    cuts = np.searchsorted(row[begins], np.arange(0, n_rows + together, together)).tolist()
+    for part, begin in enumerate(range(0, n_rows, together)):
+        size = min(together, n_rows - begin)
+        overlap = np.zeros((size, n_columns), dtype=features.dtype)
+        for first, last in runs[cuts[part] : cuts[part + 1]]:
+            lesser = np.minimum(counts[first:last], features[feature[first]])
+            if last - first == size:
+                overlap += lesser
+            else:
+                overlap[row[first:last] - begin] += lesser
+        yield begin, overlap
 
 
 def distinct_rows(
