@@ -162,7 +162,7 @@ def _below_and_at(
         part = slice(begin, begin + together)
         asked, mark = scores[row[part]], marks[these[part], None]
         yield these[part], (asked < mark) @ weight, (asked == mark) @ weight
-    for i in np.flatnonzero(n_askers >= SORT_FROM):
+    for i in np.flatnonzero(n_askers >= SORT_FROM).tolist():
         order = np.argsort(scores[i], kind="stable")
         ranked, mark = scores[i][order], marks[askers[i]]
         upto = np.concatenate(([0.0], np.cumsum(weight[order])))
