@@ -67,7 +67,7 @@ check: lint typecheck test ## all that must pass before a change goes in
 bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 	$(RUN) -m lab.benchmarks $(NAME)
 
-bench-all: $(STAMP) java ## benchmarks of a review, half an hour, beside earlier revisions: var/benchmarks.csv
+bench-all: $(STAMP) java ## benchmarks of a review, half an hour, beside earlier revisions: docs/benchmarks.md
 	$(RUN) -m lab.benchmarks.by_revision
 
 paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper, FULL=1 for its sizes; goes on

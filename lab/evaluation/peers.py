@@ -1,6 +1,6 @@
 """What others publish of the same networks: one table, promises beside figures.
 
-    python -m lab.evaluation.peers --data FOLDER [--names cora,ego-facebook,ca-condmat]
+    python -m lab.evaluation.peers [--data FOLDER] [--names cora,ego-facebook,ca-condmat]
         [--seed 0] [--pycanon PYTHON] [--out FILE]
 
 A twentieth of the ties is held out, the rest is the true graph. Each mechanism publishes it; the
@@ -9,7 +9,8 @@ on cora the labels, of which 20 of each are known. "Found" is the share of peopl
 names right who knows their true degree, or that and their triangles, and guesses among the nearest
 vertices; attributes, which only some publish, are left out of this. `--pycanon` names an
 interpreter that has pycanon, which then judges the table of what one hop around each released
-vertex shows. Prints Markdown and writes JSON lines.
+vertex shows. Without a folder it is the demo's network of 2,000 people. Prints Markdown and writes
+JSON lines.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
+from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.graph import edge_keys
 from ktsafe.stream.evaluation.worth import without_attributes
 from ktsafe.verify import verify_graph
@@ -38,6 +40,7 @@ from lab.evaluation.peer_mechanisms import k_degree, priv_graph, top_m_filter
 from lab.evaluation.pgb_queries import QUERIES, answers, errors
 
 HELD_OUT = 0.05
+DEMO = "demo"
 KNOWN_LABELS = 20
 """Of each label so many are known beforehand."""
 
@@ -226,16 +229,18 @@ def _by_pycanon(python: str, graph: AttributedGraph | None) -> int | None:
 def main() -> int:
     """Compare, and print the tables."""
     parser = argparse.ArgumentParser(description="What others publish of the same networks.")
-    parser.add_argument("--data", type=Path, required=True, help="folder of data sets")
-    parser.add_argument("--names", default="cora,ego-facebook,ca-condmat")
+    parser.add_argument("--data", type=Path, help="folder of data sets")
+    parser.add_argument("--names", default="", help="of data sets; default: three")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--pycanon", help="an interpreter that has pycanon")
     parser.add_argument("--out", type=Path, default=Path("peers.jsonl"))
     arguments = parser.parse_args()
-    wanted = arguments.names.split(",")
+    graphs = from_folder(arguments.data) if arguments.data else [(DEMO, _demo())]
+    names = arguments.names or ("cora,ego-facebook,ca-condmat" if arguments.data else DEMO)
+    wanted = names.split(",")
     rows = []
     with arguments.out.open("w", encoding="utf-8") as file:
-        for name, graph in from_folder(arguments.data):
+        for name, graph in graphs:
             if name in wanted:
                 for row in compared(name, graph, arguments.seed, arguments.pycanon):
                     rows.append(row)
@@ -245,6 +250,12 @@ def main() -> int:
         "\n\n".join(table(name, [row for row in rows if row["graph"] == name]) for name in wanted)
     )
     return 0
+
+
+def _demo() -> AttributedGraph:
+    network = SocialNetwork(np.random.default_rng(1))
+    network.grow(2_000, FeedRates(departures=0))
+    return network.graph()[0]
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> str:

@@ -1,12 +1,17 @@
 """Runs the benchmarks of a review and compares them with those of revisions before.
 
-    python -m lab.benchmarks.by_revision [--table FILE] [--only ingest,verify] [--seconds 1800]
+    python -m lab.benchmarks.by_revision [--only ingest,verify] [--at 41a828f] [--docs docs]
+        [--seconds 1800]
 
 Each benchmark is a process of its own. Of each the table gets the revision, the core seconds of
 all its processes, their share of the core seconds of a reference that runs before and after in
 the same minutes (so that rows of other machines and loads compare), the greatest resident memory
 of any process, a figure of the benchmark's own where it has one, and a hash of all hashes that it
-printed. A benchmark that fails, or for which no time is left, has no row.
+printed. A benchmark that fails, or for which no time is left, has no row. The table is
+`evaluation/benchmarks.csv` below the folder of documents, the page beside it is written anew.
+
+With `--at` the program of another revision is set up in `var/revisions`, and those benchmarks run
+that measure a program by its commands.
 """
 
 from __future__ import annotations
@@ -17,10 +22,11 @@ import sys
 import time
 from pathlib import Path
 
+from lab.benchmarks.by_revision.page import write_page
 from lab.benchmarks.by_revision.rows import Row, compared, kept, read, write
 from lab.benchmarks.by_revision.running import BENCHMARKS, REFERENCE, run
 
-TABLE = Path("var/benchmarks.csv")
+REVISIONS = Path("var/revisions")
 SECONDS = 1800.0
 REFERENCE_SECONDS = 120.0
 
@@ -28,41 +34,67 @@ REFERENCE_SECONDS = 120.0
 def main() -> int:
     """Run, print, and return how many benchmarks have no row."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--table", type=Path, default=TABLE, help="rows of all revisions, kept")
+    parser.add_argument("--at", default="", help="another revision, whose program is measured")
+    parser.add_argument("--docs", type=Path, default=Path("docs"), help="where the page goes")
     parser.add_argument("--only", default="", help="names of benchmarks, separated by commas")
     parser.add_argument("--seconds", type=float, default=SECONDS, help="by the clock, for all")
     given = parser.parse_args()
-    names = given.only.split(",") if given.only else list(BENCHMARKS)
-    if unknown := sorted(set(names) - set(BENCHMARKS)):
-        parser.error(f"there is no {unknown[0]!r}; there are: {', '.join(BENCHMARKS)}")
+    possible = [name for name in BENCHMARKS if BENCHMARKS[name].of_program or not given.at]
+    names = given.only.split(",") if given.only else possible
+    if unknown := sorted(set(names) - set(possible)):
+        parser.error(f"there is no {unknown[0]!r}; there are: {', '.join(possible)}")
     ends_s = time.monotonic() + given.seconds
     rows, lacking = [], 0
-    at = revision()
+    date, at = revision(given.at)
+    program = program_of(at) if given.at else None
     for name in names:
         print(f"== {name}", file=sys.stderr, flush=True)
         before = run(REFERENCE, ends_s - time.monotonic())
-        found = run(BENCHMARKS[name], ends_s - time.monotonic())
+        found = run(BENCHMARKS[name], ends_s - time.monotonic(), program)
         after = run(REFERENCE, REFERENCE_SECONDS)
         if before is None or found is None or after is None:
             print(f"{name} failed, or had no time left", file=sys.stderr)
             lacking += 1
             continue
         share = 2 * found.core_s / (before.core_s + after.core_s)
+        of_reference = 2 / (before.core_s + after.core_s)
+        share = round(found.core_s * of_reference, 3)
         rows.append(
-            Row(at, name, found.core_s, round(share, 3), found.peak_mib, found.figure, found.hash)
+            Row(date, at, name, found.core_s, share, found.peak_mib, found.figure, found.hash)
         )
-    earlier = read(given.table)
-    given.table.parent.mkdir(parents=True, exist_ok=True)
-    write(given.table, kept(earlier, rows))
+    table = given.docs / "evaluation" / "benchmarks.csv"
+    earlier = read(table)
+    together = kept(earlier, rows)
+    write(table, together)
+    write_page(given.docs / "benchmarks.md", table.with_suffix(".svg"), together)
     print("\n".join(compared(earlier, rows)))
     return lacking
 
 
-def revision() -> str:
-    """Return the revision that is measured, with a mark if files differ from it."""
-    command = ["git", "describe", "--always", "--dirty=+", "--exclude=*"]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
+def revision(name: str) -> tuple[str, str]:
+    """Return when a revision was made and what it is called; without a name, the one checked out.
+
+    That has a mark if files differ from it.
+    """
+    ago = ["git", "show", "--no-patch", "--format=%cd", "--date=format:%Y-%m-%dT%H:%M"]
+    asked = ["--always", "--exclude=*", *([name] if name else ["--dirty=+"])]
+    return _told(*ago, name or "HEAD"), _told("git", "describe", *asked)
+
+
+def program_of(name: str) -> Path:
+    """Return the program of a revision, set up as `make run` of that revision does."""
+    folder = REVISIONS / name
+    if not folder.exists():
+        folder.mkdir(parents=True)
+        files = subprocess.run(["git", "archive", name], check=True, capture_output=True).stdout
+        subprocess.run(["tar", "-x", "-C", folder], input=files, check=True)
+    # Makes the environment if it is not there.
+    subprocess.run(["make", "-s", "-C", folder, ".venv/.ready"], check=True)
+    return folder / ".venv" / "bin" / "ktsafe"
+
+
+def _told(*command: str) -> str:
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
 
 
 if __name__ == "__main__":

@@ -12,8 +12,12 @@ SLOWER: Final = 1.15
 
 
 class Row(NamedTuple):
-    """A benchmark at a revision; `share` is core seconds over those of the reference."""
+    """A benchmark at a revision; `share` is core seconds over those of the reference.
 
+    `date` is the day of the revision.
+    """
+
+    date: str
     revision: str
     benchmark: str
     core_s: float
@@ -30,6 +34,7 @@ def read(path: Path) -> list[Row]:
     with path.open(encoding="utf-8", newline="") as file:
         return [
             Row(
+                one["date"],
                 one["revision"],
                 one["benchmark"],
                 float(one["core_s"]),
@@ -51,9 +56,10 @@ def write(path: Path, rows: Sequence[Row]) -> None:
 
 
 def kept(earlier: Sequence[Row], rows: Sequence[Row]) -> list[Row]:
-    """Return the rows of both; one that was measured again goes to the end."""
-    again = {row[:2] for row in rows}
-    return [*(row for row in earlier if row[:2] not in again), *rows]
+    """Return the rows of both by day; of one that was measured again, the new one."""
+    again = {(row.revision, row.benchmark) for row in rows}
+    before = (row for row in earlier if (row.revision, row.benchmark) not in again)
+    return sorted([*before, *rows], key=lambda row: row.date)
 
 
 def compared(earlier: Sequence[Row], rows: Sequence[Row]) -> Iterator[str]:

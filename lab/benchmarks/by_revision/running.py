@@ -13,6 +13,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from types import MappingProxyType
 from typing import Final
 
@@ -22,14 +23,43 @@ _HASH: Final = re.compile(r"\b(?=[0-9a-f]*[a-f])(?=[0-9a-f]*[0-9])[0-9a-f]{10,64
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Benchmark:
-    """How a benchmark is run; `figure` finds a number of its own in what it prints."""
+    """How a benchmark is run.
+
+    Attributes
+    ----------
+    figure:
+        Finds a number of its own in what it prints.
+    core_s:
+        Finds its core seconds there, where it prepares what it measures.
+    of_program:
+        Whether `--program` names the program that is measured, this revision's or an older one's.
+    """
 
     arguments: Sequence[str]
     figure: str | None = None
+    core_s: str | None = None
+    of_program: bool = False
 
 
 BENCHMARKS: Final[Mapping[str, Benchmark]] = MappingProxyType(
     {
+        "release": Benchmark(
+            ("-m", "lab.benchmarks.bench_commands", "--of", "release"),
+            r'"verify_core_s": ([0-9.]+)',
+            r'"core_s": ([0-9.]+)',
+            of_program=True,
+        ),
+        "demo": Benchmark(
+            ("-m", "lab.benchmarks.bench_commands", "--of", "demo"),
+            r'"releases": ([0-9]+)',
+            r'"core_s": ([0-9.]+)',
+            of_program=True,
+        ),
+        "peers": Benchmark(
+            ("-m", "lab.evaluation.peers", "--out", os.devnull),
+            r"\| F1 \| [0-9.]+ \| ([0-9.]+)",
+            r"\| core s \| [0-9.e-]+ \| ([0-9.]+)",
+        ),
         "start-up": Benchmark(("-m", "lab.benchmarks.bench_startup", "--size", "full")),
         "single": Benchmark(("-m", "lab.benchmarks.bench_anonymize", "--names", "uniform-10000")),
         "sequence": Benchmark(("-m", "lab.benchmarks.bench_sequence", "--releases", "20")),
@@ -57,27 +87,31 @@ class Measured:
     hash: str
 
 
-def run(benchmark: Benchmark, seconds: float) -> Measured | None:
+def run(benchmark: Benchmark, seconds: float, program: Path | None = None) -> Measured | None:
     """Run a benchmark for so many seconds at most; None if it fails or does not end."""
     if seconds <= 0:
         return None
+    asked = [*benchmark.arguments, *(["--program", str(program)] if program else [])]
     with tempfile.TemporaryFile() as out:
-        process = subprocess.Popen(
-            [sys.executable, *benchmark.arguments], stdout=out, start_new_session=True
-        )
+        process = subprocess.Popen([sys.executable, *asked], stdout=out, start_new_session=True)
         used = _waited(process, time.monotonic() + seconds)
         out.seek(0)
         printed = out.read().decode(errors="replace")
     if used is None or process.returncode != 0:
         return None
-    found = re.search(benchmark.figure, printed) if benchmark.figure else None
+    figure, core_s = _found(benchmark.figure, printed), _found(benchmark.core_s, printed)
     hashes = "\n".join(sorted(set(_HASH.findall(printed))))
     return Measured(
-        round(used.ru_utime + used.ru_stime, 2),
+        float(core_s) if core_s else round(used.ru_utime + used.ru_stime, 2),
         used.ru_maxrss // 1024,
-        found[1] if found else "",
+        figure,
         hashlib.sha256(hashes.encode()).hexdigest()[:12] if hashes else "",
     )
+
+
+def _found(pattern: str | None, printed: str) -> str:
+    found = re.search(pattern, printed) if pattern else None
+    return found[1] if found else ""
 
 
 def _waited(process: subprocess.Popen[bytes], ends_s: float) -> resource.struct_rusage | None:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lab.benchmarks.by_revision.page import WHAT, lines, write_page
 from lab.benchmarks.by_revision.rows import Row, compared, kept, read, write
-from lab.benchmarks.by_revision.running import Benchmark, run
+from lab.benchmarks.by_revision.running import BENCHMARKS, Benchmark, run
 
-OLD = Row("a1", "ingest", 10.0, 5.0, 300, ".5", "h1")
+DOCS = Path(__file__).parents[3] / "docs"
+
+OLD = Row("2026-01-01T00:00", "a1", "ingest", 10.0, 5.0, 300, ".5", "h1")
 
 
 def test_a_benchmark_is_measured_with_its_children() -> None:
@@ -24,6 +27,22 @@ def test_a_benchmark_is_measured_with_its_children() -> None:
     assert found[0].peak_mib >= 200
     assert found[0].core_s > 0
     assert (found[0].figure, found[0].hash) == ("0.75", found[1].hash)
+
+
+def test_what_is_prepared_does_not_count() -> None:
+    """Core seconds and a figure are those that a benchmark prints, if it prints them."""
+    asked = Benchmark(("-c", "print('core 1.25 of 7')"), "of ([0-9]+)", "core ([0-9.]+)")
+    found = run(asked, 60.0)
+    assert found is not None
+    assert (found.core_s, found.figure) == (1.25, "7")
+
+
+def test_a_program_is_named_to_the_benchmark() -> None:
+    """It comes after the benchmark's own arguments."""
+    printing = Benchmark(("-c", "import sys; print('got', sys.argv[-1])"), "got (.+)")
+    found = run(printing, 60.0, Path("of/another"))
+    assert found is not None
+    assert found.figure == "of/another"
 
 
 def test_what_fails_or_does_not_end_has_no_row() -> None:
@@ -55,3 +74,17 @@ def test_slower_and_other_results_are_marked() -> None:
     assert "SLOWER" in line(slower, [OLD])
     assert "OTHER RESULT" in line(other, [OLD])
     assert "before" not in line(slower, [slower])
+
+
+def test_the_page_is_that_of_the_table(tmp_path: Path) -> None:
+    """It says what each benchmark does, and sets each revision beside the first."""
+    rows = read(DOCS / "evaluation" / "benchmarks.csv")
+    assert rows
+    write_page(tmp_path / "page.md", tmp_path / "page.svg", rows)
+    assert (tmp_path / "page.md").read_text() == (DOCS / "benchmarks.md").read_text()
+    assert "</svg>" in (tmp_path / "page.svg").read_text()
+    assert set(WHAT) == set(BENCHMARKS)
+    later = OLD._replace(revision="b2", share=7.5)
+    assert "| b2 | 2026-01-01 | 10.0 | 7.50 | 1.50 | 300 | .5 | h1 |" in "\n".join(
+        lines([OLD, later])
+    )

@@ -1,0 +1,85 @@
+"""The table of all revisions as a page, with a picture: a slowdown is seen in review."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from types import MappingProxyType
+from typing import Final
+
+from matplotlib import pyplot as plt
+
+from lab.benchmarks.by_revision.rows import Row
+from lab.evaluation.paper_plots import saved
+
+WHAT: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
+    {
+        "release": (
+            "`ktsafe anonymize` of 100,000 people and 1,000,000 ties with its defaults, one thread",
+            "core seconds of `ktsafe verify`",
+        ),
+        "demo": ("`ktsafe demo`, kernels compiled", "releases"),
+        "peers": (
+            "The demo's network by us, k-degree, PrivGraph and TmF; core seconds are ours",
+            "F1 of our ties",
+        ),
+        "start-up": ("Import of 1,000,000 people and 5,000,000 ties, and two starts", ""),
+        "single": ("A release of 10,000 people and 100,000 ties, twice", ""),
+        "sequence": ("20 releases of cora", ""),
+        "ingest": (
+            "300,000 records from a real broker",
+            "bare poll of kafka-python over ingest, both in core seconds",
+        ),
+        "verify": ("The strict verifier on eight graphs", ""),
+        "large": ("100,000 people and 1,000,000 ties from import to second release", ""),
+    }
+)
+"""What each benchmark does, and what its own figure is."""
+
+_HEAD = """# Benchmarks by revision
+
+`make bench-all` takes half an hour, adds a row for each benchmark to [the table](evaluation/benchmarks.csv), and writes this page. `python -m lab.benchmarks.by_revision --at 41a828f` does the same for the program of another revision, with those benchmarks that use commands alone.
+
+Core seconds depend on the machine and on what else it does. So each benchmark has a *share*: its core seconds over those of a loop that never changes, run before and after it. Shares compare between machines, roughly: beside other work they differ by a tenth or two. A hash is that of all that came out; where it is another one, the results are, too.
+
+![Share of each benchmark by revision, over that of the first](evaluation/benchmarks.svg)
+"""  # noqa: E501 -- a paragraph is a line
+
+
+def write_page(page: Path, picture: Path, rows: Sequence[Row]) -> None:
+    """Write the page and its picture."""
+    page.write_text("\n".join(lines(rows)) + "\n", encoding="utf-8")
+    draw(picture, rows)
+
+
+def lines(rows: Sequence[Row]) -> Iterator[str]:
+    """Yield the page: a table for each benchmark, a line for each revision."""
+    yield _HEAD.rstrip("\n")
+    for name in dict.fromkeys(row.benchmark for row in rows):
+        what, figure = WHAT.get(name, ("", ""))
+        yield f"\n## {name}\n"
+        if what:
+            yield f"{what}.\n"
+        yield f"| revision | day | core seconds | share | over the first | MiB | {figure} | hash |"
+        yield "|---|---|---|---|---|---|---|---|"
+        own = [row for row in rows if row.benchmark == name]
+        for row in own:
+            yield (
+                f"| {row.revision} | {row.date[:10]} | {row.core_s:.1f} | {row.share:.2f} | "
+                f"{row.share / own[0].share:.2f} | {row.peak_mib} | {row.figure} | {row.hash} |"
+            )
+
+
+def draw(path: Path, rows: Sequence[Row]) -> None:
+    """Draw the share of each benchmark over that of its first revision, a line for each."""
+    revisions = list(dict.fromkeys(row.revision for row in rows))
+    figure, axis = plt.subplots(figsize=(8, 4))
+    for name in dict.fromkeys(row.benchmark for row in rows):
+        own = [row for row in rows if row.benchmark == name]
+        places = [revisions.index(row.revision) for row in own]
+        axis.plot(places, [row.share / own[0].share for row in own], "o-", label=name)
+    axis.set_xticks(range(len(revisions)), revisions, rotation=30)
+    axis.set_ylim(bottom=0)
+    axis.set_ylabel("core seconds over those of the first revision")
+    axis.legend(loc="center left", bbox_to_anchor=(1, 0.5))
+    saved(figure, path)
