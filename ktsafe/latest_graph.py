@@ -88,8 +88,10 @@ def of_dark_pairs(
 
 def _pairs_of(classes: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[np.int64]:
     """Return a number for the pair of classes of every edge."""
-    # A sixth of the time that `np.sort` takes for pairs.
-    first, second = classes[edges[:, 0]], classes[edges[:, 1]]
+    # A sixth of the time that `np.sort` takes for pairs. Looked up in few bytes, which stay near.
+    narrow = classes.astype(np.int32)
+    first, second = narrow[edges[:, 0]], narrow[edges[:, 1]]
     low, high = np.minimum(first, second), np.maximum(first, second)
-    numbers: NDArray[np.int64] = low * (int(classes.max(initial=0)) + 1) + high
+    n_classes = np.int64(classes.max(initial=0)) + 1
+    numbers: NDArray[np.int64] = low * n_classes + high
     return numbers

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import binascii
 from collections.abc import Sequence
 from typing import Final
 
@@ -11,9 +12,6 @@ from numpy.typing import NDArray
 ID_DIGITS: Final = 16
 _EDGE_LINE: Final = 2 * ID_DIGITS + 2
 """Bytes of two ids of 16 digits, a comma and the end of the line."""
-_NO_DIGIT: Final = 255
-_DIGIT: Final = np.full(256, _NO_DIGIT, dtype=np.uint8)
-_DIGIT[np.frombuffer(b"0123456789abcdef", dtype=np.uint8)] = np.arange(16, dtype=np.uint8)
 FIELD_MAX: Final = 131_072
 """Bytes of a field that a CSV reader takes."""
 _QUOTED: Final = frozenset(',"\r\n')
@@ -70,8 +68,7 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
     if not data.startswith(header) or (len(data) - len(header)) % _EDGE_LINE:
         return None
     lines = np.frombuffer(data, dtype=np.uint8, offset=len(header)).reshape(-1, _EDGE_LINE)
-    after = lines[:, [ID_DIGITS, _EDGE_LINE - 1]]
-    if not (after == np.frombuffer(b",\n", dtype=np.uint8)).all():
+    if (lines[:, ID_DIGITS] != ord(",")).any() or (lines[:, -1] != ord("\n")).any():
         return None
     text = "".join(ids).encode()
     if {*map(len, ids)} != {ID_DIGITS} or len(text) != ID_DIGITS * len(ids):
@@ -86,17 +83,39 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
         numbers = _hexadecimal(lines[:, begin : begin + ID_DIGITS])
         if numbers is None:
             return None
-        place = np.minimum(np.searchsorted(ranked, numbers), len(ranked) - 1)
+        place = _places(ranked, numbers)
         if (ranked[place] != numbers).any():
             return None
         edges[:, end] = order[place]
     return edges
 
 
+def _places(ranked: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> NDArray[np.int32]:
+    """Return the place of each number among ascending ones; some other place where it is not.
+
+    Looked for where numbers with its first bits begin, and one further: ids are drawn evenly, so
+    most are found. A search by halves takes five times as long, and is left for the others.
+    """
+    bits = min(len(ranked).bit_length() + 1, 24)
+    shift, last = np.uint64(64 - bits), len(ranked) - 1
+    firsts = np.arange(1 << bits, dtype=np.uint64) << shift
+    begins = np.minimum(np.searchsorted(ranked, firsts), last).astype(np.int32)
+    place = begins[(numbers >> shift).view(np.int64)]
+    missed = np.flatnonzero(ranked[place] != numbers)
+    place[missed] = np.minimum(place[missed] + 1, last)
+    missed = missed[ranked[place[missed]] != numbers[missed]]
+    place[missed] = np.minimum(np.searchsorted(ranked, numbers[missed]), last)
+    return place
+
+
 def _hexadecimal(letters: NDArray[np.uint8]) -> NDArray[np.uint64] | None:
     """Return the numbers that rows of 16 letters are; None if some are no digits of the service."""
-    digits = _DIGIT[letters]
-    if digits.max(initial=0) == _NO_DIGIT:
+    text = letters.tobytes()
+    try:
+        numbers = binascii.unhexlify(text)
+    except binascii.Error:
         return None
-    pairs = np.ascontiguousarray(digits[:, 0::2] << 4 | digits[:, 1::2])
-    return pairs.view(">u8").ravel().astype(np.uint64)
+    # Capitals are digits to others.
+    if binascii.hexlify(numbers) != text:
+        return None
+    return np.frombuffer(numbers, dtype=">u8").astype(np.uint64)

@@ -14,8 +14,6 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from ktsafe.errors import NotKTSafe
 
@@ -60,6 +58,10 @@ def checked_orbits(
         raise NotKTSafe("The certificate takes an edge to a pair without one.", hint=HINT)
     if n == 0:
         return image
+    # A quarter of a second that only those wait who have a certificate.
+    from scipy.sparse import coo_array  # noqa: PLC0415
+    from scipy.sparse.csgraph import connected_components  # noqa: PLC0415
+
     arrows = coo_array((np.ones(n, dtype=np.int8), (np.arange(n), image)), shape=(n, n))
     orbits: NDArray[np.int64] = connected_components(arrows, directed=False)[1].astype(np.int64)
     return orbits

@@ -48,6 +48,7 @@ def rewrite(folder, lines):
     [
         (["a,b", "c,d", "a,b"], "edge twice"),
         (["a,b", "b,a"], "edge twice"),
+        (["a,b", "a,c", "a,c", "b,d"], "edge twice"),
         (["a,b", "c,c"], "to itself"),
     ],
 )
@@ -90,6 +91,30 @@ def test_lines_that_are_not_plain_are_left_to_a_csv_reader(at, byte, ids):
         lines = [f"{ids[a]},{ids[b]}" for a, b in found.tolist()]
         assert "\n".join(["source,target", *lines, ""]).encode() == changed
     assert found is not None or (ids, changed) != (IDS, PLAIN)
+
+
+@given(
+    numbers=st.lists(
+        # Drawn evenly, as the service does, or all next to each other.
+        st.one_of(st.integers(0, 2**64 - 1), st.integers(2**63, 2**63 + 20)),
+        min_size=1,
+        unique=True,
+    ),
+    data=st.data(),
+)
+def test_ends_are_found_wherever_their_ids_lie(numbers, data):
+    """Ids that begin alike are found, too, in whatever order; one that is not there never is."""
+    ids = [f"{number:016x}" for number in numbers]
+    places = st.integers(0, len(ids) - 1)
+    pairs = data.draw(st.lists(st.tuples(places, places)))
+    lines = [f"{ids[a]},{ids[b]}" for a, b in pairs]
+    told = "\n".join(["source,target", *lines, ""]).encode()
+    assert plain_edges(told, ids).tolist() == [list(pair) for pair in pairs]
+    absent = data.draw(st.integers(0, 2**64 - 1).filter(lambda number: number not in numbers))
+    assert plain_edges(told + f"{ids[0]},{absent:016x}\n".encode(), ids) is None
+    shouted = told[:14] + told[14:].upper()
+    if shouted != told:
+        assert plain_edges(shouted, ids) is None
 
 
 @given(
