@@ -96,7 +96,7 @@ class History(Observer):
         self.erased: dict[str, int] = {}
         """Whose erasure is known to be complete."""
         self.in_flight: list[Callable[[], None]] = []
-        self.backup: tuple[MemoryDisk, Path, set[str]] | None = None
+        self.backup: tuple[MemoryDisk, Path, set[str], set[str]] | None = None
         self.observer: Observer = self
         self.last_error: Exception | None = None
         self.last_withheld = False
@@ -202,7 +202,7 @@ class History(Observer):
             source = process.world.folder / part
             if source.is_dir():
                 shutil.copytree(source, place / part)
-        self.backup = process.disk.copy(), place, set(self.erased)
+        self.backup = process.disk.copy(), place, set(self.erased), set(self.asked)
 
     # The course of it
 
@@ -268,7 +268,7 @@ class History(Observer):
     def _restore(self, process: Process) -> None:
         """Lose the state, and put the last backup in its place."""
         assert self.backup is not None
-        disk, place, known = self.backup
+        disk, place, erased, asked = self.backup
         process.disk = disk.copy()
         self.counts["restores"] += 1
         for part in ("audit", "staging"):
@@ -279,10 +279,11 @@ class History(Observer):
         # What is in flight was of the state that is lost: it lands now.
         while self.in_flight:
             self.in_flight.pop(0)()
-        # What no release tells of, the operator repeats.
+        # What neither a release nor the backup tells of, the operator repeats. The backup may be of
+        # a state in which an erasure had begun.
         told = len(self.landings)
-        self.erased = {p: at for p, at in self.erased.items() if at < told or p in known}
-        self.asked = {p: at for p, at in self.asked.items() if at < told or p in known}
+        self.erased = {p: at for p, at in self.erased.items() if at < told or p in erased}
+        self.asked = {p: at for p, at in self.asked.items() if at < told or p in asked}
 
     def _delete_last(self, _process: Process) -> None:
         """Lose the last release at the sink; the service sends it again."""
@@ -364,7 +365,7 @@ class History(Observer):
 
     def _copy_starts(self) -> None:
         assert self.backup is not None
-        disk, place, _ = self.backup
+        disk, place, _, _ = self.backup
         world = self._like_first("second")
         if place.is_dir():
             shutil.copytree(place, world.folder)

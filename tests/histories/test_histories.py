@@ -55,8 +55,12 @@ def test_sequences_are_audited_anew():
 
 
 def test_what_simulations_found_stays_mended():
-    """A recovery without an end; a judge that took the mapping of a release that did not land."""
-    for seed in (2104494, 2005345):
+    """A recovery without an end; two errors of the judge's.
+
+    It took the mapping of a release that did not land, and forgot that a backup was of a state in
+    which an erasure had begun.
+    """
+    for seed in (2104494, 2005345, 4633840):
         history = told(seed)
         assert not history.problems, line(history)
 
