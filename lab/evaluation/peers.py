@@ -255,7 +255,7 @@ def main() -> int:
 def _demo() -> AttributedGraph:
     network = SocialNetwork(np.random.default_rng(1))
     network.grow(2_000, FeedRates(departures=0))
-    return network.graph()[0]
+    return without_attributes(network.graph()[0], ["region"])  # as the demo publishes it
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> str:

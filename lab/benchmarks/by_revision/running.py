@@ -65,7 +65,7 @@ BENCHMARKS: Final[Mapping[str, Benchmark]] = MappingProxyType(
         "sequence": Benchmark(("-m", "lab.benchmarks.bench_sequence", "--releases", "20")),
         "ingest": Benchmark(
             ("-m", "lab.benchmarks.bench_ingest", "--records", "300000"),
-            r'"ratio_to_seldom": ([0-9.]+)',
+            r'"ratio_to_client_core": ([0-9.]+)',
         ),
         "verify": Benchmark(("-m", "lab.benchmarks.bench_verify", "--workers", "1")),
         "large": Benchmark(
