@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import binascii
 from collections.abc import Sequence
 from typing import Final
 
@@ -12,6 +11,10 @@ from numpy.typing import NDArray
 ID_DIGITS: Final = 16
 _EDGE_LINE: Final = 2 * ID_DIGITS + 2
 """Bytes of two ids of 16 digits, a comma and the end of the line."""
+_NO_OCTET: Final = 256
+_OCTET: Final = np.full(2**16, _NO_OCTET, dtype=np.uint16)
+"""What two letters stand for, by the number that they are in memory."""
+_OCTET[np.frombuffer(bytes(range(256)).hex().encode(), dtype=np.uint16)] = np.arange(256)
 FIELD_MAX: Final = 131_072
 """Bytes of a field that a CSV reader takes."""
 _QUOTED: Final = frozenset(',"\r\n')
@@ -78,16 +81,29 @@ def plain_edges(data: bytes, ids: Sequence[str]) -> NDArray[np.int64] | None:
         return None
     order = np.argsort(known)
     ranked = known[order]
-    edges = np.empty((len(lines), 2), dtype=np.int64)
-    for end, begin in enumerate((0, ID_DIGITS + 1)):
-        numbers = _hexadecimal(lines[:, begin : begin + ID_DIGITS])
+    first = _first_of_runs(lines[:, :ID_DIGITS])
+    found = []
+    for letters in (lines[first, :ID_DIGITS], lines[:, ID_DIGITS + 1 : -1]):
+        numbers = _hexadecimal(letters)
         if numbers is None:
             return None
         place = _places(ranked, numbers)
         if (ranked[place] != numbers).any():
             return None
-        edges[:, end] = order[place]
+        found.append(order[place])
+    edges = np.empty((len(lines), 2), dtype=np.int64)
+    edges[:, 0] = np.repeat(found[0], np.diff(first, append=len(lines)))
+    edges[:, 1] = found[1]
     return edges
+
+
+def _first_of_runs(letters: NDArray[np.uint8]) -> NDArray[np.int64]:
+    """Return the rows of 16 letters that differ from the row before them; the first does."""
+    # Sources are in order, so each is read once; where they are not, all of them are.
+    halves = letters.view(np.uint64)
+    is_first = np.ones(len(letters), dtype=np.bool_)
+    is_first[1:] = (halves[1:, 0] != halves[:-1, 0]) | (halves[1:, 1] != halves[:-1, 1])
+    return np.flatnonzero(is_first)
 
 
 def _places(ranked: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> NDArray[np.int32]:
@@ -110,12 +126,7 @@ def _places(ranked: NDArray[np.uint64], numbers: NDArray[np.uint64]) -> NDArray[
 
 def _hexadecimal(letters: NDArray[np.uint8]) -> NDArray[np.uint64] | None:
     """Return the numbers that rows of 16 letters are; None if some are no digits of the service."""
-    text = letters.tobytes()
-    try:
-        numbers = binascii.unhexlify(text)
-    except binascii.Error:
+    octets = _OCTET[letters.view(np.uint16)]
+    if octets.max(initial=0) == _NO_OCTET:
         return None
-    # Capitals are digits to others.
-    if binascii.hexlify(numbers) != text:
-        return None
-    return np.frombuffer(numbers, dtype=">u8").astype(np.uint64)
+    return octets.astype(np.uint8).view(">u8").ravel().astype(np.uint64)
