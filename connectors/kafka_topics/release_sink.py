@@ -132,27 +132,28 @@ class KafkaReleaseSink:
     def _ended_by(self, error: Exception) -> ConnectorError:
         """Drop the producer; return what its error means."""
         op, topic, settings = "publish release", self._topic, self._settings
-        fencing = self._fencing(error)
-        if fencing is None:
+        cause = self._cause(error)
+        if not isinstance(cause, _FENCED):
             self._give_up()
-            return client.translate(error, op, topic, settings, at_work=True)
+            return client.translate(cause, op, topic, settings, at_work=True)
         by_ourselves = self._doubtful
         self._drop()
         # Or this process stood still until the broker aborted its transaction.
         if by_ourselves or time.monotonic() - self._began_s > TRANSACTION_TIMEOUT_S:
-            return client.translate(fencing, op, topic, settings)
+            return client.translate(cause, op, topic, settings)
         self._fenced = True
         return bundles.fenced(topic)
 
-    def _fencing(self, error: Exception) -> Exception | None:
-        """Return the error by which the broker fenced us off, None if it did not.
+    def _cause(self, error: Exception) -> Exception:
+        """Return what the broker refused, if it did; else the error as it is.
 
-        One call meets it. To every later one kafka-python says that the producer cannot go on, and
-        no more: taking over then would fence off the instance that took over from us.
+        One call meets a refusal. To every later one kafka-python says that the producer cannot go
+        on, and no more: after a fencing, taking over then would fence off the instance that took
+        over from us.
         """
         manager = getattr(self._producer, "_transaction_manager", None)
-        causes = error, getattr(manager, "last_error", None)
-        return next((cause for cause in causes if isinstance(cause, _FENCED)), None)
+        refusal: Exception | None = getattr(manager, "last_error", None)
+        return error if refusal is None or isinstance(error, _FENCED) else refusal
 
     def withdraw(self, release_id: str, marker: bytes) -> None:
         """Append a record that withdraws a release, by a producer that fences nobody off."""

@@ -463,10 +463,20 @@ def test_an_open_transaction_of_another_producer(
     sink.close()
 
 
+@pytest.mark.parametrize("flush_bytes", [1, sink_module.FLUSH_BYTES])
 def test_nominal_times_of_any_age(
-    cluster: Cluster, world: KafkaReleaseWorld, tmp_path: Path
+    cluster: Cluster,
+    world: KafkaReleaseWorld,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    flush_bytes: int,
 ) -> None:
-    """Releases may carry old and future times; a topic that refuses them is named."""
+    """Releases may carry old and future times; a topic that refuses them is named.
+
+    Also where the refusal is known before the last record is sent: that call says no more than
+    that the producer cannot go on.
+    """
+    monkeypatch.setattr(sink_module, "FLUSH_BYTES", flush_bytes)
     sink = world.sink()
     sink.open()
     times = [0, 946_684_800_000, 4_102_444_800_000]
