@@ -67,7 +67,7 @@ check: lint typecheck test ## all that must pass before a change goes in
 bench: $(STAMP) ## run the benchmarks; NAME=ingest selects one
 	$(RUN) -m lab.benchmarks $(NAME)
 
-bench-all: $(STAMP) java ## benchmarks of a review, half an hour, beside earlier revisions: docs/benchmarks.md
+bench-all: $(STAMP) java ## benchmarks of a review, six minutes, beside earlier revisions: docs/benchmarks.md
 	$(RUN) -m lab.benchmarks.by_revision
 
 paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper, FULL=1 for its sizes; goes on
@@ -75,7 +75,7 @@ paper: $(STAMP) ## run the paper's evaluation again: DATA=folder, OUT=var/paper,
 
 peers: $(STAMP) ## our releases beside k-degree, TmF and PrivGraph, by PGB's queries: DATA=folder, OUT=var/paper
 	mkdir -p $(OUT)
-	$(RUN) -m lab.evaluation.peers --data $(DATA) --out $(OUT)/peers.jsonl
+	$(RUN) -m lab.evaluation.peers $(if $(DATA),--data $(DATA)) --out $(OUT)/peers.jsonl
 
 trials: $(STAMP) ## run real feeds through the service: DATA=folder, KAFKA=host:port, KILLS=25
 	$(RUN) -m lab.trials.end_to_end $(DATA) $(if $(KAFKA),--kafka $(KAFKA)) --kills $(KILLS)

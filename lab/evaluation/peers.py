@@ -30,11 +30,11 @@ from numpy.typing import NDArray
 from scipy.spatial import cKDTree
 
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
-from ktsafe.datasets import FeedRates, SocialNetwork
 from ktsafe.graph import edge_keys
 from ktsafe.stream.evaluation.worth import without_attributes
 from ktsafe.verify import verify_graph
 from lab.benchmarks.bench_anonymize import from_folder
+from lab.benchmarks.sequences.growing_feeds import demo_network
 from lab.evaluation.downstream import label_accuracy, tie_auc
 from lab.evaluation.peer_mechanisms import k_degree, priv_graph, top_m_filter
 from lab.evaluation.pgb_queries import QUERIES, answers, errors
@@ -253,9 +253,8 @@ def main() -> int:
 
 
 def _demo() -> AttributedGraph:
-    network = SocialNetwork(np.random.default_rng(1))
-    network.grow(2_000, FeedRates(departures=0))
-    return without_attributes(network.graph()[0], ["region"])  # as the demo publishes it
+    graph, _ = demo_network(2_000, seed=0).graph()
+    return without_attributes(graph, ["region"])  # as the demo publishes it
 
 
 def table(name: str, rows: list[dict[str, Any]]) -> str:

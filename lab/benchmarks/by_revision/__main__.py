@@ -56,9 +56,7 @@ def main() -> int:
             print(f"{name} failed, or had no time left", file=sys.stderr)
             lacking += 1
             continue
-        share = 2 * found.core_s / (before.core_s + after.core_s)
-        of_reference = 2 / (before.core_s + after.core_s)
-        share = round(found.core_s * of_reference, 3)
+        share = round(2 * found.core_s / (before.core_s + after.core_s), 3)
         rows.append(
             Row(date, at, name, found.core_s, share, found.peak_mib, found.figure, found.hash)
         )

@@ -2,43 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
-from types import MappingProxyType
-from typing import Final
 
 from matplotlib import pyplot as plt
 
 from lab.benchmarks.by_revision.rows import Row
+from lab.benchmarks.by_revision.running import BENCHMARKS
 from lab.evaluation.paper_plots import saved
-
-WHAT: Final[Mapping[str, tuple[str, str]]] = MappingProxyType(
-    {
-        "release": (
-            "`ktsafe anonymize` of 100,000 people and 1,000,000 ties with its defaults, one thread",
-            "core seconds of `ktsafe verify`",
-        ),
-        "demo": ("`ktsafe demo`, kernels compiled", "releases"),
-        "peers": (
-            "The demo's network by us, k-degree, PrivGraph and TmF; core seconds are ours",
-            "F1 of our ties",
-        ),
-        "start-up": ("Import of 1,000,000 people and 5,000,000 ties, and two starts", ""),
-        "single": ("A release of 10,000 people and 100,000 ties, twice", ""),
-        "sequence": ("20 releases of cora", ""),
-        "ingest": (
-            "300,000 records from a real broker",
-            "bare poll of kafka-python over ingest, both in core seconds",
-        ),
-        "verify": ("The strict verifier on eight graphs", ""),
-        "large": ("100,000 people and 1,000,000 ties from import to second release", ""),
-    }
-)
-"""What each benchmark does, and what its own figure is."""
 
 _HEAD = """# Benchmarks by revision
 
-`make bench-all` takes half an hour, adds a row for each benchmark to [the table](evaluation/benchmarks.csv), and writes this page. `python -m lab.benchmarks.by_revision --at 41a828f` does the same for the program of another revision, with those benchmarks that use commands alone.
+`make bench-all` takes some six minutes on two cores, adds a row for each benchmark to [the table](evaluation/benchmarks.csv), and writes this page. `python -m lab.benchmarks.by_revision --at 41a828f` does the same for the program of another revision, with those benchmarks that use commands alone.
 
 Core seconds depend on the machine and on what else it does. So each benchmark has a *share*: its core seconds over those of a loop that never changes, run before and after it. Shares compare between machines, roughly: beside other work they differ by a tenth or two. A hash is that of all that came out; where it is another one, the results are, too.
 
@@ -56,11 +31,9 @@ def lines(rows: Sequence[Row]) -> Iterator[str]:
     """Yield the page: a table for each benchmark, a line for each revision."""
     yield _HEAD.rstrip("\n")
     for name in dict.fromkeys(row.benchmark for row in rows):
-        what, figure = WHAT.get(name, ("", ""))
-        yield f"\n## {name}\n"
-        if what:
-            yield f"{what}.\n"
-        yield f"| revision | day | core seconds | share | over the first | MiB | {figure} | hash |"
+        of = BENCHMARKS[name]
+        yield f"\n## {name}\n\n{of.what}.\n"
+        yield f"| revision | day | core seconds | share | over the first | MiB | {of.told} | hash |"
         yield "|---|---|---|---|---|---|---|---|"
         own = [row for row in rows if row.benchmark == name]
         for row in own:

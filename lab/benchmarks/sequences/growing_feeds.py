@@ -19,10 +19,16 @@ from tests.feeds import Event, Slot, slots_of, time_us
 DEMO_SCHEMA = Schema(("gender", "age_band"), "health", frozenset({"cancer", "depression", "hiv"}))
 
 
-def demo_slots(people: int, seed: int) -> list[Slot]:
-    """Return the network of `ktsafe demo` as it is at first, and after each month of a year."""
+def demo_network(people: int, seed: int) -> SocialNetwork:
+    """Return the network of `ktsafe demo` as it is at first."""
     network = SocialNetwork(np.random.default_rng(seed + 1))
     network.grow(people, FeedRates(departures=0))
+    return network
+
+
+def demo_slots(people: int, seed: int) -> list[Slot]:
+    """Return the network of `ktsafe demo` as it is at first, and after each month of a year."""
+    network = demo_network(people, seed)
     graph, ids = network.graph()
     begin = {"time": "1970-01-01T00:00:00+00:00"}
     first: list[Event] = [

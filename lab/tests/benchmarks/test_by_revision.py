@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from lab.benchmarks.by_revision.page import WHAT, lines, write_page
+from lab.benchmarks.by_revision.page import lines, write_page
 from lab.benchmarks.by_revision.rows import Row, compared, kept, read, write
-from lab.benchmarks.by_revision.running import BENCHMARKS, Benchmark, run
+from lab.benchmarks.by_revision.running import Benchmark, run
 
 DOCS = Path(__file__).parents[3] / "docs"
 
@@ -18,7 +18,7 @@ def test_a_benchmark_is_measured_with_its_children() -> None:
     work = "x = bytearray(200 << 20); sum(range(3_000_000))"
     child = f"import subprocess, sys; subprocess.run([sys.executable, '-c', '{work}'], check=True)"
     found = [
-        run(Benchmark(("-c", f"{child}; print('{text}')"), "ratio ([0-9.]+)"), 60.0)
+        run(Benchmark(("-c", f"{child}; print('{text}')"), figure="ratio ([0-9.]+)"), 60.0)
         for text in ("ratio 0.75 0123456789ab bbbbbbbbb00", "bbbbbbbbb00 ratio 0.75 0123456789ab")
     ]
     assert None not in found
@@ -31,7 +31,9 @@ def test_a_benchmark_is_measured_with_its_children() -> None:
 
 def test_what_is_prepared_does_not_count() -> None:
     """Core seconds and a figure are those that a benchmark prints, if it prints them."""
-    asked = Benchmark(("-c", "print('core 1.25 of 7')"), "of ([0-9]+)", "core ([0-9.]+)")
+    asked = Benchmark(
+        ("-c", "print('core 1.25 of 7')"), figure="of ([0-9]+)", core_s="core ([0-9.]+)"
+    )
     found = run(asked, 60.0)
     assert found is not None
     assert (found.core_s, found.figure) == (1.25, "7")
@@ -39,7 +41,7 @@ def test_what_is_prepared_does_not_count() -> None:
 
 def test_a_program_is_named_to_the_benchmark() -> None:
     """It comes after the benchmark's own arguments."""
-    printing = Benchmark(("-c", "import sys; print('got', sys.argv[-1])"), "got (.+)")
+    printing = Benchmark(("-c", "import sys; print('got', sys.argv[-1])"), figure="got (.+)")
     found = run(printing, 60.0, Path("of/another"))
     assert found is not None
     assert found.figure == "of/another"
@@ -83,7 +85,6 @@ def test_the_page_is_that_of_the_table(tmp_path: Path) -> None:
     write_page(tmp_path / "page.md", tmp_path / "page.svg", rows)
     assert (tmp_path / "page.md").read_text() == (DOCS / "benchmarks.md").read_text()
     assert "</svg>" in (tmp_path / "page.svg").read_text()
-    assert set(WHAT) == set(BENCHMARKS)
     later = OLD._replace(revision="b2", share=7.5)
     assert "| b2 | 2026-01-01 | 10.0 | 7.50 | 1.50 | 300 | .5 | h1 |" in "\n".join(
         lines([OLD, later])

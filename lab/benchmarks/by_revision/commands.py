@@ -1,13 +1,13 @@
 """What the commands take that a first user types, by this revision's program or an older one's.
 
-    python -m lab.benchmarks.bench_commands [--of release] [--program FILE]
+    python -m lab.benchmarks.by_revision.commands [--of release] [--program FILE]
         [--people 100000] [--ties 1000000]
 
 `--of release`: a uniform network of ten quasi-identifier tuples is written as CSV, then `ktsafe
-anonymize` with one thread and its defaults, and `ktsafe verify` of what it made. `--of demo`:
-`ktsafe demo`, thirteen releases. Each is done in small first, so that kernels are compiled; only
-what follows counts. Prints core seconds of all processes, and a hash of the edges of the release
-or how many releases there are: those of the demo are drawn anew each time.
+anonymize` with one thread and its defaults, whose JSON tells F1 of its ties, and `ktsafe verify`
+of what it made. `--of demo`: `ktsafe demo`, thirteen releases. Each is done in small first, so that
+kernels are compiled; only what follows counts. Prints core seconds of all processes, and a hash of
+the edges of the release or how many releases there are: those of the demo are drawn anew each time.
 
 The options are those of 41a828f, so `--program` may be of any revision since then.
 """
@@ -68,18 +68,17 @@ def _release(program: Path, room: Path, people: int, ties: int) -> dict[str, flo
             "audit": there / "audit",
         }
         options = [f"--{option}={place}" for option, place in places.items()]
-        asked = (f"--seed={SEED}", "--workers=1")
-        found = {
-            "core_s": _core_s(program, "anonymize", *options, *asked),
-            "verify_core_s": _core_s(program, "verify", str(made)),
-            "hash": _hash(made),
-        }
+        asked = (f"--seed={SEED}", "--workers=1", "--json")
+        core_s, printed = _core_s(program, "anonymize", *options, *asked)
+        f1 = json.loads(printed)["figures"]["usefulness"]["edges"]["f1"]
+        verify_core_s, _ = _core_s(program, "verify", str(made))
+        found = {"core_s": core_s, "told": f"{f1:.3f}; {verify_core_s}", "hash": _hash(made)}
     return found
 
 
 def _demo(program: Path, room: Path) -> dict[str, float | str]:
     _core_s(program, "demo", f"--dir={room / 'small'}", "--people=300", "--days=40", "--port=0")
-    core_s = _core_s(program, "demo", f"--dir={room / 'demo'}", "--port=0")
+    core_s, _ = _core_s(program, "demo", f"--dir={room / 'demo'}", "--port=0")
     manifests = list((room / "demo" / "releases").glob("*/manifest.json"))
     return {"core_s": core_s, "releases": len(manifests)}
 
@@ -108,12 +107,13 @@ def _write(folder: Path, graph: AttributedGraph) -> None:
     )
 
 
-def _core_s(program: Path, *arguments: str) -> float:
-    """Run a command and return the core seconds of its processes."""
+def _core_s(program: Path, *arguments: str) -> tuple[float, bytes]:
+    """Run a command; return the core seconds of its processes, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([program, *arguments], check=True, stdout=subprocess.DEVNULL)
+    done = subprocess.run([program, *arguments], check=True, stdout=subprocess.PIPE)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    return round(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime, 2)
+    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return round(used, 2), done.stdout
 
 
 def _hash(release: Path) -> str:
