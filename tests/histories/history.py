@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 from unittest import mock
 
 from ktsafe.connectors.base import MANIFEST
@@ -40,6 +40,15 @@ from tests.memory_store import MemoryDisk
 from tests.stream.service.simulation import World
 
 SEQUENCE: Final = SequenceOptions(sybil_margin=0, effort="fast", births="pad")
+
+
+class Backup(NamedTuple):
+    """A copy of a state, and whose erasure had been asked for or was done when it was taken."""
+
+    disk: MemoryDisk
+    folder: Path
+    erased: frozenset[str]
+    asked: frozenset[str]
 
 
 class History(Observer):
@@ -96,7 +105,7 @@ class History(Observer):
         self.erased: dict[str, int] = {}
         """Whose erasure is known to be complete."""
         self.in_flight: list[Callable[[], None]] = []
-        self.backup: tuple[MemoryDisk, Path, set[str], set[str]] | None = None
+        self.backup: Backup | None = None
         self.observer: Observer = self
         self.last_error: Exception | None = None
         self.last_withheld = False
@@ -202,7 +211,8 @@ class History(Observer):
             source = process.world.folder / part
             if source.is_dir():
                 shutil.copytree(source, place / part)
-        self.backup = process.disk.copy(), place, set(self.erased), set(self.asked)
+        disk = process.disk.copy()
+        self.backup = Backup(disk, place, frozenset(self.erased), frozenset(self.asked))
 
     # The course of it
 
@@ -268,22 +278,22 @@ class History(Observer):
     def _restore(self, process: Process) -> None:
         """Lose the state, and put the last backup in its place."""
         assert self.backup is not None
-        disk, place, erased, asked = self.backup
-        process.disk = disk.copy()
+        backup = self.backup
+        process.disk = backup.disk.copy()
         self.counts["restores"] += 1
         for part in ("audit", "staging"):
             target = process.world.folder / part
             shutil.rmtree(target, ignore_errors=True)
-            if (place / part).is_dir():
-                shutil.copytree(place / part, target)
+            if (backup.folder / part).is_dir():
+                shutil.copytree(backup.folder / part, target)
         # What is in flight was of the state that is lost: it lands now.
         while self.in_flight:
             self.in_flight.pop(0)()
         # What neither a release nor the backup tells of, the operator repeats. The backup may be of
         # a state in which an erasure had begun.
         told = len(self.landings)
-        self.erased = {p: at for p, at in self.erased.items() if at < told or p in erased}
-        self.asked = {p: at for p, at in self.asked.items() if at < told or p in asked}
+        self.erased = {p: at for p, at in self.erased.items() if at < told or p in backup.erased}
+        self.asked = {p: at for p, at in self.asked.items() if at < told or p in backup.asked}
 
     def _delete_last(self, _process: Process) -> None:
         """Lose the last release at the sink; the service sends it again."""
@@ -365,11 +375,10 @@ class History(Observer):
 
     def _copy_starts(self) -> None:
         assert self.backup is not None
-        disk, place, _, _ = self.backup
         world = self._like_first("second")
-        if place.is_dir():
-            shutil.copytree(place, world.folder)
-        second = Process(self, world, disk.copy())
+        if self.backup.folder.is_dir():
+            shutil.copytree(self.backup.folder, world.folder)
+        second = Process(self, world, self.backup.disk.copy())
         self.processes.append(second)
         self._begins(second)
         self.counts["copies"] += 1
