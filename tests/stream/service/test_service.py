@@ -16,13 +16,9 @@ from ktsafe.stream.maintenance.disclosures import Disclosure, note
 from ktsafe.stream.observer import Observer
 from ktsafe.stream.release import fresh, publish
 from ktsafe.stream.release.publish import Publisher
-from ktsafe.stream.release.wall_clock import SETTLE_S
-from ktsafe.stream.service.loop import Clock
-from tests.memory_connectors import Crash, MemorySource, unavailable
+from tests.memory_connectors import Crash, unavailable
 from tests.stream.service.simulation import (
     SCHEMA,
-    SLOT_US,
-    Inline,
     Tripwire,
     World,
     disk_store,
@@ -391,145 +387,6 @@ def test_a_silent_partition_does_not_hold_a_slot_up(tmp_path):
         stopping=lambda: next(rounds, None) is None,
     )
     assert [t // 1000 for t, _ in world.releases.releases.values()] == [10, 20, 40]
-
-
-class _Waiting(MemorySource):
-    """A source that waits for records as long as it may, and counts the seconds."""
-
-    def __init__(self, world):
-        super().__init__(world.log)
-        self._world = world
-        self.waited_s = 0.0
-
-    def poll(self, timeout_s, records_max):
-        records = super().poll(timeout_s, records_max)
-        if not records:
-            self.waited_s += timeout_s
-            self._world.now_s += timeout_s
-        return records
-
-
-class _TakesASecond(Inline):
-    """Has every task take a second, by the clock of the world."""
-
-    def __init__(self, world):
-        self._world = world
-
-    def submit(self, task):
-        future, at_s = super().submit(task), self._world.now_s + 1.0
-        done = future.done
-        future.done = lambda: self._world.now_s >= at_s and done()
-        return future
-
-
-def test_a_release_is_noticed_as_soon_as_it_is_made(tmp_path):
-    """While the feed waits at its cut or has ended nobody waits in the source: nothing comes."""
-    world = World(tmp_path, PARTITIONS)
-    source = _Waiting(world)
-    world.open_source = lambda: source
-    world.run(executor=_TakesASecond(world))
-    n = len(world.releases.releases)
-    assert n > 2
-    assert source.waited_s == 0
-    # One second to build and one to publish; by the clock, which goes on by 1 ms when asked.
-    assert 2 * n <= world.now_s < 2.2 * n
-
-
-def test_a_feed_that_may_give_more_is_waited_for(tmp_path):
-    """Without drain, a service that has nothing to do waits in its source, not in a busy loop."""
-    world = World(tmp_path, PARTITIONS)
-    source = _Waiting(world)
-    world.open_source = lambda: source
-    rounds = iter(range(100))
-    world.run(loop={"drain": False}, stopping=lambda: next(rounds, None) is None)
-    assert len(world.releases.releases) > 1
-    assert source.waited_s > 10
-
-
-def test_wall_clock_slots_cut_wherever_ingest_is(tmp_path):
-    """By the wall clock a slot needs no event, and an unchanged graph no release."""
-    world = World(tmp_path, PARTITIONS)
-    world.now_s = 1_000.5  # between two slots
-    rounds = iter(range(60))
-
-    def stopping():
-        world.now_s += 1.0
-        return next(rounds, None) is None
-
-    world.run(loop={"drain": False, "clock": Clock.WALL}, stopping=stopping)
-    assert len(world.releases.releases) == 1
-    ((time_ms, _),) = world.releases.releases.values()
-    assert time_ms % (SLOT_US // 1000) == 0
-    assert world.graph() == known()
-
-
-DAY_S = 86_400.0
-
-
-def by_wall_clock(world, ahead):
-    """Run a service, a second per round; `ahead` gives by round how far its wall clock is ahead.
-
-    Each round something happens, so that each slot has a release.
-    """
-    begin = world.now_s
-    names = iter(range(1_000_000))
-
-    def stopping():
-        world.now_s += 1.0
-        n = int(world.now_s - begin)
-        world.extend(0, [event("vertex.upsert", 45, f"n{next(names)}", gender="f")])
-        found = ahead(n)
-        world.wall_ahead_s = found or 0.0
-        return found is None
-
-    world.run(loop={"drain": False, "clock": Clock.WALL}, stopping=stopping)
-    return [time_ms / 1000 for time_ms, _ in world.releases.releases.values()]
-
-
-def test_a_clock_that_jumps_ahead_is_not_believed(tmp_path, caplog):
-    """A day ahead for 22 s: no release of tomorrow, a word of it, and the next slots as ever."""
-    world = World(tmp_path, [FIRST])
-    world.now_s = begin = 1_000_000.5
-    jump = lambda n: None if n > 120 else DAY_S if 40 <= n < 62 else 0.0  # noqa: E731
-    slots = by_wall_clock(world, jump)
-    assert max(slots) < begin + 130
-    assert len([slot for slot in slots if slot > begin + 62]) >= 4
-    assert slots == sorted(set(slots))
-    assert "jumped ahead" in caplog.text
-    assert "believed again" in caplog.text
-
-
-def test_a_clock_that_keeps_its_new_time_is_believed(tmp_path, caplog):
-    """A machine that stood still, or a clock set right at last: an hour later releases go on."""
-    world = World(tmp_path, [FIRST])
-    world.now_s = begin = 1_000_000.5
-    late = SETTLE_S - 30.0
-
-    def ahead(n):
-        if n == 20:
-            world.now_s += late  # an hour, almost, without a round
-        return None if n > late + 100 else DAY_S if n >= 10 else 0.0
-
-    slots = by_wall_clock(world, ahead)
-    future = [slot for slot in slots if slot > begin + DAY_S]
-    assert min(future) >= begin + DAY_S + SETTLE_S
-    assert len(future) >= 3
-    assert "believed again" in caplog.text
-
-
-def test_a_last_release_ahead_of_the_clock_is_told_of(tmp_path, caplog):
-    """A clock that was wrong from the start and is set right: said once, and at every start."""
-    world = World(tmp_path, [FIRST])
-    world.now_s, world.wall_ahead_s = 1_000_000.5, DAY_S
-    by_wall_clock(world, lambda n: None if n > 30 else DAY_S)
-    world.wall_ahead_s = 0.0
-    n_releases = len(world.releases.releases)
-    for _ in range(2):
-        caplog.clear()
-        by_wall_clock(world, lambda n: None if n > 30 else 0.0)
-        assert caplog.text.count("dated ahead of the wall clock") == 1
-    # The cut that was pending at the stop is of tomorrow too; nothing else came.
-    assert len(world.releases.releases) <= n_releases + 1
 
 
 def test_an_empty_feed_publishes_nothing(tmp_path):

@@ -1,0 +1,58 @@
+"""What the service waits for: records while some may come, a release as soon as it is made."""
+
+from tests.memory_connectors import MemorySource
+from tests.stream.service.simulation import Inline, World
+from tests.stream.service.simulation_feed import PARTITIONS
+
+
+class _Waiting(MemorySource):
+    """A source that waits for records as long as it may, and counts the seconds."""
+
+    def __init__(self, world):
+        super().__init__(world.log)
+        self._world = world
+        self.waited_s = 0.0
+
+    def poll(self, timeout_s, records_max):
+        records = super().poll(timeout_s, records_max)
+        if not records:
+            self.waited_s += timeout_s
+            self._world.now_s += timeout_s
+        return records
+
+
+class _TakesASecond(Inline):
+    """Has every task take a second, by the clock of the world."""
+
+    def __init__(self, world):
+        self._world = world
+
+    def submit(self, task):
+        future, at_s = super().submit(task), self._world.now_s + 1.0
+        done = future.done
+        future.done = lambda: self._world.now_s >= at_s and done()
+        return future
+
+
+def test_a_release_is_noticed_as_soon_as_it_is_made(tmp_path):
+    """While the feed waits at its cut or has ended nobody waits in the source: nothing comes."""
+    world = World(tmp_path, PARTITIONS)
+    source = _Waiting(world)
+    world.open_source = lambda: source
+    world.run(executor=_TakesASecond(world))
+    n = len(world.releases.releases)
+    assert n > 2
+    assert source.waited_s == 0
+    # One second to build and one to publish; by the clock, which goes on by 1 ms when asked.
+    assert 2 * n <= world.now_s < 2.2 * n
+
+
+def test_a_feed_that_may_give_more_is_waited_for(tmp_path):
+    """Without drain, a service that has nothing to do waits in its source, not in a busy loop."""
+    world = World(tmp_path, PARTITIONS)
+    source = _Waiting(world)
+    world.open_source = lambda: source
+    rounds = iter(range(100))
+    world.run(loop={"drain": False}, stopping=lambda: next(rounds, None) is None)
+    assert len(world.releases.releases) > 1
+    assert source.waited_s > 10
