@@ -92,6 +92,6 @@ def _pairs_of(classes: NDArray[np.int64], edges: NDArray[np.int64]) -> NDArray[n
     narrow = classes.astype(np.int32)
     first, second = narrow[edges[:, 0]], narrow[edges[:, 1]]
     low, high = np.minimum(first, second), np.maximum(first, second)
-    n_classes = np.int64(classes.max(initial=0)) + 1
-    numbers: NDArray[np.int64] = low * n_classes + high
+    n_classes = int(classes.max(initial=0)) + 1
+    numbers: NDArray[np.int64] = np.multiply(low, n_classes, dtype=np.int64) + high
     return numbers
