@@ -216,20 +216,29 @@ class Market:
         self.price = np.full(len(pairs), math.log(FIRST_PRICE))
         self.edges, self.shown = np.zeros((2, len(pairs)))
         self.plans: list[list[HastyPlan]] = [[] for _ in pairs]
+        self._price_max = np.array([pair.price_max() for pair in pairs])
         self._planned_at = np.full(len(pairs), -np.inf)
 
     def plan(self) -> None:
         """Plan the pairs whose prices have moved."""
         self.price = np.clip(self.price, math.log(PRICE_MIN), math.log(PRICE_MAX))
-        moved = np.flatnonzero(np.abs(self.price - self._planned_at) > MOVED).tolist()
+        has_moved = np.abs(self.price - self._planned_at) > MOVED
+        can_pay = np.exp(self.price) < self._price_max
+        for i in np.flatnonzero(has_moved & ~can_pay).tolist():
+            self._note(i, 0, 0, None)
+        moved = np.flatnonzero(has_moved & can_pay).tolist()
         at_price = [
             dataclasses.replace(self.pairs[i], price=math.exp(self.price[i])) for i in moved
         ]
         found = self._run(shown_in_haste, at_price, self._ties[moved].tolist())
         for i, (n_edges, n_shown, where) in zip(moved, found, strict=True):
-            self.edges[i], self.shown[i] = n_edges, n_shown
-            self.plans[i].append(HastyPlan(self.price[i], n_edges, n_shown, where))
-        self._planned_at[moved] = self.price[moved]
+            self._note(i, n_edges, n_shown, where)
+
+    def _note(self, i: int, n_edges: int, n_shown: int, found: Searched | None) -> None:
+        """Note what a pair shows at its price."""
+        self.edges[i], self.shown[i] = n_edges, n_shown
+        self.plans[i].append(HastyPlan(self.price[i], n_edges, n_shown, found))
+        self._planned_at[i] = self.price[i]
 
     def found(self, i: int) -> Searched | None:
         """Return what the search for a pair found at its price, None if there was none at it."""

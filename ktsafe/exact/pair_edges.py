@@ -141,14 +141,26 @@ def pairs_between(
     n_classes = int(classes.max()) + 1
     key = classes[ties[:, 0]].astype(np.int64) * n_classes + classes[ties[:, 1]]
     order = np.argsort(key, kind="stable")
-    of_class = np.split(
-        np.arange(len(cohorts.sizes), dtype=np.int32),
-        np.cumsum(np.bincount(cohorts.class_of, minlength=n_classes))[:-1],
-    )
+    of_class = _by_class(cohorts.class_of, n_classes)
+    vertices = _by_class(classes, n_classes)
     for part in np.split(ties[order], np.flatnonzero(np.diff(key[order])) + 1):
         a, b = classes[part[0]]
-        gain = np.full(len(part), 2.0)
-        yield Pair(cohorts.of_vertex, cohorts.sizes, of_class[a], of_class[b], part, gain)
+        yield Pair(
+            cohorts.of_vertex,
+            cohorts.sizes,
+            of_class[a],
+            of_class[b],
+            vertices[a],
+            vertices[b],
+            part,
+            np.full(len(part), 2.0),
+        )
+
+
+def _by_class(classes: NDArray[np.integer], n_classes: int) -> list[NDArray[np.int32]]:
+    """Return what is of each class, ascending."""
+    order = np.argsort(classes, kind="stable").astype(np.int32)
+    return np.split(order, np.cumsum(np.bincount(classes, minlength=n_classes))[:-1])
 
 
 def _worth(pair: Pair, edges: NDArray[np.int32]) -> float:

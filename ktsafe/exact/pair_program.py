@@ -98,6 +98,8 @@ class Pair:
         int64, shape (cohorts,): members of every cohort of the graph.
     a, b:
         int32: the cohorts of the two classes; the same object if it is one class.
+    in_a, in_b:
+        int32, ascending: the vertices of the two classes.
     edges:
         int32, shape (m, 2): candidates, the first end in a, the second in b.
     gain:
@@ -116,12 +118,36 @@ class Pair:
     sizes: NDArray[np.int64]
     a: NDArray[np.int32]
     b: NDArray[np.int32]
+    in_a: NDArray[np.int32]
+    in_b: NDArray[np.int32]
     edges: NDArray[np.int32]
     gain: NDArray[np.float64]
     price: float = 1.0
     total: float | None = None
     slack: float = 0.0
     found: Searched | None = None
+
+    @classmethod
+    def in_order(
+        cls,
+        sizes: NDArray[np.int64],
+        n_first: int,
+        edges: NDArray[np.int32],
+        gain: NDArray[np.float64],
+        price: float = 1.0,
+    ) -> Pair:
+        """Return a pair that is the whole graph, its vertices in the order of their cohorts.
+
+        Parameters
+        ----------
+        n_first:
+            How many of the cohorts are of the first class; all of them if it is one class.
+        """
+        numbers, vertices = (np.arange(n, dtype=np.int32) for n in (len(sizes), sizes.sum()))
+        a, b = np.split(numbers, [n_first])
+        in_a, in_b = np.split(vertices, [sizes[:n_first].sum()])
+        cohort = np.repeat(numbers, sizes)
+        return cls(cohort, sizes, a, b if len(b) else a, in_a, in_b, edges, gain, price)
 
     @property
     def is_one(self) -> bool:
@@ -141,14 +167,22 @@ class Pair:
         return signs
 
     def members(self) -> NDArray[np.int32]:
-        """Return the vertices of the pair: those of a, ascending, then those of b."""
-        sides = (self.a,) if self.is_one else (self.a, self.b)
-        found = []
-        for side in sides:
-            is_there = np.zeros(len(self.sizes), dtype=np.bool_)
-            is_there[side] = True
-            found.append(np.flatnonzero(is_there[self.cohort]))
-        return np.concatenate(found).astype(np.int32)
+        """Return the vertices of the pair: those of a, then those of b."""
+        return self.in_a if self.is_one else np.concatenate((self.in_a, self.in_b))
+
+    def price_max(self) -> float:
+        """Return the price from which on nothing is shown: no edge can pay.
+
+        Each edge has an end on either side. A neighbour for each member of a cohort gains at most
+        what the members with a candidate do, a second one no more: on some side nothing pays.
+        """
+        vertices, cohorts = self.members(), self.cohorts
+        has_any = np.zeros(len(self.cohort), dtype=np.bool_)
+        has_any[self.edges] = True
+        able = np.bincount(self.cohort[vertices], has_any[vertices], len(self.sizes))[cohorts]
+        share = able / self.sizes[cohorts]
+        sides = (share,) if self.is_one else np.split(share, [len(self.a)])
+        return float(self.gain.max(initial=0.0) * min(side.max(initial=0.0) for side in sides))
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -188,7 +222,7 @@ def solve(
     effort:
         How many are (`TRIALS`).
     """
-    if not len(pair.edges):
+    if not len(pair.edges) or (pair.total is None and pair.price >= pair.price_max()):
         return cleared(pair)
     matching = _matching_state(pair)
     if effort == "fast" and pair.found is not None:
@@ -256,7 +290,10 @@ def _plan(
     weight = pair.signs * pair.sizes[pair.cohorts]
     trials = min(TRIALS[effort] * len(weight), TRIALS_MAX[effort])
     keeps_total = pair.total is not None
-    core.double_steps(matching, weight, pair.is_one, keeps_total, trials, PARTNERS, rng, NODES_MAX)
+    if trials:
+        core.double_steps(
+            matching, weight, pair.is_one, keeps_total, trials, PARTNERS, rng, NODES_MAX
+        )
     core.show_all(matching, _order(matching), NODES_MAX)
     value = float(matching.value[0])
     if value <= 0 and not keeps_total:

@@ -152,10 +152,7 @@ class PairOfClasses:
 
     def program(self, edges: Edges, gain: NDArray[np.float64], price: float) -> Pair:
         """Return the program that shows some of the given candidates."""
-        first = np.arange(self.n_first, dtype=np.int32)
-        other = np.arange(self.n_first, len(self.sizes), dtype=np.int32)
-        is_one = self.n_first == len(self.sizes)
-        return Pair(self.cohort, self.sizes, first, first if is_one else other, edges, gain, price)
+        return Pair.in_order(self.sizes, self.n_first, edges, gain, price)
 
     def degrees(self) -> NDArray[np.int64]:
         """Return how many shown edges each member of each cohort has: int64, shape (cohorts,)."""

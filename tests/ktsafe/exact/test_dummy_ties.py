@@ -20,10 +20,8 @@ FIRST = 3
 def pair_of(ties: set[tuple[int, int]], n_a: int, n_b: int) -> Pair:
     """Return a pair of classes with so many cohorts; one class if n_b is 0."""
     sizes = np.array([FIRST] + [SIZE] * (n_a + n_b - 1))
-    cohort = np.repeat(np.arange(n_a + n_b, dtype=np.int32), sizes)
-    a, b = np.arange(n_a, dtype=np.int32), np.arange(n_a, n_a + n_b, dtype=np.int32)
     edges = np.array(sorted(ties), dtype=np.int32).reshape(-1, 2)
-    return Pair(cohort, sizes, a, b if n_b else a, edges, np.ones(len(edges)))
+    return Pair.in_order(sizes, n_a, edges, np.ones(len(edges)))
 
 
 def drawn(pair: Pair, inserted: list[int], seed: int, *, share: float = 1.0) -> DummyTies:

@@ -30,17 +30,14 @@ def pairs(draw, *, is_one, sizes_a=(2, 2), sizes_b=(2, 2), gains=(2.0,), price=1
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     share = draw(st.sampled_from([0.2, 0.4, 0.6]))
     sizes = np.array(sizes_a if is_one else sizes_a + sizes_b)
-    cohort = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    n, n_a = len(cohort), sum(sizes_a)
+    n, n_a = sizes.sum(), sum(sizes_a)
     all_ = (
         itertools.combinations(range(n), 2)
         if is_one
         else itertools.product(range(n_a), range(n_a, n))
     )
     edges = np.array([e for e in all_ if rng.random() < share], dtype=np.int32).reshape(-1, 2)
-    a = np.arange(len(sizes_a), dtype=np.int32)
-    b = a if is_one else np.arange(len(sizes_a), len(sizes), dtype=np.int32)
-    return Pair(cohort, sizes, a, b, edges, rng.choice(gains, len(edges)), price)
+    return Pair.in_order(sizes, len(sizes_a), edges, rng.choice(gains, len(edges)), price)
 
 
 def check(pair, plan):
@@ -105,13 +102,11 @@ def test_small_pairs_come_near_the_optimum():
     for seed in range(50):
         rng = np.random.default_rng(seed)
         sizes = np.array([2, 2, 2, 2])
-        cohort = np.repeat(np.arange(4, dtype=np.int32), sizes)
         edges = np.array(
             [e for e in itertools.product(range(4), range(4, 8)) if rng.random() < 0.6],
             dtype=np.int32,
         ).reshape(-1, 2)
-        a, b = np.array([0, 1], dtype=np.int32), np.array([2, 3], dtype=np.int32)
-        pair = Pair(cohort, sizes, a, b, edges, np.full(len(edges), 2.0))
+        pair = Pair.in_order(sizes, 2, edges, np.full(len(edges), 2.0))
         found += solve(pair, rng=rng, effort="thorough").value
         greatest += best_value(pair)
     assert found >= 0.97 * greatest
@@ -154,14 +149,34 @@ def test_a_plan_goes_on_where_haste_ended(pair, total, slack):
 def test_sizes_that_never_fit_are_cleared():
     """A pair whose sides can only balance far beyond its ties shows nothing."""
     sizes = np.array([31, 37])
-    cohort = np.repeat(np.arange(2, dtype=np.int32), sizes)
-    a, b = np.array([0], dtype=np.int32), np.array([1], dtype=np.int32)
     edges = np.column_stack((np.arange(31), np.arange(31, 62))).astype(np.int32)
-    pair = Pair(cohort, sizes, a, b, edges, np.full(31, 2.0))
+    pair = Pair.in_order(sizes, 1, edges, np.full(31, 2.0))
     plan = solve(pair, rng=np.random.default_rng(0))
     assert plan.value == 0
     assert not plan.shown.any()
     assert not cleared(pair).shown.any()
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    pairs(is_one=False, sizes_a=(1, 3), sizes_b=(2, 2), gains=(2.0, 2.6, 0.6))
+    | pairs(is_one=True, sizes_a=(2, 3), gains=(2.0, 2.6, 0.6))
+)
+def test_nothing_pays_from_the_greatest_price_on(pair):
+    """There the optimum is to show nothing: that is no heuristic."""
+    price_max = pair.price_max()
+    assert best_value(dataclasses.replace(pair, price=price_max)) == pytest.approx(0)
+    dear = dataclasses.replace(pair, price=price_max + 0.1)
+    assert not solve_in_haste(dear)[0].r.any()
+    assert not solve(dear, rng=np.random.default_rng(0)).r.any()
+
+
+def test_the_greatest_price_is_that_of_the_side_that_bears_less():
+    """All of one side have a candidate, two of four of the other side do: half of the gain."""
+    edges = np.array([[0, 2], [1, 3]], dtype=np.int32)
+    pair = Pair.in_order(np.array([2, 4]), 1, edges, np.array([1.5, 2.0]))
+    assert pair.price_max() == 1.0
+    assert Pair.in_order(np.array([2, 4]), 1, edges[:0], np.zeros(0)).price_max() == 0.0
 
 
 @settings(max_examples=60)

@@ -14,10 +14,7 @@ from tests.ktsafe.exact.graphs import as_set
 def pair_of(sizes_a, sizes_b):
     """Return a pair without candidates; one class if the second has no sizes."""
     sizes = np.array([*sizes_a, *sizes_b])
-    cohort = np.repeat(np.arange(len(sizes), dtype=np.int32), sizes)
-    a = np.arange(len(sizes_a), dtype=np.int32)
-    b = np.arange(len(sizes_a), len(sizes), dtype=np.int32) if len(sizes_b) else a
-    return Pair(cohort, sizes, a, b, np.zeros((0, 2), dtype=np.int32), np.zeros(0))
+    return Pair.in_order(sizes, len(sizes_a), np.zeros((0, 2), dtype=np.int32), np.zeros(0))
 
 
 def degrees_of(edges, n):
