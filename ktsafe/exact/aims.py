@@ -238,6 +238,9 @@ class Market:
         """Note what a pair shows at its price."""
         self.edges[i], self.shown[i] = n_edges, n_shown
         self.plans[i].append(HastyPlan(self.price[i], n_edges, n_shown, found))
+        if not n_edges:
+            # Nor at a higher price.
+            self._price_max[i] = min(self._price_max[i], math.exp(self.price[i]))
         self._planned_at[i] = self.price[i]
 
     def found(self, i: int) -> Searched | None:
