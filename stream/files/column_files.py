@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,7 +32,7 @@ def column_rows(
 
 
 def read_columns(
-    path: Path, header: Sequence[str], keys: Sequence[tuple[str, ...]], names: Sequence[str]
+    path: Path, header: Sequence[str], keys: Iterable[tuple[str, ...]], names: Sequence[str]
 ) -> dict[str, list[str]]:
     """Return the columns in a file, whose rows must be named as those of the table beside it.
 

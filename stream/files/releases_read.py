@@ -350,9 +350,9 @@ def read_release(folder: Path | str) -> Release:
         columns,
         edges,
         _statistics(folder, manifest, columns),
-        _insensitive(folder, manifest, COLUMNS, ["id"], [(name,) for name in ids]),
+        _insensitive(folder, manifest, COLUMNS, ["id"], zip(ids)),
         _insensitive(
-            folder, manifest, EDGE_COLUMNS, _EDGE_HEADER, [(ids[a], ids[b]) for a, b in pairs]
+            folder, manifest, EDGE_COLUMNS, _EDGE_HEADER, ((ids[a], ids[b]) for a, b in pairs)
         ),
     )
     _check_dark(folder, release)
@@ -402,7 +402,7 @@ def _check_simple(path: Path, edges: NDArray[np.int64], n_vertices: int) -> None
 
 
 def _insensitive(
-    folder: Path, manifest: Manifest, name: str, header: list[str], keys: list[tuple[str, ...]]
+    folder: Path, manifest: Manifest, name: str, header: list[str], keys: Iterable[tuple[str, ...]]
 ) -> dict[str, list[str]]:
     """Return insensitive columns; refuse files and columns that the manifest does not list."""
     schema = manifest.schema
