@@ -10,6 +10,8 @@ structural features" (KDD 2011); alignment by features as in Heimann et al., "RE
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -122,23 +124,25 @@ def _features(graph: AttributedGraph, tuples: NDArray[np.int64], size: int) -> N
     triangles = np.bincount(graph.edges[:, 0], weights=closed, minlength=graph.n_vertices)
     triangles += np.bincount(graph.edges[:, 1], weights=closed, minlength=graph.n_vertices)
     clustering = triangles / np.maximum(degrees * (degrees - 1) / 2, 1)
-    beside = adjacency(graph).astype(np.float64)
+    beside = adjacency(graph)
     layers = [np.column_stack((degrees, triangles, clustering))]
     for _ in range(DEPTH):
         layers.append((beside @ layers[-1]) / np.maximum(degrees, 1)[:, None])
-    counts = neighbour_counts(graph, tuples, size).toarray().astype(np.float64)
+    counts = neighbour_counts(graph, tuples, size).toarray().astype(np.int64)
     counts = np.hstack((counts, beside @ counts))
     scale = 2 / np.sqrt(max(counts.shape[1], 1))
     return np.hstack((_ranks(np.hstack(layers)), scale * _ranks(counts)))
 
 
-def _ranks(columns: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return mean ranks over the number of rows, column by column."""
+def _ranks(columns: NDArray[Any]) -> NDArray[np.float64]:
+    """Return mean ranks over the number of rows, column by column; integers are counts."""
     if not columns.size:
         return columns
     ranks = np.empty(columns.shape)
     for column, out in zip(columns.T, ranks.T, strict=True):
-        # Not by scipy.stats, which takes a second to load.
-        _, value, times = np.unique(column, return_inverse=True, return_counts=True)
+        # Not by scipy.stats, which takes a second to load. Counts need not be sorted.
+        is_count = np.issubdtype(columns.dtype, np.integer)
+        value = column if is_count else np.unique(column, return_inverse=True)[1]
+        times = np.bincount(value)
         out[:] = (np.cumsum(times) - (times - 1) / 2)[value]
     return ranks / len(columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ktsafe.attacks import Case, ids_removed
-from ktsafe.attacks.alignment import alignment
+from ktsafe.attacks.alignment import _ranks, alignment
 from tests.ktsafe.attacks.releases import graph_of, noisy, random_graph
 
 
@@ -47,3 +47,10 @@ def test_equal_people_are_told_apart_by_chance_only() -> None:
     assert found(case)["alignment.features"] == 0.5
     nobody = random_graph(0, 0, np.random.default_rng(0))
     assert found(Case(nobody, nobody, np.zeros(0)))["alignment.propagated"] == 0
+
+
+def test_counts_rank_as_other_numbers_do() -> None:
+    """Mean ranks over the number of rows; equal numbers share theirs."""
+    assert _ranks(np.array([[3], [0], [3], [9]])).ravel().tolist() == [0.625, 0.25, 0.625, 1.0]
+    counts = np.random.default_rng(0).integers(0, 50, size=(200, 3))
+    assert (_ranks(counts) == _ranks(counts.astype(np.float64))).all()
