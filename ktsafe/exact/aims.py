@@ -7,7 +7,7 @@ reader takes people for more alike than they are. Balanced prices show as many e
 ties in each cell: between the people of two values of an attribute.
 
     price of all pairs  =  what F1 is likely to be
-    repeat: plan all pairs, in haste
+    repeat: plan in haste all pairs that can pay at their prices
         raise the prices of pairs in cells with too many edges, lower those of others
     each pair chooses among its plans, by what its cells lack
     pairs of cells that are still off get totals: their edges, raked to the ties of all cells
@@ -239,7 +239,7 @@ class Market:
         self.edges[i], self.shown[i] = n_edges, n_shown
         self.plans[i].append(HastyPlan(self.price[i], n_edges, n_shown, found))
         if not n_edges:
-            # Nor at a higher price.
+            # Nor at a higher price: the best is worth less there, though a search may find more.
             self._price_max[i] = min(self._price_max[i], math.exp(self.price[i]))
         self._planned_at[i] = self.price[i]
 
