@@ -20,6 +20,16 @@ from ktsafe.kernels import inner_kernel, kernel
 LITTLE = 1e-9
 """Less than this is no gain."""
 
+VERTEX = np.dtype(
+    [
+        *((name, np.int32) for name in ("first", "hidden", "room", "as_start", "as_end")),
+        *((name, np.int32) for name in ("parent", "by_hidden", "by_shown")),
+        ("net", np.float64),
+    ],
+    align=True,
+)
+"""What a search needs of a vertex, in one place of the memory: it jumps from one to another."""
+
 
 def log_size_for(n: int, m: int) -> int:
     """Return the room that the log needs for n vertices and m candidates."""
@@ -40,16 +50,16 @@ class MatchingState(NamedTuple):
     is_shown:
         bool, shape (m,).
     first, at:
-        int64 (n + 1), int32 (2 m): candidates at v are at[first[v]:first[v + 1]].
+        int32 (n + 1), (2 m): candidates at v are at[first[v]:first[v + 1]].
     place, other, gain_at, is_shown_at:
         int32, shape (m, 2): where in `at` a candidate stands; shape (2 m,): other end, gain and
         whether it is shown, by entry of `at`, since the search reads them in a row.
     hidden:
-        int64, shape (n,): hidden candidates at each vertex.
+        int32, shape (n,): hidden candidates at each vertex.
     room:
-        int64, shape (n,): degree less shown candidates.
-    member_first, members:
-        int64 (cohorts + 1), int32: the members of each cohort.
+        int32, shape (n,): degree less shown candidates.
+    member_first, members, cohort:
+        int64 (cohorts + 1), int32, int32: the members of each cohort, and the cohort of each.
     degree:
         int64, shape (cohorts,).
     price:
@@ -61,37 +71,46 @@ class MatchingState(NamedTuple):
         -2 c - 1: cohort c was raised, -2 c - 2: it was lowered.
     log_size:
         int64, shape (1,).
-    parent, by_hidden, by_shown, stamp:
-        Scratch of the path search, shape (n,) each; stamp: (n, 2), and a counter in the last row.
-    net, queue:
-        float64, shape (n,); int32, shape (1 + vertices that a search may reach,): scratch.
+    raise_at, lower_at:
+        float64, shape (cohorts,): a sweep raises a cohort whose price is below the first, or lowers
+        one whose price is above the second: else it knows that this does not pay.
+    parent, by_hidden, by_shown, net, queue:
+        Scratch of the path search: float64 and int32, shape (n + 1,); queue: int32, shape
+        (1 + vertices that a search may reach,).
+    as_start, as_end:
+        int32, shape (n + 1,): the last search that met a vertex as one end of a hidden candidate,
+        or as the other one; the last entry counts searches.
     """
 
     ends: NDArray[np.int32]
     gain: NDArray[np.float64]
     top: NDArray[np.float64]
     is_shown: NDArray[np.bool_]
-    first: NDArray[np.int64]
+    first: NDArray[np.int32]
     at: NDArray[np.int32]
     place: NDArray[np.int32]
     other: NDArray[np.int32]
     gain_at: NDArray[np.float64]
     is_shown_at: NDArray[np.bool_]
-    hidden: NDArray[np.int64]
-    room: NDArray[np.int64]
+    hidden: NDArray[np.int32]
+    room: NDArray[np.int32]
     member_first: NDArray[np.int64]
     members: NDArray[np.int32]
+    cohort: NDArray[np.int32]
     degree: NDArray[np.int64]
     price: NDArray[np.float64]
     value: NDArray[np.float64]
     log: NDArray[np.int32]
     log_size: NDArray[np.int64]
+    raise_at: NDArray[np.float64]
+    lower_at: NDArray[np.float64]
     parent: NDArray[np.int32]
     by_hidden: NDArray[np.int32]
     by_shown: NDArray[np.int32]
-    stamp: NDArray[np.int64]
     net: NDArray[np.float64]
     queue: NDArray[np.int32]
+    as_start: NDArray[np.int32]
+    as_end: NDArray[np.int32]
 
 
 @inner_kernel
@@ -142,11 +161,11 @@ def augment(state: MatchingState, u: int, nodes_max: int) -> None:
     if state.log_size[0] + 2 * nodes_max + 30 * len(state.room) > len(state.log):
         # Beyond this nothing more is shown, so what must be hidden can still be noted.
         return
-    queue, stamp = state.queue, state.stamp
-    stamp[-1, 0] += 1
-    now = stamp[-1, 0]
+    queue, as_start, as_end = state.queue, state.as_start, state.as_end
+    as_start[-1] += 1
+    now = as_start[-1]
     queue[0], head, tail = u, 0, 1
-    stamp[u, 0], state.net[u] = now, 0.0
+    as_start[u], state.net[u] = now, 0.0
     best, best_at = LITTLE, -1
     while head < tail:
         x = np.int64(queue[head])
@@ -164,9 +183,9 @@ def augment(state: MatchingState, u: int, nodes_max: int) -> None:
                 note(state, edge)
                 walk_back(state, u, x)
                 return
-            if stamp[v, 1] == now or stamp[v, 0] == now:
+            if as_end[v] == now or as_start[v] == now:
                 continue
-            stamp[v, 1] = now
+            as_end[v] = now
             # Of very many candidates few are shown: the search ends with the last of these.
             n_shown = state.first[v + 1] - state.first[v] - state.hidden[v]
             for j in range(state.first[v], state.first[v + 1]):
@@ -176,9 +195,9 @@ def augment(state: MatchingState, u: int, nodes_max: int) -> None:
                     continue
                 n_shown -= 1
                 w = state.other[j]
-                if stamp[w, 0] == now or stamp[w, 1] == now:
+                if as_start[w] == now or as_end[w] == now:
                     continue
-                stamp[w, 0], state.net[w] = now, with_e - state.gain_at[j]
+                as_start[w], state.net[w] = now, with_e - state.gain_at[j]
                 state.parent[w], state.by_hidden[w], state.by_shown[w] = x, state.at[i], state.at[j]
                 if state.net[w] > best:
                     best, best_at = state.net[w], w
@@ -201,7 +220,10 @@ def walk_back(state: MatchingState, u: int, x: int) -> None:
 
 @inner_kernel
 def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
-    """Raise a cohort and show what then fits; stop early where value cannot rise by `least`."""
+    """Raise a cohort and show what then fits; return by how much value rises.
+
+    Stop early where it cannot by `least`; then this is more than it would, and no more than that.
+    """
     before = state.value[0]
     shift(state, cohort, np.int64(1))
     note(state, -2 * cohort - 1)
@@ -210,8 +232,9 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
         able += state.hidden[state.members[i]] > 0
     for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
         v = np.int64(state.members[i])
-        if state.value[0] + able * state.top[0] <= before + least:
-            break
+        hoped = state.value[0] + able * state.top[0] - before
+        if hoped <= least:
+            return hoped
         if state.hidden[v] > 0:
             able -= 1
             if state.room[v] > 0:
@@ -221,7 +244,10 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
 
 @inner_kernel
 def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
-    """Lower a cohort, which has a degree; hide what no longer fits, show what then does."""
+    """Lower a cohort, which has a degree; hide what no longer fits, show what then does.
+
+    Return by how much value rises, or what is no less, and no more than `least`.
+    """
     before = state.value[0]
     shift(state, cohort, np.int64(-1))
     note(state, -2 * cohort - 2)
@@ -239,8 +265,6 @@ def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
         note(state, f)
         if state.room[w] > 0:
             augment(state, w, nodes_max)
-    if state.value[0] <= before + least:
-        return -1e9
     return state.value[0] - before
 
 
@@ -324,123 +348,62 @@ def exchange_all(state: MatchingState, nodes_max: int) -> None:
 
 
 @kernel
-def sweep(state: MatchingState, order: NDArray[np.int64], nodes_max: int) -> int:
-    """Raise or lower each cohort while that pays; return the number of steps."""
+def sweep(state: MatchingState, nodes_max: int) -> int:
+    """Raise or lower each cohort while that pays; return the number of steps.
+
+    A cohort is passed over that was tried before, while its price has not moved far enough and
+    nothing changed beside it: then it is known what a step is worth.
+    """
     steps = 0
-    for cohort in order:
+    for cohort in range(len(state.degree)):
+        price = state.price[cohort]
         direction = 0
         while True:
             gained = 0.0
-            if direction >= 0:
+            if direction >= 0 and price < state.raise_at[cohort]:
                 gained = raise_degree(state, cohort, LITTLE, nodes_max)
                 if gained > LITTLE:
                     direction = 1
                 else:
                     undo(state, np.int64(0))
-            if direction <= 0 and gained <= LITTLE and state.degree[cohort] > 0:
+                    state.raise_at[cohort] = price + gained - LITTLE
+            may_lower = state.degree[cohort] > 0 and price > state.lower_at[cohort]
+            if direction <= 0 and gained <= LITTLE and may_lower:
                 gained = lower_degree(state, cohort, LITTLE, nodes_max)
                 if gained > LITTLE:
                     direction = -1
                 else:
                     undo(state, np.int64(0))
+                    state.lower_at[cohort] = price - gained + LITTLE
+            if gained > LITTLE:
+                steps += 1
+                wake(state, cohort)
             state.log_size[0] = 0
             if gained <= LITTLE:
                 break
-            steps += 1
     return steps
 
 
-@kernel
-def try_steps(
-    state: MatchingState, cohorts: NDArray[np.int64], reach: int, nodes_max: int
-) -> NDArray[np.float64]:
-    """Return what 1 to `reach` steps down and up would change: shape (cohorts, 2 reach + 1)."""
-    change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
-    for i in range(len(cohorts)):
-        cohort = cohorts[i]
-        before = state.value[0]
-        change[i, reach] = 0.0
-        for k in range(1, reach + 1):
-            raise_degree(state, cohort, -np.inf, nodes_max)
-            change[i, reach + k] = state.value[0] - before
-        undo(state, np.int64(0))
-        for k in range(1, min(reach, state.degree[cohort]) + 1):
-            lower_degree(state, cohort, -np.inf, nodes_max)
-            change[i, reach - k] = state.value[0] - before
-        undo(state, np.int64(0))
-    return change
+@inner_kernel
+def wake(state: MatchingState, cohort: int) -> None:
+    """Let the cohorts beside a step be tried again: what was flipped, and who may now find room."""
+    try_again(state, cohort)
+    for i in range(state.log_size[0]):
+        edge = np.int64(state.log[i])
+        if edge >= 0:
+            try_again(state, state.cohort[state.ends[edge, 0]])
+            try_again(state, state.cohort[state.ends[edge, 1]])
+    for i in range(state.member_first[cohort], state.member_first[cohort + 1]):
+        v = state.members[i]
+        for j in range(state.first[v], state.first[v + 1]):
+            try_again(state, state.cohort[state.other[j]])
 
 
-@kernel
-def hoped_for(state: MatchingState, cohorts: NDArray[np.int64], reach: int) -> NDArray[np.float64]:
-    """Return what 1 to `reach` steps down and up would change if all other ends were free.
-
-    Each end of a tie then gains half of what the tie gains, at most: shape (cohorts, 2 reach + 1).
-    """
-    change = np.full((len(cohorts), 2 * reach + 1), -np.inf)
-    for i in range(len(cohorts)):
-        cohort = cohorts[i]
-        change[i, reach] = 0.0
-        up, down = 0.0, 0.0
-        for k in range(1, reach + 1):
-            up -= state.price[cohort]
-            down += state.price[cohort]
-            for j in range(state.member_first[cohort], state.member_first[cohort + 1]):
-                v = state.members[j]
-                up += state.top[0] / 2 * (state.hidden[v] >= state.room[v] + k)
-                down -= state.top[0] / 2 * (state.room[v] < k)
-            change[i, reach + k] = up
-            if k <= state.degree[cohort]:
-                change[i, reach - k] = down
-    return change
-
-
-@kernel
-def choose_steps(
-    change: NDArray[np.float64], weight: NDArray[np.int64], target: int, span: int
-) -> NDArray[np.int64]:
-    """Return the steps of each cohort that bring the sum of weight * steps to the target.
-
-    The sum of changes is greatest; partial sums stay within `span`. All entries of the answer
-    are `reach + 1` if no steps reach the target.
-    """
-    n, reach = len(change), change.shape[1] // 2
-    best = np.full(2 * span + 1, -np.inf)
-    best[span] = 0.0
-    chosen = np.zeros((n, 2 * span + 1), np.int8)
-    for cohort in range(n):
-        then = best.copy()
-        for k in range(-reach, reach + 1):
-            if k == 0 or change[cohort, reach + k] == -np.inf:
-                continue
-            by = weight[cohort] * k
-            for total in range(max(0, by), min(2 * span + 1, 2 * span + 1 + by)):
-                reached = best[total - by] + change[cohort, reach + k]
-                if reached > then[total]:
-                    then[total] = reached
-                    chosen[cohort, total] = k
-        best = then
-    steps = np.full(n, reach + 1, np.int64)
-    if abs(target) > span or best[span + target] == -np.inf:
-        return steps
-    total = span + target
-    for cohort in range(n - 1, -1, -1):
-        steps[cohort] = chosen[cohort, total]
-        total -= weight[cohort] * steps[cohort]
-    return steps
-
-
-@kernel
-def take_steps(
-    state: MatchingState, cohorts: NDArray[np.int64], steps: NDArray[np.int64], nodes_max: int
-) -> None:
-    """Change the degrees of cohorts by the given steps, lowering first."""
-    for sign in (-1, 1):
-        for i in range(len(steps)):
-            cohort = cohorts[i]
-            for _ in range(sign * steps[i]):
-                step(state, cohort, sign, -np.inf, nodes_max)
-                state.log_size[0] = 0
+@inner_kernel
+def try_again(state: MatchingState, cohort: int) -> None:
+    """Forget what a step of a cohort was worth."""
+    state.raise_at[cohort] = np.inf
+    state.lower_at[cohort] = -np.inf
 
 
 @kernel

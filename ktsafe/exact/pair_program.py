@@ -18,7 +18,7 @@ tie gains 2. The edge cost is (ties - objective).
     repeat: raise or lower single cohorts while that pays,
         at a price that leans against the side with too many ends
     balance: the steps of all cohorts at once that lose least        (dynamic program)
-    a pair with a total: steps until that many edges are shown       (pair_totals)
+    a pair with a total: steps until that many edges are shown       (pair_ends)
     repeat: two steps that keep the balance, while that pays
 
 Integer programs took several times as long and came no nearer to the linear bound (decision 23).
@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.exact import _pair_core as core
-from ktsafe.exact.pair_totals import drawn_ends, reach_ends
+from ktsafe.exact.pair_ends import balance, drawn_ends, make_even, reach_ends
 from ktsafe.options import Effort
 
 TRIALS: dict[Effort, int] = {"fast": 0, "balanced": 10, "thorough": 40}
@@ -50,21 +50,9 @@ SWEEPS: dict[Effort, int] = {"fast": 3, "balanced": 8, "thorough": 16}
 NODES_MAX = 60
 """Vertices that a search for an alternating path may reach."""
 
-MORE_SWEEPS = 8
-"""Further ones, while the sides are far from balanced."""
-
 LEAN_MAX = 0.4
 OFF_LITTLE = 20
 """Ends by which the sides may differ before the price leans."""
-
-OFF_MUCH = 100
-"""Ends by which they differ much."""
-
-BALANCERS = 100
-"""Cohorts whose steps are considered to balance the sides."""
-
-BALANCING = ((2, 100), (4, 400), (12, 2000))
-"""Steps of a cohort and greatest sums that the balance considers, tried in turn."""
 
 
 @dataclasses.dataclass(frozen=True, eq=False)
@@ -314,14 +302,11 @@ def cleared(pair: Pair) -> PairPlan:
 def _search_degrees(matching: core.MatchingState, pair: Pair, sweeps: int) -> None:
     """Raise and lower single cohorts while that pays, until the sides are nearly balanced."""
     sizes, signs = pair.sizes[pair.cohorts], pair.signs
-    order = np.arange(len(sizes))
     lean = 0.0
-    for i in range(sweeps + MORE_SWEEPS):
-        steps = core.sweep(matching, order, NODES_MAX)
+    for _ in range(sweeps):
+        steps = core.sweep(matching, NODES_MAX)
         ends = int((sizes * matching.degree).sum())
         off = 0 if pair.is_one else int((signs * sizes * matching.degree).sum())
-        if i >= sweeps - 1 and abs(off) <= OFF_MUCH:
-            break
         if ends == 0 or (abs(off) <= OFF_LITTLE and not steps):
             break
         if abs(off) > OFF_LITTLE:
@@ -338,30 +323,11 @@ def _set_prices(matching: core.MatchingState, price: NDArray[np.float64]) -> Non
 
 def _balance(matching: core.MatchingState, pair: Pair) -> bool:
     """Make the ends of both sides equally many, of one class even; return whether that is done."""
-    weight = pair.signs * pair.sizes[pair.cohorts]
-    off = int((weight * matching.degree).sum())
+    sizes = pair.sizes[pair.cohorts]
     if pair.is_one:
-        if off % 2:
-            odd = _some(np.flatnonzero(weight % 2), weight)
-            change = core.try_steps(matching, odd, 1, NODES_MAX)
-            change[:, 1] = -np.inf
-            i, step = np.unravel_index(np.argmax(change), change.shape)
-            core.take_steps(matching, odd[i : i + 1], np.array([step - 1]), NODES_MAX)
+        make_even(matching, sizes, NODES_MAX)
         return True
-    every = np.arange(len(weight))
-    few = _some(every, weight)
-    for cohorts in (few,) if len(few) == len(every) else (few, every):
-        for reach, span in BALANCING:
-            if off == 0:
-                return True
-            if abs(off) > span:
-                continue
-            change = core.try_steps(matching, cohorts, reach, NODES_MAX)
-            steps = core.choose_steps(change, weight[cohorts], -off, span)
-            if steps.max() <= reach:
-                core.take_steps(matching, cohorts, steps, NODES_MAX)
-                off = 0
-    return off == 0
+    return balance(matching, pair.signs * sizes, NODES_MAX)
 
 
 def _at_total(
@@ -379,18 +345,6 @@ def _at_total(
     return all(reach_ends(matching, sizes, side, drawn, rng, NODES_MAX) for side in sides)
 
 
-def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return at most `BALANCERS` of the cohorts: those of the rarest sizes, and others."""
-    if len(cohorts) <= BALANCERS:
-        return cohorts
-    # Where nearly all sizes are multiples of ten, only the others can balance the rest.
-    _, kind, count = np.unique(weight[cohorts], return_inverse=True, return_counts=True)
-    by_rarity = cohorts[np.argsort(count[kind], kind="stable")]
-    half = BALANCERS // 2
-    others = np.linspace(half, len(cohorts) - 1, BALANCERS - half).astype(np.int64)
-    return np.concatenate((by_rarity[:half], by_rarity[others]))
-
-
 def _matching_state(pair: Pair) -> core.MatchingState:
     """Return the state of the search at the medians, with nothing shown."""
     cohorts, vertices = pair.cohorts, pair.members()
@@ -398,8 +352,8 @@ def _matching_state(pair: Pair) -> core.MatchingState:
     n, m = len(vertices), len(pair.edges)
     local = np.empty(len(pair.cohort), dtype=np.int32)
     local[vertices] = np.arange(n, dtype=np.int32)
-    number = np.empty(len(pair.sizes), dtype=np.int64)
-    number[cohorts] = np.arange(len(cohorts))
+    number = np.empty(len(pair.sizes), dtype=np.int32)
+    number[cohorts] = np.arange(len(cohorts), dtype=np.int32)
     cohort = number[pair.cohort[vertices]]
     ends = local[pair.edges]
     count = np.bincount(ends.reshape(-1), minlength=n)
@@ -410,30 +364,38 @@ def _matching_state(pair: Pair) -> core.MatchingState:
     at = (order % max(m, 1)).astype(np.int32)
     place = np.empty(2 * m, dtype=np.int32)
     place[order] = np.arange(2 * m)
+    vertex = np.zeros(n + 1, dtype=core.VERTEX)
+    vertex["first"][1:] = np.cumsum(count)
+    vertex["hidden"][:n] = count
+    vertex["room"][:n] = degree[cohort]
     return core.MatchingState(
         ends=ends,
         gain=pair.gain,
         top=np.array([pair.gain.max(initial=0.0), pair.gain.min(initial=np.inf)]),
         is_shown=np.zeros(m, dtype=np.bool_),
-        first=np.concatenate(([0], np.cumsum(count))),
+        first=vertex["first"],
         at=at,
         place=np.ascontiguousarray(place.reshape(2, m).T),
         other=ends[:, ::-1].T.reshape(-1)[order],
         gain_at=pair.gain[at],
         is_shown_at=np.zeros(2 * m, dtype=np.bool_),
-        hidden=count,
-        room=degree[cohort],
+        hidden=vertex["hidden"][:n],
+        room=vertex["room"][:n],
         member_first=member_first,
         members=np.argsort(cohort, kind="stable").astype(np.int32),
+        cohort=cohort,
         degree=degree,
         price=price,
         value=np.array([-(price * degree).sum()]),
         log=np.empty(core.log_size_for(n, m), dtype=np.int32),
         log_size=np.zeros(1, dtype=np.int64),
-        parent=np.zeros(n, dtype=np.int32),
-        by_hidden=np.zeros(n, dtype=np.int32),
-        by_shown=np.zeros(n, dtype=np.int32),
-        stamp=np.zeros((n + 1, 2), dtype=np.int64),
-        net=np.zeros(n),
+        raise_at=np.full(len(sizes), np.inf),
+        lower_at=np.full(len(sizes), -np.inf),
+        parent=vertex["parent"],
+        by_hidden=vertex["by_hidden"],
+        by_shown=vertex["by_shown"],
+        net=vertex["net"],
         queue=np.zeros(NODES_MAX + 1, dtype=np.int32),
+        as_start=vertex["as_start"],
+        as_end=vertex["as_end"],
     )

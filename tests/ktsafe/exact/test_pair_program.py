@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ktsafe.exact import _pair_core as core
+from ktsafe.exact._steps_core import try_steps
 from ktsafe.exact.pair_program import (
     NODES_MAX,
     Pair,
@@ -188,6 +189,8 @@ def test_a_sweep_gives_up_no_step_that_pays(pair):
     for cohort in range(len(pair.cohorts)):
         matching = _matching_state(pair)
         core.show_all(matching, _order(matching), NODES_MAX)
-        change = core.try_steps(matching, np.array([cohort]), 1, NODES_MAX)
-        steps = core.sweep(matching, np.array([cohort]), NODES_MAX)
+        change = try_steps(matching, np.array([cohort]), 1, NODES_MAX)
+        is_other = np.arange(len(pair.cohorts)) != cohort
+        matching.raise_at[is_other], matching.lower_at[is_other] = -np.inf, np.inf
+        steps = core.sweep(matching, NODES_MAX)
         assert (steps > 0) == (np.delete(change, 1).max() > core.LITTLE)

@@ -1,0 +1,197 @@
+"""How many edges a pair of classes can show, and the steps towards such a number.
+
+All members of a cohort have equally many edges, and both sides of a pair have equally many ends: a
+pair shows a number of edges that whole cohorts of both sides can have. If a total is wanted, one of
+the nearest such numbers below and above it is drawn: it is right in expectation. Where there are
+fewer ties than a cohort has members, this decides whether some cohorts carry them, or none does.
+
+    strides: the cohorts that promise most for each end take a step each, until few ends are off
+    the steps of all cohorts at once that reach the number and lose least     (dynamic program)
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ktsafe.exact import _steps_core
+from ktsafe.exact._pair_core import MatchingState
+
+REACHES = ((1, 100), (2, 400), (6, 2000), (40, 4000))
+"""Steps of a cohort and greatest sums that are considered for the last ends, tried in turn."""
+
+STRIDES_MAX = 1000
+"""Times that the best cohorts take a step each, before the last ends."""
+
+OFF = 50
+"""Ends by which the sides may differ before cohorts take strides to balance them."""
+
+BALANCERS = 100
+"""Cohorts whose steps are considered to balance the sides."""
+
+BALANCING = ((2, 100), (4, 400), (12, 2000))
+"""Steps of a cohort and greatest sums that the balance considers, tried in turn."""
+
+
+def drawn_ends(wanted: float, sides: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> int:
+    """Return how many ends each side gets: a number that it can have, in expectation as wanted.
+
+    Parameters
+    ----------
+    wanted:
+        Ends of each side, at least 0. A single side has both ends of each of its edges.
+    sides:
+        Sizes of the cohorts of each side.
+    rng:
+        Draws one of the two nearest numbers.
+
+    Examples
+    --------
+    >>> rng = np.random.default_rng(0)
+    >>> sides = [np.array([10, 10]), np.array([10, 11])]
+    >>> sorted({drawn_ends(3.0, sides, rng) for _ in range(100)})
+    [0, 10]
+    """
+    least = math.lcm(*(int(sizes.min()) for sizes in sides))
+    limit = int(wanted) + 1 + 2 * least
+    possible = (1 << (limit + 1)) - 1
+    for sizes in sides:
+        possible &= _sums(sizes, limit)
+    if len(sides) == 1:
+        possible &= _sums(np.array([2]), limit)
+    below = possible & ((1 << (int(wanted) + 1)) - 1)
+    low = below.bit_length() - 1
+    above = possible ^ below
+    high = (above & -above).bit_length() - 1
+    return high if rng.random() * (high - low) < wanted - low else low
+
+
+def _sums(sizes: NDArray[np.int64], limit: int) -> int:
+    """Return which numbers up to a limit are sums of the sizes: bit i says it of i."""
+    bits, all_ = 1, (1 << (limit + 1)) - 1
+    for size in np.unique(sizes).tolist():
+        step = size
+        while step <= limit:
+            bits |= (bits << step) & all_
+            step *= 2
+    return bits
+
+
+def reach_ends(
+    matching: MatchingState,
+    sizes: NDArray[np.int64],
+    side: NDArray[np.int64],
+    ends: int,
+    rng: np.random.Generator,
+    nodes_max: int,
+) -> bool:
+    """Raise or lower cohorts of a side until they have so many ends; return whether that is done.
+
+    Parameters
+    ----------
+    matching:
+        The search, which is changed.
+    sizes:
+        Members of each cohort of the pair.
+    side:
+        The cohorts of the side.
+    ends:
+        How many ends they shall have.
+    rng:
+        Draws among cohorts that promise as much.
+    nodes_max:
+        Vertices that a search for an alternating path may reach.
+    """
+    for reach, span in REACHES:
+        off = _stride(matching, sizes, side, ends, rng, span // 2, nodes_max)
+        if off == 0:
+            return True
+        mixed = rng.permutation(side)
+        change = _steps_core.hoped_for(matching, mixed, reach)
+        steps = _steps_core.choose_steps(change, sizes[mixed], off, span)
+        if steps.max() <= reach:
+            _steps_core.take_steps(matching, mixed, steps, nodes_max)
+            return True
+    return False
+
+
+def balance(matching: MatchingState, weight: NDArray[np.int64], nodes_max: int) -> bool:
+    """Make the ends of both sides equally many; return whether that is done.
+
+    Parameters
+    ----------
+    matching:
+        The search, which is changed.
+    weight:
+        int64, shape (cohorts,): members of each cohort of the pair, those of its second class
+        below 0.
+    nodes_max:
+        Vertices that a search for an alternating path may reach.
+    """
+    every = np.arange(len(weight))
+    few = _some(every, weight)
+    # What is found in haste follows from the pair, so the order of equals is a fixed one.
+    rng = np.random.default_rng(0)
+    off = _stride(matching, weight, every, 0, rng, OFF, nodes_max)
+    for cohorts in (few,) if len(few) == len(every) else (few, every):
+        for reach, span in BALANCING:
+            if off == 0:
+                return True
+            if abs(off) > span:
+                continue
+            change = _steps_core.try_steps(matching, cohorts, reach, nodes_max)
+            steps = _steps_core.choose_steps(change, weight[cohorts], off, span)
+            if steps.max() <= reach:
+                _steps_core.take_steps(matching, cohorts, steps, nodes_max)
+                off = 0
+    return off == 0
+
+
+def make_even(matching: MatchingState, sizes: NDArray[np.int64], nodes_max: int) -> None:
+    """Make the ends of a single class an even number, by one step of a cohort."""
+    if (sizes * matching.degree).sum() % 2:
+        odd = _some(np.flatnonzero(sizes % 2), sizes)
+        change = _steps_core.try_steps(matching, odd, 1, nodes_max)
+        change[:, 1] = -np.inf
+        i, step = np.unravel_index(np.argmax(change), change.shape)
+        _steps_core.take_steps(matching, odd[i : i + 1], np.array([step - 1]), nodes_max)
+
+
+def _stride(
+    matching: MatchingState,
+    weight: NDArray[np.int64],
+    cohorts: NDArray[np.int64],
+    ends: int,
+    rng: np.random.Generator,
+    near: int,
+    nodes_max: int,
+) -> int:
+    """Take the steps that promise most for each end until few are lacking; return how many are."""
+    size, sign = np.abs(weight[cohorts]), np.sign(weight[cohorts])
+    off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
+    for _ in range(STRIDES_MAX):
+        if abs(off) <= near:
+            break
+        step = sign if off > 0 else -sign
+        change = _steps_core.hoped_for(matching, cohorts, 1)
+        hoped = change[np.arange(len(cohorts)), 1 + step] / size
+        best = np.lexsort((rng.random(len(cohorts)), -hoped))[: np.isfinite(hoped).sum()]
+        best = best[: max(1, int(np.searchsorted(np.cumsum(size[best]), abs(off), "right")))]
+        _steps_core.take_steps(matching, cohorts[best], step[best], nodes_max)
+        off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
+    return off
+
+
+def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return at most `BALANCERS` of the cohorts: those of the rarest sizes, and others."""
+    if len(cohorts) <= BALANCERS:
+        return cohorts
+    # Where nearly all sizes are multiples of ten, only the others can balance the rest.
+    _, kind, count = np.unique(weight[cohorts], return_inverse=True, return_counts=True)
+    by_rarity = cohorts[np.argsort(count[kind], kind="stable")]
+    half = BALANCERS // 2
+    others = np.linspace(half, len(cohorts) - 1, BALANCERS - half).astype(np.int64)
+    return np.concatenate((by_rarity[:half], by_rarity[others]))
