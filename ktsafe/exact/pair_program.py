@@ -44,8 +44,8 @@ TRIALS_MAX: dict[Effort, int] = {"fast": 0, "balanced": 1000, "thorough": 10_000
 PARTNERS = 8
 """Second steps that are tried with a first one."""
 
-SWEEPS: dict[Effort, int] = {"fast": 3, "balanced": 8, "thorough": 16}
-"""Times that every cohort is raised or lowered."""
+SWEEPS = 8
+"""Times that every cohort may be raised or lowered; most are then passed over."""
 
 NODES_MAX = 60
 """Vertices that a search for an alternating path may reach."""
@@ -213,10 +213,8 @@ def solve(
     if not len(pair.edges) or (pair.total is None and pair.price >= pair.price_max()):
         return cleared(pair)
     matching = _matching_state(pair)
-    if effort == "fast" and pair.found is not None:
-        is_balanced = _take_up(matching, pair.found)
-    else:
-        is_balanced = _search(matching, pair, effort)
+    found = pair.found
+    is_balanced = _search(matching, pair) if found is None else _take_up(matching, found)
     return _plan(matching, pair, rng, effort, is_balanced=is_balanced)
 
 
@@ -229,17 +227,17 @@ def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
     if not len(pair.edges):
         return cleared(pair), None
     matching = _matching_state(pair)
-    is_balanced = _search(matching, pair, "fast")
+    is_balanced = _search(matching, pair)
     found = Searched(matching.degree.copy(), np.packbits(matching.is_shown), is_balanced)
     rng = np.random.default_rng(0)
     return _plan(matching, pair, rng, "fast", is_balanced=is_balanced), found
 
 
-def _search(matching: core.MatchingState, pair: Pair, effort: Effort) -> bool:
+def _search(matching: core.MatchingState, pair: Pair) -> bool:
     """Search degrees and what is shown, and balance the sides; return whether that is done."""
     core.show_all(matching, _order(matching), NODES_MAX)
     core.exchange_all(matching, NODES_MAX)
-    _search_degrees(matching, pair, SWEEPS[effort])
+    _search_degrees(matching, pair)
     return _balance(matching, pair)
 
 
@@ -299,11 +297,11 @@ def cleared(pair: Pair) -> PairPlan:
     return PairPlan(nothing, other, np.zeros(len(pair.edges), dtype=np.bool_), 0.0)
 
 
-def _search_degrees(matching: core.MatchingState, pair: Pair, sweeps: int) -> None:
+def _search_degrees(matching: core.MatchingState, pair: Pair) -> None:
     """Raise and lower single cohorts while that pays, until the sides are nearly balanced."""
     sizes, signs = pair.sizes[pair.cohorts], pair.signs
     lean = 0.0
-    for _ in range(sweeps):
+    for _ in range(SWEEPS):
         steps = core.sweep(matching, NODES_MAX)
         ends = int((sizes * matching.degree).sum())
         off = 0 if pair.is_one else int((signs * sizes * matching.degree).sum())
