@@ -20,20 +20,17 @@ from numpy.typing import NDArray
 from ktsafe.exact import _steps_core
 from ktsafe.exact._pair_core import MatchingState
 
-REACHES = ((1, 100), (2, 400), (6, 2000), (40, 4000))
-"""Steps of a cohort and greatest sums that are considered for the last ends, tried in turn."""
-
 STRIDES_MAX = 1000
 """Times that the best cohorts take a step each, before the last ends."""
 
 OFF = 50
-"""Ends by which the sides may differ before cohorts take strides to balance them."""
+"""Ends that may lack before cohorts take strides."""
 
-BALANCERS = 100
-"""Cohorts whose steps are considered to balance the sides."""
+TRIED = 100
+"""Cohorts whose steps are tried for the last ends; all of them if these cannot make up for them."""
 
-BALANCING = ((2, 100), (4, 400), (12, 2000))
-"""Steps of a cohort and greatest sums that the balance considers, tried in turn."""
+REACHES = ((2, 100), (4, 400), (12, 2000))
+"""Steps of a cohort and greatest sums that are considered for the last ends, in turn."""
 
 
 def drawn_ends(wanted: float, sides: Sequence[NDArray[np.int64]], rng: np.random.Generator) -> int:
@@ -82,70 +79,42 @@ def _sums(sizes: NDArray[np.int64], limit: int) -> int:
 
 def reach_ends(
     matching: MatchingState,
-    sizes: NDArray[np.int64],
-    side: NDArray[np.int64],
+    weight: NDArray[np.int64],
+    cohorts: NDArray[np.int64],
     ends: int,
     rng: np.random.Generator,
     nodes_max: int,
 ) -> bool:
-    """Raise or lower cohorts of a side until they have so many ends; return whether that is done.
-
-    Parameters
-    ----------
-    matching:
-        The search, which is changed.
-    sizes:
-        Members of each cohort of the pair.
-    side:
-        The cohorts of the side.
-    ends:
-        How many ends they shall have.
-    rng:
-        Draws among cohorts that promise as much.
-    nodes_max:
-        Vertices that a search for an alternating path may reach.
-    """
-    for reach, span in REACHES:
-        off = _stride(matching, sizes, side, ends, rng, span // 2, nodes_max)
-        if off == 0:
-            return True
-        mixed = rng.permutation(side)
-        change = _steps_core.hoped_for(matching, mixed, reach)
-        steps = _steps_core.choose_steps(change, sizes[mixed], off, span)
-        if steps.max() <= reach:
-            _steps_core.take_steps(matching, mixed, steps, nodes_max)
-            return True
-    return False
-
-
-def balance(matching: MatchingState, weight: NDArray[np.int64], nodes_max: int) -> bool:
-    """Make the ends of both sides equally many; return whether that is done.
+    """Raise or lower cohorts until they have so many ends; return whether that is done.
 
     Parameters
     ----------
     matching:
         The search, which is changed.
     weight:
-        int64, shape (cohorts,): members of each cohort of the pair, those of its second class
-        below 0.
+        int64, shape (cohorts,): ends that a step of each cohort of the pair counts; below 0 if a
+        further one shall count against those of others.
+    cohorts:
+        int64: those that may change.
+    ends:
+        The sum of the ends that they shall have.
+    rng:
+        Draws among cohorts that promise as much.
     nodes_max:
         Vertices that a search for an alternating path may reach.
     """
-    every = np.arange(len(weight))
-    few = _some(every, weight)
-    # What is found in haste follows from the pair, so the order of equals is a fixed one.
-    rng = np.random.default_rng(0)
-    off = _stride(matching, weight, every, 0, rng, OFF, nodes_max)
-    for cohorts in (few,) if len(few) == len(every) else (few, every):
-        for reach, span in BALANCING:
+    few = _some(cohorts, weight)
+    off = _stride(matching, weight, cohorts, ends, rng, nodes_max)
+    for some in (few,) if len(few) == len(cohorts) else (few, cohorts):
+        for reach, span in REACHES:
             if off == 0:
                 return True
             if abs(off) > span:
                 continue
-            change = _steps_core.try_steps(matching, cohorts, reach, nodes_max)
-            steps = _steps_core.choose_steps(change, weight[cohorts], off, span)
+            change = _steps_core.try_steps(matching, some, reach, nodes_max)
+            steps = _steps_core.choose_steps(change, weight[some], off, span)
             if steps.max() <= reach:
-                _steps_core.take_steps(matching, cohorts, steps, nodes_max)
+                _steps_core.take_steps(matching, some, steps, nodes_max)
                 off = 0
     return off == 0
 
@@ -166,14 +135,13 @@ def _stride(
     cohorts: NDArray[np.int64],
     ends: int,
     rng: np.random.Generator,
-    near: int,
     nodes_max: int,
 ) -> int:
     """Take the steps that promise most for each end until few are lacking; return how many are."""
     size, sign = np.abs(weight[cohorts]), np.sign(weight[cohorts])
     off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
     for _ in range(STRIDES_MAX):
-        if abs(off) <= near:
+        if abs(off) <= OFF:
             break
         step = sign if off > 0 else -sign
         change = _steps_core.hoped_for(matching, cohorts, 1)
@@ -186,12 +154,12 @@ def _stride(
 
 
 def _some(cohorts: NDArray[np.int64], weight: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return at most `BALANCERS` of the cohorts: those of the rarest sizes, and others."""
-    if len(cohorts) <= BALANCERS:
+    """Return at most `TRIED` of the cohorts: those of the rarest sizes, and others."""
+    if len(cohorts) <= TRIED:
         return cohorts
     # Where nearly all sizes are multiples of ten, only the others can balance the rest.
     _, kind, count = np.unique(weight[cohorts], return_inverse=True, return_counts=True)
     by_rarity = cohorts[np.argsort(count[kind], kind="stable")]
-    half = BALANCERS // 2
-    others = np.linspace(half, len(cohorts) - 1, BALANCERS - half).astype(np.int64)
+    half = TRIED // 2
+    others = np.linspace(half, len(cohorts) - 1, TRIED - half).astype(np.int64)
     return np.concatenate((by_rarity[:half], by_rarity[others]))

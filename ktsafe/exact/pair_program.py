@@ -32,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ktsafe.exact import _pair_core as core
-from ktsafe.exact.pair_ends import balance, drawn_ends, make_even, reach_ends
+from ktsafe.exact.pair_ends import drawn_ends, make_even, reach_ends
 from ktsafe.options import Effort
 
 TRIALS: dict[Effort, int] = {"fast": 0, "balanced": 10, "thorough": 40}
@@ -65,12 +65,15 @@ class Searched:
         int64: neighbours that each member of the cohorts of the pair gets.
     shown:
         uint8, shape (m / 8,): the candidates that are shown, as bits.
+    value:
+        What the objective comes to, added up in the order of the search.
     is_balanced:
         Whether both sides have equally many ends.
     """
 
     degree: NDArray[np.int64]
     shown: NDArray[np.uint8]
+    value: float
     is_balanced: bool
 
 
@@ -228,7 +231,8 @@ def solve_in_haste(pair: Pair) -> tuple[PairPlan, Searched | None]:
         return cleared(pair), None
     matching = _matching_state(pair)
     is_balanced = _search(matching, pair)
-    found = Searched(matching.degree.copy(), np.packbits(matching.is_shown), is_balanced)
+    shown, value = np.packbits(matching.is_shown), float(matching.value[0])
+    found = Searched(matching.degree.copy(), shown, value, is_balanced)
     rng = np.random.default_rng(0)
     return _plan(matching, pair, rng, "fast", is_balanced=is_balanced), found
 
@@ -251,7 +255,7 @@ def _take_up(matching: core.MatchingState, found: Searched) -> bool:
     matching.hidden[:] -= shown
     matching.room[matching.members] = np.repeat(degree, np.diff(matching.member_first))
     matching.room[:] -= shown
-    matching.value[0] = matching.gain[is_shown].sum() - (matching.price * degree).sum()
+    matching.value[0] = found.value
     return found.is_balanced
 
 
@@ -325,7 +329,9 @@ def _balance(matching: core.MatchingState, pair: Pair) -> bool:
     if pair.is_one:
         make_even(matching, sizes, NODES_MAX)
         return True
-    return balance(matching, pair.signs * sizes, NODES_MAX)
+    # What is found in haste follows from the pair, so the order of equals is a fixed one.
+    rng, every = np.random.default_rng(0), np.arange(len(sizes))
+    return reach_ends(matching, pair.signs * sizes, every, 0, rng, NODES_MAX)
 
 
 def _at_total(
