@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from ktsafe import AnonymizeOptions, PrivacyParams
 from ktsafe.exact.aims import Cells, raked
 from ktsafe.exact.exact_strategy import exact_release
-from ktsafe.exact.pair_program import solve
 from ktsafe.exact.pair_ends import drawn_ends
+from ktsafe.exact.pair_program import solve
 from ktsafe.strategies import Request
 from tests.ktsafe.exact.graphs import as_set, graph_of, graphs
 from tests.ktsafe.exact.test_pair_program import check, pairs
