@@ -33,7 +33,7 @@ class Places(NamedTuple):
     sensitive:
         int64, shape (cohorts,): sensitive members.
     middle:
-        int32, shape (cohorts, 3, c): of the sorted counts of a column the one before the middle,
+        int32, shape (cohorts, c, 3): of the sorted counts of a column the one before the middle,
         the middle (of an even number the lower and the upper: entries 0 and 1), and the next.
     """
 
@@ -70,34 +70,37 @@ def find_middle(places: Places, leaf: int, column: int, values: NDArray[np.int32
         values[t] = x
     half = size // 2
     if size % 2:
-        places.middle[leaf, 0, column] = values[max(half - 1, 0)]
-        places.middle[leaf, 1, column] = values[half]
-        places.middle[leaf, 2, column] = values[min(half + 1, size - 1)]
+        places.middle[leaf, column, 0] = values[max(half - 1, 0)]
+        places.middle[leaf, column, 1] = values[half]
+        places.middle[leaf, column, 2] = values[min(half + 1, size - 1)]
     else:
-        places.middle[leaf, 0, column] = values[half - 1]
-        places.middle[leaf, 1, column] = values[half]
-        places.middle[leaf, 2, column] = values[half]
+        places.middle[leaf, column, 0] = values[half - 1]
+        places.middle[leaf, column, 1] = values[half]
+        places.middle[leaf, column, 2] = values[half]
 
 
 @inner_kernel
-def replacing(places: Places, leaf: int, out: int, into: int) -> int:
-    """Return by how much the deviation of cohort i grows if `into` takes the place of `out`."""
-    is_odd = (places.first[leaf + 1] - places.first[leaf]) % 2
-    low, mid, high = places.middle[leaf, 0], places.middle[leaf, 1], places.middle[leaf, 2]
-    more = 0
-    for column in range(places.rows.shape[1]):
-        x, y = places.rows[out, column], places.rows[into, column]
-        if x == y:
-            continue
-        if is_odd:
-            # Without x the median is a range: x itself is charged to the old median.
-            left = low[column] if x >= mid[column] else mid[column]
-            right = high[column] if x <= mid[column] else mid[column]
-            more += max(left - y, 0) + max(y - right, 0) - abs(x - mid[column])
-        else:
-            rest = low[column] if x >= mid[column] else mid[column]
-            more += abs(y - rest) - abs(x - rest)
-    return more
+def apart(middle: NDArray[np.int32], is_odd: bool, gone: int, x: int) -> int:
+    """Return how far x is from the middle of a cohort's column without a member who has `gone`."""
+    low, mid = middle[0], middle[1]
+    left = low if gone >= mid else mid
+    if not is_odd:
+        return abs(x - left)
+    # An even number is left: all between the two in the middle are in the middle.
+    right = middle[2] if gone <= mid else mid
+    return max(left - x, 0) + max(x - right, 0)
+
+
+@inner_kernel
+def note_apart(places: Places, leaf: int, far: NDArray[np.int64]) -> None:
+    """Note how much less a cohort would deviate without each of its members."""
+    is_odd = (places.first[leaf + 1] - places.first[leaf]) % 2 == 1
+    for i in range(places.first[leaf], places.first[leaf + 1]):
+        v = np.int64(places.members[i])
+        far[v] = 0
+        for column in range(places.rows.shape[1]):
+            x = places.rows[v, column]
+            far[v] += apart(places.middle[leaf, column], is_odd, x, x)
 
 
 @kernel
@@ -133,6 +136,9 @@ def swap_members(
         By how much the deviation grew; at most 0.
     """
     values = np.empty(len(places.members), np.int32)
+    far = np.empty(len(places.members), np.int64)
+    for leaf in range(len(places.first) - 1):
+        note_apart(places, leaf, far)
     total = 0
     for _ in range(n_swaps):
         u = np.int64(movers[int(rng.random() * len(movers))])
@@ -145,8 +151,15 @@ def swap_members(
         moved = int(places.is_sensitive[v]) - int(places.is_sensitive[u])
         if places.sensitive[c] + moved > bearable[c] or places.sensitive[d] - moved > bearable[d]:
             continue
-        more = replacing(places, c, u, v)
-        more += replacing(places, d, v, u)
+        is_odd_c = (places.first[c + 1] - places.first[c]) % 2 == 1
+        is_odd_d = size % 2 == 1
+        more = -far[u] - far[v]
+        for column in range(places.rows.shape[1]):
+            x, y = places.rows[u, column], places.rows[v, column]
+            more += apart(places.middle[c, column], is_odd_c, x, y)
+            more += apart(places.middle[d, column], is_odd_d, y, x)
+            if more > 0:
+                break
         if more > 0:
             continue
         total += more
@@ -159,4 +172,6 @@ def swap_members(
             if places.rows[u, column] != places.rows[v, column]:
                 find_middle(places, c, column, values)
                 find_middle(places, d, column, values)
+        note_apart(places, c, far)
+        note_apart(places, d, far)
     return total

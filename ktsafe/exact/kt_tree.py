@@ -310,7 +310,7 @@ def _swapped(
         place=place,
         first=np.concatenate(([0], np.cumsum(sizes))),
         sensitive=np.bincount(cohort, is_sensitive, len(leaves)).astype(np.int64),
-        middle=np.zeros((len(leaves), 3, rows.shape[1]), dtype=np.int32),
+        middle=np.zeros((len(leaves), rows.shape[1], 3), dtype=np.int32),
     )
     core.find_middles(places)
     for _ in range(ROUNDS if len(leaves) > 1 else 0):
@@ -320,11 +320,11 @@ def _swapped(
         movers = np.flatnonzero(is_uneven[cohort]).astype(np.int32)
         if not len(movers):
             break
-        near = _near(places.middle[:, 1], is_uneven)
+        near = _near(places.middle[:, :, 1], is_uneven)
         n_swaps = SWAPS[effort] * len(movers) // ROUNDS
         core.swap_members(places, bearable(sizes, params), near, movers, n_swaps, rng)
     is_even = (sizes % 2 == 0)[:, None]
-    return cohort, np.where(is_even, places.middle[:, 0], places.middle[:, 1])
+    return cohort, np.where(is_even, places.middle[:, :, 0], places.middle[:, :, 1])
 
 
 def _uneven(places: core.Places) -> NDArray[np.bool_]:
