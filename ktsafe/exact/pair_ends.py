@@ -20,9 +20,6 @@ from numpy.typing import NDArray
 from ktsafe.exact import _steps_core
 from ktsafe.exact._pair_core import MatchingState
 
-STRIDES_MAX = 1000
-"""Times that the best cohorts take a step each, before the last ends."""
-
 OFF = 50
 """Ends that may lack before cohorts take strides."""
 
@@ -140,14 +137,15 @@ def _stride(
     """Take the steps that promise most for each end until few are lacking; return how many are."""
     size, sign = np.abs(weight[cohorts]), np.sign(weight[cohorts])
     off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
-    for _ in range(STRIDES_MAX):
-        if abs(off) <= OFF:
-            break
+    while abs(off) > OFF:
         step = sign if off > 0 else -sign
         change = _steps_core.hoped_for(matching, cohorts, 1)
         hoped = change[np.arange(len(cohorts)), 1 + step] / size
-        best = np.lexsort((rng.random(len(cohorts)), -hoped))[: np.isfinite(hoped).sum()]
-        best = best[: max(1, int(np.searchsorted(np.cumsum(size[best]), abs(off), "right")))]
+        can_step = np.isfinite(hoped) & (size <= abs(off))
+        if not can_step.any():
+            break
+        best = np.lexsort((rng.random(len(cohorts)), -hoped, ~can_step))[: can_step.sum()]
+        best = best[: int(np.searchsorted(np.cumsum(size[best]), abs(off), "right"))]
         _steps_core.take_steps(matching, cohorts[best], step[best], nodes_max)
         off = ends - int((weight[cohorts] * matching.degree[cohorts]).sum())
     return off

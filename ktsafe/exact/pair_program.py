@@ -17,7 +17,7 @@ tie gains 2. The edge cost is (ties - objective).
     show what fits, along alternating paths
     repeat: raise or lower single cohorts while that pays,
         at a price that leans against the side with too many ends
-    balance: the steps of all cohorts at once that lose least        (dynamic program)
+    balance: the steps of cohorts that lose least                    (pair_ends)
     a pair with a total: steps until that many edges are shown       (pair_ends)
     repeat: two steps that keep the balance, while that pays
 
