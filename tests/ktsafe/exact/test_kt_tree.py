@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -124,24 +125,40 @@ def test_who_is_alike_takes_no_part_in_the_search(monkeypatch):
 
 
 def test_near_cohorts_are_the_nearest_within_a_factor(monkeypatch):
-    """Of many cohorts the nearest are sought among those that stand beside them in the tree."""
+    """A cohort that is not sought is only near to itself."""
     pivots = np.random.default_rng(0).integers(0, 9, (50, 2)).astype(np.int32)
     monkeypatch.setattr(module, "NEAR", 4)
-    every = np.ones(50, dtype=np.bool_)
-    for side_by_side, parts in ((50, [range(50)]), (30, [range(25), range(25, 50)])):
-        monkeypatch.setattr(module, "SIDE_BY_SIDE", side_by_side)
-        near = module._near(pivots, every)
-        assert near.shape == (50, 5)
-        some = np.arange(50) % 3 == 0
-        of_some = module._near(pivots, some)
-        assert np.array_equal(of_some[some], near[some])
-        assert (of_some[~some] == np.flatnonzero(~some)[:, None]).all()
-        for part in parts:
-            for c in part:
-                apart = np.abs(pivots - pivots[c]).sum(axis=1)
-                assert set(near[c]) <= set(part)
-                assert len(set(near[c])) == 5
-                assert apart[near[c]].max() <= 2 * np.sort(apart[list(part)])[4]
+    near = module._near(pivots, np.ones(50, dtype=np.bool_))
+    assert near.shape == (50, 5)
+    for c in range(50):
+        apart = np.abs(pivots - pivots[c]).sum(axis=1)
+        assert len(set(near[c])) == 5
+        assert apart[near[c]].max() <= 2 * np.sort(apart)[4]
+    some = np.arange(50) % 3 == 0
+    of_some = module._near(pivots, some)
+    assert np.array_equal(of_some[some], near[some])
+    assert (of_some[~some] == np.flatnonzero(~some)[:, None]).all()
+
+
+@pytest.mark.parametrize("side_by_side", [1, 7, 1000])
+def test_members_change_places_among_cohorts_side_by_side(monkeypatch, side_by_side):
+    """Each part of the tree keeps its people, and its medians are those of its cohorts."""
+    monkeypatch.setattr(module, "SIDE_BY_SIDE", side_by_side)
+    params, rng = PrivacyParams(k=3), np.random.default_rng(0)
+    rows = rng.integers(0, 9, (100, 3)).astype(np.int32)
+    is_sensitive = np.arange(100) % 10 == 0
+    leaves = module.leaves_of(rows, is_sensitive, params)
+    cohort, medians = module._swapped(rows, is_sensitive, leaves, params, rng, "fast")
+    assert np.bincount(cohort).tolist() == [len(leaf) for leaf in leaves]
+    n_parts = -(-len(leaves) // side_by_side)
+    for part in np.array_split(np.arange(len(leaves)), n_parts):
+        people = np.concatenate([leaves[i] for i in part])
+        assert set(cohort[people]) == set(part)
+        for i in part:
+            members = rows[cohort == i]
+            assert (np.sort(members, axis=0)[(len(members) - 1) // 2] == medians[i]).all()
+    moved = any(set(np.flatnonzero(cohort == i)) != set(leaf) for i, leaf in enumerate(leaves))
+    assert moved == (side_by_side > 1)
 
 
 def test_large_classes_become_small_cohorts():
