@@ -116,11 +116,10 @@ class Profiler(CopyOnExtend):
         tuples = np.full(n_numbers, -1, dtype=np.int64)
         table = np.array(self._tuple_of_location, dtype=np.int64)
         tuples[vertices] = table[location[vertices]]
-        group_of_location, similar = _groups(self._pairs)
-        occupied = np.unique(location[vertices])
+        group_of_location, similar = _groups(self._pairs, len(self._profiles))
         structure = Structure(
             vertices,
-            group_of_location[np.searchsorted(occupied, location[vertices])],
+            group_of_location[location[vertices]],
             similar,
             keys,
             edge_ends(gained),
@@ -131,7 +130,8 @@ class Profiler(CopyOnExtend):
         self._location, self._tuple, self._edges = location, tuples, keys
         self._codes = self._codes.copy()
         self._codes[vertices] = codes
-        if len(self._profiles) > 2 * len(occupied) + SPARE_LOCATIONS:
+        occupied = np.count_nonzero(group_of_location >= 0)
+        if len(self._profiles) > 2 * occupied + SPARE_LOCATIONS:
             self.settle()
         return structure
 
@@ -206,9 +206,9 @@ class Profiler(CopyOnExtend):
         self, before: NDArray[np.int64], now: NDArray[np.int64]
     ) -> NDArray[np.int64]:
         """Return the similar pairs of occupied locations as sorted keys, both directions."""
-        occupied = np.unique(now[now >= 0])
         is_occupied = np.zeros(len(self._profiles), dtype=np.bool_)
-        is_occupied[occupied] = True
+        is_occupied[now[now >= 0]] = True
+        occupied = np.flatnonzero(is_occupied)
         was_occupied = np.zeros(len(self._profiles), dtype=np.bool_)
         was_occupied[before[before >= 0]] = True
         known = edge_ends(self._pairs)
@@ -249,7 +249,7 @@ class Profiler(CopyOnExtend):
         return occupied[order[np.concatenate(found)]]
 
 
-def _groups(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], Rows]:
+def _groups(pairs: NDArray[np.int64], n_locations: int) -> tuple[NDArray[np.int64], Rows]:
     """Group locations that are similar to exactly the same locations.
 
     Parameters
@@ -257,24 +257,27 @@ def _groups(pairs: NDArray[np.int64]) -> tuple[NDArray[np.int64], Rows]:
     pairs:
         Sorted keys of all similar pairs of occupied locations, each location's with itself
         included.
+    n_locations:
+        How many locations there are.
 
     Returns
     -------
     tuple
-        The group of every occupied location in ascending order, and the groups that each is
-        similar to: a protection set is a union of groups, because similarity is symmetric.
+        The group of every location, -1 of those that are not occupied; and the groups that each
+        is similar to: a protection set is a union of groups, because similarity is symmetric.
     """
     first, second = pairs >> 32, pairs & 0xFFFFFFFF
-    occupied, begin = np.unique(first, return_index=True)
+    begin = np.flatnonzero(np.diff(first, prepend=-1))
     cuts = np.append(begin, len(pairs)).tolist()
     raw = second.tobytes()
     groups: dict[bytes, int] = {}
-    group = np.array(
-        [groups.setdefault(raw[8 * a : 8 * b], len(groups)) for a, b in itertools.pairwise(cuts)],
-        dtype=np.int64,
-    )
-    ends = group[np.searchsorted(occupied, np.column_stack((first, second)).reshape(-1, 2))]
-    links = np.unique((ends[:, 0] << 32) | ends[:, 1])
+    group = np.full(n_locations, -1, dtype=np.int64)
+    group[first[begin]] = [
+        groups.setdefault(raw[8 * a : 8 * b], len(groups)) for a, b in itertools.pairwise(cuts)
+    ]
+    # `np.unique` hashes, several times as long.
+    links = np.sort((group[first] << 32) | group[second])
+    links = links[np.diff(links, prepend=-1) != 0]
     counts = np.bincount(links >> 32, minlength=len(groups))
     return group, Rows(np.concatenate(([0], np.cumsum(counts))), links & 0xFFFFFFFF)
 
