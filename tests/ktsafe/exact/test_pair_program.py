@@ -113,6 +113,22 @@ def test_small_pairs_come_near_the_optimum():
     assert found >= 0.97 * greatest
 
 
+def test_large_pairs_show_most_of_their_ties():
+    """Sides that differ by thousands of ends, where all gain alike, are brought together."""
+    n, rng = 40_000, np.random.default_rng(0)
+    ends = rng.integers(n, size=(n, 2))
+    for side, spread in enumerate((0.8, 1.2)):
+        place = np.empty(n, dtype=np.int64)
+        counts = np.bincount(ends[:, side], minlength=n)
+        place[np.argsort(counts + rng.normal(0, spread, n))] = np.arange(n)
+        ends[:, side] = side * n + place[ends[:, side]]
+    edges = np.unique(ends, axis=0).astype(np.int32)
+    pair = Pair.in_order(np.full(n // 5, 10), n // 10, edges, np.full(len(edges), 2.0), 0.4)
+    plan = solve(pair, rng=rng, effort="fast")
+    check(pair, plan)
+    assert plan.shown.sum() > 0.8 * len(edges)
+
+
 @settings(max_examples=40, deadline=None)
 @given(
     pairs(is_one=False, sizes_a=(5, 6, 7), sizes_b=(5, 5), gains=(2.0, 2.6, 0.6), price=1.3)
