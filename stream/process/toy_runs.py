@@ -23,13 +23,14 @@ from numba.core.dispatcher import Dispatcher
 from ktsafe import AnonymizeOptions, AttributedGraph, PrivacyParams, anonymize
 from ktsafe.audit import audit_release
 from ktsafe.datasets.synthetic import uniform
+from ktsafe.exact.pair_program import Pair, solve
 from ktsafe.sequence import Changes, SequenceEngine, SequenceOptions
 from ktsafe.sequence_audit import AuditedRelease, SequenceAuditor
 from ktsafe.verify import verify_graph
 
 
 def search() -> None:
-    """Make a single release of few classes, one of many, and two releases of a sequence."""
+    """Make a single release of few classes, one of many, two of a sequence, and plan a pair."""
     graph, params, rng = _toy()
     anonymize(graph, params, rng=rng)
     # Small classes: the totals of pairs are reached in single steps.
@@ -38,6 +39,15 @@ def search() -> None:
     sequence = SequenceEngine.begin(graph.schema, params, SequenceOptions(), begun, rng)
     gone = graph.edges[: len(graph.edges) // 3].astype(np.int64)
     sequence.advance(Changes(ties_removed=gone), rng)
+    _far_from_its_total(rng)
+
+
+def _far_from_its_total(rng: np.random.Generator) -> None:
+    """Plan a pair of classes that must show far fewer edges than pay, as only large ones do."""
+    n = 200
+    edges = np.column_stack((np.arange(n), np.arange(n, 2 * n))).astype(np.int32)
+    pair = Pair.in_order(np.full(2 * n // 10, 10), n // 10, edges, np.full(n, 2.0))
+    solve(dataclasses.replace(pair, total=0.0), rng=rng)
 
 
 def judges() -> None:
