@@ -222,7 +222,8 @@ def walk_back(state: MatchingState, u: int, x: int) -> None:
 def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
     """Raise a cohort and show what then fits; return by how much value rises.
 
-    Stop early where it cannot by `least`; then this is more than it would, and no more than that.
+    The search ends where value cannot rise by more than `least`. What is returned is then a bound:
+    at least the rise, at most `least`.
     """
     before = state.value[0]
     shift(state, cohort, np.int64(1))
@@ -246,7 +247,7 @@ def raise_degree(state: MatchingState, cohort: int, least: float, nodes_max: int
 def lower_degree(state: MatchingState, cohort: int, least: float, nodes_max: int) -> float:
     """Lower a cohort, which has a degree; hide what no longer fits, show what then does.
 
-    Return by how much value rises, or what is no less, and no more than `least`.
+    Return by how much value rises, or a bound as in `raise_degree`.
     """
     before = state.value[0]
     shift(state, cohort, np.int64(-1))

@@ -363,8 +363,7 @@ def _uneven(places: core.Places) -> NDArray[np.bool_]:
 def _near(pivots: NDArray[np.int32], is_sought: NDArray[np.bool_]) -> NDArray[np.int32]:
     """Return the cohorts whose pivots are nearest to that of each, itself mostly among them.
 
-    At most twice as far away as the truly nearest: among 10,000 pivots the mean distance is the
-    same to a hundredth, and the search takes a third of the time. A cohort that is not sought is
+    At most twice as far away as the truly nearest (decision 29). A cohort that is not sought is
     only near to itself.
     """
     n_near = min(NEAR + 1, len(pivots))
