@@ -22,22 +22,22 @@ from ktsafe.sequence.people.step_context import StepContext
 def show_sensitive(context: StepContext, row: int) -> int | None:
     """Publish a person's true sensitive value, or "-" where alpha has no room.
 
-    Returns the cohort if the value had to be hidden: it needs `keep_company`.
+    Returns the cohort if the person shows "-" now: it may need `keep_company`, also where "-" was
+    shown before and the value behind it is another one.
     """
     state = context.state
     code, place = state.people.sensitive[row], state.people.place[row]
-    if place == NOBODY or state.places.sensitive[place] == code:
+    if place == NOBODY:
         return None
     label = int(state.places.cohort[place])
     is_sensitive = context.is_sensitive(code)
-    has_room = state.places.ever[place] or _has_room(context, label)
-    if is_sensitive and not has_room:
+    if is_sensitive and not (state.places.ever[place] or _has_room(context, label)):
         state.count("sensitive_suppressed")
         state.publish_sensitive(place, _suppressed(context), is_sensitive=False)
         return label
-    if not _is_kept_missing(context, place):
+    if state.places.sensitive[place] != code and not _is_kept_missing(context, place):
         state.publish_sensitive(place, code, is_sensitive=is_sensitive)
-    return None
+    return label if state.codes.sensitive[state.places.sensitive[place]] == MISSING else None
 
 
 def _is_kept_missing(context: StepContext, place: int) -> bool:

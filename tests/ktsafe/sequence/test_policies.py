@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from ktsafe import PrivacyParams, Schema
@@ -140,7 +140,7 @@ def test_a_counterfeit_keeps_the_place_and_forgets_the_person() -> None:
     assert after.graph.is_sensitive.tolist() == before.graph.is_sensitive.tolist()
     assert after.graph.is_sensitive.sum() == 1
     assert sequence.figures().counterfeit_vertices == 1
-    assert key.to_bytes(8, "little") not in b"".join(sequence.to_pages().values())
+    assert key.to_bytes(8, "little") not in b"".join(dict(sequence.pages()).values())
 
 
 def test_a_changed_quasi_identifier_is_held_until_a_group_moves() -> None:
@@ -204,11 +204,15 @@ def test_inserted_members_are_as_often_sensitive_as_people(
     sequence.check()
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=100, deadline=None)
 @given(
-    st.lists(st.tuples(st.integers(0, 11), st.sampled_from(["well", "ill", "hurt", "-"]))),
+    st.lists(
+        st.tuples(st.integers(0, 11), st.sampled_from(["well", "ill", "hurt", "-"])), max_size=40
+    ),
     st.integers(1, 4),
 )
+@example([(0, "ill"), (2, "ill"), (3, "ill"), (7, "ill"), (7, "well"), (1, "ill"), (7, "ill")], 1)
+@example([*5 * [(0, "well")], (0, "ill"), *((i, "ill") for i in range(2, 6)), (1, "-")], 1)
 def test_a_missing_value_tells_no_more_than_alpha(
     updates: list[tuple[int, str]], per_release: int
 ) -> None:
