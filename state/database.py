@@ -67,6 +67,7 @@ class Batch:
         self._batch = rocksdict.WriteBatch(raw_mode=True)
         self.put = self._batch.put
         self.delete = self._batch.delete
+        self.delete_range = self._batch.delete_range
 
     def write(self, family: str, writes: dict[bytes, bytes | None]) -> None:
         """Add puts and, for None, deletes in one column family."""
@@ -246,14 +247,22 @@ class Database:
         Every column family goes from the log to a table, and every table is written anew. RocksDB
         removes the old files itself.
         """
-        options = rocksdict.CompactOptions()
-        options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
         with _errors("scrub the store", self.path):
             # All are flushed before any is compacted: a log goes only when none needs it.
             for family in self._families.values():
                 family.flush()
             for family in self._families.values():
-                family.compact_range(None, None, options)
+                family.compact_range(None, None, _thorough())
+
+    def drop(self, family: str, prefix: bytes) -> None:
+        """Delete all rows whose keys begin so, and make them unreadable from the files."""
+        first, end = prefix, prefix + b"\xff"
+        batch = self.batch()
+        batch.delete_range(first, end, self.handles[family])
+        self.commit(batch)
+        with _errors("scrub the store", self.path):
+            self._families[family].flush()
+            self._families[family].compact_range(first, end, _thorough())
 
     def checkpoint(self, path: Path) -> None:
         """Make a second database at `path` of the state as of now, of hard links mostly."""
@@ -367,6 +376,13 @@ def _options(cache: Any, *, create: bool) -> Any:
     # A torn last record is what a crash leaves; any other damage to the log is refused, where the
     # default would silently go back in time, the ledger included.
     options.set_wal_recovery_mode(rocksdict.DBRecoveryMode.tolerate_corrupted_tail_records())
+    return options
+
+
+def _thorough() -> Any:
+    """Return how tables are compacted if nothing of the old ones may stay."""
+    options = rocksdict.CompactOptions()
+    options.set_bottommost_level_compaction(rocksdict.BottommostLevelCompaction.force())
     return options
 
 

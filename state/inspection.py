@@ -16,7 +16,8 @@ from ktsafe.state.database import Database
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.folder import CUTS, DATABASE, corrupted, make_folder, read_witness
 from ktsafe.state.frozen_cut import FrozenCut
-from ktsafe.state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status, Writes
+from ktsafe.state.ledger import Ledger, LedgerStorage, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.pages import Writes
 from ktsafe.state.recovery import read_positions, recover
 from ktsafe.state.store import Position
 
@@ -122,6 +123,7 @@ def _ledger(database: Database) -> Ledger:
     storage = LedgerStorage(
         write=write,
         read_pages=lambda names: database.get_many(keys.PAGES, names),
+        drop_pages=lambda _prefix: None,
         cut_gone=lambda: None,
         damaged=lambda: corrupted(database.path),
     )

@@ -7,8 +7,9 @@
                position/<origin:u32> -> msgpack [next_offset, time_us_max]
     ledger     cut | count | erased | sequence/<n:u64> | release/<index:u64> -> JSON
                past/<n:u64>          -> zlib of msgpack [index of the first, [releases]]
-               pages                 -> msgpack {name: digest}
-    pages      <name>                -> bytes, the mechanism's own
+               pages                 -> msgpack {name: <digest><index:u64>}
+               coming                -> JSON
+    pages      @<index:u64><name>    -> bytes, the mechanism's own
 
 While a vertex exists its record holds the person's id; else only the alias, a keyed hash of it. So
 no key ever holds an id, and no value does once the person is deleted. Numbers are dense and given
@@ -23,10 +24,11 @@ import hashlib
 import struct
 from typing import Final
 
-FORMAT: Final = 3
+FORMAT: Final = 4
 """Version of everything drawn above; a store of another one is refused, but for `OLDEST`."""
 OLDEST: Final = 2
-"""Format 2 has no `past/`: its releases move there with the first one that follows."""
+"""Format 2 has no `past/`: its releases move there with the first one that follows. Before format
+4 the key of a page is its name."""
 
 META: Final = "meta"
 VERTICES: Final = "vertices"

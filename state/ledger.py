@@ -9,7 +9,9 @@ values, in any ordered store:
 
     cut                   the pending cut, while there is one
     count                 how many releases and sequences there must be (a check on reading)
-    pages                 the digest of every page there must be (a check on reading), by name
+    pages                 the digest of every page there must be (a check on reading), by name, and
+                          the release that brought it
+    coming                the index of a release of which pages are written, until it is staged
     erased                whom commands erased since the last staged release, if anybody
     sequence/<n:u64>      every sequence, the last one current
     release/<index:u64>   the last two releases: either may be sent to the sink (again)
@@ -26,6 +28,7 @@ from typing import Annotated, Final
 
 import msgspec
 
+from ktsafe.state.pages import NextPages, Pages, Writes, prefix
 from ktsafe.state.past_releases import ROW, FileName, PastRelease, packed, unpacked
 
 
@@ -96,11 +99,10 @@ class ReleaseRecord(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     has_audit: bool = True
 
 
-NO_PAGES: Final[Mapping[str, bytes | None]] = {}
-
 CUT: Final = b"cut"
 COUNT: Final = b"count"
 PAGES: Final = b"pages"
+COMING: Final = b"coming"
 ERASED: Final = b"erased"
 SEQUENCE: Final = b"sequence/"
 RELEASE: Final = b"release/"
@@ -111,10 +113,6 @@ MANIFEST: Final = "manifest.json"
 EMPTY: Final = {COUNT: b"[0,0,0]"}
 """What a new ledger holds."""
 
-Writes = dict[bytes, bytes | None]
-"""Values by key; None deletes."""
-
-DIGEST_BYTES: Final = 16
 WHOLE: Final = 2
 """Releases of which all is kept: the one before the last may be sent again with it."""
 
@@ -128,7 +126,9 @@ class LedgerStorage:
     write:
         Makes a few writes, of the ledger and of pages, durable in one step.
     read_pages:
-        Returns the pages of these names, None where there is none.
+        Returns the pages under these keys, None where there is none.
+    drop_pages:
+        Makes all pages whose keys begin so unreadable from the disk.
     cut_gone:
         Told that the pending cut is consumed or dropped: its frozen state may go.
     damaged:
@@ -137,6 +137,7 @@ class LedgerStorage:
 
     write: Callable[[Writes, Writes], None]
     read_pages: Callable[[list[bytes]], list[bytes | None]]
+    drop_pages: Callable[[bytes], None]
     cut_gone: Callable[[], None]
     damaged: Callable[[], Exception]
 
@@ -144,9 +145,8 @@ class LedgerStorage:
 class Ledger:
     """The durable list of releases, resident; every change is written through before it counts.
 
-    Beside the releases it keeps the *pages* of the current sequence: what the mechanism must
-    remember from release to release, as named bytes. They change with a release that is staged, in
-    the same write, and go when another sequence starts.
+    Beside the releases it keeps the *pages* of the current sequence (`ktsafe.state.pages`). They
+    change with a release that is staged, and go when another sequence starts.
 
     Parameters
     ----------
@@ -161,7 +161,8 @@ class Ledger:
 
     def __init__(self, entries: Mapping[bytes, bytes], storage: LedgerStorage) -> None:
         self._storage = storage
-        self._page_digests: dict[str, bytes] = {}
+        self._pages = Pages()
+        self._coming: int | None = None
         self._sequences: list[SequenceRecord] = []
         self._releases: list[ReleaseRecord] = []
         self._n_past = 0
@@ -178,12 +179,14 @@ class Ledger:
             elif key.startswith(RELEASE):
                 self._releases.append(msgspec.json.decode(value, type=ReleaseRecord))
             elif key == PAGES:
-                self._page_digests = msgspec.msgpack.decode(value, type=dict[str, bytes])
+                self._pages = Pages.unpacked(value)
+            elif key == COMING:
+                self._coming = msgspec.json.decode(value, type=int)
             elif key == ERASED:
                 self._erased = msgspec.json.decode(value, type=list[Erased])
             elif key != COUNT:
                 raise ValueError("the ledger holds an unknown entry")
-        if entries.get(COUNT) != self._count(0, 0, len(self._page_digests)):
+        if entries.get(COUNT) != self._count(0, 0, len(self._pages)):
             raise ValueError("the ledger lacks entries")
 
     def sequence(self) -> SequenceRecord | None:
@@ -203,10 +206,10 @@ class Ledger:
         key = SEQUENCE + len(self._sequences).to_bytes(8, "big")
         self._storage.write(
             {key: msgspec.json.encode(sequence), COUNT: self._count(1, 0, 0), PAGES: None},
-            {name.encode(): None for name in self._page_digests},
+            dict.fromkeys(self._pages.keys()),
         )
         self._sequences.append(sequence)
-        self._page_digests = {}
+        self._pages = Pages()
 
     def pages(self) -> dict[str, bytes]:
         """Return the pages as of the last staged release of this sequence ({} before it).
@@ -216,26 +219,31 @@ class Ledger:
         StateCorrupted
             If one does not read back as written.
         """
-        names = sorted(self._page_digests)
-        values = self._storage.read_pages([name.encode() for name in names])
-        pages = dict(zip(names, values, strict=True))
-        whole = {
+        names = sorted(self._pages)
+        values = self._storage.read_pages([self._pages.key(name) for name in names])
+        pages = {
             name: page
-            for name, page in pages.items()
-            if page is not None and _digest(page) == self._page_digests[name]
+            for name, page in zip(names, values, strict=True)
+            if page is not None and self._pages.holds(name, page)
         }
-        if len(whole) != len(pages):
+        if len(pages) != len(names):
             raise self._storage.damaged()
-        return whole
+        return pages
 
-    def replace_pages(self, pages: Mapping[str, bytes | None]) -> None:
+    def replace_pages(self, pages: Mapping[str, bytes]) -> None:
         """Change pages between two releases: they say the same, and less of people who left."""
-        digests = self._digests_with(pages)
-        self._storage.write(
-            {COUNT: self._count(0, 0, len(digests)), PAGES: msgspec.msgpack.encode(digests)},
-            {name.encode(): page for name, page in pages.items()},
-        )
-        self._page_digests = digests
+        after, writes = self._pages.changed(pages, self._releases[-1].index)
+        if writes:
+            listed = {COUNT: self._count(0, 0, len(after)), PAGES: after.packed()}
+            self._storage.write(listed, writes)
+            self._pages = after
+
+    def drop_orphans(self) -> None:
+        """Remove the pages of a release that was not staged in the end."""
+        if self._coming is not None:
+            self._storage.drop_pages(prefix(self._coming))
+            self._storage.write({COMING: None}, {})
+            self._coming = None
 
     def pending_cut(self) -> PendingCut | None:
         """Return the cut taken but not yet staged."""
@@ -264,6 +272,7 @@ class Ledger:
         self._storage.write({CUT: None}, {})
         self._cut = None
         self._storage.cut_gone()
+        self.drop_orphans()
 
     def erased(self) -> list[Erased]:
         """Return whom commands erased since the last staged release: no feed tells of them."""
@@ -283,10 +292,21 @@ class Ledger:
         """Return all releases in order."""
         return list(self._releases)
 
-    def stage(self, record: ReleaseRecord, pages: Mapping[str, bytes | None] = NO_PAGES) -> None:
-        """Append `record`, change `pages` and consume the cut: the point of no return.
+    def stage(self, record: ReleaseRecord, pages: Iterable[tuple[str, bytes]] = ()) -> int:
+        """Append `record`, take its pages and consume the cut, in one write: no return from here.
 
-        `pages` are those that changed, None where one goes; all of it is one write.
+        Many pages are written before, a part at a time.
+
+        Parameters
+        ----------
+        pages:
+            Name and bytes of every page, made one by one; those that did not change are passed
+            over, and those that are not among them go.
+
+        Returns
+        -------
+        int
+            How many pages were written.
 
         Raises
         ------
@@ -304,7 +324,8 @@ class Ledger:
             raise ValueError("a release belongs to the current sequence")
         if self._cut is None or record.slot_us != self._cut.slot_us:
             raise ValueError("a release belongs to the pending cut")
-        digests = self._digests_with(pages)
+        coming = self._written_early(record.index, pages)
+        after, writes = coming.end()
         releases, n_past = [*self._releases, record], self._n_past
         while n_past + WHOLE < len(releases) and releases[n_past].status is Status.PUBLISHED:
             releases[n_past] = _shortened(releases[n_past])
@@ -314,17 +335,30 @@ class Ledger:
             {
                 **dict.fromkeys(_release_key(releases[position]) for position in passed),
                 **_rows(releases, n_past, [*passed, len(releases) - 1]),
-                COUNT: self._count(0, 1, len(digests)),
-                PAGES: msgspec.msgpack.encode(digests) if digests else None,
+                COUNT: self._count(0, 1, len(after)),
+                PAGES: after.packed(),
                 CUT: None,
                 ERASED: None,
+                COMING: None,
             },
-            {name.encode(): page for name, page in pages.items()},
+            writes,
         )
         self._releases, self._n_past = releases, n_past
-        self._page_digests = digests
+        self._pages, self._coming = after, None
         self._cut, self._erased = None, []
         self._storage.cut_gone()
+        return coming.n_changed
+
+    def _written_early(self, index: int, pages: Iterable[tuple[str, bytes]]) -> NextPages:
+        """Take the pages of a release, and write all of them but the last part."""
+        self.drop_orphans()
+        coming = NextPages(self._pages, index)
+        for name, page in pages:
+            coming.take(name, page)
+            if part := coming.early():
+                self._coming = index
+                self._storage.write({COMING: msgspec.json.encode(index)}, part)
+        return coming
 
     def mark_published(self, release_id: str) -> None:
         """Record that the sink confirmed the release. Repeating it does nothing.
@@ -383,19 +417,6 @@ class Ledger:
     def _count(self, more_sequences: int, more_releases: int, pages: int) -> bytes:
         sequences = len(self._sequences) + more_sequences
         return msgspec.json.encode([sequences, len(self._releases) + more_releases, pages])
-
-    def _digests_with(self, changed: Mapping[str, bytes | None]) -> dict[str, bytes]:
-        digests = dict(self._page_digests)
-        for name, page in changed.items():
-            if page is None:
-                digests.pop(name, None)
-            else:
-                digests[name] = _digest(page)
-        return digests
-
-
-def _digest(page: bytes) -> bytes:
-    return hashlib.blake2b(page, digest_size=DIGEST_BYTES).digest()
 
 
 def _release_key(record: ReleaseRecord) -> bytes:

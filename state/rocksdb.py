@@ -37,7 +37,8 @@ from ktsafe.state.folder import (
     usable,
 )
 from ktsafe.state.frozen_cut import FrozenCut
-from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut, Writes
+from ktsafe.state.ledger import Ledger, LedgerStorage, PendingCut
+from ktsafe.state.pages import Writes
 from ktsafe.state.recovery import (
     Progress,
     Recovered,
@@ -80,11 +81,16 @@ class RocksDBStore(GraphStore):
         self._witness = witness
         try:
             storage = LedgerStorage(
-                self._write_ledger, self._read_pages, self._frozen.clear, lambda: corrupted(path)
+                self._write_ledger,
+                self._read_pages,
+                self._drop_pages,
+                self._frozen.clear,
+                lambda: corrupted(path),
             )
             self.ledger = Ledger(dict(database.scan(keys.LEDGER)), storage)
         except (ValueError, msgspec.DecodeError) as error:
             raise corrupted(path) from error
+        self.ledger.drop_orphans()
         drop_frozen(path)
         self._frozen.clean_up(self.ledger.pending_cut(), self._progress, database)
 
@@ -340,3 +346,9 @@ class RocksDBStore(GraphStore):
         with self._lock:
             self._check_usable()
             return self._database.get_many(keys.PAGES, names)
+
+    def _drop_pages(self, prefix: bytes) -> None:
+        with self._lock:
+            self._check_usable()
+            with self._all_or_closed("write the ledger"):
+                self._database.drop(keys.PAGES, prefix)

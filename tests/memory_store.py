@@ -11,7 +11,8 @@ from ktsafe import Schema
 from ktsafe.state.changes import Change
 from ktsafe.state.errors import StateUnusable
 from ktsafe.state.keys import SECRET_BYTES
-from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut, Writes
+from ktsafe.state.ledger import EMPTY, Ledger, LedgerStorage, PendingCut
+from ktsafe.state.pages import Writes
 from ktsafe.state.registers import Origins, VertexRecord
 from ktsafe.state.resident import ResidentGraph, Touched
 from ktsafe.state.snapshot import FrozenArrays, GraphSnapshot
@@ -71,8 +72,11 @@ class MemoryStore(GraphStore):
                 self._merge(written)
             if number + 1 == self.disk.n_until_cut:
                 self._frozen = self._graph.freeze()
-        storage = LedgerStorage(self._write, self._read_pages, self._cut_gone, _impossible)
+        storage = LedgerStorage(
+            self._write, self._read_pages, self._drop_pages, self._cut_gone, _impossible
+        )
         self.ledger = Ledger(self.disk.entries, storage)
+        self.ledger.drop_orphans()
 
     def commit(
         self,
@@ -164,6 +168,10 @@ class MemoryStore(GraphStore):
 
     def _read_pages(self, names: list[bytes]) -> list[bytes | None]:
         return [self.disk.pages.get(name) for name in names]
+
+    def _drop_pages(self, prefix: bytes) -> None:
+        for key in [key for key in self.disk.pages if key.startswith(prefix)]:
+            del self.disk.pages[key]
 
     def _cut_gone(self) -> None:
         self._frozen, self.disk.n_until_cut = None, -1

@@ -10,7 +10,7 @@ grows with what changes and not with the sequence.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import Any, Final, Self
 
@@ -260,12 +260,11 @@ class Recent:
         """Return what is known after a release before which nothing is known."""
         return cls(release, release, **{name: _empty(width) for name, width in _WIDTHS.items()})
 
-    def to_pages(self) -> dict[str, bytes]:
-        """Return the memory as named pages of little-endian int64."""
-        return {
-            "release": np.array([self.release, self.since], dtype="<i8").tobytes(),
-            **{name: getattr(self, name).astype("<i8").tobytes() for name in _WIDTHS},
-        }
+    def pages(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the memory as named pages of little-endian int64."""
+        yield "release", np.array([self.release, self.since], dtype="<i8").tobytes()
+        for name in _WIDTHS:
+            yield name, getattr(self, name).astype("<i8").tobytes()
 
     @classmethod
     def from_pages(cls, pages: Mapping[str, bytes]) -> Self:

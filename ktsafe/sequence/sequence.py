@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from concurrent.futures import Executor
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -17,7 +16,7 @@ from ktsafe.sequence import cost_figures
 from ktsafe.sequence.memory.column_table import NOBODY
 from ktsafe.sequence.memory.graph_changes import Changes
 from ktsafe.sequence.memory.sequence_options import SequenceOptions
-from ktsafe.sequence.memory.state import GONE_PAGES, State, state_from_pages, state_pages
+from ktsafe.sequence.memory.state import State, state_from_pages, state_pages
 from ktsafe.sequence.people.step_context import SequenceSpec, StepContext
 from ktsafe.sequence.step import EXACT, Step, StepPolicy, make_release
 
@@ -99,8 +98,6 @@ class SequenceEngine:
         self.params = params
         self.options = options
         self._spec = SequenceSpec.of(schema, params, options)
-        self._saved: dict[str, bytes] = {}
-        self._digests: dict[str, bytes] = {}
 
     @classmethod
     def begin(
@@ -144,7 +141,7 @@ class SequenceEngine:
         # The next release is made of a copy, so the former state is kept until there is one.
         after = self._state.following()
         step = make_release(StepContext(after, self._spec, rng, executor), changes, self.policy)
-        self._state, self._digests = after, {}
+        self._state = after
         return step
 
     @property
@@ -207,25 +204,9 @@ class SequenceEngine:
         """
         self.policy.check(self._state, self._spec, self._state.places.members)
 
-    def to_pages(self) -> dict[str, bytes]:
-        """Return the whole state as named pages."""
-        return dict(state_pages(self._state, self._fixed()))
-
-    def changed_pages(self) -> dict[str, bytes | None]:
-        """Return the pages that differ from what was last marked as saved, None if one goes.
-
-        Only pages that an older version saved ever go.
-        """
-        digests: dict[str, bytes] = {}
-        changed: dict[str, bytes | None] = {
-            name: None for name in self._saved if name.startswith(GONE_PAGES)
-        }
-        for name, page in state_pages(self._state, self._fixed()):
-            digests[name] = _digest(page)
-            if digests[name] != self._saved.get(name):
-                changed[name] = page
-        self._digests = digests
-        return changed
+    def pages(self) -> Iterator[tuple[str, bytes]]:
+        """Yield name and bytes of every page: the whole state."""
+        return state_pages(self._state, self._fixed())
 
     def forget_with(self, key: bytes) -> None:
         """From now on keep only hashes of attribute texts that nobody has, with this key.
@@ -244,12 +225,6 @@ class SequenceEngine:
             Keys of the people who have not left since the current release.
         """
         self._state.forget_texts(self._spec.configured, alive)
-
-    def mark_saved(self) -> None:
-        """Note that all pages are saved as they are now."""
-        if not self._digests:
-            self.changed_pages()
-        self._saved = self._digests
 
     @classmethod
     def from_pages(cls, saved: Mapping[str, bytes]) -> Self:
@@ -270,9 +245,7 @@ class SequenceEngine:
             groups=fixed["schema"].get("groups", {}),
         )
         params = PrivacyParams.from_mapping(fixed["params"])
-        sequence = cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
-        sequence._saved = {name: _digest(page) for name, page in saved.items()}
-        return sequence
+        return cls(state, schema, params, SequenceOptions.from_mapping(fixed["options"]))
 
     def _order(self) -> NDArray[np.int64]:
         """Return the places in ascending order of published id."""
@@ -292,7 +265,3 @@ class SequenceEngine:
             "params": self.params.to_mapping(),
             "options": self.options.to_mapping(),
         }
-
-
-def _digest(page: bytes) -> bytes:
-    return hashlib.blake2b(page, digest_size=16).digest()

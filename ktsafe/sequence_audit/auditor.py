@@ -8,7 +8,7 @@ share of CS_W(v) at every release of W in which v occurs is at most alpha.
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -192,8 +192,8 @@ class SequenceAuditor(CopyOnExtend):
         """How many releases were judged."""
         return self._continuity.n_releases
 
-    def saved(self, key: bytes) -> dict[str, bytes]:
-        """Return all that was learned, by name, for `resume_from`; releases must not be kept.
+    def pages(self, key: bytes) -> Iterator[tuple[str, bytes]]:
+        """Yield all that was learned, by name, for `resume_from`; releases must not be kept.
 
         It names nobody: instead of ids, people and values it has hashes that `key` is needed for.
 
@@ -203,7 +203,7 @@ class SequenceAuditor(CopyOnExtend):
             16 to 64 bytes, the same ones for ever.
         """
         assert not self._keeps_releases
-        return saved_state.saved(self, key)
+        return saved_state.pages(self, key)
 
     def resume_from(self, pages: Mapping[str, bytes], key: bytes) -> None:
         """Go on from what another auditor had learned when it was saved; this one is new.

@@ -33,9 +33,10 @@ class UnknownSavedState(ValueError):
     """What was saved is of another version, or it is no saved auditor."""
 
 
-def saved(auditor: CopyOnExtend, key: bytes) -> dict[str, bytes]:
-    """Return what `auditor` has learned. Things that are numbered become hashes under `key`."""
-    return {FORM: _form(key), **dict(_saved(auditor, "", key))}
+def pages(auditor: CopyOnExtend, key: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield what `auditor` has learned. Things that are numbered become hashes under `key`."""
+    yield FORM, _form(key)
+    yield from _pages(auditor, "", key)
 
 
 def resume(auditor: CopyOnExtend, pages: Mapping[str, bytes], key: bytes) -> None:
@@ -64,11 +65,11 @@ def _learned(part: CopyOnExtend) -> dict[str, Any]:
     return {name: value for name, value in vars(part).items() if name not in part.NOT_SAVED}
 
 
-def _saved(part: CopyOnExtend, at: str, key: bytes) -> Iterator[tuple[str, bytes]]:
+def _pages(part: CopyOnExtend, at: str, key: bytes) -> Iterator[tuple[str, bytes]]:
     part.settle()
     for name, value in _learned(part).items():
         if isinstance(value, CopyOnExtend):
-            yield from _saved(value, f"{at}{name}/", key)
+            yield from _pages(value, f"{at}{name}/", key)
         else:
             yield at + name, msgspec.msgpack.encode(_packed(value, key))
 
@@ -78,7 +79,7 @@ def _packed(value: Any, key: bytes) -> Any:
         case None | bool() | int() | str() | bytes():
             return value
         case np.ndarray():
-            return ["array", value.dtype.str, value.shape, np.ascontiguousarray(value).tobytes()]
+            return ["array", value.dtype.str, value.shape, value.reshape(-1).view(np.uint8).data]
         case Numbering():
             return ["numbering", value.sealed(key)]
         case PrivacyParams():

@@ -50,7 +50,6 @@ STAGES: Final = {
         "ktsafe.sequence:SequenceEngine.released",
         "ktsafe.sequence:SequenceEngine.figures",
     ),
-    "engine: pages": ("ktsafe.sequence:SequenceEngine.changed_pages",),
     "freshness": (
         "ktsafe.stream.release.following:Following.follow",
         "ktsafe.stream.release.following:Following.prepare",
@@ -60,7 +59,6 @@ STAGES: Final = {
     "auditor": ("ktsafe.stream.release.linked:LinkedReleases.judge",),
     "auditor: verifier": ("ktsafe.sequence_audit.auditor:verify",),
     "auditor: truth": ("ktsafe.sequence_audit.containment:TruthComparison.judge",),
-    "auditor: pages": ("ktsafe.stream.release.saved_auditor:SavedAuditor.changed",),
     "seal": ("ktsafe.stream.release.snapshotter:seal_manifest",),
     "usefulness": (
         "ktsafe.stream.release.snapshotter:trace",

@@ -7,7 +7,7 @@ after a start, and is in memory from then on.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
@@ -51,8 +51,8 @@ class Following:
 
     def follow(
         self, truth: AttributedGraph, keys: NDArray[np.int64], released: Released
-    ) -> tuple[dict[str, Any], dict[str, bytes]]:
-        """Return the figures of the release that was made, JSON-ready, and the pages to keep.
+    ) -> dict[str, Any]:
+        """Return the figures of the release that was made, JSON-ready.
 
         Parameters
         ----------
@@ -62,8 +62,14 @@ class Following:
         now = view_of(truth, keys, released)
         recent, found = follow(self._recent, self._before, now)
         self._next = recent, now
-        pages = {f"{PREFIX}{name}": page for name, page in recent.to_pages().items()}
-        return found.to_mapping(), pages
+        return found.to_mapping()
+
+    def pages(self) -> Iterator[tuple[str, bytes]]:
+        """Yield the pages to keep of the release followed last."""
+        assert self._next is not None
+        recent, _ = self._next
+        for name, page in recent.pages():
+            yield f"{PREFIX}{name}", page
 
     def knows(self, releases: int) -> bool:
         """Whether the release followed last and so many before it were, or it has no more."""

@@ -51,7 +51,7 @@ from ktsafe.stream.process.logs import get_logger
 from ktsafe.stream.release.following import Following
 from ktsafe.stream.release.known_releases import unjudgeable
 from ktsafe.stream.release.mechanism import Built, DueRelease, Passed, Progress
-from ktsafe.stream.release.saved_auditor import SavedAuditor
+from ktsafe.stream.release.saved_auditor import is_saved, pages_of, read_into
 from ktsafe.stream.release.true_changes import changes_since
 from ktsafe.stream.workers.pool import ONE_PER_CORE, Workers
 
@@ -119,7 +119,7 @@ class LinkedReleases:
         self._following = Following({})
         self._named: Named = {}
         self._auditor: SequenceAuditor | None = None
-        self._saved = SavedAuditor({})
+        self._read: Mapping[str, bytes] = {}
         self._trial: SequenceAuditor | None = None
         self._snapshot: GraphSnapshot | None = None
         self._next_snapshot: GraphSnapshot | None = None
@@ -143,7 +143,8 @@ class LinkedReleases:
         pages = ledger.pages()
         self._engine = self._read_engine(pages)
         self._following = Following(pages)
-        self._saved = SavedAuditor(pages)
+        # Until the auditor is taken up: afterwards it knows itself.
+        self._read = {name: page for name, page in pages.items() if is_saved([name])}
         self._named = json.loads(pages.get(NAMED, b"{}"))
         self._auditor = self._trial = None
         self._snapshot = self._next_snapshot = None
@@ -180,15 +181,14 @@ class LinkedReleases:
                 step = self._engine.advance(changes, rng, executor)
             vacated = ids_of(np.sort(step.vacated))
         released = self._engine.released()
-        pages = self._engine.changed_pages()
         figures = self._engine.figures().to_mapping()
-        freshness, recent = self._following.follow(snapshot.graph, snapshot.lives, released)
+        freshness = self._following.follow(snapshot.graph, snapshot.lives, released)
         return Built(
             released.graph,
             ids_of(released.ids),
             _positions(released.keys, snapshot),
             released.shift,
-            pages=pages | recent | self._named_page(),
+            pages=self._pages(),
             generalized=self._named,
             figures={
                 "sequence": figures,
@@ -196,9 +196,7 @@ class LinkedReleases:
                 "freshness": freshness,
                 VACATED: vacated,
             },
-            counts={name: figures[name] for name in COUNTS}
-            | self._engine.tree_counts()
-            | {"pages_written": len(pages)},
+            counts={name: figures[name] for name in COUNTS} | self._engine.tree_counts(),
             work=work,
             lag=self._lag(),
             planned=self._planned(released),
@@ -230,23 +228,23 @@ class LinkedReleases:
         )
         _raise_if_broken(findings.violations)
         figures = {"releases": self._trial.n_releases, **findings.to_mapping()}
-        pages = self._saved.changed(self._trial, self._key())
-        return Passed(findings.verdict, {"audit": figures}, pages)
+        return Passed(findings.verdict, {"audit": figures}, pages_of(self._trial, self._key()))
 
     def end_build(self, *, staged: bool) -> None:
         """Keep what the release made of the sequence, or go back to what the ledger has."""
         if staged:
-            assert self._engine is not None
-            self._engine.mark_saved()
             self._auditor, self._snapshot = self._trial, self._next_snapshot
         else:
             self._engine = None
         self._following.end_build(staged=staged)
-        self._saved.end_build(staged=staged)
         self._trial = self._next_snapshot = None
 
-    def _named_page(self) -> dict[str, bytes]:
-        return {NAMED: json.dumps(self._named).encode()} if self._named else {}
+    def _pages(self) -> Iterator[tuple[str, bytes]]:
+        assert self._engine is not None
+        yield from self._engine.pages()
+        yield from self._following.pages()
+        if self._named:
+            yield NAMED, json.dumps(self._named).encode()
 
     def _lag(self) -> int | None:
         """Return after how many releases every pair of classes is planned afresh.
@@ -303,7 +301,8 @@ class LinkedReleases:
     def _taken_up(self, sequence_id: str, snapshot: GraphSnapshot) -> SequenceAuditor:
         """Return the auditor as of the last staged release, saved or led through history."""
         auditor = self._new_auditor()
-        if not self._saved.read_into(auditor, self._key()):
+        read, self._read = self._read, {}
+        if not read_into(auditor, read, self._key()):
             return self._led_through_history(sequence_id, snapshot)
         # It needs none of them. But nothing is published beside what is damaged.
         records = self._releases_of(sequence_id)

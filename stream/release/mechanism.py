@@ -10,7 +10,7 @@ from __future__ import annotations
 import dataclasses
 import hashlib
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -20,7 +20,6 @@ from ktsafe import AttributedGraph
 from ktsafe.generalization.named_values import Named
 from ktsafe.noisy_tables import TrueChanges
 from ktsafe.state.ledger import (
-    NO_PAGES,
     Ledger,
     PendingCut,
     ReleaseRecord,
@@ -92,7 +91,8 @@ class Built:
         int32, shape (n,): a private certificate of the graph (`ktsafe.verify.certificate`), if
         there is.
     pages:
-        What the mechanism must remember from now on, if this becomes a release.
+        What the mechanism must remember from now on, if this becomes a release: name and bytes of
+        every page, made when they are asked for.
     figures:
         Private figures of how it was made, JSON-ready.
     counts:
@@ -109,7 +109,7 @@ class Built:
     ids: Sequence[str]
     origin: NDArray[np.int64]
     shift: NDArray[np.int32] | None = None
-    pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
+    pages: Iterable[tuple[str, bytes]] = ()
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
     counts: Mapping[str, int] = dataclasses.field(default_factory=dict)
     work: WorkInParts | None = None
@@ -130,12 +130,12 @@ class Passed:
     figures:
         Private figures of the judgement.
     pages:
-        What must be remembered of it, if this becomes a release.
+        What must be remembered of it, if this becomes a release, as in `Built`.
     """
 
     verdict: Verdict
     figures: Mapping[str, Any] = dataclasses.field(default_factory=dict)
-    pages: Mapping[str, bytes | None] = dataclasses.field(default_factory=lambda: NO_PAGES)
+    pages: Iterable[tuple[str, bytes]] = ()
 
 
 class Mechanism(Protocol):

@@ -258,9 +258,9 @@ class Publisher:
         if known and known != PublishedRelease(record.release_id, record.files[MANIFEST]):
             self._snapshotter.end_build(staged=False)
             raise underived(known.release_id, "what comes of this state and the feed differs")
-        self._ledger.stage(record, staged.pages)
+        written = self._ledger.stage(record, staged.pages)
         self._snapshotter.end_build(staged=True)
-        self._observer.sequence(staged.counts)
+        self._observer.sequence({**staged.counts, "pages_written": written})
         self._observer.release_audited(staged.figures)
         if known:
             self.known.popleft()

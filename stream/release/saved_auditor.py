@@ -6,8 +6,7 @@ change in the write that stages the release. An auditor that was saved needs no 
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
 from ktsafe.sequence_audit import SequenceAuditor, UnknownSavedState
@@ -24,51 +23,28 @@ def is_saved(names: Iterable[str]) -> bool:
     return any(name.startswith(PREFIX) for name in names)
 
 
-class SavedAuditor:
-    """What was saved of the auditor of one sequence, release by release.
+def read_into(auditor: SequenceAuditor, pages: Mapping[str, bytes], key: bytes) -> bool:
+    """Let a new auditor go on from what was saved; return whether it knows anything now.
 
     Parameters
     ----------
     pages:
         The pages of the last staged release of the sequence; none before its first.
     """
-
-    def __init__(self, pages: Mapping[str, bytes]) -> None:
-        own = {name: page for name, page in pages.items() if name.startswith(PREFIX)}
-        self._digests = {name: _digest(page) for name, page in own.items()}
-        self._next = self._digests
-        # Until it is read: afterwards the auditor itself knows.
-        self._pages: Mapping[str, bytes] = own
-
-    def read_into(self, auditor: SequenceAuditor, key: bytes) -> bool:
-        """Let a new auditor go on from what was saved; return whether it knows anything now."""
-        pages = {name.removeprefix(PREFIX): page for name, page in self._pages.items()}
-        self._pages = {}
-        if not pages:
-            return False
-        try:
-            auditor.resume_from(pages, key)
-        except UnknownSavedState:
-            log.warning("the saved auditor is of another version: it is led through all releases")
-            return False
-        return True
-
-    def changed(self, auditor: SequenceAuditor, key: bytes) -> dict[str, bytes | None]:
-        """Return the pages that differ from those of the last staged release, None if one goes."""
-        pages = {f"{PREFIX}{name}": page for name, page in auditor.saved(key).items()}
-        self._next = {name: _digest(page) for name, page in pages.items()}
-        gone: dict[str, bytes | None] = dict.fromkeys(self._digests.keys() - pages.keys())
-        return gone | {
-            name: page
-            for name, page in pages.items()
-            if self._next[name] != self._digests.get(name)
-        }
-
-    def end_build(self, *, staged: bool) -> None:
-        """Take what was saved last for what is durable, if the release is staged."""
-        if staged:
-            self._digests = self._next
+    own = {
+        name.removeprefix(PREFIX): page for name, page in pages.items() if name.startswith(PREFIX)
+    }
+    if not own:
+        return False
+    try:
+        auditor.resume_from(own, key)
+    except UnknownSavedState:
+        log.warning("the saved auditor is of another version: it is led through all releases")
+        return False
+    return True
 
 
-def _digest(page: bytes) -> bytes:
-    return hashlib.blake2b(page, digest_size=16).digest()
+def pages_of(auditor: SequenceAuditor, key: bytes) -> Iterator[tuple[str, bytes]]:
+    """Yield the pages of an auditor as it is now."""
+    for name, page in auditor.pages(key):
+        yield f"{PREFIX}{name}", page

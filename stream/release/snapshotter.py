@@ -8,6 +8,7 @@ folder and a private audit; whether they become a release is decided by
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
@@ -101,7 +102,7 @@ class StagedRelease:
     Attributes
     ----------
     pages:
-        What the ledger is to remember with it.
+        What the ledger is to remember with it, made when it is asked for.
     counts:
         What the operator's metrics show of how it was made.
     figures:
@@ -109,7 +110,7 @@ class StagedRelease:
     """
 
     record: ReleaseRecord
-    pages: Mapping[str, bytes | None]
+    pages: Iterable[tuple[str, bytes]]
     counts: Mapping[str, int]
     figures: ReleaseFigures
 
@@ -220,7 +221,7 @@ class Snapshotter:
             epsilon_micro=cost,
             audit=audit,
         )
-        pages = {**built.pages, **found.pages}
+        pages = itertools.chain(built.pages, found.pages)
         return StagedRelease(record, pages, built.counts, release_figures(record, figures))
 
     def end_build(self, *, staged: bool) -> None:

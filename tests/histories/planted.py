@@ -87,13 +87,13 @@ def _at_start_only(real: Any) -> Any:
 
 
 def _one_page_less(real: Any) -> Any:
-    def changed_pages(self: SequenceEngine) -> dict[str, bytes]:
-        pages = dict(real(self))
-        if len(pages) > 1:
-            del pages[max(pages)]
-        return pages
+    def pages(self: SequenceEngine) -> Iterator[tuple[str, bytes]]:
+        found = dict(real(self))
+        if len(found) > 1:
+            del found[max(found)]
+        return iter(found.items())
 
-    return changed_pages
+    return pages
 
 
 def _read_before_it_waits(real: Any) -> Any:
@@ -144,7 +144,7 @@ PLANTED: dict[str, Plant] = {
     "erased persons return on recovery": (Snapshotter, "_erased", _returns([])),
     "mappings keep the deleted": (erasure, "blank_mappings", _returns(0)),
     "a withdrawn release is sent again": (Snapshotter, "is_withdrawn", _returns(False)),
-    "a page of a sequence is not kept": (SequenceEngine, "changed_pages", _one_page_less),
+    "a page of a sequence is not kept": (SequenceEngine, "pages", _one_page_less),
     "a pending cut waits for a start": (Loop, "_take_up_cut", _at_start_only),
     "a standby reads the state before it waits": (standby, "take_over", _read_before_it_waits),
     "the lock ends before the last checkpoint": (Loop, "checkpoint", _let_go_first),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import secrets
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -121,13 +123,42 @@ def test_former_pages_go_too(path: Path) -> None:
     for index, page in ((1, former), (2, current)):
         store.commit([], {}, cut=PendingCut(7 * index, {}))
         record = ReleaseRecord(index, f"r{index}", "s", 7 * index, {}, {}, Status.STAGED, 1, 0)
-        store.ledger.stage(record, {"a": page})
+        store.ledger.stage(record, [("a", page)])
     store.scrub()
     held = [file.read_bytes() for file in path.rglob("*") if file.is_file()]
     assert not any(former in data for data in held)
     assert any(current in data for data in held)
     assert store.ledger.pages() == {"a": current}
     store.close()
+
+
+def test_pages_of_a_release_that_was_not_staged_go(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Written before a crash, they are on no disk once the store is opened again."""
+    monkeypatch.setattr("ktsafe.state.pages.PART_BYTES", 40)
+    store = RocksDBStore.open(path, SCHEMA)
+    store.ledger.start_sequence(SequenceRecord("s", "digest", 0))
+    kept, lost = secrets.token_bytes(40), secrets.token_bytes(40)
+
+    def pages() -> Iterator[tuple[str, bytes]]:
+        yield "a", kept
+        yield "b", lost
+        raise InterruptedError
+
+    for index, made in ((1, [("a", kept)]), (2, pages())):
+        store.commit([], {}, cut=PendingCut(7 * index, {}))
+        record = ReleaseRecord(index, f"r{index}", "s", 7 * index, {}, {}, Status.STAGED, 1, 0)
+        with suppress(InterruptedError):
+            store.ledger.stage(record, made)
+    store.close()
+    assert lost in b"".join(file.read_bytes() for file in path.rglob("*") if file.is_file())
+    store = RocksDBStore.open(path, SCHEMA)
+    assert store.ledger.pages() == {"a": kept}
+    store.close()
+    held = b"".join(file.read_bytes() for file in path.rglob("*") if file.is_file())
+    assert lost not in held
+    assert kept in held
 
 
 def test_every_existence_is_a_life_of_its_own(handle: Handle) -> None:

@@ -19,6 +19,7 @@ from ktsafe.state.errors import StateCorrupted, StateUnusable
 from ktsafe.state.folder import hold, is_held
 from ktsafe.state.inspection import examine, overview
 from ktsafe.state.ledger import PendingCut, ReleaseRecord, SequenceRecord, Status
+from ktsafe.state.pages import prefix
 from ktsafe.state.rocksdb import RocksDBStore
 from ktsafe.state.store import Position
 from tests.state.support import SCHEMA, stamp
@@ -50,7 +51,7 @@ def store(path: Path) -> RocksDBStore:
     store.commit([*people, EdgeAdd(stamp(2), "a", "b")], {("t", 0): Position(5, 7)})
     for index in (1, 2, 3):
         store.commit([], {}, cut=PendingCut(10 * index, {"t/0": index}))
-        store.ledger.stage(release(index), {"page": b"%d" % index})
+        store.ledger.stage(release(index), [("page", b"%d" % index)])
         store.ledger.mark_published(f"{index:06d}")
     store.close()
     return store
@@ -175,7 +176,7 @@ def test_a_changed_page_is_noticed(store: RocksDBStore, path: Path) -> None:
     """What the mechanism remembers is read and compared with its digest."""
     database = Database(path / "db", create=False)
     batch = database.batch()
-    batch.write(keys.PAGES, {b"page": b"4"})
+    batch.write(keys.PAGES, {prefix(3) + b"page": b"4"})
     database.commit(batch)
     database.close()
     with pytest.raises(StateCorrupted):

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 
 import msgspec
 import pytest
 
 from ktsafe.state.errors import StateCorrupted
 from ktsafe.state.ledger import (
+    COMING,
     COUNT,
     CUT,
     EMPTY,
+    PAGES,
     PAST,
     RELEASE,
     Ledger,
@@ -21,8 +24,8 @@ from ktsafe.state.ledger import (
     ReleaseRecord,
     SequenceRecord,
     Status,
-    Writes,
 )
+from ktsafe.state.pages import Writes, prefix
 from ktsafe.state.past_releases import packed, unpacked
 from tests.state.conftest import Handle
 
@@ -34,11 +37,13 @@ class Storage:
         self.entries: dict[bytes, bytes] = dict(EMPTY)
         self.pages: dict[bytes, bytes] = {}
         self.cuts_gone = 0
-        self.fails = False
+        self.writes_left: int | None = None
 
     def write(self, entries: Writes, pages: Writes) -> None:
-        if self.fails:
-            raise OSError
+        if self.writes_left is not None:
+            if not self.writes_left:
+                raise OSError
+            self.writes_left -= 1
         for held, writes in ((self.entries, entries), (self.pages, pages)):
             for key, value in writes.items():
                 if value is None:
@@ -49,6 +54,10 @@ class Storage:
     def read_pages(self, names: list[bytes]) -> list[bytes | None]:
         return [self.pages.get(name) for name in names]
 
+    def drop_pages(self, beginning: bytes) -> None:
+        for key in [key for key in self.pages if key.startswith(beginning)]:
+            del self.pages[key]
+
     def gone(self) -> None:
         self.cuts_gone += 1
 
@@ -56,6 +65,7 @@ class Storage:
         return LedgerStorage(
             self.write,
             self.read_pages,
+            self.drop_pages,
             self.gone,
             lambda: StateCorrupted("read", "pages", "restore"),
         )
@@ -263,7 +273,7 @@ def test_publishing_is_repeatable_and_known(storage: Storage) -> None:
     take(ledger, 10)
     ledger.stage(record(1))
     ledger.mark_published("r1")
-    storage.fails = True
+    storage.writes_left = 0
     ledger.mark_published("r1")
     with pytest.raises(ValueError, match="no such release"):
         ledger.mark_published("r2")
@@ -282,7 +292,7 @@ def test_what_is_not_durable_did_not_happen(storage: Storage) -> None:
     """If a write fails, the resident ledger stays what is stored."""
     ledger = storage.ledger()
     take(ledger, 10)
-    storage.fails = True
+    storage.writes_left = 0
     for attempt in (
         lambda: ledger.stage(record(1)),
         ledger.drop_cut,
@@ -334,18 +344,17 @@ def test_pages_change_with_the_release_that_changed_them(handle: Handle) -> None
     ledger.start_sequence(SequenceRecord("s", "digest", 5))
     assert ledger.pages() == {}
     expected: dict[str, bytes] = {}
-    steps: list[dict[str, bytes | None]] = [
-        {"a": b"1", "b": b"2" * 9999},
-        {"b": b"", "c": b"\0"},
-        {},
-        {"a": None, "gone": None},
+    steps: list[tuple[dict[str, bytes], int]] = [
+        ({"a": b"1", "b": b"2" * 9999}, 2),
+        ({"a": b"1", "b": b"", "c": b"\0"}, 2),
+        ({"a": b"1", "b": b"", "c": b"\0"}, 0),
+        ({"c": b"\0", "b": b"2"}, 1),
     ]
-    for index, changed in enumerate(steps, 1):
+    for index, (pages, n_written) in enumerate(steps, 1):
         handle.store.commit([], {}, cut=PendingCut(10 * index, {"t/0": 10 * index}))
         assert handle.store.ledger.pages() == expected
-        handle.store.ledger.stage(record(index), changed)
-        wanted = expected | changed
-        expected = {name: page for name, page in wanted.items() if page is not None}
+        assert handle.store.ledger.stage(record(index), pages.items()) == n_written
+        expected = pages
         assert handle.store.ledger.pages() == expected
         assert handle.reopen().ledger.pages() == expected
     handle.store.ledger.start_sequence(SequenceRecord("s2", "digest", 6))
@@ -357,12 +366,96 @@ def test_pages_that_were_not_staged_do_not_exist(storage: Storage) -> None:
     """If staging fails, the pages stay those of the release before."""
     ledger = storage.ledger()
     take(ledger, 10)
-    ledger.stage(record(1), {"a": b"1"})
+    ledger.stage(record(1), [("a", b"1")])
     take(ledger, 20)
-    storage.fails = True
+    storage.writes_left = 0
     with pytest.raises(OSError):  # noqa: PT011 -- the storage's own
-        ledger.stage(record(2), {"a": b"2"})
+        ledger.stage(record(2), [("a", b"2")])
     assert ledger.pages() == storage.ledger().pages() == {"a": b"1"}
+
+
+def test_many_pages_are_written_in_parts(handle: Handle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whole after a restart, whether they come at first, change, or go."""
+    monkeypatch.setattr("ktsafe.state.pages.PART_BYTES", 100)
+    handle.store.ledger.start_sequence(SequenceRecord("s", "digest", 5))
+    for index in range(1, 5):
+        pages = {f"p{i}": b"%d" % (i // index) * 40 for i in range(30 - index)}
+        handle.store.commit([], {}, cut=PendingCut(10 * index, {"t/0": 10 * index}))
+        handle.store.ledger.stage(record(index), pages.items())
+        assert handle.store.ledger.pages() == pages
+        assert handle.reopen().ledger.pages() == pages
+
+
+@pytest.mark.parametrize("n_writes", range(8))
+def test_a_crash_between_parts_leaves_the_pages_of_the_release_before(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, n_writes: int
+) -> None:
+    """After any number of writes the pages are those of one release, and no other is kept."""
+    before = {f"p{i}": b"1" * 40 for i in range(9)}
+    after = {f"p{i}": b"%d" % (i % 2) * 40 for i in range(2, 12)}
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1), before.items())
+    take(ledger, 20)
+    monkeypatch.setattr("ktsafe.state.pages.PART_BYTES", 80)
+    storage.writes_left = n_writes
+    with suppress(OSError):
+        ledger.stage(record(2), after.items())
+    storage.writes_left = None
+    again = storage.ledger()
+    again.drop_orphans()
+    is_staged = len(again.releases()) == 2
+    assert is_staged == (n_writes > 3)
+    assert again.pages() == (after if is_staged else before)
+    assert len(storage.pages) == len(again.pages())
+    assert COMING not in storage.entries
+    if not is_staged:
+        again.stage(record(2), after.items())
+    assert storage.ledger().pages() == after
+
+
+@pytest.mark.parametrize("then", ["stage", "drop the cut"])
+def test_pages_that_cannot_be_made_leave_nothing(
+    storage: Storage, monkeypatch: pytest.MonkeyPatch, then: str
+) -> None:
+    """What was written of them goes with the next try, or when the release is given up."""
+
+    def pages() -> Iterator[tuple[str, bytes]]:
+        yield "a", b"1" * 99
+        raise MemoryError
+
+    monkeypatch.setattr("ktsafe.state.pages.PART_BYTES", 80)
+    ledger = storage.ledger()
+    take(ledger, 10)
+    with pytest.raises(MemoryError):
+        ledger.stage(record(1), pages())
+    assert len(storage.pages) == 1
+    if then == "stage":
+        ledger.stage(record(1), [("b", b"2")])
+    else:
+        ledger.drop_cut()
+    expected = {"b": b"2"} if then == "stage" else {}
+    assert storage.ledger().pages() == expected
+    assert len(storage.pages) == len(expected)
+
+
+def test_pages_of_an_older_version_are_read(storage: Storage) -> None:
+    """Their keys are their names; those that change move, the others stay where they are."""
+    ledger = storage.ledger()
+    take(ledger, 10)
+    ledger.stage(record(1), [("a", b"1"), ("b", b"2")])
+    storage.pages = {key.removeprefix(prefix(1)): page for key, page in storage.pages.items()}
+    listed = msgspec.msgpack.decode(storage.entries[PAGES], type=dict[str, bytes])
+    older = {name: digest[:16] for name, digest in listed.items()}
+    storage.entries[PAGES] = msgspec.msgpack.encode(older)
+    ledger = storage.ledger()
+    assert ledger.pages() == {"a": b"1", "b": b"2"}
+    take(ledger, 20)
+    ledger.stage(record(2), [("a", b"3"), ("b", b"2")])
+    assert storage.pages == {prefix(2) + b"a": b"3", b"b": b"2"}
+    ledger.replace_pages({"b": b"4"})
+    assert storage.pages == {prefix(2) + b"a": b"3", prefix(2) + b"b": b"4"}
+    assert storage.ledger().pages() == {"a": b"3", "b": b"4"}
 
 
 @pytest.mark.parametrize("damage", [None, b"", b"2", b"old"])
@@ -371,11 +464,13 @@ def test_a_page_that_is_not_as_written_is_noticed(storage: Storage, damage: byte
     ledger = storage.ledger()
     for index, page in ((1, b"old"), (2, b"new")):
         take(ledger, 10 * index)
-        ledger.stage(record(index), {"a": page, "b": b"1"})
+        ledger.stage(record(index), [("a", page), ("b", b"1")])
+    key = prefix(2) + b"a"
+    assert storage.pages.keys() == {key, prefix(1) + b"b"}
     if damage is None:
-        del storage.pages[b"a"]
+        del storage.pages[key]
     else:
-        storage.pages[b"a"] = damage
+        storage.pages[key] = damage
     for opened in (ledger, storage.ledger()):
         with pytest.raises(StateCorrupted):
             opened.pages()
@@ -387,7 +482,7 @@ def test_a_lost_table_of_pages_is_noticed(storage: Storage) -> None:
     """Pages are never taken for none because their table is gone."""
     ledger = storage.ledger()
     take(ledger, 10)
-    ledger.stage(record(1), {"a": b"1"})
+    ledger.stage(record(1), [("a", b"1")])
     del storage.entries[b"pages"]
     with pytest.raises(ValueError, match="lacks"):
         storage.ledger()

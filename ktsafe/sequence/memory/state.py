@@ -40,8 +40,6 @@ VERSION = 7
 OLDER = (6, 5)
 """In version 6 the kt-tree of waiting people was saved, too. In version 5 ties had no beginning,
 and no pair of classes the release in which it was planned."""
-GONE_PAGES = ("kt_nodes/", "kt_pivots/", "kt_members/")
-"""Pages of version 6 and before that are not kept."""
 
 
 class SequenceCorrupted(KtsafeError):

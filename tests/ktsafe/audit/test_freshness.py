@@ -100,7 +100,7 @@ def _followed(releases: list[Plain]) -> list[Freshness]:
         now = release.view()
         recent, figures = follow(recent, before, now)
         # As after a restart: what is remembered is read back.
-        recent = Recent.from_pages(recent.to_pages())
+        recent = Recent.from_pages(dict(recent.pages()))
         before = now
         found.append(figures)
     return found
@@ -233,7 +233,7 @@ def test_the_mapping_tells_shares_and_ratios() -> None:
 
 def test_a_damaged_memory_is_noticed() -> None:
     """Pages that are missing or cut raise instead of being counted."""
-    pages = Recent.begin(3).to_pages()
+    pages = dict(Recent.begin(3).pages())
     assert Recent.from_pages(pages).release == 3
     with pytest.raises(KeyError):
         Recent.from_pages({name: page for name, page in pages.items() if name != "ended"})

@@ -94,7 +94,7 @@ def test_what_was_vacated_is_undone_with_the_release() -> None:
     """The list is of the last release only, and the same after recovery from pages."""
     world = World(60, 90, 7)
     sequence = world.begin()
-    again = SequenceEngine.from_pages(sequence.to_pages())
+    again = SequenceEngine.from_pages(dict(sequence.pages()))
     change = world.change(leaves=3)
     steps = [s.advance(change, np.random.default_rng(1)) for s in (sequence, again)]
     assert steps[0].vacated.tolist() == steps[1].vacated.tolist()

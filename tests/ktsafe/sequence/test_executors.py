@@ -19,10 +19,10 @@ def pages_of(seed: int, births: str, executor: Executor | None) -> list[dict[str
     world, rng = World(60, 200, seed), np.random.default_rng(seed)
     options = SequenceOptions(effort="balanced", births=births)  # type: ignore[arg-type]
     sequence = SequenceEngine.begin(SCHEMA, PARAMS, options, world.first, rng, executor)
-    found = [sequence.to_pages()]
+    found = [dict(sequence.pages())]
     for _ in range(4):
         sequence.advance(world.change(ties=20, joins=6, leaves=2, moves=1, ill=1), rng, executor)
-        found.append(sequence.to_pages())
+        found.append(dict(sequence.pages()))
     return found
 
 

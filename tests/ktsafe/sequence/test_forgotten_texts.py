@@ -34,7 +34,7 @@ class RareWorld(World):
 
 def remembered(sequence: SequenceEngine) -> set[str]:
     """Return the rare texts in the pages of a sequence."""
-    texts = json.loads(sequence.to_pages()["meta"])["categories"]
+    texts = json.loads(dict(sequence.pages())["meta"])["categories"]
     return {text for known in texts for text in known} & set(RARE)
 
 
@@ -54,7 +54,7 @@ def test_forgetting_at_any_time_changes_no_release(
     options = SequenceOptions(effort="fast", births=births, birth_wait_max=1)
     one = kind.begin(SCHEMA, params, options, world.first, np.random.default_rng(0))
     one.forget_with(KEY)
-    pages, dice = one.to_pages(), np.random.default_rng(seed)
+    pages, dice = dict(one.pages()), np.random.default_rng(seed)
     n_forgotten = 0
     for number in range(7):
         changes = world.change(ties=2, joins=3, leaves=4, moves=1, ill=1)
@@ -73,8 +73,8 @@ def test_forgetting_at_any_time_changes_no_release(
         for each in (one, twin):
             each.advance(changes, np.random.default_rng(number))
         assert naive.published(twin) == naive.published(one)
-        assert twin.to_pages() == one.to_pages()
-        pages = twin.to_pages()
+        assert dict(twin.pages()) == dict(one.pages())
+        pages = dict(twin.pages())
     assert n_forgotten or births == "pad"  # Places keep what they show.
 
 

@@ -155,7 +155,7 @@ def test_what_a_cleared_pair_showed_is_remembered_until_it_is_planned() -> None:
     assert sorted(map(tuple, cleared.cleared_edges.tolist())) == sorted(
         map(tuple, pair.shown.tolist())
     )
-    again = SequenceEngine.from_pages(sequence.to_pages())._state
+    again = SequenceEngine.from_pages(dict(sequence.pages()))._state
     assert PairOfClasses.of(again, classes).cleared_edges.tolist() == cleared.cleared_edges.tolist()
     state.cleared_edges.free(cleared.remembered)
     assert not len(PairOfClasses.of(state, classes).cleared_edges)

@@ -54,7 +54,7 @@ def test_residual_edges_and_their_ages(seed: int) -> None:
         oldest = max(oldest, figures.residual_age_max)
         assert figures.residual_age_max == max(ages, default=0)
         assert figures.residual_age_median == (statistics.median_low(ages) if ages else 0)
-        assert SequenceEngine.from_pages(sequence.to_pages()).figures() == figures
+        assert SequenceEngine.from_pages(dict(sequence.pages())).figures() == figures
     assert oldest > 0
 
 

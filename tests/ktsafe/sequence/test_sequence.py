@@ -94,37 +94,32 @@ def test_every_prefix_is_safe_true_and_rebuilt(seed: int, rebirth: bool) -> None
         assert naive.uncovered(history[-2], history[-1], cohorts, PARAMS.k) == 0
         assert_true_to(world, sequence)
         assert edge_cost(sequence) <= len(world.ties)
-        again = SequenceEngine.from_pages(sequence.to_pages())
+        again = SequenceEngine.from_pages(dict(sequence.pages()))
         assert derived(sequence._state) == derived(again._state)
         assert sequence.figures() == again.figures()
 
 
 def test_saved_sequences_continue_identically() -> None:
-    """Changed pages alone carry a twin along, which makes the same releases."""
+    """A twin that is read from pages makes the same releases."""
     world = World(60, 90, 1)
     sequence = world.begin()
-    saved = dict(sequence.changed_pages())
-    sequence.mark_saved()
     for i in range(6):
         changes = world.change(**ACTIVITIES[i % len(ACTIVITIES)])
-        twin = SequenceEngine.from_pages(saved)
+        twin = SequenceEngine.from_pages(dict(sequence.pages()))
         sequence.advance(changes, np.random.default_rng(i))
         twin.advance(changes, np.random.default_rng(i))
-        saved |= sequence.changed_pages()
-        sequence.mark_saved()
-        assert saved == sequence.to_pages() == twin.to_pages()
+        assert dict(sequence.pages()) == dict(twin.pages())
 
 
 def test_few_pages_change() -> None:
     """A small change of a larger graph rewrites few pages."""
     world = World(3000, 4000, 2)
     sequence = world.begin()
-    everything = sequence.to_pages()
-    sequence.mark_saved()
+    before = dict(sequence.pages())
     sequence.advance(world.change(ties=1), np.random.default_rng(0))
-    changed = sequence.changed_pages()
-    assert len(changed) < len(everything)
-    assert everything.keys() | changed.keys() == sequence.to_pages().keys()
+    now = dict(sequence.pages())
+    assert before.keys() <= now.keys()
+    assert sum(page != before.get(name) for name, page in now.items()) < len(before)
 
 
 @pytest.mark.parametrize(
@@ -142,10 +137,10 @@ def test_changes_that_do_not_fit_do_nothing(changes: Changes) -> None:
     world = World(40, 50, 3)
     world.ties.discard((0, 1))
     sequence = World(40, 0, 3).begin()
-    before, indexes = sequence.to_pages(), derived(sequence._state)
+    before, indexes = dict(sequence.pages()), derived(sequence._state)
     with pytest.raises(InvalidGraph):
         sequence.advance(changes, np.random.default_rng(0))
-    assert sequence.to_pages() == before
+    assert dict(sequence.pages()) == before
     assert derived(sequence._state) == indexes
 
 
@@ -160,13 +155,13 @@ def test_a_release_that_fails_its_gate_leaves_nothing(monkeypatch: pytest.Monkey
     """A broken mechanism is caught by the gate, and the sequence continues as if untried."""
     world, rng = World(60, 90, 4), np.random.default_rng(0)
     sequence = world.begin()
-    before, indexes = sequence.to_pages(), derived(sequence._state)
+    before, indexes = dict(sequence.pages()), derived(sequence._state)
     changes = world.change(ties=3, joins=2, leaves=1)
     with monkeypatch.context() as patched:
         patched.setattr(SequenceEngine, "policy", EXACT._replace(plan=careless))
         with pytest.raises(NotKTSafe):
             sequence.advance(changes, rng)
-    assert sequence.to_pages() == before
+    assert dict(sequence.pages()) == before
     assert derived(sequence._state) == indexes
     sequence.advance(changes, rng)
     assert_true_to(world, sequence)
@@ -203,7 +198,7 @@ def test_merged_cohorts_fail_the_certificate() -> None:
 
 def test_damaged_pages_are_refused() -> None:
     """A missing, a shortened and a foreign page are seen."""
-    pages = World(40, 50, 7).begin().to_pages()
+    pages = dict(World(40, 50, 7).begin().pages())
     name = next(name for name in pages if name.startswith("edges/"))
     for damaged in (
         {key: page for key, page in pages.items() if key != name},

@@ -32,7 +32,7 @@ def bounded():
 def resumed(auditor):
     """Return a new auditor that knows what this one had learned."""
     other = bounded()
-    other.resume_from(auditor.saved(KEY), KEY)
+    other.resume_from(dict(auditor.pages(KEY)), KEY)
     return other
 
 
@@ -74,7 +74,7 @@ def test_beside_the_truth_ages_and_waits_go_on_too():
         assert findings.is_safe
         other = resumed(other)
         assert other.extend(one, step.truth()).to_mapping() == findings.to_mapping()
-    assert other.saved(KEY) == resumed(other).saved(KEY)
+    assert dict(other.pages(KEY)) == dict(resumed(other).pages(KEY))
 
 
 def test_a_long_sequence_takes_no_more_than_a_short_one(monkeypatch):
@@ -84,7 +84,7 @@ def test_a_long_sequence_takes_no_more_than_a_short_one(monkeypatch):
     auditor, sizes = bounded(), []
     for i, step in enumerate(sticky(60)):
         assert auditor.extend(step.release.audited(i, PARAMS), step.truth()).is_safe
-        sizes.append(sum(map(len, auditor.saved(KEY).values())))
+        sizes.append(sum(map(len, dict(auditor.pages(KEY)).values())))
     assert sizes[59] < 1.1 * sizes[19]
 
 
@@ -95,7 +95,7 @@ def test_ids_of_releases_are_not_kept_and_repeat_never():
     for number in range(12):
         assert auditor.extend(first.audited(number, PARAMS)).is_safe
     assert auditor.n_releases == resumed(auditor).n_releases == 12
-    pages = auditor.saved(KEY)
+    pages = dict(auditor.pages(KEY))
     assert len(pages["_continuity/_release_ids"]) < 20
     every = frozenset(f"r{number:02d}" for number in range(12))
     # As versions saved it that kept them all.
@@ -114,7 +114,7 @@ def test_what_is_saved_names_nobody():
     auditor = bounded()
     for i, step in enumerate(sticky(3)):
         auditor.extend(step.release.audited(i, PARAMS), step.truth())
-    pages = auditor.saved(KEY)
+    pages = dict(auditor.pages(KEY))
     data = b"".join(pages.values())
     for step in sticky(1):
         for text in (*step.release.tuples, *filter(None, step.release.owners.values())):
@@ -127,7 +127,7 @@ def test_what_another_version_saved_is_not_read(monkeypatch):
     """Another format, another set of attributes, or damage is refused, and nothing is guessed."""
     auditor = bounded()
     auditor.extend(sticky(1)[0].release.audited(0, PARAMS))
-    pages = auditor.saved(KEY)
+    pages = dict(auditor.pages(KEY))
     for name, page in pages.items():
         for damaged in (
             {other: pages[other] for other in pages if other != name},

@@ -1,0 +1,136 @@
+"""Pages: what a mechanism remembers from release to release, as named bytes.
+
+A page that changes is written under a new key, and counts once the list of pages names that key. So
+pages may be written in parts before the release that they belong to is staged: memory holds one
+part, and after a crash the list is as it was. Keys begin with the index of the release that brought
+the page; those of pages that an older version wrote are their names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Mapping
+from typing import Final, Self
+
+import msgspec
+
+Writes = dict[bytes, bytes | None]
+"""Values by key; None deletes."""
+
+PART_BYTES: Final = 32 << 20
+"""Of pages that are held and written at once; a single page may be longer."""
+_DIGEST_BYTES: Final = 16
+
+
+class Pages:
+    """Which pages there are: under which key each is kept, and its digest. Immutable.
+
+    Parameters
+    ----------
+    listed:
+        By name: the digest, and the index of the release that brought the page, if it is known.
+    """
+
+    def __init__(self, listed: Mapping[str, bytes] | None = None) -> None:
+        self._listed = dict(listed or {})
+
+    @classmethod
+    def unpacked(cls, value: bytes) -> Self:
+        """Return what was `packed`."""
+        return cls(msgspec.msgpack.decode(value, type=dict[str, bytes]))
+
+    def packed(self) -> bytes | None:
+        """Return the list as it is kept; None if there are no pages."""
+        return msgspec.msgpack.encode(self._listed) if self._listed else None
+
+    def __len__(self) -> int:
+        return len(self._listed)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._listed)
+
+    def listed(self, name: str) -> bytes:
+        """Return the digest of a page, and the index of its release; empty if there is none."""
+        return self._listed.get(name, b"")
+
+    def key(self, name: str) -> bytes:
+        """Return the key under which a page is kept."""
+        return _key(self._listed[name], name)
+
+    def keys(self) -> set[bytes]:
+        """Return all keys."""
+        return {self.key(name) for name in self}
+
+    def holds(self, name: str, page: bytes) -> bool:
+        """Whether this is the page of that name, byte for byte."""
+        return self.listed(name)[:_DIGEST_BYTES] == _digest(page)
+
+    def changed(self, pages: Mapping[str, bytes], index: int) -> tuple[Pages, Writes]:
+        """Return the list once some pages are others, and what is to be written at once."""
+        listed, writes = dict(self._listed), Writes()
+        for name, page in pages.items():
+            if not self.holds(name, page):
+                if name in self._listed:
+                    writes[self.key(name)] = None
+                listed[name] = _digest(page) + index.to_bytes(8, "big")
+                writes[_key(listed[name], name)] = page
+        return Pages(listed), writes
+
+
+class NextPages:
+    """The pages of a release, taken one after the other; only those that change are kept.
+
+    Parameters
+    ----------
+    before:
+        The pages of the release before.
+    index:
+        Of the release: none of the pages before is of it.
+    """
+
+    def __init__(self, before: Pages, index: int) -> None:
+        self._before = before
+        self._index = index
+        self._listed: dict[str, bytes] = {}
+        self._part: Writes = {}
+        self._n_bytes = 0
+        self.n_changed = 0
+
+    def take(self, name: str, page: bytes) -> None:
+        """Take a page."""
+        listed, digest = self._before.listed(name), _digest(page)
+        if listed[:_DIGEST_BYTES] != digest:
+            listed = digest + self._index.to_bytes(8, "big")
+            self._part[_key(listed, name)] = page
+            self._n_bytes += len(page)
+            self.n_changed += 1
+        self._listed[name] = listed
+
+    def early(self) -> Writes:
+        """Return what may be written before the release is staged; empty as long as it is little.
+
+        Nothing of it is listed yet, and nothing that is listed goes.
+        """
+        if self._n_bytes < PART_BYTES:
+            return {}
+        part, self._part, self._n_bytes = self._part, {}, 0
+        return part
+
+    def end(self) -> tuple[Pages, Writes]:
+        """Return the pages of the release, and what is to be written in the step that stages it."""
+        after = Pages(self._listed)
+        return after, {**dict.fromkeys(self._before.keys() - after.keys()), **self._part}
+
+
+def prefix(index: int) -> bytes:
+    """Return how the keys of pages begin that a release brought."""
+    return b"@" + index.to_bytes(8, "big")
+
+
+def _key(listed: bytes, name: str) -> bytes:
+    index = listed[_DIGEST_BYTES:]
+    return (prefix(int.from_bytes(index, "big")) if index else b"") + name.encode()
+
+
+def _digest(page: bytes) -> bytes:
+    return hashlib.blake2b(page, digest_size=_DIGEST_BYTES).digest()
